@@ -1,0 +1,128 @@
+"""A versioned dataset lake for deep learning that lives in the notebook.
+
+>>> import deeplake_lite as dl
+>>> ds = dl.create("memory://first-lake", {"x": "int32", "name": "text"})
+>>> ds.append({"x": [1, 2], "name": ["a", "b"]})
+>>> commit = ds.commit("two rows")
+>>> ds[1]
+{'x': np.int32(2), 'name': 'b'}
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deeplake_lite.dataset.column import Column
+    from deeplake_lite.dataset.dataset import Dataset, create, exists, open
+    from deeplake_lite.dataset.diff import Diff
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.errors import (
+        ColumnNotFoundError,
+        ConflictError,
+        DamagedError,
+        ExistsError,
+        FormatError,
+        InvalidValueError,
+        LakeError,
+        LakeNotFoundError,
+        MissingPackageError,
+        NotFoundError,
+        ReadOnlyError,
+        SchemaError,
+        UncommittedError,
+        VersionNotFoundError,
+    )
+    from deeplake_lite.htypes import (
+        Array,
+        Boxes,
+        Bytes,
+        ClassLabel,
+        Embedding,
+        Htype,
+        Image,
+        Json,
+        Keypoints,
+        Link,
+        Mask,
+        Polygons,
+        Scalar,
+        Sequence,
+        Text,
+    )
+    from deeplake_lite.schema import Schema
+
+_HOMES = {
+    "dataset.column": "Column",
+    "dataset.dataset": "Dataset create exists open",
+    "dataset.diff": "Diff",
+    "dataset.view": "View",
+    "errors": (
+        "ColumnNotFoundError ConflictError DamagedError ExistsError FormatError "
+        "InvalidValueError LakeError LakeNotFoundError MissingPackageError NotFoundError "
+        "ReadOnlyError SchemaError UncommittedError VersionNotFoundError"
+    ),
+    "htypes": (
+        "Array Boxes Bytes ClassLabel Embedding "
+        "Htype Image Json Keypoints Link "
+        "Mask Polygons Scalar Sequence Text"
+    ),
+    "schema": "Schema",
+}
+"""Which module a public name lives in; it is imported when the name is first used."""
+
+_MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_MODULES]
+
+
+__all__ = [
+    "Array",
+    "Boxes",
+    "Bytes",
+    "ClassLabel",
+    "Column",
+    "ColumnNotFoundError",
+    "ConflictError",
+    "DamagedError",
+    "Dataset",
+    "Diff",
+    "Embedding",
+    "ExistsError",
+    "FormatError",
+    "Htype",
+    "Image",
+    "InvalidValueError",
+    "Json",
+    "Keypoints",
+    "LakeError",
+    "LakeNotFoundError",
+    "Link",
+    "Mask",
+    "MissingPackageError",
+    "NotFoundError",
+    "Polygons",
+    "ReadOnlyError",
+    "Scalar",
+    "Schema",
+    "SchemaError",
+    "Sequence",
+    "Text",
+    "UncommittedError",
+    "VersionNotFoundError",
+    "View",
+    "create",
+    "exists",
+    "open",
+]

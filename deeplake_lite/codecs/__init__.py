@@ -1,0 +1,171 @@
+"""Which codec: by name, by configuration, or by the first bytes of a file.
+
+A codec's module is imported when it is first asked for, because Pillow and numcodecs take longer to import
+than this package may. A new codec is one file in this folder and one line below.
+
+>>> get("jpeg", quality=95)
+Jpeg(quality=95, subsampling='420')
+>>> sniff(b"BM" + bytes(60))
+Bmp()
+>>> get("jpg")
+Traceback (most recent call last):
+    ...
+deeplake_lite.errors.NotFoundError: There is no codec 'jpg'. Did you mean 'jpeg'? Known: ...
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from deeplake_lite.codecs._files import check_begin, looks_like
+from deeplake_lite.codecs.base import Codec, Header, ImageCodec
+from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer, Mapping
+
+__all__ = ["Codec", "Header", "ImageCodec", "from_config", "get", "image_codecs", "names", "sniff"]
+
+_IMAGES = {
+    "jpeg": "Jpeg",
+    "png": "Png",
+    "webp": "Webp",
+    "tiff": "Tiff",
+    "bmp": "Bmp",
+}
+"""Name, which is that of the module, and class: picture files."""
+
+_NUMBERS = {
+    "raw": "Raw",
+    "zstd": "Zstd",
+    "lz4": "Lz4",
+    "blosc": "Blosc",
+}
+"""Name, which is that of the module, and class: numbers without a header."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all codecs.
+
+    >>> names()
+    ('jpeg', 'png', 'webp', 'tiff', 'bmp', 'raw', 'zstd', 'lz4', 'blosc')
+    """
+    return (*_IMAGES, *_NUMBERS)
+
+
+def image_codecs() -> tuple[str, ...]:
+    """Return the names of the codecs of picture files.
+
+    >>> image_codecs()
+    ('jpeg', 'png', 'webp', 'tiff', 'bmp')
+    """
+    return tuple(_IMAGES)
+
+
+def get(codec: str | Mapping[str, Any] | Codec, **options: Any) -> Codec:
+    """Return a codec.
+
+    Parameters
+    ----------
+    codec : str, mapping or Codec
+        A name, a configuration as `Codec.get_config` gives it, or a codec.
+    **options
+        Fields of the codec, on top of those that a configuration gives.
+
+    Raises
+    ------
+    NotFoundError
+        When no codec has the name.
+    SchemaError
+        When the codec has no such field, or the field takes no such value.
+
+    Examples
+    --------
+    >>> get("png", indexed=True)
+    Png(indexed=True, level=6)
+    >>> get({"name": "zstd", "level": 9})
+    Zstd(level=9)
+    """
+    if isinstance(codec, str):
+        return _build(codec, options)
+    return _build_config(codec.get_config() if isinstance(codec, Codec) else codec, options)
+
+
+def from_config(config: Mapping[str, Any]) -> Codec:
+    """Return the codec that a configuration describes.
+
+    Raises
+    ------
+    NotFoundError
+        When no codec has the name.
+    SchemaError
+        When the codec has no such field, or the field takes no such value.
+
+    Examples
+    --------
+    >>> codec = get("webp", lossless=True)
+    >>> from_config(codec.get_config()) == codec
+    True
+    """
+    return _build_config(config, {})
+
+
+def sniff(data: Buffer) -> ImageCodec:
+    """Return the codec of a picture file, by what the file begins with.
+
+    Raises
+    ------
+    InvalidValueError
+        When no codec reads such files.
+
+    Examples
+    --------
+    >>> sniff(bytes.fromhex("ffd8ffe0"))
+    Jpeg(quality=90, subsampling='420')
+    >>> sniff(b"%PDF-1.7")
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.InvalidValueError: must be a picture file (JPEG, PNG, WEBP, TIFF, BMP), got 8 bytes
+    that look like a PDF document. Convert it, or use another column type.
+    """
+    for name in _IMAGES:
+        codec = cast("ImageCodec", _build(name, {}))
+        if codec.matches(data):
+            return codec
+    check_begin(data)
+    known = ", ".join(_IMAGES).upper()
+    raise InvalidValueError(
+        f"must be a picture file ({known}), got {memoryview(data).nbytes:,} bytes that look like "
+        f"{looks_like(data)}. Convert it, or use another column type."
+    )
+
+
+def _build_config(config: Mapping[str, Any], options: Mapping[str, Any]) -> Codec:
+    """Return the codec of a configuration, with some fields set otherwise."""
+    merged = {**config, **options}
+    return _build(merged.pop("name", None), merged)
+
+
+def _build(name: object, options: Mapping[str, Any]) -> Codec:
+    """Return the codec of a name, with its fields set."""
+    kind = _class(name)
+    known = [field.name for field in fields(kind)]
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        raise SchemaError(
+            f"Codec {name!r} has no option {unknown[0]!r}. It has: {', '.join(known) or 'none'}."
+        )
+    return kind(**options)
+
+
+@cache
+def _class(name: object) -> type[Codec]:
+    """Import a codec's class."""
+    known = _IMAGES | _NUMBERS
+    if not isinstance(name, str) or name not in known:
+        raise NotFoundError.named("codec", name, known)
+    kind: type[Codec] = getattr(import_module(f"{__name__}.{name}"), known[name])
+    return kind

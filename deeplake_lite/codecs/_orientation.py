@@ -1,0 +1,87 @@
+"""How a camera was held: the orientation 1 to 8 that a file's metadata give, and pixels turned upright.
+
+Read as Pillow's ``ImageOps.exif_transpose`` reads it: EXIF tag 0x0112 of the first directory, else XMP's
+``tiff:Orientation``.
+
+Notes
+-----
+CIPA DC-008 (Exif 2.32), 4.6.4 A, "Orientation".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ORIENTATION = 0x0112
+_LONG = 4  # TIFF type of four bytes; the tag should be SHORT, of two
+_XMP = re.compile(rb'tiff:Orientation(?:="|>)([0-9])')
+_ORDERS: dict[bytes, Literal["little", "big"]] = {b"II": "little", b"MM": "big"}
+
+
+def read_orientation(exif: bytes, xmp: bytes = b"") -> int:
+    """Return the orientation that metadata give: 1 to 8, 1 when they give none.
+
+    Parameters
+    ----------
+    exif : bytes
+        EXIF block, from its TIFF header on.
+    xmp : bytes
+        XMP packet.
+
+    Examples
+    --------
+    >>> read_orientation(bytes.fromhex("4d4d002a00000008" "0001" "0112000300000001" "0006" "0000"))
+    6
+    >>> read_orientation(b"", b'<rdf:Description tiff:Orientation="3">')
+    3
+    """
+    value = _from_exif(exif)
+    if value is None and (found := _XMP.search(xmp)):
+        value = int(found[1])
+    return value if value and value <= 8 else 1
+
+
+def upright(pixels: NDArray[Any], orientation: int) -> NDArray[Any]:
+    """Turn pixels upright.
+
+    Parameters
+    ----------
+    pixels : ndarray, (h, w) or (h, w, channels)
+        As the file stores them.
+    orientation : int
+        1 to 8; from 5 on, height and width change places.
+
+    Examples
+    --------
+    >>> upright(np.array([[1, 2, 3], [4, 5, 6]]), 6)
+    array([[4, 1],
+           [5, 2],
+           [6, 3]])
+    """
+    if orientation >= 5:
+        pixels = pixels.swapaxes(0, 1)
+    if orientation in (3, 4, 7, 8):
+        pixels = pixels[::-1]
+    if orientation in (2, 3, 6, 7):
+        pixels = pixels[:, ::-1]
+    return np.ascontiguousarray(pixels)
+
+
+def _from_exif(block: bytes) -> int | None:
+    """Return the tag's value, whatever it is, or None when there is no tag."""
+    order = _ORDERS.get(block[:2])
+    if order is None:
+        return None
+    start = int.from_bytes(block[4:8], order)
+    count = int.from_bytes(block[start : start + 2], order)
+    for entry in range(start + 2, min(start + 2 + 12 * count, len(block)), 12):
+        if int.from_bytes(block[entry : entry + 2], order) == _ORIENTATION:
+            size = 4 if int.from_bytes(block[entry + 2 : entry + 4], order) == _LONG else 2
+            return int.from_bytes(block[entry + 8 : entry + 8 + size], order)
+    return None

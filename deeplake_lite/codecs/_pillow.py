@@ -1,0 +1,172 @@
+"""Picture files that Pillow reads: which pixels they give, and how its errors become ours.
+
+Steps: the codec checks that the file is whole; Pillow's plugin for this one format (never another, as
+``Image.open`` might) reads the header; `layout` names what the pixels become; decoding loads, converts and
+turns them.
+
+==============================  =========================  ===========
+In the file                     Pixels                     dtype
+==============================  =========================  ===========
+1 bit                           (h, w), 0 and 255          uint8
+grey, 2 to 8 bits               (h, w)                     uint8
+grey, 9 to 16 bits              (h, w)                     uint16
+grey, 32 bits or signed         (h, w)                     int32
+grey, floating point            (h, w)                     float32
+grey and alpha                  (h, w, 2)                  uint8
+palette                         (h, w, 3)                  uint8
+palette with transparency       (h, w, 4)                  uint8
+RGB, CMYK, YCbCr                (h, w, 3)                  uint8
+RGB and alpha                   (h, w, 4)                  uint8
+==============================  =========================  ===========
+
+Colours of 16 bits come as 8 bits, because Pillow holds no more. Of files with several frames, the first.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from contextlib import contextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
+
+import numpy as np
+from PIL import ExifTags, Image
+
+from deeplake_lite.codecs._arrays import little
+from deeplake_lite.codecs._files import as_bytes, check_begin, check_size, damaged, not_whole, unsupported
+from deeplake_lite.codecs._orientation import upright
+from deeplake_lite.codecs.base import Header, ImageCodec
+from deeplake_lite.errors import InvalidValueError, LakeError
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer, Callable, Iterator
+
+    from numpy.typing import NDArray
+    from PIL.ImageFile import ImageFile
+
+
+class Layout(NamedTuple):
+    """What pixels of one Pillow mode become."""
+
+    mode: str
+    """Pillow mode to convert to."""
+
+    channels: tuple[int, ...] = ()
+    """Last axis, if there is one."""
+
+    dtype: str = "uint8"
+    """NumPy name."""
+
+
+_LAYOUTS = {
+    "1": Layout("L"),
+    "L": Layout("L"),
+    "LA": Layout("LA", (2,)),
+    "La": Layout("LA", (2,)),
+    "P": Layout("RGB", (3,)),
+    "PA": Layout("RGBA", (4,)),
+    "RGB": Layout("RGB", (3,)),
+    "RGBX": Layout("RGB", (3,)),
+    "RGBA": Layout("RGBA", (4,)),
+    "RGBa": Layout("RGBA", (4,)),
+    "CMYK": Layout("RGB", (3,)),
+    "YCbCr": Layout("RGB", (3,)),
+    "I;16": Layout("I;16", (), "uint16"),
+    "I;16B": Layout("I;16B", (), "uint16"),
+    "I": Layout("I", (), "int32"),
+    "F": Layout("F", (), "float32"),
+}
+_TRANSPARENT = Layout("RGBA", (4,))
+
+
+class PillowCodec(ImageCodec):
+    """A picture format that Pillow reads and writes."""
+
+    plugin: ClassVar[type[ImageFile]]
+    """Pillow's class for files of the format."""
+
+    @abstractmethod
+    def _check_whole(self, data: bytes) -> None:
+        """Refuse a file that is cut short, by its structure alone. Raises InvalidValueError."""
+
+    @override
+    def probe(self, data: Buffer) -> Header:
+        data = as_bytes(data)
+        check_begin(data, self)
+        self._check_whole(data)
+        with opened(self, self.plugin, data, not_whole) as image:
+            return self._read_header(image, data)
+
+    @override
+    def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        data = as_bytes(data)
+        try:
+            check_begin(data, self)
+            self._check_whole(data)
+            with opened(self, self.plugin, data, damaged) as image:
+                self._read_header(image, data)
+                return self._read_pixels(image, data)
+        except InvalidValueError as error:
+            raise damaged(self, data, error) from error
+
+    def _read_header(self, image: ImageFile, data: bytes) -> Header:
+        """Return what decoding will give, and refuse what Pillow cannot convert or is too large."""
+        layout = self._layout(image)
+        width, height = image.size
+        pixel = np.dtype(layout.dtype).itemsize * (layout.channels or (1,))[0]
+        check_size(self, height, width, pixel)
+        if self._orientation(image, data) >= 5:
+            height, width = width, height
+        return Header((height, width, *layout.channels), layout.dtype)
+
+    def _read_pixels(self, image: ImageFile, data: bytes) -> NDArray[Any]:
+        """Return the pixels, converted and upright."""
+        layout, orientation = self._layout(image), self._orientation(image, data)
+        image.load()
+        converted = image if image.mode == layout.mode else image.convert(layout.mode)
+        return upright(little(np.array(converted)), orientation)
+
+    def _layout(self, image: ImageFile) -> Layout:
+        """Return what the pixels become."""
+        layout = _LAYOUTS.get(image.mode)
+        if layout is None:
+            raise unsupported(self, f"in the colour space {image.mode}")
+        return _TRANSPARENT if image.mode == "P" and "transparency" in image.info else layout
+
+    def _orientation(self, image: ImageFile, data: bytes) -> int:  # noqa: ARG002 (PNG needs data)
+        """Return how the pixels that Pillow gives are to be turned, 1 to 8."""
+        return as_orientation(image.getexif())
+
+
+@contextmanager
+def opened(
+    codec: ImageCodec,
+    plugin: type[ImageFile],
+    data: bytes,
+    failure: Callable[[ImageCodec, bytes, object], LakeError],
+) -> Iterator[ImageFile]:
+    """Open a file with one plugin of Pillow; what goes wrong until it is closed becomes our error.
+
+    The plugins leak whatever their parsing of strange bytes meets (struct.error, KeyError, zlib.error, …),
+    so all of it is taken.
+    """
+    try:
+        with plugin(BytesIO(data)) as image:
+            yield image
+    except (LakeError, MemoryError):
+        raise
+    except Exception as error:
+        raise failure(codec, data, str(error) or type(error).__name__) from error
+
+
+def as_orientation(exif: Image.Exif) -> int:
+    """Return the orientation that EXIF gives: 1 to 8, 1 when it gives none."""
+    value = exif.get(ExifTags.Base.Orientation, 1)
+    return value if type(value) is int and 1 <= value <= 8 else 1
+
+
+def save(array: NDArray[Any], format_: str, **options: Any) -> bytes:
+    """Return the file that Pillow writes of pixels."""
+    file = BytesIO()
+    Image.fromarray(little(array)).save(file, format_, **options)
+    return file.getvalue()

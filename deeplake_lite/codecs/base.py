@@ -1,0 +1,77 @@
+"""What is a codec: one sample to bytes and back, knowing nothing of htypes, rows or files.
+
+Steps: `probe` reads shape and dtype off the header and refuses bytes that are not whole, `decode` gives
+the pixels or numbers, `encode` makes bytes of them. A new codec is one file in this folder and one line
+in `codecs/__init__.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Header(NamedTuple):
+    """What the header of an encoded sample says."""
+
+    shape: tuple[int, ...]
+    """Shape that `decode` gives, after EXIF orientation."""
+
+    dtype: str
+    """NumPy name of the dtype that `decode` gives, such as ``"uint8"``."""
+
+
+@dataclass(frozen=True)
+class Codec(ABC):
+    """Turns one array into bytes and back.
+
+    A codec is a small frozen value: its fields are its whole configuration, so that
+    ``from_config(codec.get_config()) == codec``.
+    """
+
+    name: ClassVar[str]
+    """Registry key, such as ``"jpeg"``."""
+
+    @abstractmethod
+    def encode(self, array: NDArray[Any]) -> Buffer:
+        """Return the bytes of `array`. Raises InvalidValueError when the codec cannot hold it."""
+
+    @abstractmethod
+    def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return a new writable array from `data`.
+
+        `shape` and `dtype` are those that the lake recorded; a codec whose bytes carry their own header
+        goes by the header. Raises DamagedError when the bytes do not decode.
+        """
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the codec as JSON: its name and its fields."""
+        return {"name": self.name, **asdict(self)}
+
+
+class ImageCodec(Codec):
+    """A codec whose bytes are a picture file that carries its own header."""
+
+    magic: ClassVar[tuple[bytes, ...]]
+    """What such files begin with."""
+
+    lossless: bool
+    """Whether decode(encode(array)) equals array."""
+
+    @abstractmethod
+    def probe(self, data: Buffer) -> Header:
+        """Return shape and dtype from the header alone, checking that the file is whole (header and end).
+
+        Raises InvalidValueError for bytes that are not this format or that are cut short.
+        """
+
+    def matches(self, data: Buffer) -> bool:
+        """Tell whether `data` begins as files of this format do."""
+        return bytes(memoryview(data)[:16]).startswith(self.magic)

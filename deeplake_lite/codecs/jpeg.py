@@ -1,0 +1,216 @@
+"""JPEG: photographs, decoded by libjpeg-turbo without holding the GIL.
+
+Steps of a probe: one walk over the segments up to the first scan gives size, channels and orientation; a
+file is whole when an end marker follows. Steps of decoding: probe, decode in the colour space of the file,
+CMYK to RGB as Pillow does, turn upright.
+
+Notes
+-----
+ITU-T T.81, annex B, describes the segments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
+
+import numpy as np
+import simplejpeg
+from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
+
+from deeplake_lite.codecs._arrays import check_choice, check_option, check_pixels, little
+from deeplake_lite.codecs._files import (
+    MAX_BYTES,
+    as_bytes,
+    check_begin,
+    check_size,
+    damaged,
+    not_whole,
+    unsupported,
+)
+from deeplake_lite.codecs._orientation import read_orientation, upright
+from deeplake_lite.codecs._pillow import opened
+from deeplake_lite.codecs.base import Header, ImageCodec
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
+
+    from numpy.typing import NDArray
+
+_SCAN, _FILL, _APP1 = 0xDA, 0xFF, 0xE1
+_END = b"\xff\xd9"
+_HUFFMAN = frozenset({0xC0, 0xC1, 0xC2, 0xC3})  # baseline, extended, progressive, lossless
+_ARITHMETIC = frozenset({0xC9, 0xCA})
+_HIERARCHICAL = frozenset({0xC5, 0xC6, 0xC7, 0xCB, 0xCD, 0xCE, 0xCF})  # and lossless arithmetic
+_FRAMES = _HUFFMAN | _ARITHMETIC | _HIERARCHICAL
+
+_MAX_SIDE = 65_500  # libjpeg's JPEG_MAX_DIMENSION
+_MAX_PIXELS_PER_BYTE = 512  # a Huffman code of one bit for each block of 8 × 8
+_EXIF = b"Exif\0\0"
+_XMP = b"http://ns.adobe.com/xap/1.0/\0"
+_COLORS = {1: "GRAY", 3: "RGB", 4: "CMYK"}
+
+_HARMLESS = ("before marker 0xd9", "Invalid SOS parameters")
+"""What libjpeg warns of although every pixel was there: stray bytes before the end marker, and scan
+parameters that baseline files do not need. Real archives have such files."""
+
+
+class _Frame(NamedTuple):
+    """What the segments before the first scan say."""
+
+    height: int
+    width: int
+    channels: int
+    orientation: int
+
+
+@dataclass(frozen=True)
+class Jpeg(ImageCodec):
+    """Photographs, 8 bits, grey or RGB, with small losses.
+
+    Parameters
+    ----------
+    quality : int
+        1 to 100.
+    subsampling : {"444", "422", "420"}
+        How much coarser colour is kept than brightness; ``"444"`` keeps it whole.
+
+    Notes
+    -----
+    Files with CMYK decode to RGB as Pillow converts them. The shape is that after EXIF orientation. Decoding
+    is strict: a picture that libjpeg could only patch up is damaged.
+
+    Examples
+    --------
+    >>> codec = Jpeg(quality=95)
+    >>> data = codec.encode(np.full((6, 4, 3), 128, "uint8"))
+    >>> codec.probe(data)
+    Header(shape=(6, 4, 3), dtype='uint8')
+    >>> codec.probe(data[:-1])
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.InvalidValueError: must be a whole JPEG file, got ... bytes: the end marker FFD9 is
+    missing, so the file is cut short. Fetch it again.
+    """
+
+    quality: int = 90
+    """1 to 100."""
+
+    subsampling: str = "420"
+    """How much coarser colour is kept than brightness."""
+
+    name: ClassVar[str] = "jpeg"
+    magic: ClassVar[tuple[bytes, ...]] = (b"\xff\xd8\xff",)
+    lossless = False
+
+    def __post_init__(self) -> None:
+        check_option(self, "quality", 1, 100)
+        check_choice(self, "subsampling", ("444", "422", "420"))
+
+    @override
+    def encode(self, array: NDArray[Any]) -> Buffer:
+        check_pixels(self, array, {"uint8": (1, 3)}, "Convert it, or use PNG, which keeps alpha and 16 bits.")
+        if max(array.shape[:2]) > _MAX_SIDE:
+            raise InvalidValueError(
+                f"JPEG holds up to {_MAX_SIDE:,} pixels a side, got shape {array.shape}. Use PNG or TIFF."
+            )
+        pixels = little(array)
+        color, sampling = ("RGB", self.subsampling) if array.ndim == 3 else ("GRAY", "Gray")
+        data: bytes = simplejpeg.encode_jpeg(
+            pixels if array.ndim == 3 else pixels[..., np.newaxis], self.quality, color, sampling
+        )
+        return data
+
+    @override
+    def probe(self, data: Buffer) -> Header:
+        height, width, channels, orientation = self._read_frame(as_bytes(data))
+        if orientation >= 5:
+            height, width = width, height
+        return Header((height, width) if channels == 1 else (height, width, 3), "uint8")
+
+    @override
+    def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        data = as_bytes(data)
+        try:
+            frame = self._read_frame(data)
+        except InvalidValueError as error:
+            raise damaged(self, data, error) from error
+        pixels = self._decode_frame(data, frame)
+        return pixels if frame.orientation == 1 else upright(pixels, frame.orientation)
+
+    def _read_frame(self, data: bytes) -> _Frame:
+        """Walk over the segments and check that the file has its end."""
+        if not data.startswith(self.magic):
+            check_begin(data, self)
+        at, frame, exif, xmp = 2, 0, b"", b""
+        try:
+            while (marker := data[at + 1]) != _SCAN or data[at] != 0xFF:
+                if data[at] != 0xFF:
+                    raise not_whole(self, data, f"no segment begins at byte {at:,}")
+                if marker == _FILL:
+                    at += 1
+                    continue
+                end = at + 2 + (data[at + 2] << 8 | data[at + 3])
+                if marker in _FRAMES:
+                    frame = at
+                elif marker == _APP1:
+                    if not exif and data.startswith(_EXIF, at + 4):
+                        exif = data[at + 10 : end]
+                    elif data.startswith(_XMP, at + 4):
+                        xmp = data[at + 33 : end]
+                at = end
+        except IndexError:
+            raise not_whole(self, data, "it is cut short before the first scan") from None
+        if not frame or data.rfind(_END, at) < 0:
+            missing = "end marker FFD9 is missing, so the file is cut short" if frame else "frame header is missing"
+            raise not_whole(self, data, f"the {missing}")
+        height, width = data[frame + 5] << 8 | data[frame + 6], data[frame + 7] << 8 | data[frame + 8]
+        channels = data[frame + 9]
+        self._check_frame(data, data[frame + 1], data[frame + 4], height, width, channels)
+        return _Frame(height, width, channels, read_orientation(exif, xmp) if exif or xmp else 1)
+
+    def _check_frame(
+        self, data: bytes, process: int, bits: int, height: int, width: int, channels: int
+    ) -> None:
+        """Refuse what libjpeg does not decode, and sizes that the file cannot hold."""
+        if bits != 8 or channels not in _COLORS or process in _HIERARCHICAL:
+            raise unsupported(self, f"of {channels} channels, {bits} bits, process SOF{process - 0xC0}")
+        if not 0 < height <= _MAX_SIDE or not 0 < width <= _MAX_SIDE or height * width * channels > MAX_BYTES:
+            if max(height, width) > _MAX_SIDE:
+                raise unsupported(self, f"of {height:,} × {width:,} pixels, above {_MAX_SIDE:,} a side")
+            check_size(self, height, width, channels)
+        if height * width > _MAX_PIXELS_PER_BYTE * len(data) and process in _HUFFMAN:
+            raise not_whole(self, data, f"they cannot hold the {height:,} × {width:,} pixels of the header")
+
+    def _decode_frame(self, data: bytes, frame: _Frame) -> NDArray[Any]:
+        """Return the pixels as the file stores them, CMYK as RGB."""
+        color = _COLORS[frame.channels]
+        try:
+            pixels = _decode_strictly(data, color)
+        except ValueError as error:
+            if "subsampling" not in str(error):
+                raise damaged(self, data, error) from error
+            return self._decode_odd(data)
+        if color == "CMYK":
+            inverted = Image.fromarray(255 - pixels, "CMYK")  # as Adobe writes them, and Pillow assumes
+            return np.array(inverted.convert("RGB"))
+        return pixels[..., 0] if color == "GRAY" else pixels
+
+    def _decode_odd(self, data: bytes) -> NDArray[Any]:
+        """Return pixels of a file whose colours are subsampled in a way that simplejpeg does not know."""
+        with opened(self, JpegImageFile, data, damaged) as image:
+            image.load()
+            return np.array(image if image.mode == "L" else image.convert("RGB"))
+
+
+def _decode_strictly(data: bytes, color: str) -> NDArray[np.uint8]:
+    """Decode; ValueError when libjpeg warns of anything that changes pixels."""
+    try:
+        pixels: NDArray[np.uint8] = simplejpeg.decode_jpeg(data, color)
+    except ValueError as error:
+        if not str(error).endswith(_HARMLESS[0]) and _HARMLESS[1] not in str(error):
+            raise
+        pixels = simplejpeg.decode_jpeg(data, color, strict=False)
+    return pixels

@@ -1,0 +1,118 @@
+"""PNG: lossless pictures of 8 and 16 bits, and masks.
+
+A file is whole when its chunks lead up to IEND. Decoding also checks the CRC of the chunks that make the
+picture, which Pillow does not.
+
+Notes
+-----
+PNG specification, third edition, sections 5 and 11: https://www.w3.org/TR/png-3/.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
+
+import numpy as np
+from PIL import Image
+from PIL.PngImagePlugin import PngImageFile
+
+from deeplake_lite.codecs._arrays import check_choice, check_option, check_pixels
+from deeplake_lite.codecs._files import damaged, not_whole
+from deeplake_lite.codecs._pillow import Layout, PillowCodec, as_orientation, save
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer, Iterator
+
+    from numpy.typing import NDArray
+    from PIL.ImageFile import ImageFile
+
+_HEADER_END = 33  # signature 8, IHDR 25
+_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by colour type
+_MAX_INFLATION = 1032  # deflate's best: 258 bytes in 2 bits
+_METADATA = (b"eXIf", b"tEXt", b"zTXt", b"iTXt")
+_TEXTS = (b"Raw profile type exif\0", b"XML:com.adobe.xmp\0")
+_INDEXED = {"1": Layout("1"), "P": Layout("P")}
+
+
+class _Chunk(NamedTuple):
+    """Where a chunk lies."""
+
+    kind: bytes
+    start: int
+    """Of its payload."""
+
+    length: int
+    """Of its payload."""
+
+
+@dataclass(frozen=True)
+class Png(PillowCodec):
+    """Lossless pictures: uint8 grey, grey and alpha, RGB, RGBA; uint16 grey.
+
+    Parameters
+    ----------
+    indexed : bool
+        Gives the numbers that the file stores, (h, w): indices of a palette, not their colours, and grey of 1,
+        2 and 4 bits from 0 to 1, 3 and 15, not stretched to 255. For masks.
+    level : int
+        Of compression, 0 to 9.
+
+    Examples
+    --------
+    >>> codec = Png()
+    >>> data = codec.encode(np.array([[0, 65535]], "uint16"))
+    >>> codec.probe(data)
+    Header(shape=(1, 2), dtype='uint16')
+    >>> codec.decode(data, (1, 2), np.dtype("uint16"))
+    array([[    0, 65535]], dtype=uint16)
+    """
+
+    indexed: bool = False
+    """Whether to give the numbers that the file stores."""
+
+    level: int = 6
+    """Of compression, 0 to 9."""
+
+    name: ClassVar[str] = "png"
+    magic: ClassVar[tuple[bytes, ...]] = (b"\x89PNG\r\n\x1a\n",)
+    plugin: ClassVar[type[ImageFile]] = PngImageFile
+    lossless = True
+
+    def __post_init__(self) -> None:
+        check_choice(self, "indexed", (False, True))
+        check_option(self, "level", 0, 9)
+
+    @override
+    def encode(self, array: NDArray[Any]) -> Buffer:
+        counts = (1,) if self.indexed else (1, 2, 3, 4)
+        check_pixels(
+            self, array, {"uint8": counts, "uint16": (1,)}, "Convert it, or use a codec of numbers such as 'zstd'."
+        )
+        return save(array, "PNG", compress_level=self.level)
+
+    @override
+    def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        pixels = super().decode(data, shape, dtype)
+        return pixels
+
+    @override
+    def _check_whole(self, data: bytes) -> None:
+        if data[12:16] != b"IHDR" or len(data) < _HEADER_END:
+            raise not_whole(self, data, "the header IHDR is missing")
+        stored = 0
+        for chunk in self._chunks(data):
+            stored += chunk.length if chunk.kind == b"IDAT" else 0
+        if _unpacked_size(data) > stored * _MAX_INFLATION:
+            raise not_whole(self, data, "its IDAT chunks cannot hold the pixels of the header")
+
+    def _chunks(self, data: bytes) -> Iterator[_Chunk]:
+        """Walk to IEND."""
+        at, kind = 8, b""
+        while kind != b"IEND":
+            kind, length = data[at + 4 : at + 8], int.from_bytes(data[at : at + 4])
+            if at + 12 + length > len(data):
+                raise not_whole(self, data, "the end IEND is missing, so the file is cut short")
+            yield _Chunk(kind, at + 8, length)
+            at += 12 + length

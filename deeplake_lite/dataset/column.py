@@ -1,0 +1,182 @@
+"""One column of a view: its values, shapes and encoded bytes; on a Dataset it takes assignments too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset import show
+from deeplake_lite.dataset.positions import many_positions, one_position
+from deeplake_lite.dataset.values import decode_block, decode_one
+from deeplake_lite.errors import ReadOnlyError, SchemaError
+from deeplake_lite.htypes.cells import NestedCells, RaggedCells
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes.base import Htype
+    from deeplake_lite.schema import Field
+
+
+class Column:
+    """One column of a view.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://column-doc", {"label": dl.ClassLabel(["rose", "tulip"])})
+    >>> ds.append({"label": ["rose", "tulip", "rose"]})
+    >>> ds["label"][0] = "tulip"
+    >>> ds["label"][:], ds["label"].names
+    (array([1, 1, 0], dtype=int32), ('rose', 'tulip'))
+    """
+
+    def __init__(self, view: View, name: str) -> None:
+        self._view, self.name = view, name
+
+    @property
+    def htype(self) -> Htype:
+        """What the values mean."""
+        return self._field.htype
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the classes. Raises SchemaError for a type that has none."""
+        names = getattr(self.htype, "names", None)
+        if names is None:
+            raise SchemaError(f"Column {self.name!r} is {self.htype!r}, which names no classes.")
+        return tuple(names)
+
+    @property
+    def metadata(self) -> MutableMapping[str, Any]:
+        """Notes on the column, JSON. On a writable dataset they can be set."""
+        return Notes(self._field.metadata, self._set_metadata)
+
+    @property
+    def shapes(self) -> NDArray[np.int32]:
+        """Shapes of the values, (n, ndim) int32, without reading them; -1 for axes that a value does not have."""
+        return self._view._table.shapes(self._field.id, self._view._live())
+
+    @property
+    def nbytes(self) -> int:
+        """Stored size of the values, bytes."""
+        return self._view._table.nbytes(self._field.id, self._view._live())
+
+    def __len__(self) -> int:
+        return len(self._view)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (row[self.name] for row in self._view[[self.name]])
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one value (by position), or the values of several rows: an ndarray for fixed shapes, else a list."""
+        view, f = self._view, self._field
+        if isinstance(index, int | np.integer) and not isinstance(index, bool | np.bool_):
+            slots = view._at(np.array([one_position(int(index), len(view))]))
+            return decode_one(f.htype, view._table.read([f.id], slots)[f.id], view._lake.allow)
+        slots = self._slots(index)
+        return decode_block(f.htype, view._table.read([f.id], slots)[f.id], view._lake.allow)
+
+    def __setitem__(self, index: Any, values: Any) -> None:
+        """Change one value (by position), or the values of several rows."""
+        if isinstance(index, int | np.integer):
+            index, values = [int(index)], [values]
+        self._writable().update(index, {self.name: values})
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return all values as one array. Raises ValueError where their shapes differ."""
+        return np.array(self[:], dtype=dtype, copy=copy)
+
+    def encoded(self, index: Any = slice(None)) -> list[Buffer]:
+        """Return the stored bytes of some values, undecoded; views of larger buffers where they can be.
+
+        Raises
+        ------
+        SchemaError
+            For a column of fixed shape, whose values are no bytes.
+        """
+        f = self._field
+        cells = self._view._table.read([f.id], self._slots(index))[f.id]
+        if not isinstance(cells, RaggedCells):
+            raise SchemaError(f"Column {self.name!r} is {f.htype!r}, which has no encoded bytes.")
+        return cells.buffers
+
+    def urls(self, index: Any = slice(None)) -> list[str | None]:
+        """Return where the linked files are. Raises SchemaError for a column of another type."""
+        f = self._field
+        if f.htype.name != "link":
+            raise SchemaError(f"Column {self.name!r} is {f.htype!r}, not a Link.")
+        cells = self._view._table.read([f.id], self._slots(index))[f.id]
+        return list(decode_block(f.htype, cells, follow=False))
+
+    def lengths(self) -> NDArray[np.int64]:
+        """Return how many items each sequence has, (n,) int64. Raises SchemaError for other types."""
+        f = self._field
+        cells = self._view._table.read([f.id], self._view._live())[f.id]
+        if not isinstance(cells, NestedCells):
+            raise SchemaError(f"Column {self.name!r} is {f.htype!r}, not a sequence.")
+        return cells.counts
+
+    def __repr__(self) -> str:
+        return show.column_text(self)
+
+    def _repr_html_(self) -> str:
+        return show.column_html(self)
+
+    @property
+    def _field(self) -> Field:
+        return self._view._table.schema[self.name]
+
+    def _slots(self, index: Any) -> NDArray[np.int64]:
+        view = self._view
+        if isinstance(index, slice) and index == slice(None):
+            return view._live()
+        return view._at(many_positions(index, len(view)))
+
+    def _writable(self) -> Any:
+        from deeplake_lite.dataset.dataset import Dataset
+
+        if not isinstance(self._view, Dataset):
+            raise ReadOnlyError(
+                "Views are read-only. Edit through the dataset: ds.update(rows, {…})."
+            )
+        return self._view
+
+    def _set_metadata(self, notes: dict[str, Any]) -> None:
+        self._writable()._set_column_metadata(self.name, notes)
+
+
+class Notes(MutableMapping[str, Any]):
+    """Metadata that writes itself through when it is changed."""
+
+    def __init__(self, notes: Any, write: Any) -> None:
+        self._notes, self._write = dict(notes), write
+
+    def __getitem__(self, key: str) -> Any:
+        return self._notes[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        changed = {**self._notes, key: value}
+        self._write(changed)
+        self._notes = changed
+
+    def __delitem__(self, key: str) -> None:
+        changed = {k: v for k, v in self._notes.items() if k != key}
+        if len(changed) == len(self._notes):
+            raise KeyError(key)
+        self._write(changed)
+        self._notes = changed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._notes)
+
+    def __len__(self) -> int:
+        return len(self._notes)
+
+    def __repr__(self) -> str:
+        return repr(self._notes)

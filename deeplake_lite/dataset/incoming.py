@@ -1,0 +1,113 @@
+"""From what users hand in to blocks of checked cells: columns or rows, all columns of one length.
+
+Blocks keep memory bounded: each holds about `BLOCK_BYTES` of encoded cells, whatever the size of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError
+from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
+
+if TYPE_CHECKING:
+    from deeplake_lite.htypes.base import Check
+    from deeplake_lite.schema import Field, Schema
+
+BLOCK_BYTES = 32 * 2**20
+"""Encoded size of a block, about."""
+
+FIRST_ROWS = 64
+"""Rows of the first block, before the size of a row is known."""
+
+MOST_ROWS = 65_536
+"""Rows of a block at the most."""
+
+type Data = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+
+def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
+    """Return the columns that were handed in, by name, and their common length.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        For a column that the schema does not have.
+    InvalidValueError
+        For columns of different lengths, or values that are no sequence.
+    """
+    columns = dict(data) if isinstance(data, Mapping) else _transpose(data, schema)
+    for name in columns:
+        if name not in schema.names:
+            raise ColumnNotFoundError.named("column", name, schema.names)
+    for name, values in columns.items():
+        if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+            if not isinstance(values, Iterator):
+                raise InvalidValueError(
+                    f"an append takes one sequence of values per column, got {values!r:.60}. "
+                    f"For a single row write [{{{name!r}: …}}] or {{{name!r}: […]}}.",
+                    column=name,
+                )
+            columns[name] = list(values)
+    lengths = {name: len(values) for name, values in columns.items()}
+    for (a, n), (b, m) in pairwise(lengths.items()):
+        if n != m:
+            raise InvalidValueError(f"columns have one length: {a!r} has {n} rows, {b!r} has {m}.")
+    return columns, next(iter(lengths.values()), 0)
+
+
+def encode_blocks(
+    columns: Mapping[str, Any], count: int, fields: Sequence[Field], check: Check
+) -> Iterator[dict[str, Cells]]:
+    """Yield blocks of cells by column id; columns that were left out get their default.
+
+    Raises
+    ------
+    InvalidValueError
+        With the column's name and the row's position in what was handed in.
+    """
+    start, rows = 0, FIRST_ROWS
+    while start < count:
+        stop = min(start + rows, count)
+        block = {f.id: encode_column(f, columns.get(f.name), start, stop, check) for f in fields}
+        yield block
+        size = sum(map(cells_nbytes, block.values())) / (stop - start)
+        start, rows = stop, int(np.clip(BLOCK_BYTES / max(size, 1), 1, min(MOST_ROWS, 8 * rows)))
+
+
+def encode_column(f: Field, values: Any, start: int, stop: int, check: Check) -> Cells:
+    """Encode the values of one column from `start` to `stop`; its default where `values` is None."""
+    try:
+        if values is None:
+            return f.htype.encode_default(stop - start)
+        return f.htype.encode(values[start:stop], check=check)
+    except InvalidValueError as error:
+        row = None if error.row is None else error.row + start
+        raise error.at(column=f.name, row=row) from error.__cause__
+
+
+def cells_nbytes(cells: Cells) -> int:
+    """Return the encoded size of cells, bytes."""
+    match cells:
+        case DenseCells(values):
+            return values.nbytes
+        case RaggedCells(buffers, shapes):
+            return sum(memoryview(b).nbytes for b in buffers) + shapes.nbytes
+        case NestedCells(counts, items):
+            return counts.nbytes + cells_nbytes(items)
+
+
+def _transpose(rows: Sequence[Mapping[str, Any]], schema: Schema) -> dict[str, list[Any]]:
+    """Turn a list of rows into columns; what a row leaves out is the column's default."""
+    for i, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise InvalidValueError(
+                f"an append takes columns, or a list of dicts, one per row; got {row!r:.60}.", row=i
+            )
+    names = dict.fromkeys(name for row in rows for name in row)
+    defaults = {f.name: f.htype.default for f in schema}
+    return {name: [row.get(name, defaults.get(name)) for row in rows] for name in names}

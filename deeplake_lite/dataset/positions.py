@@ -1,0 +1,60 @@
+"""Which rows an index means: from what a user puts into brackets to positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def one_position(index: int, length: int) -> int:
+    """Return the position that an integer means. Raises IndexError.
+
+    >>> one_position(-1, 10)
+    9
+    """
+    if not -length <= index < length:
+        raise IndexError(
+            f"row {index} is out of range: there are {length} rows, 0 to {length - 1}."
+        )
+    return index % length
+
+
+def many_positions(index: Any, length: int) -> NDArray[np.int64]:
+    """Return the positions, (n,) int64, that a slice, a list of integers or a boolean mask means.
+
+    Raises
+    ------
+    IndexError
+        For a row that is not there, a mask of another length, or anything that is no index.
+
+    Examples
+    --------
+    >>> many_positions(slice(7, None, 2), 10), many_positions([-1, 0], 10)
+    (array([7, 9]), array([9, 0]))
+    >>> many_positions([True, False, True], 3)
+    array([0, 2])
+    """
+    if isinstance(index, slice):
+        return np.arange(*index.indices(length))
+    if isinstance(index, range):
+        return many_positions(np.array(index, np.int64), length)
+    found = np.asarray(index)
+    if found.ndim == 1 and found.dtype == bool:
+        if len(found) != length:
+            raise IndexError(
+                f"a mask has one element per row: there are {length} rows, got {len(found)}."
+            )
+        return np.flatnonzero(found)
+    if found.ndim == 1 and len(found) == 0:
+        return np.empty(0, np.int64)
+    if found.ndim != 1 or found.dtype.kind not in "iu":
+        raise IndexError(
+            "rows are chosen with an integer, a slice, a list of integers or a boolean mask, "
+            f"got {index!r:.80}."
+        )
+    found = found.astype(np.int64)
+    if (bad := (found < -length) | (found >= length)).any():
+        raise IndexError(f"row {found[bad][0]} is out of range: there are {length} rows.")
+    return np.where(found < 0, found + length, found)

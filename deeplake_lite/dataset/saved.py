@@ -1,0 +1,214 @@
+"""Named views: which version and which rows, kept with the lake but not as a version of its data.
+
+They live on the branch ``_aux``: per name a group with a document and the row ids. The version that a view
+reads is kept from the vacuum by a tag of the lake's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+
+from deeplake_lite.dataset import versions
+from deeplake_lite.dataset.merge import slots_of
+from deeplake_lite.errors import NotFoundError, ReadOnlyError
+from deeplake_lite.storage.arrays import ArraySpec
+from deeplake_lite.storage.repo import Repository, run
+from deeplake_lite.storage.table import Table
+
+if TYPE_CHECKING:
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.view import Lake, View
+    from deeplake_lite.storage.repo import Session
+
+KEY = "deeplake_lite_views"
+"""Attribute of the root group on ``_aux``: the documents by name."""
+
+
+@dataclass(frozen=True)
+class SavedView:
+    """What is kept of a view."""
+
+    name: str
+    """Its name."""
+    version: str
+    """Commit that it reads."""
+    rows: int
+    """How many rows it has."""
+    columns: tuple[str, ...]
+    """Its columns."""
+    origin: str
+    """How the rows were chosen: an index, or the query that made it."""
+    saved: datetime
+    """When it was saved, UTC."""
+    array: str
+    """Path of the row ids."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document."""
+        return {
+            "version": self.version,
+            "rows": self.rows,
+            "columns": list(self.columns),
+            "origin": self.origin,
+            "saved": self.saved.isoformat(),
+            "array": self.array,
+        }
+
+    @classmethod
+    def from_json(cls, name: str, document: Mapping[str, Any]) -> SavedView:
+        """Read a document."""
+        return cls(
+            name,
+            str(document["version"]),
+            int(document["rows"]),
+            tuple(document["columns"]),
+            str(document["origin"]),
+            datetime.fromisoformat(document["saved"]),
+            str(document["array"]),
+        )
+
+
+class SavedViews(Mapping[str, "View"]):
+    """The saved views of a lake: a mapping from names to views, opened when asked for.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://saved-doc", {"x": "int32"})
+    >>> ds.append({"x": [1, 2, 3]})
+    >>> commit = ds.commit("three")
+    >>> ds[[2, 0]].save("ends")
+    >>> ds.views()
+    ends: 2 rows of ..., 2 rows
+    >>> ds.views()["ends"]["x"][:]
+    array([3, 1], dtype=int32)
+    """
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+        self._session = _reader(lake.repository)
+        self._documents = _documents(self._session)
+
+    def __getitem__(self, name: str) -> View:
+        """Open a view. Raises NotFoundError."""
+        from deeplake_lite.dataset.view import View
+
+        kept = self.info(name)
+        assert self._session is not None
+        table = Table.open(self._lake.repository, self._lake.repository.reader(kept.version))
+        ids = run(_read_ids(self._session, kept.array))
+        return View(self._lake, table, slots_of(table, ids), kept.columns, kept.origin)
+
+    def info(self, name: str) -> SavedView:
+        """Return what is kept of a view, without opening it. Raises NotFoundError."""
+        if name not in self._documents:
+            raise NotFoundError.named("saved view", name, self._documents)
+        return SavedView.from_json(name, self._documents[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._documents)
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    def delete(self, name: str) -> None:
+        """Forget a view; its rows stay where they are."""
+        self.info(name)
+        del self._documents[name]
+        _write(self._lake.repository, self._documents, f"delete view {name}")
+
+    def __repr__(self) -> str:
+        lines = (
+            f"{k.name}: {k.rows:,} rows of {k.version}, {k.origin or 'all'}"
+            for k in map(self.info, self)
+        )
+        return "\n".join(lines) or "no saved views"
+
+
+def save(view: View, name: str) -> None:
+    """Keep a view under a name; a view of that name is replaced. See `View.save`."""
+    view._check_committed("a saved view")
+    if not name or "/" in name:
+        raise NotFoundError(
+            f"A view's name is not empty and has no slash, got {name!r}. Choose another."
+        )
+    if getattr(view, "_table", None) is None:
+        raise ReadOnlyError("This view has no rows of a lake.")
+    repository, ids = view._lake.repository, view.row_ids
+    path = f"views/{uuid4().hex}"
+    kept = SavedView(
+        name, view.version, len(view), view.columns, view.origin, datetime.now(UTC), path
+    )
+    documents = _documents(_reader(repository)) | {name: kept.to_json()}
+    keep(repository, view.version)
+    _write(repository, documents, f"save view {name}", {path: ids})
+
+
+def keep(repository: Repository, snapshot_id: str) -> None:
+    """Keep a version from the vacuum, whatever happens to its branch."""
+    if snapshot_id not in repository.tags().values():
+        repository.create_tag(f"{versions.KEEP}{snapshot_id}-{uuid4().hex[:6]}", snapshot_id)
+
+
+def versions_needed(repository: Repository) -> set[str]:
+    """Return the versions that saved views read."""
+    return {str(d["version"]) for d in _documents(_reader(repository)).values()}
+
+
+def materialize(view: View, url: str, message: str) -> Dataset:
+    """Write the rows of a view as a lake of their own; see `View.materialize`."""
+    from deeplake_lite.dataset.dataset import create
+    from deeplake_lite.storage import chunks
+    from deeplake_lite.storage.table import COPY_ROWS
+
+    copy = create(url, view.schema, metadata=view._table.state.metadata)
+    names, slots = [f.id for f in view.schema], view._live()
+    with copy._editing() as table:
+        blocks = (view._table.read(names, slots[s]) for s in chunks.spans(len(slots), COPY_ROWS))
+        table.append(blocks, view.row_ids)
+    copy.commit(message)
+    return copy
+
+
+def _reader(repository: Repository) -> Session | None:
+    tips = repository.branches()
+    return repository.reader(tips[versions.AUX]) if versions.AUX in tips else None
+
+
+def _documents(session: Session | None) -> dict[str, Any]:
+    if session is None:
+        return {}
+    return dict(run(session.attributes()).get(KEY, {}))
+
+
+def _write(
+    repository: Repository,
+    documents: Mapping[str, Any],
+    message: str,
+    ids: Mapping[str, Any] | None = None,
+) -> None:
+    with repository.lock():
+        if versions.AUX not in repository.branches():
+            root = repository.ancestry(repository.tip("main"))[-1].id
+            repository.create_branch(versions.AUX, root)
+        session = repository.writer(versions.AUX)
+        run(_put(session, documents, ids or {}))
+        session.commit(message)
+
+
+async def _put(session: Session, documents: Mapping[str, Any], ids: Mapping[str, Any]) -> None:
+    await session.set_attributes({KEY: dict(documents)})
+    for path, rows in ids.items():
+        array = await session.create_array(path, ArraySpec("int64"), len(rows))
+        if len(rows):
+            await array.setitem(slice(0, len(rows)), rows)
+
+
+async def _read_ids(session: Session, path: str) -> Any:
+    return np.asarray(await (await session.open_array(path)).getitem(slice(None)))

@@ -1,0 +1,91 @@
+"""Cutting rows into parts for training and testing, the same way wherever the same rows are.
+
+Rows are ranked by a hash of their id and the seed; the ranking is cut at the fractions. Positions, versions
+and the order of rows play no part.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xxhash
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+
+
+def split(
+    view: View, fractions: Sequence[float], *, by: str | None, group: str | None, seed: int
+) -> list[NDArray[np.int64]]:
+    """Return the positions of each part, ascending; see `View.split`."""
+    shares = np.asarray(fractions, float)
+    if len(shares) == 0 or (shares < 0).any() or abs(shares.sum() - 1) > 1e-6:
+        raise ValueError(f"fractions are not negative and add up to 1, got {list(fractions)}.")
+    if by is not None and group is not None:
+        raise ValueError("rows are split by= or group=, not both. Give one of them.")
+    if len(view) == 0:
+        return [np.empty(0, np.int64) for _ in shares]
+    if group is not None:
+        return _split_groups(_codes(view, group), _keys(view, group), shares, seed)
+    rank = _ranks(view.row_ids, seed)
+    strata = _codes(view, by) if by is not None else np.zeros(len(view), np.int64)
+    part = np.empty(len(view), np.int64)
+    for code in np.unique(strata):
+        rows = np.flatnonzero(strata == code)
+        part[rows[np.argsort(rank[rows], kind="stable")]] = _cut(len(rows), shares)
+    return [np.flatnonzero(part == i) for i in range(len(shares))]
+
+
+def _split_groups(
+    codes: NDArray[np.int64], keys: list[bytes], shares: NDArray[np.float64], seed: int
+) -> list[NDArray[np.int64]]:
+    """Put whole groups into parts: in the order of their rank, each where most rows are still missing."""
+    sizes = np.bincount(codes)
+    rank = np.array([xxhash.xxh3_64_intdigest(key, seed) for key in keys], np.uint64)
+    missing = shares * len(codes)
+    home = np.empty(len(sizes), np.int64)
+    for i in np.argsort(rank, kind="stable"):
+        home[i] = int(np.argmax(missing))
+        missing[home[i]] -= sizes[i]
+    part = home[codes]
+    return [np.flatnonzero(part == i) for i in range(len(shares))]
+
+
+def _ranks(ids: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
+    little = ids.astype("<i8")
+    return np.fromiter((xxhash.xxh3_64_intdigest(i, seed) for i in little), np.uint64, len(ids))
+
+
+def _cut(count: int, shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the part of each rank.
+
+    >>> _cut(5, np.array([0.8, 0.2])).tolist()
+    [0, 0, 0, 0, 1]
+    """
+    ends = np.round(np.cumsum(shares) * count).astype(np.int64)
+    return np.searchsorted(ends, np.arange(count), side="right").clip(max=len(shares) - 1)
+
+
+def _codes(view: View, column: str) -> NDArray[np.int64]:
+    """Return a number per row, equal for equal values, from 0 on in the order of first appearance."""
+    f = view.schema[column]
+    digests = view._table.digests(f.id, view._live())
+    _, first, inverse = np.unique(digests, return_index=True, return_inverse=True)
+    appearance = np.argsort(np.argsort(first, kind="stable"), kind="stable")
+    return appearance[inverse.ravel()]
+
+
+def _keys(view: View, column: str) -> list[bytes]:
+    """Return what stands for each group, in the order of `_codes`."""
+    f = view.schema[column]
+    digests = view._table.digests(f.id, view._live())
+    _, first = np.unique(digests, return_index=True)
+    return [int(d).to_bytes(8, "little") for d in digests[np.sort(first)]]
+
+
+__all__: list[Any] = ["split"]

@@ -1,0 +1,153 @@
+"""Appending what is new and changing what differs, told apart by a key; and filling a new column.
+
+Rows match when the values of the key column are equal. Cells are compared by digest, so that taking in the
+same data twice writes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.incoming import as_columns, encode_blocks, encode_column
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.cells import concat, take
+from deeplake_lite.storage import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.incoming import Data
+    from deeplake_lite.htypes.base import Check
+    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.schema import Field
+    from deeplake_lite.storage.table import Table
+
+BLOCK_ROWS = 4_096
+
+
+@dataclass(frozen=True)
+class Upserted:
+    """What an upsert did."""
+
+    added: int
+    """Rows whose key was new."""
+    changed: int
+    """Rows of which at least one cell differed."""
+    unchanged: int
+    """Rows that were there already."""
+
+
+def upsert(ds: Dataset, data: Data, on: str, check: Check) -> Upserted:
+    """Append the rows whose key is new, change those that differ; see `Dataset.upsert`."""
+    schema = ds.schema
+    key = schema[on]
+    columns, count = as_columns(data, schema)
+    if on not in columns:
+        raise InvalidValueError(
+            f"an upsert needs the values of its key, column {on!r} is missing.", column=on
+        )
+    with ds._editing() as table:
+        keys = table.digest(key.id, encode_column(key, columns[on], 0, count, check))
+        _check_unique(keys, f"the data that was handed in has {on!r} twice", on)
+        slots = _matching_slots(table, key, keys)
+        new = np.flatnonzero(slots < 0)
+        differing = list(_differing(table, columns, np.flatnonzero(slots >= 0), slots, check))
+        fresh = {name: _pick(values, new) for name, values in columns.items()}
+        table.append(encode_blocks(fresh, len(new), schema.fields, check))
+        for rows, column, cells in differing:
+            table.update(slots[rows], {column: cells})
+    changed = len(np.unique(np.concatenate([np.empty(0, np.int64), *(r for r, _, _ in differing)])))
+    return Upserted(len(new), changed, count - len(new) - changed)
+
+
+def column_blocks(table: Table, added: Field, values: Any) -> Iterator[Cells]:
+    """Yield the cells of a new column for every slot, those of deleted rows blank.
+
+    `values` holds one value per row, in the rows' order, or is None for the default.
+    """
+    slots, live = table.rows.slots, table.rows.live()
+    position = np.full(slots, -1, np.int64)
+    position[live] = np.arange(len(live))
+    for span in chunks.spans(slots, BLOCK_ROWS):
+        where = position[span]
+        if values is None:
+            yield encode_column(added, None, 0, len(where), "header")
+            continue
+        kept = where >= 0
+        given = _encode_rows(added, values, where[kept])
+        yield given if kept.all() else _with_blanks(added, given, kept)
+
+
+def _encode_rows(added: Field, values: Any, rows: NDArray[np.int64]) -> Cells:
+    """Encode the values of some rows; an error names the row."""
+    try:
+        return added.htype.encode(_pick(values, rows))
+    except InvalidValueError as error:
+        row = None if error.row is None else int(rows[error.row])
+        raise error.at(column=added.name, row=row) from error.__cause__
+
+
+def _with_blanks(added: Field, given: Cells, kept: NDArray[np.bool_]) -> Cells:
+    """Spread cells over the slots that are `kept`; the others are blank."""
+    blanks = added.htype.encode([added.htype.blank] * int((~kept).sum()))
+    back = np.empty(len(kept), np.int64)
+    back[np.concatenate([np.flatnonzero(kept), np.flatnonzero(~kept)])] = np.arange(len(kept))
+    return take(concat([given, blanks]), back)
+
+
+def _matching_slots(table: Table, key: Field, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the slot of the row with each key, -1 where there is none."""
+    live = table.rows.live()
+    there = table.digests(key.id, live)
+    order = np.argsort(there, kind="stable")
+    found = np.full(len(keys), -1, np.int64)
+    if len(live):
+        at = np.minimum(np.searchsorted(there, keys, sorter=order), len(live) - 1)
+        hit = there[order[at]] == keys
+        found[hit] = live[order[at[hit]]]
+        after = np.minimum(at + 1, len(live) - 1)
+        if (hit & (after != at) & (there[order[after]] == keys)).any():
+            raise InvalidValueError(
+                "the dataset has rows with the same key; delete all but one.", column=key.name
+            )
+    return found
+
+
+def _differing(
+    table: Table,
+    columns: Mapping[str, Any],
+    rows: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    check: Check,
+) -> Iterator[tuple[NDArray[np.int64], str, Cells]]:
+    """Yield the cells that differ from what is there: rows, column id, new cells."""
+    for name, values in columns.items():
+        f = table.schema[name]
+        for span in chunks.spans(len(rows), BLOCK_ROWS):
+            some = rows[span]
+            cells = encode_column(f, _pick(values, some), 0, len(some), check)
+            differ = table.digest(f.id, cells) != table.digests(f.id, slots[some])
+            if differ.any():
+                yield some[differ], f.id, take(cells, np.flatnonzero(differ))
+
+
+def _check_unique(keys: NDArray[np.uint64], what: str, on: str) -> None:
+    first, counts = np.unique(keys, return_index=True, return_counts=True)[1:]
+    if (counts > 1).any():
+        row = int(first[counts > 1][0])
+        raise InvalidValueError(
+            f"a key tells rows apart, but {what}. Leave one out.", column=on, row=row
+        )
+
+
+def _pick(values: Any, rows: NDArray[np.int64]) -> Any:
+    """Return the values of some rows, of an array or any sequence."""
+    if isinstance(values, np.ndarray):
+        return values[rows]
+    return [values[i] for i in rows.tolist()]

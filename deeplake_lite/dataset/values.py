@@ -1,0 +1,112 @@
+"""From stored cells to what users read: arrays for fixed shapes, lists for the rest, None and masks for nulls.
+
+Encoded samples are decoded in a few threads; the decoders release the GIL.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from deeplake_lite.htypes import Link
+from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes.base import Htype, Nested
+
+THREAD_BYTES = 256 * 1024
+"""Less than this is decoded at once in the caller's thread."""
+
+
+@cache
+def decode_pool() -> ThreadPoolExecutor:
+    """Return the threads that decode, made when first needed."""
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="deeplake-lite-decode")
+
+
+def decode_block(
+    htype: Htype, cells: Cells, allow: tuple[str, ...] = (), *, follow: bool = True
+) -> NDArray[Any] | list[Any]:
+    """Return the values of a block of cells; links are followed under the roots in `allow`.
+
+    Returns
+    -------
+    ndarray, (n, *shape)
+        For fixed shapes; a masked array where some are null.
+    list
+        Of n values otherwise; None where null.
+    """
+    match cells:
+        case DenseCells(values, valid):
+            return _masked(htype.decode(values, ()), valid)
+        case RaggedCells():
+            found = _decode_ragged(htype, cells)
+            return [_follow(htype, v, allow) for v in found] if follow else found
+        case NestedCells():
+            return _decode_nested(htype, cells, allow)
+
+
+def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> Any:
+    """Return the value of a block of one cell; None where it is null."""
+    if cells.valid is not None and not cells.valid[0]:
+        return None
+    if isinstance(cells, RaggedCells):
+        value = htype.decode(cells.buffers[0], _shape(cells.shapes[0].tolist()))
+        return _follow(htype, value, allow)
+    return decode_block(htype, cells, allow)[0]
+
+
+def _follow(htype: Htype, value: Any, allow: tuple[str, ...]) -> Any:
+    """Return what a link leads to; any other value as it is."""
+    return htype.load(value, allow) if isinstance(htype, Link) and value is not None else value
+
+
+def _masked(values: NDArray[Any], valid: NDArray[np.bool_] | None) -> NDArray[Any]:
+    if valid is None:
+        return values
+    mask = np.broadcast_to(~valid.reshape(-1, *[1] * (values.ndim - 1)), values.shape)
+    return np.ma.MaskedArray(values, mask)
+
+
+def _decode_ragged(htype: Htype, cells: RaggedCells) -> list[Any]:
+    shapes = map(_shape, cells.shapes.tolist())
+    jobs = list(zip(cells.buffers, shapes, strict=True))
+    if cells.valid is not None:
+        return [htype.decode(*j) if v else None for j, v in zip(jobs, cells.valid, strict=True)]
+    if len(jobs) > 1 and sum(memoryview(b).nbytes for b in cells.buffers) > THREAD_BYTES:
+        return _decode_in_threads(htype.decode, jobs)
+    return list(starmap(htype.decode, jobs))
+
+
+def _decode_in_threads(
+    decode: Callable[..., Any], jobs: list[tuple[Any, tuple[int, ...]]]
+) -> list[Any]:
+    pool = decode_pool()
+    share = -(-len(jobs) // (4 * pool._max_workers))
+    parts = [jobs[i : i + share] for i in range(0, len(jobs), share)]
+    done = pool.map(lambda part: list(starmap(decode, part)), parts)
+    return [value for part in done for value in part]
+
+
+def _decode_nested(htype: Htype, cells: NestedCells, allow: tuple[str, ...]) -> list[Any]:
+    item = cast("Nested", htype.layout).item
+    items = decode_block(item, cells.items, allow)
+    ends = np.cumsum(cells.counts).tolist()
+    starts = [0, *ends[:-1]]
+    found = [htype.decode(items[a:b], ()) for a, b in zip(starts, ends, strict=True)]
+    if cells.valid is None:
+        return found
+    return [value if v else None for value, v in zip(found, cells.valid, strict=True)]
+
+
+def _shape(kept: list[int]) -> tuple[int, ...]:
+    return tuple(n for n in kept if n >= 0)

@@ -1,0 +1,147 @@
+"""Which version a name means, what came before it, and where two histories meet.
+
+A name is a branch, a tag, a commit id (or enough of its beginning), or a time. Names that begin with an
+underscore are the lake's own: ``_aux`` holds saved views, ``_keep-…`` tags keep versions from the vacuum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, VersionNotFoundError
+
+if TYPE_CHECKING:
+    from deeplake_lite.storage.repo import Commit, Repository
+
+AUX = "_aux"
+"""Branch of saved views."""
+
+KEEP = "_keep-"
+"""Begin of the tags that keep versions from the vacuum."""
+
+ROOT_MESSAGE = "Repository initialized"
+"""Of the engine's own first snapshot, which holds no lake."""
+
+
+def branches(repository: Repository) -> dict[str, str]:
+    """Return the commit id of each branch's tip."""
+    return {n: i for n, i in repository.branches().items() if not n.startswith("_")}
+
+
+def tags(repository: Repository) -> dict[str, str]:
+    """Return the commit id of each tag."""
+    return {n: i for n, i in repository.tags().items() if not n.startswith("_")}
+
+
+def history(repository: Repository, snapshot_id: str) -> list[Commit]:
+    """Return the commits up to a snapshot, newest first."""
+    return [c for c in repository.ancestry(snapshot_id) if c.message != ROOT_MESSAGE or c.parent]
+
+
+def resolve(repository: Repository, version: str | datetime) -> str:
+    """Return the snapshot id that a branch, tag, commit id or time stands for.
+
+    Raises
+    ------
+    VersionNotFoundError
+        When nothing of that name, or from before that time, is there.
+    """
+    if isinstance(version, datetime):
+        return _at_time(repository, version)
+    known = {**branches(repository), **tags(repository)}
+    if version in known:
+        return known[version]
+    commits = {c.id for tip in set(known.values()) for c in history(repository, tip)}
+    matching = [i for i in commits if i.startswith(version)] if len(version) >= 4 else []
+    if len(matching) == 1:
+        return matching[0]
+    if len(matching) > 1:
+        raise VersionNotFoundError(
+            f"{version!r} begins {len(matching)} commit ids. Give more of it: {', '.join(sorted(matching))}."
+        )
+    if re.match(r"\d{4}-\d\d-\d\d", version):
+        return _at_time(repository, datetime.fromisoformat(version))
+    raise VersionNotFoundError.named("version", version, [*known, *sorted(commits)])
+
+
+def _at_time(repository: Repository, when: datetime) -> str:
+    """Return the last commit of ``main`` that was there at `when` (local time unless it says otherwise)."""
+    when = when.astimezone(UTC)
+    commits = history(repository, repository.tip("main"))
+    found = next((c.id for c in commits if c.time <= when), None)
+    if found is None:
+        raise VersionNotFoundError(
+            f"The oldest version on 'main' is from {commits[-1].time:%Y-%m-%d %H:%M:%S} UTC, "
+            f"got {when:%Y-%m-%d %H:%M:%S} UTC. Give a later time."
+        )
+    return found
+
+
+def check_new_name(repository: Repository, kind: str, name: str) -> None:
+    """Refuse a name that a branch or tag has, or that cannot be one.
+
+    Raises
+    ------
+    ExistsError, SchemaError
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*(/[A-Za-z0-9][A-Za-z0-9._+-]*)*", name):
+        raise SchemaError(
+            f"A {kind} is named with letters, digits and ._+-/ and begins with a letter or digit, "
+            f"got {name!r}. Choose another name."
+        )
+    for other, names in (("branch", branches(repository)), ("tag", tags(repository))):
+        if name in names:
+            raise ExistsError(f"There is a {other} {name!r} already. Choose another name.")
+
+
+def check_branch(repository: Repository, name: str) -> str:
+    """Return the tip of a branch. Raises VersionNotFoundError."""
+    known = branches(repository)
+    if name not in known:
+        raise VersionNotFoundError.named("branch", name, known)
+    return known[name]
+
+
+def parents(commit: Commit) -> list[str]:
+    """Return the ids of the versions that a commit was made from: its parent, and what it merged."""
+    merged = commit.metadata.get("merge")
+    return [p for p in (commit.parent, merged) if isinstance(p, str)]
+
+
+def merge_base(repository: Repository, ours: str, theirs: str) -> str:
+    """Return the newest version that both have seen, merges counted in.
+
+    Raises
+    ------
+    VersionNotFoundError
+        When the two have nothing in common.
+    """
+    graph: dict[str, Commit] = {}
+    mine, other = _ancestors(repository, ours, graph), _ancestors(repository, theirs, graph)
+    common = mine & other
+    seen_by_common = {p for c in common for p in _ancestors(repository, c, graph) if p != c}
+    best = [graph[c] for c in common - seen_by_common]
+    if not best:
+        raise VersionNotFoundError(f"Versions {ours} and {theirs} have no common history.")
+    return max(best, key=lambda c: c.time).id
+
+
+def _ancestors(repository: Repository, start: str, graph: dict[str, Commit]) -> set[str]:
+    """Return a version and all that it was made from; commits met are added to `graph`."""
+    found, todo = set[str](), deque([start])
+    while todo:
+        version = todo.popleft()
+        if version in found:
+            continue
+        found.add(version)
+        if version not in graph:
+            try:
+                graph.update((c.id, c) for c in repository.ancestry(version))
+            except NotFoundError:  # expired: what was merged is in the merge commit all the same
+                found.discard(version)
+                continue
+        todo.extend(parents(graph[version]))
+    return found

@@ -1,0 +1,289 @@
+"""Rows of one version, read-only: what every selection of rows can do, and a Dataset too.
+
+A view pins a snapshot, or the open transaction of the handle it came from. Indexing with a name gives a
+column, with an integer a row, with anything else another view.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self, overload
+
+import numpy as np
+
+from deeplake_lite.dataset import export, show, splits
+from deeplake_lite.dataset.column import Column
+from deeplake_lite.dataset.positions import many_positions, one_position
+from deeplake_lite.dataset.values import decode_block, decode_one
+from deeplake_lite.errors import ColumnNotFoundError, UncommittedError
+from deeplake_lite.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+    import pyarrow as pa
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from deeplake_lite.schema import Field
+    from deeplake_lite.storage.repo import Repository
+    from deeplake_lite.storage.table import Table
+
+ITER_ROWS = 64
+"""Rows that iteration reads at a time."""
+
+
+@dataclass(frozen=True)
+class Lake:
+    """What the views of one handle share."""
+
+    repository: Repository
+    """Where the versions are."""
+    options: Mapping[str, Any]
+    """What the object store needs."""
+    allow: tuple[str, ...] = ()
+    """Roots under which linked files are read."""
+
+
+class View:
+    """Some rows and columns of one version of a lake.
+
+    Views come from indexing a dataset; nobody makes them by hand.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://view-doc", {"x": "int32", "name": "text"})
+    >>> ds.append({"x": [1, 2, 3], "name": ["a", "b", "c"]})
+    >>> view = ds[[2, 0]]
+    >>> view["x"][:], view[0]
+    (array([3, 1], dtype=int32), {'x': 3, 'name': 'c'})
+    """
+
+    def __init__(
+        self,
+        lake: Lake,
+        table: Table,
+        slots: NDArray[np.int64],
+        names: tuple[str, ...],
+        origin: str,
+    ) -> None:
+        self._lake, self._pinned, self._slots, self._names = lake, table, slots, names
+        self.origin = origin
+        """How the rows were chosen, such as ``"[3:9]"`` or a query."""
+
+    # ---- what it is
+
+    @property
+    def url(self) -> str:
+        """Where the lake is."""
+        return self._lake.repository.url
+
+    @property
+    def version(self) -> str:
+        """Id of the commit that the view reads, or builds on."""
+        return self._table.snapshot_id
+
+    @property
+    def schema(self) -> Schema:
+        """The view's columns, in order."""
+        return Schema(self._fields())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the view's columns."""
+        return tuple(f.name for f in self._fields())
+
+    @property
+    def row_ids(self) -> NDArray[np.int64]:
+        """Ids of the rows, (n,) int64: the same on every branch and in every version."""
+        return self._table.ids(self._live())
+
+    @property
+    def nbytes(self) -> int:
+        """Stored size of the rows' cells, bytes."""
+        return sum(self._table.nbytes(f.id, self._live()) for f in self._fields())
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    # ---- reading
+
+    @overload
+    def __getitem__(self, index: str) -> Column: ...
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: Any) -> View: ...
+    def __getitem__(self, index: Any) -> Any:
+        """Return a column (by name), a row (by position), or a view (slice, list, mask, list of names)."""
+        if isinstance(index, str):
+            return self._column(index)
+        if isinstance(index, int | np.integer) and not isinstance(index, bool | np.bool_):
+            return self._row(one_position(int(index), len(self)))
+        if isinstance(index, list | tuple) and index and all(isinstance(n, str) for n in index):
+            return self._select(tuple(index))
+        positions = many_positions(index, len(self))
+        return View(self._lake, self._table, self._at(positions), self.columns, _origin(index))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows, read a block at a time."""
+        slots, fields = self._live(), self._fields()
+        for start in range(0, len(slots), ITER_ROWS):
+            block = self._read(fields, slots[start : start + ITER_ROWS])
+            for i in range(len(slots[start : start + ITER_ROWS])):
+                yield {name: values[i] for name, values in block.items()}
+
+    # ---- going elsewhere
+
+    def split(
+        self,
+        fractions: Sequence[float],
+        *,
+        by: str | None = None,
+        group: str | None = None,
+        seed: int = 0,
+    ) -> tuple[View, ...]:
+        """Split the rows, the same way wherever the same rows are.
+
+        Where a row goes depends on its id and the seed alone, so rows that are added later do not move
+        the others between the parts much: see Notes.
+
+        Parameters
+        ----------
+        fractions : sequence of float
+            Size of each part; they add up to 1.
+        by : str, optional
+            A column whose values each part is to have in the same proportions (stratified).
+        group : str, optional
+            A column whose equal values are to stay in one part (grouped), such as a patient's id.
+        seed : int
+            Another seed, another split.
+
+        Returns
+        -------
+        tuple of View
+            One per fraction, rows in the order of this view.
+
+        Notes
+        -----
+        Rows (or groups) are ranked by xxh3_64 of their id and the seed, and the ranking is cut at the
+        fractions; with `by`, within each value.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://split-doc", {"x": "int32"})
+        >>> ds.append({"x": range(10)})
+        >>> train, val = ds.split([0.8, 0.2], seed=1)
+        >>> len(train), len(val)
+        (8, 2)
+        """
+        parts = splits.split(self, fractions, by=by, group=group, seed=seed)
+        return tuple(self[positions]._called(f"split {i}") for i, positions in enumerate(parts))
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as an Arrow table: encoded samples as binary, tensors as fixed-size lists or structs."""
+        return export.to_arrow(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows as a DataFrame, one Python object per ragged cell."""
+        return export.to_pandas(self)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the dense columns as lazy variables over a ``row`` dimension."""
+        return export.to_xarray(self)
+
+    def to_folder(
+        self, path: str | Path, *, image: str | None = None, label: str | None = None
+    ) -> Path:
+        """Write the samples of an image column as files, a folder per class, and the rest as a CSV."""
+        return export.to_folder(self, path, image=image, label=label)
+
+    def save(self, name: str) -> None:
+        """Keep the view under a name, with the lake: its version, its rows, and how they were chosen."""
+        from deeplake_lite.dataset import saved
+
+        saved.save(self, name)
+
+    def materialize(self, url: str, *, message: str = "materialized") -> Any:
+        """Write the rows contiguously as a lake of their own, and return that dataset."""
+        from deeplake_lite.dataset import saved
+
+        return saved.materialize(self, url, message)
+
+    # ---- showing
+
+    def __repr__(self) -> str:
+        return show.view_text(self)
+
+    def _repr_html_(self) -> str:
+        return show.view_html(self)
+
+    # ---- within the package
+
+    @property
+    def _table(self) -> Table:
+        return self._pinned
+
+    def _live(self) -> NDArray[np.int64]:
+        """Return the slots of the rows."""
+        return self._slots
+
+    def _at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the slots of some rows."""
+        return self._slots[positions]
+
+    def _fields(self) -> tuple[Field, ...]:
+        schema = self._table.schema
+        return tuple(schema[name] for name in self._names)
+
+    def _column(self, name: str) -> Column:
+        if name not in self.columns:
+            raise ColumnNotFoundError.named("column", name, self.columns)
+        return Column(self, name)
+
+    def _select(self, names: tuple[str, ...]) -> View:
+        for name in names:
+            self._column(name)
+        return View(self._lake, self._table, self._live(), names, self.origin)
+
+    def _row(self, position: int) -> dict[str, Any]:
+        fields = self._fields()
+        cells = self._table.read([f.id for f in fields], self._at(np.array([position])))
+        return {f.name: decode_one(f.htype, cells[f.id], self._lake.allow) for f in fields}
+
+    def _read(self, fields: Sequence[Field], slots: NDArray[np.int64]) -> dict[str, Any]:
+        cells = self._table.read([f.id for f in fields], slots)
+        return {f.name: decode_block(f.htype, cells[f.id], self._lake.allow) for f in fields}
+
+    def _called(self, origin: str) -> Self:
+        self.origin = origin
+        return self
+
+    def _check_committed(self, purpose: str) -> None:
+        """Refuse what only a commit can stand behind. Raises UncommittedError."""
+        if self._table.edits:
+            raise UncommittedError(
+                f"{purpose} needs a version that stays. Commit first: ds.commit('…')."
+            )
+
+
+def _origin(index: Any) -> str:
+    """Return a short text for an index.
+
+    >>> _origin(slice(3, 9)), _origin([5, 2])
+    ('[3:9]', '2 rows')
+    """
+    if isinstance(index, slice):
+        ends = ["" if n is None else str(n) for n in (index.start, index.stop, index.step)]
+        return f"[{':'.join(ends if index.step is not None else ends[:2])}]"
+    return "mask" if np.asarray(index).dtype == bool else f"{len(index):,} rows"
+
+
+__all__ = ["Lake", "View", "replace"]

@@ -1,0 +1,154 @@
+"""The one exception tree: what can go wrong, grouped by what a handler would do about it.
+
+::
+
+    LakeError
+    ├── NotFoundError (KeyError)            a name that is not there: look it up, or make it
+    │   ├── LakeNotFoundError (FileNotFoundError)
+    │   ├── ColumnNotFoundError
+    │   └── VersionNotFoundError
+    ├── ExistsError (FileExistsError)       a name that is taken: choose another
+    ├── InvalidValueError (ValueError)      data that the schema refuses: mend the data
+    ├── SchemaError (ValueError)            a schema that contradicts itself: mend the schema
+    ├── ReadOnlyError (PermissionError)     a write to a pinned version: open a branch
+    ├── UncommittedError (RuntimeError)     edits in the way: commit or discard first
+    ├── ConflictError (RuntimeError)        two writers changed the same cell: choose one
+    ├── FormatError (RuntimeError)          written by a newer release: upgrade
+    ├── DamagedError (OSError)              bytes that are not what was written: restore them
+    └── MissingPackageError (ImportError)   an optional package: install it
+
+Every message gives the rule, the value and the way out.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class LakeError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class NotFoundError(LakeError, KeyError):
+    """A name that is not there."""
+
+    @classmethod
+    def named(cls, kind: str, name: object, known: Iterable[str]) -> NotFoundError:
+        """Build the error for an unknown `name`, with the nearest of the `known` ones.
+
+        >>> print(NotFoundError.named("column", "lable", ["image", "label"]))
+        There is no column 'lable'. Did you mean 'label'? Known: 'image', 'label'.
+        """
+        names = list(known)
+        near = get_close_matches(str(name), names, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        shown = ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
+        return cls(f"There is no {kind} {name!r}.{hint} Known: {shown or 'none'}.")
+
+
+class LakeNotFoundError(NotFoundError, FileNotFoundError):
+    """A place that holds no lake."""
+
+
+class ColumnNotFoundError(NotFoundError):
+    """A column that the schema does not have."""
+
+
+class VersionNotFoundError(NotFoundError):
+    """A branch, tag, commit or time that the lake does not know."""
+
+
+class ExistsError(LakeError, FileExistsError):
+    """A name, or a place, that is taken."""
+
+
+class InvalidValueError(LakeError, ValueError):
+    """A value that the column's htype refuses.
+
+    Parameters
+    ----------
+    message : str
+        The rule, the value and the way out.
+    column : str, optional
+        Name of the column.
+    row : int, optional
+        Position of the value in the data that was handed in.
+    """
+
+    def __init__(self, message: str, *, column: str | None = None, row: int | None = None) -> None:
+        super().__init__(message)
+        self.column = column
+        self.row = row
+
+    def __str__(self) -> str:
+        place = [f"column {self.column!r}"] if self.column is not None else []
+        place += [f"row {self.row}"] if self.row is not None else []
+        return (", ".join(place) + ": " if place else "") + super().__str__()
+
+    def at(self, *, column: str | None = None, row: int | None = None) -> InvalidValueError:
+        """Return the same error with its place filled in.
+
+        >>> print(InvalidValueError("must be positive, got 0.").at(column="area", row=7))
+        column 'area', row 7: must be positive, got 0.
+        """
+        return type(self)(
+            super().__str__(),
+            column=self.column if column is None else column,
+            row=self.row if row is None else row,
+        )
+
+
+class SchemaError(LakeError, ValueError):
+    """A schema, or a change of it, that contradicts itself."""
+
+
+class ReadOnlyError(LakeError, PermissionError):
+    """A write to a version that never moves."""
+
+
+class UncommittedError(LakeError, RuntimeError):
+    """Uncommitted edits that the operation would lose or leave out."""
+
+
+class ConflictError(LakeError, RuntimeError):
+    """Two sides changed the same cell, row or column.
+
+    Parameters
+    ----------
+    message : str
+        What collided, and the way out.
+    conflicts : sequence
+        One entry per conflicting cell, row or column.
+    """
+
+    def __init__(self, message: str, conflicts: Iterable[object] = ()) -> None:
+        super().__init__(message)
+        self.conflicts = list(conflicts)
+
+
+class FormatError(LakeError, RuntimeError):
+    """An on-disk format that this release does not read."""
+
+
+class DamagedError(LakeError, OSError):
+    """Stored bytes that are not what was written."""
+
+
+class MissingPackageError(LakeError, ImportError):
+    """An optional package that is not installed."""
+
+    @classmethod
+    def needed(cls, package: str, extra: str, purpose: str) -> MissingPackageError:
+        """Build the error for a missing `package`, with the command that installs it.
+
+        >>> print(MissingPackageError.needed("imagecodecs", "media", "TIFF with JPEG XL"))
+        TIFF with JPEG XL needs imagecodecs. Install it: pip install "deeplake-lite[media]".
+        """
+        return cls(f'{purpose} needs {package}. Install it: pip install "deeplake-lite[{extra}]".')

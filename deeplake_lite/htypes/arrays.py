@@ -1,0 +1,264 @@
+"""How values become an array of the column's dtype and shape, or an error that says why not.
+
+Steps: `as_block` tries a whole block at once; when it does not fit, `each` goes value by value with
+`as_array` to find the row and the number at fault. Casting never changes a value unseen, except
+that floats are rounded to the column's float width.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import DamagedError, InvalidValueError
+from deeplake_lite.htypes.times import cast_time
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer, Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+type Shape = tuple[int | None, ...]
+
+_TAKES = {"b": "b", "i": "bui", "u": "bui", "f": "buif", "c": "buifc"}
+_THREADS = 8
+_COPIED = 1 << 20  # bytes: below it a copy costs less than a view, and cells own their memory
+
+
+def each[T](values: Iterable[Any], convert: Callable[[Any], T]) -> list[T]:
+    """Convert value by value; an InvalidValueError names the row.
+
+    >>> each([1, 2], str)
+    ['1', '2']
+    """
+    converted: list[T] = []
+    for row, value in enumerate(values):
+        try:
+            converted.append(convert(value))
+        except InvalidValueError as error:
+            raise error.at(row=row) from error.__cause__
+    return converted
+
+
+def each_in_threads[T](values: Iterable[Any], convert: Callable[[Any], T]) -> list[T]:
+    """Convert as `each` does, several values at a time: for reading files and for codecs.
+
+    >>> each_in_threads([1, 2], str)
+    ['1', '2']
+    """
+    with ThreadPoolExecutor(_THREADS) as pool:
+        futures = [pool.submit(convert, value) for value in values]
+        try:
+            return each(futures, lambda future: future.result())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # a bad row ends the block
+
+
+def as_block(values: Sequence[Any] | NDArray[Any], dtype: str, shape: Shape) -> NDArray[Any]:
+    """Return values of one shape as an array (n, *shape).
+
+    >>> as_block([1, True], "int8", ())
+    array([1, 1], dtype=int8)
+    """
+    if isinstance(values, np.ndarray) or not holds_text(values):
+        try:
+            return as_array(values, dtype, (len(values), *shape))
+        except InvalidValueError:
+            pass  # which row?
+    rows = each(values, lambda value: as_array(value, dtype, shape))
+    return np.stack(rows) if rows else np.empty((0, *(size or 0 for size in shape)), dtype)
+
+
+def as_array(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
+    """Return one value as an array of `dtype` whose shape fits `shape` (None: any size).
+
+    >>> as_array([[1, 2], [3, 4]], "float32", (None, 2))
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
+    array = value if type(value) is np.ndarray else _numpy(value, dtype, shape)
+    if array.shape == (0,) and len(shape) > 1 and shape[0] in (None, 0):
+        return np.zeros([size or 0 for size in shape], dtype)  # an empty list has lost its rank
+    if not fits(array.shape, shape):
+        raise _misshapen(value, array, dtype, shape)
+    return array if array.dtype == dtype else cast(array, dtype)
+
+
+def fits(shape: tuple[int, ...], wanted: Shape) -> bool:
+    """Tell whether a shape is one of those wanted.
+
+    >>> fits((7, 3), (None, 3)), fits((7, 4), (None, 3)), fits((3,), (None, 3))
+    (True, False, False)
+    """
+    return len(shape) == len(wanted) and all(
+        want is None or size == want for size, want in zip(shape, wanted, strict=True)
+    )
+
+
+def cast(array: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """Return `array` as `dtype`, in the machine's byte order.
+
+    Raises
+    ------
+    InvalidValueError
+        For text, for a number outside the dtype's range, for fractions where it holds whole
+        numbers.
+
+    >>> cast(np.array([1, 300]), "int8")
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.InvalidValueError: int8 holds -128 to 127, got 300. ...
+    """
+    target = np.dtype(dtype)
+    if array.size == 0:
+        return np.empty(array.shape, target)
+    if target.kind in "mM":
+        return cast_time(array, target)
+    if array.dtype.kind not in _TAKES[target.kind]:
+        raise _wrong_kind(array, target)
+    if target.kind in "iu":
+        _check_range(array, target)
+        return array.astype(target)
+    with np.errstate(over="ignore"):
+        result = array.astype(target)
+    if target.kind in "fc" and not np.can_cast(array.dtype, target):
+        lost = np.isinf(result) & ~np.isinf(array)
+        if lost.any():
+            raise InvalidValueError(
+                f"{dtype} holds at most {float(np.finfo(target).max):.4g}, got {array[lost][0]}. "
+                f"Declare the column as float64."
+            )
+    return result
+
+
+def as_buffer(array: NDArray[Any]) -> Buffer:
+    r"""Return the bytes of an array in C order; a large array is not copied.
+
+    >>> as_buffer(np.array([1, 2], "int16"))
+    b'\x01\x00\x02\x00'
+    """
+    if array.nbytes < _COPIED:
+        return array.tobytes()
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def from_buffer(data: Buffer, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    r"""Return a new array from its bytes.
+
+    >>> from_buffer(b"\x01\x00\x02\x00", "int16", (2, 1))
+    array([[1],
+           [2]], dtype=int16)
+    """
+    try:
+        return np.frombuffer(data, dtype).reshape(shape).copy()
+    except ValueError as error:
+        raise DamagedError(
+            f"A cell of dtype {dtype} and shape {shape} has {memoryview(data).nbytes:,} bytes. "
+            f"Run ds.verify() to find the damage."
+        ) from error
+
+
+def holds_text(values: Iterable[Any]) -> bool:
+    """Tell whether any of the values is a str or bytes."""
+    return any(issubclass(kind, str | bytes) for kind in set(map(type, values)))
+
+
+def show_shape(shape: Shape) -> str:
+    """Write a shape as in NumPy, with ``…`` for an axis of any size.
+
+    >>> show_shape((None, 3))
+    '(…, 3)'
+    """
+    sizes = ["…" if size is None else str(size) for size in shape]
+    return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
+
+
+def _numpy(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
+    """Make an array of whatever stands for one."""
+    mixed = np.dtype(dtype).kind in "mM" and _holds_int(value)  # NumPy would make a time of it
+    try:
+        array = np.asarray(value, object if mixed else None)
+    except (ValueError, TypeError, OverflowError) as error:
+        reason = "lists of different lengths" if isinstance(value, list | tuple) else str(error)
+        raise InvalidValueError(
+            f"must be one array of shape {show_shape(shape)}, got {type(value).__name__} "
+            f"({reason})."
+        ) from error
+    return array.astype(object) if array.dtype.kind == "V" else array
+
+
+def _holds_int(value: Any) -> bool:
+    """Tell whether a number is among the items of a list, however deep."""
+    if isinstance(value, list | tuple):
+        return any(_holds_int(item) for item in value)
+    return isinstance(value, int)
+
+
+def _misshapen(value: Any, array: NDArray[Any], dtype: str, shape: Shape) -> InvalidValueError:
+    """Build the error for a wrong rank or size."""
+    if array.ndim == 0 and array.dtype.kind not in "biufcmM":
+        return InvalidValueError(
+            f"must be {dtype} of shape {show_shape(shape)}, got {type(value).__name__} "
+            f"{value!r:.60}."
+        )
+    if not shape:
+        return InvalidValueError(
+            f"must be one {dtype} per row, got shape {array.shape}. "
+            f"Declare the column as Array({dtype!r}, {array.shape})."
+        )
+    return InvalidValueError(
+        f"must have shape {show_shape(shape)}, got {array.shape}. Reshape it, or declare another "
+        "shape (None for an axis of any size)."
+    )
+
+
+def _check_range(array: NDArray[Any], target: np.dtype[Any]) -> None:
+    """Refuse numbers outside the range of an integer dtype."""
+    if np.can_cast(array.dtype, target):
+        return
+    limits = np.iinfo(target)
+    least, most = int(array.min()), int(array.max())
+    if least < limits.min or most > limits.max:
+        bad = (array < limits.min) | (array > limits.max)
+        raise _out_of_range(array[bad][0], target)
+
+
+def _out_of_range(value: Any, target: np.dtype[Any]) -> InvalidValueError:
+    """Build the error for an integer that is too large or too small."""
+    limits = np.iinfo(target)
+    return InvalidValueError(
+        f"{target.name} holds {limits.min} to {limits.max}, got {value}. Declare the column with a "
+        "wider dtype."
+    )
+
+
+def _wrong_kind(array: NDArray[Any], target: np.dtype[Any]) -> InvalidValueError:
+    """Build the error for values of another kind: text, fractions, objects."""
+    first = array.reshape(-1)[0]
+    if array.dtype.kind == "O":
+        if all(isinstance(value, int) for value in array.reshape(-1)) and target.kind in "iu":
+            limits = np.iinfo(target)
+            return _out_of_range(
+                next(v for v in array.reshape(-1) if not limits.min <= v <= limits.max), target
+            )
+        numbers = int | float | complex | np.generic
+        first = next((v for v in array.reshape(-1) if not isinstance(v, numbers)), first)
+        ways = f"Convert it to {target.name} first"
+    elif array.dtype.kind in "USmM":
+        ways = f"Convert it to {target.name} first"
+    elif target.kind in "iu":
+        ways = f"Round it first, np.rint(x).astype({target.name!r}), or declare a float column"
+    elif target.kind == "b":
+        ways = "Compare first, x != 0, or declare an integer column"
+    else:
+        ways = "Take its .real, or declare a complex column"
+    return InvalidValueError(
+        f"must be {target.name}, got {type(first).__name__} {_number(first)}. {ways}."
+    )
+
+
+def _number(value: Any) -> str:
+    """Show an offending value without its type."""
+    return f"{value.item() if isinstance(value, np.generic) else value!r:.60}"

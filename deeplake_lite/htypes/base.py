@@ -1,0 +1,349 @@
+"""What is an htype: the meaning of a column, and how its values become cells.
+
+An htype is a small frozen value. It says which storage `layout` its cells take, checks and encodes
+a block of values (`encode`), gives a stored cell back as a value (`decode`), and shows one
+(`preview`). Nulls are dealt with here, so that the types see only values. A new type is one file in
+this folder and one line in `htypes/__init__.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, take
+from deeplake_lite.htypes.plain import plain, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+type Check = Literal["header", "full"]
+"""How thoroughly files are checked: header and end, or by decoding them."""
+
+_FEW = 5  # items of a list that str() writes in full
+_SHORT = 80  # characters of a field that str() writes
+
+
+@dataclass(frozen=True)
+class Dense:
+    """One Zarr array ``(n, *shape)``."""
+
+    dtype: str
+    """Stored dtype, a Zarr v3 core name: ``"int32"``, ``"float32"``, ``"bool"``."""
+
+    shape: tuple[int, ...] = ()
+    """Shape of one cell."""
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Bytes of any length, back to back."""
+
+    dtype: str
+    """What the bytes hold: a dtype name, ``"utf8"``, ``"json"`` or ``"bytes"`` (files among them).
+    Part of each cell's hash."""
+
+    ndim: int = 0
+    """How many axes of a cell's shape are kept."""
+
+    compressed: bool = False
+    """Whether the chunks that hold the bytes carry Zstd (text), or nothing (what is encoded)."""
+
+
+@dataclass(frozen=True)
+class Nested:
+    """Items in a column of their own, and per row where its items are."""
+
+    item: Htype
+    """Type of the items."""
+
+
+type Layout = Dense | Ragged | Nested
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A small picture of a value, for HTML."""
+
+    data: bytes
+    """Encoded picture."""
+
+    mime: str
+    """Such as ``"image/jpeg"``."""
+
+    width: int
+    """Pixels."""
+
+    height: int
+    """Pixels."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Htype(ABC):
+    """The meaning of a column.
+
+    Htypes are values: two with the same configuration are equal, and ``repr`` gives the constructor
+    call.
+
+    Parameters
+    ----------
+    nullable : bool
+        Whether a cell may be None.
+    default : object, optional
+        Value of cells that an append leaves out. Without one, a nullable column gives null and any
+        other column refuses the append.
+
+    Raises
+    ------
+    SchemaError
+        When the configuration contradicts itself, or `default` is no value of the type.
+    """
+
+    nullable: bool = field(default=False, kw_only=True)
+    """Whether a cell may be None."""
+
+    default: Any = field(default=None, kw_only=True)
+    """Value of cells that an append leaves out, in built-in types."""
+
+    name: ClassVar[str]
+    """Registry key, such as ``"image"``."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.nullable, bool):
+            raise SchemaError(f"nullable must be True or False, got {self.nullable!r}.")
+        if self.default is None:
+            return
+        try:
+            self._set(default=self._plain_default(self.default))
+            self.encode([self.default])
+        except InvalidValueError as error:
+            raise SchemaError(f"The default of {type(self).__name__}: {error}") from error
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout:
+        """How storage keeps the cells."""
+
+    @abstractmethod
+    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> Cells:
+        """Check and encode values, none of which is None. Raises InvalidValueError with its row."""
+
+    @abstractmethod
+    def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
+        """Return one value.
+
+        Parameters
+        ----------
+        data : Buffer | ndarray | list
+            Ragged: the cell's bytes. Dense: the cell, or a block of cells, as stored. Nested: its
+            items, decoded.
+        shape : tuple of int
+            Ragged: the shape that was kept. Otherwise ``()``.
+        """
+
+    @property
+    @abstractmethod
+    def blank(self) -> Any:
+        """A value that stands under a null cell: zeros, an empty text."""
+
+    @abstractmethod
+    def preview(self, value: Any) -> Picture | str:
+        """Show one decoded value (never None): a picture of at most 96 pixels or a short text.
+
+        The text is not escaped for HTML.
+        """
+
+    def encode(self, values: Sequence[Any] | NDArray[Any], *, check: Check = "header") -> Cells:
+        """Check and encode a block of values.
+
+        Parameters
+        ----------
+        values : sequence or ndarray
+            One value per row; None, or a masked element, where null.
+        check : {"header", "full"}
+            How files are checked: header and end, or by decoding them too.
+
+        Raises
+        ------
+        InvalidValueError
+            With `row` set to the position of the first bad value.
+        """
+        if check not in ("header", "full"):
+            raise ValueError(f"check must be 'header' or 'full', got {check!r}.")
+        block = _as_block(values)
+        valid = self._validity(block)
+        if valid is None:
+            return self._encode(block, check)
+        if not self.nullable:
+            row = int(np.flatnonzero(~valid)[0])
+            raise InvalidValueError(
+                f"takes no null, got {block[row]}. Declare it nullable=True.", row=row
+            )
+        return _with_nulls(self._encode(_fill(block, valid, self.blank), check), valid)
+
+    def encode_default(self, n: int) -> Cells:
+        """Return `n` cells for rows that were not given: the default, else null.
+
+        Raises
+        ------
+        InvalidValueError
+            When the type has no default and takes no null.
+        """
+        if self.default is None and not self.nullable:
+            raise InvalidValueError(
+                "has no default, so every append must give its values. Declare default= or "
+                "nullable=True."
+            )
+        return take(self.encode([self.default]), np.zeros(n, np.int64))
+
+    def decode_cells(self, cells: Cells) -> list[Any]:
+        """Return the values of a block of cells, None where null."""
+        valid = np.ones(len(cells), bool) if cells.valid is None else cells.valid
+        values: Iterator[Any]
+        match cells:
+            case DenseCells(block):
+                return [
+                    value if v else None
+                    for value, v in zip(self.decode(block, ()), valid, strict=True)
+                ]
+            case RaggedCells(buffers, shapes):
+                values = zip(buffers, map(tuple, shapes.tolist()), strict=True)
+            case NestedCells(counts, items):
+                nested = self.layout
+                if not isinstance(nested, Nested):
+                    raise TypeError(f"{self} has no items.")
+                decoded, ends = nested.item.decode_cells(items), np.cumsum(counts).tolist()
+                spans = zip([0, *ends], ends, strict=False)
+                values = ((decoded[start:end], ()) for start, end in spans)
+        return [self.decode(*value) if v else None for value, v in zip(values, valid, strict=True)]
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the htype as JSON: its name and the fields that differ from their defaults."""
+        config: dict[str, Any] = {"htype": self.name}
+        for f in self._changed():
+            value = getattr(self, f.name)
+            config[f.name] = value.get_config() if isinstance(value, Htype) else to_json(value)
+        return config
+
+    def _validity(self, values: Any) -> NDArray[np.bool_] | None:
+        """Tell which rows hold a value: (n,) bool, or None when all do."""
+        if isinstance(values, np.ma.MaskedArray):
+            mask = np.ma.getmaskarray(values)
+            valid = ~mask.any(axis=tuple(range(1, mask.ndim)))
+        elif isinstance(values, np.ndarray) and values.dtype != object:
+            return None
+        else:
+            nulls = type(None) in set(map(type, values))
+            valid = np.array([value is not None for value in values] if nulls else True)
+        return None if valid.all() else valid
+
+    def _plain_default(self, value: Any) -> Any:
+        """Return a default in built-in types."""
+        return plain(value)
+
+    def _set(self, **values: Any) -> None:
+        """Bring fields into their one form, in `__post_init__`."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _changed(self) -> list[Field[Any]]:
+        """Return the fields that must be given to make an equal htype, positional ones first."""
+        needed = [
+            f for f in fields(self) if f.default is MISSING or getattr(self, f.name) != f.default
+        ]
+        return sorted(needed, key=lambda f: bool(f.kw_only))
+
+    def _call(self, show: Callable[[Any], str]) -> str:
+        """Write the constructor call, positional while no field is left out."""
+        positional = iter([f.name for f in fields(self) if not f.kw_only])
+        arguments = []
+        for f in self._changed():
+            text = show(getattr(self, f.name))
+            arguments.append(text if f.name == next(positional, None) else f"{f.name}={text}")
+        return f"{type(self).__name__}({', '.join(arguments)})"
+
+    def __repr__(self) -> str:
+        return self._call(_show)
+
+    def __str__(self) -> str:
+        return self._call(_show_short)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Htype) and self.get_config() == other.get_config()
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+def _as_block(values: Any) -> Any:
+    """Return values as a list, tuple or array with one entry per row."""
+    if isinstance(values, list | tuple):
+        return values
+    if hasattr(values, "__array__"):  # pandas, torch, xarray
+        values = values if isinstance(values, np.ndarray) else np.asarray(values)
+        if values.ndim:
+            return values
+    elif not isinstance(values, str | bytes | dict):
+        try:
+            return list(values)
+        except TypeError:
+            pass
+    raise InvalidValueError(
+        f"takes one value per row, got a single {type(values).__name__}. Put it in a list."
+    )
+
+
+def _fill(values: Any, valid: NDArray[np.bool_], blank: Any) -> Any:
+    """Replace what is not valid by `blank`."""
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUSV":
+        filled = np.array(values)
+        filled[~valid] = np.zeros((), values.dtype)
+        return filled
+    values = np.asarray(values) if isinstance(values, np.ma.MaskedArray) else values
+    return [value if v else blank for value, v in zip(values, valid, strict=True)]
+
+
+def _with_nulls(cells: Cells, valid: NDArray[np.bool_]) -> Cells:
+    """Mark cells as null; the blanks that stood in for ragged and nested ones take no room."""
+    match cells:
+        case DenseCells(values):
+            return DenseCells(values, valid)
+        case RaggedCells(buffers, shapes):
+            kept = [buffer if v else b"" for buffer, v in zip(buffers, valid, strict=True)]
+            return RaggedCells(kept, np.where(valid[:, None], shapes, np.int32(-1)), valid)
+        case NestedCells(counts, items):
+            return NestedCells(counts, items, valid)
+
+
+def _show(value: Any) -> str:
+    """Write a field as Python that evals back."""
+    if isinstance(value, float) and not np.isfinite(value):
+        return f"float({str(value)!r})"
+    if isinstance(value, complex) and not np.isfinite(value):
+        return f"complex({str(value)!r})"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_show(key)}: {_show(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list) or _is_texts(value):
+        return f"[{', '.join(map(_show, value))}]"
+    return repr(value)
+
+
+def _show_short(value: Any) -> str:
+    """Write a field in a few words."""
+    if isinstance(value, Htype):
+        return str(value)
+    if (isinstance(value, list) or _is_texts(value)) and len(value) > _FEW:
+        return f"[{', '.join(map(_show_short, value[:3]))}, … {len(value) - 3} more]"
+    text = _show(value)
+    return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
+
+
+def _is_texts(value: Any) -> bool:
+    """Tell whether a field is a tuple of names, which is written as a list."""
+    return isinstance(value, tuple) and bool(value) and all(isinstance(item, str) for item in value)

@@ -1,0 +1,167 @@
+"""Boxes in a picture: n per row, four numbers each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes.array import shapes_of
+from deeplake_lite.htypes.arrays import as_array, as_buffer, each, from_buffer
+from deeplake_lite.htypes.base import Check, Htype, Ragged
+from deeplake_lite.htypes.cells import RaggedCells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+FORMATS = ("xyxy", "xywh", "cxcywh")
+"""Two corners; first corner and size; centre and size."""
+
+_UNITS = ("pixels", "fraction")
+_DTYPES = ("float16", "float32", "float64", "int16", "int32", "int64")
+_SLACK = 1e-3  # by which fractions may pass 0 and 1: converters round
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Boxes(Htype):
+    """Boxes in a picture, (n, 4) per row.
+
+    Parameters
+    ----------
+    format : {"xyxy", "xywh", "cxcywh"}
+        Two corners (COCO's converters, torchvision), first corner and size (COCO), centre and size
+        (YOLO).
+    units : {"pixels", "fraction"}
+        Of the numbers: pixels, or parts of the picture's width and height.
+    dtype : str
+        Of the numbers.
+
+    Examples
+    --------
+    >>> Boxes("xyxy").encode([[[0, 0, 20, 10]], []]).shapes.tolist()
+    [[1, 4], [0, 4]]
+    >>> Boxes("xyxy").encode([[[0, 0, 20, 10]], [[0, 0, 5, 5], [9, 0, 5, 5]]])
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.InvalidValueError: row 1: box 1 has a negative width: x1 is 9.0 and ...
+    """
+
+    format: str = "xyxy"
+    """What the four numbers are."""
+
+    units: str = "pixels"
+    """What they count."""
+
+    dtype: str = "float32"
+    """Of the numbers."""
+
+    name: ClassVar[str] = "boxes"
+
+    @override
+    def __post_init__(self) -> None:
+        for name, known in (("format", FORMATS), ("units", _UNITS), ("dtype", _DTYPES)):
+            if getattr(self, name) not in known:
+                raise SchemaError(
+                    f"{name} of boxes must be one of {', '.join(known)}, got "
+                    f"{getattr(self, name)!r:.60}."
+                )
+        if self.units == "fraction" and not self.dtype.startswith("float"):
+            raise SchemaError(f"Boxes in fractions need a float dtype, got {self.dtype!r}.")
+        super().__post_init__()
+
+    @property
+    @override
+    def layout(self) -> Ragged:
+        return Ragged(self.dtype, 2)
+
+    @property
+    @override
+    def blank(self) -> NDArray[Any]:
+        return np.zeros((0, 4), self.dtype)
+
+    @override
+    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+        arrays = each(values, lambda value: as_array(value, self.dtype, (None, 4)))
+        if arrays and self._fault(np.concatenate(arrays)):
+            each(arrays, self._refuse)
+        return RaggedCells([as_buffer(array) for array in arrays], shapes_of(arrays, 2))
+
+    def _refuse(self, boxes: NDArray[Any]) -> None:
+        """Raise for the first bad box of a row."""
+        if message := self._fault(boxes):
+            raise InvalidValueError(message)
+
+    def _fault(self, boxes: NDArray[Any]) -> str | None:
+        """Say what is wrong with the first bad box; None when all are good."""
+        finite = np.isfinite(boxes).all(axis=1)
+        if not finite.all():
+            box = int(np.flatnonzero(~finite)[0])
+            return f"box {box} must be finite, got {boxes[box].tolist()}. Leave it out."
+        negative = boxes[:, 2:] < (boxes[:, :2] if self.format == "xyxy" else 0)
+        if negative.any():
+            return self._negative(boxes, *(int(index) for index in np.argwhere(negative)[0]))
+        if self.units == "fraction":
+            outside = ((boxes < -_SLACK) | (boxes > 1 + _SLACK)).any(axis=1)
+            if outside.any():
+                box = int(np.flatnonzero(outside)[0])
+                return (
+                    f"box {box} must be in fractions, 0 to 1, got {boxes[box].tolist()}. Divide by "
+                    "the picture's width and height, or declare units='pixels'."
+                )
+        return None
+
+    def _negative(self, boxes: NDArray[Any], box: int, axis: int) -> str:
+        """Say which box has a negative width or height."""
+        what, letter = (("width", "x"), ("height", "y"))[axis]
+        if self.format != "xyxy":
+            return f"box {box} has a negative {what}: {boxes[box, 2 + axis]}. Swap its corners."
+        return (
+            f"box {box} has a negative {what}: {letter}1 is {boxes[box, axis]} and {letter}2 is "
+            f"{boxes[box, 2 + axis]}. Swap them, or declare Boxes('xywh') if they are sizes."
+        )
+
+    @override
+    def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+        return from_buffer(data, self.dtype, shape)
+
+    @override
+    def preview(self, value: Any) -> str:
+        first = ", ".join(f"({', '.join(f'{float(x):.4g}' for x in box)})" for box in value[:2])
+        count = f"{len(value)} box{'' if len(value) == 1 else 'es'}"
+        dots = ", …" if len(value) > 2 else ""
+        return f"{count} {self.format}: {first}{dots}" if len(value) else count
+
+
+def convert_boxes(boxes: NDArray[Any], source: str, target: str) -> NDArray[Any]:
+    """Return boxes in another format.
+
+    Parameters
+    ----------
+    boxes : ndarray, (..., 4)
+        Boxes in format `source`.
+    source, target : {"xyxy", "xywh", "cxcywh"}
+        Formats.
+
+    >>> convert_boxes(np.array([[10., 20., 30., 60.]]), "xyxy", "cxcywh")
+    array([[20., 40., 20., 40.]])
+    """
+    for format_ in (source, target):
+        if format_ not in FORMATS:
+            raise ValueError(f"A format must be one of {', '.join(FORMATS)}, got {format_!r}.")
+    boxes = np.asarray(boxes)
+    if source == target:
+        return boxes.copy()
+    first, second = boxes[..., :2], boxes[..., 2:]
+    if source == "xyxy":
+        second = second - first
+    elif source == "cxcywh":
+        first = first - second / 2
+    if target == "xyxy":
+        second = first + second
+    elif target == "cxcywh":
+        first = first + second / 2
+    return np.concatenate([first, second], axis=-1)

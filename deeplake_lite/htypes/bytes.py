@@ -1,0 +1,71 @@
+"""Any bytes per row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.arrays import each
+from deeplake_lite.htypes.base import Check, Htype, Ragged
+from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.show import short_text
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer, Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Bytes(Htype):
+    """Any bytes per row, kept as they are.
+
+    Examples
+    --------
+    >>> Bytes().encode([b"ab", memoryview(b"c")]).buffers
+    [b'ab', b'c']
+    """
+
+    name: ClassVar[str] = "bytes"
+
+    @property
+    @override
+    def layout(self) -> Ragged:
+        return Ragged("bytes")
+
+    @property
+    @override
+    def blank(self) -> bytes:
+        return b""
+
+    @override
+    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+        buffers = each(values, _read)
+        return RaggedCells(buffers, np.empty((len(buffers), 0), np.int32))
+
+    @override
+    def decode(self, data: Any, shape: tuple[int, ...]) -> bytes:
+        return bytes(data)
+
+    @override
+    def preview(self, value: Any) -> str:
+        return short_text(
+            f"{len(value):,} bytes: {value[:16].hex(' ')}{' …' if len(value) > 16 else ''}"
+        )
+
+    def from_file(self, data: bytes) -> bytes:
+        """Return what a file holds."""
+        return data
+
+
+def _read(value: Any) -> Buffer:
+    """Return one value as immutable bytes."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    way = "Encode it: value.encode()" if isinstance(value, str) else "Give bytes"
+    raise InvalidValueError(f"must be bytes, got {type(value).__name__} {value!r:.60}. {way}.")

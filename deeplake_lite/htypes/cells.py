@@ -1,0 +1,132 @@
+"""What travels between htypes and storage: a block of checked, encoded cells of one column.
+
+Three kinds, one per storage layout. They are values: whoever holds one may share it, nobody changes
+it. Cells may share memory with the values that a caller handed in; who keeps cells beyond the call
+copies them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer, Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class DenseCells:
+    """Cells of one fixed shape."""
+
+    values: NDArray[Any]
+    """(n, *shape), the column's stored dtype. Null cells hold the htype's blank."""
+
+    valid: NDArray[np.bool_] | None = None
+    """(n,) bool, False where null; None when no cell is."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class RaggedCells:
+    """Cells of varying size, each a run of bytes."""
+
+    buffers: list[Buffer]
+    """Stored bytes of each cell, C-contiguous; ``b""`` where null."""
+
+    shapes: NDArray[np.int32]
+    """(n, ndim) int32: shape that decoding gives; -1 for axes that a cell does not have (a null
+    cell has none). (n, 0) where the layout keeps none."""
+
+    valid: NDArray[np.bool_] | None = None
+    """(n,) bool, False where null; None when no cell is."""
+
+    def __len__(self) -> int:
+        return len(self.buffers)
+
+
+@dataclass(frozen=True)
+class NestedCells:
+    """Cells that are sequences of items."""
+
+    counts: NDArray[np.int64]
+    """(n,) int64: items in each cell; 0 where null."""
+
+    items: Cells
+    """All items of all cells, back to back."""
+
+    valid: NDArray[np.bool_] | None = None
+    """(n,) bool, False where null; None when no cell is."""
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+type Cells = DenseCells | RaggedCells | NestedCells
+
+
+def take(cells: Cells, rows: NDArray[np.integer[Any]]) -> Cells:
+    """Return the cells at `rows`, in that order; a row may come twice.
+
+    >>> take(DenseCells(np.array([5, 6, 7])), np.array([2, 0, 0])).values
+    array([7, 5, 5])
+    """
+    rows = np.asarray(rows, dtype=np.int64)
+    valid = None if cells.valid is None else _validity([cells.valid[rows]])
+    match cells:
+        case DenseCells(values):
+            return DenseCells(values[rows], valid)
+        case RaggedCells(buffers, shapes):
+            return RaggedCells([buffers[row] for row in rows.tolist()], shapes[rows], valid)
+        case NestedCells(counts, items):
+            starts = np.cumsum(counts) - counts
+            return NestedCells(counts[rows], take(items, _spans(starts[rows], counts[rows])), valid)
+
+
+def concat(parts: Sequence[Cells]) -> Cells:
+    """Return the cells of all `parts`, one after the other: at least one part, all of one kind.
+
+    >>> concat([DenseCells(np.array([5, 6])), DenseCells(np.array([7]))]).values
+    array([5, 6, 7])
+    """
+    if len(parts) == 1:
+        return parts[0]
+    valid = None
+    if any(part.valid is not None for part in parts):
+        valid = _validity(
+            [np.ones(len(part), bool) if part.valid is None else part.valid for part in parts]
+        )
+    match parts[0]:
+        case DenseCells():
+            dense = [part for part in parts if isinstance(part, DenseCells)]
+            return DenseCells(np.concatenate([part.values for part in dense]), valid)
+        case RaggedCells():
+            ragged = [part for part in parts if isinstance(part, RaggedCells)]
+            buffers = [buffer for part in ragged for buffer in part.buffers]
+            return RaggedCells(buffers, np.concatenate([part.shapes for part in ragged]), valid)
+        case NestedCells():
+            nested = [part for part in parts if isinstance(part, NestedCells)]
+            counts = np.concatenate([part.counts for part in nested])
+            return NestedCells(counts, concat([part.items for part in nested]), valid)
+
+
+def _validity(parts: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_] | None:
+    """Join validities; None when no cell is null."""
+    valid = np.concatenate(parts)
+    return None if valid.all() else valid
+
+
+def _spans(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the positions of all spans, back to back.
+
+    >>> _spans(np.array([7, 2]), np.array([2, 3])).tolist()
+    [7, 8, 2, 3, 4]
+    """
+    places: NDArray[np.int64] = np.arange(int(counts.sum()), dtype=np.int64)
+    places += np.repeat(starts - (np.cumsum(counts) - counts), counts)
+    return places

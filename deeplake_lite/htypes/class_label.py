@@ -1,0 +1,163 @@
+"""One class, or several, per row: integers in the data, names for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes.array import shapes_of
+from deeplake_lite.htypes.arrays import as_block, as_buffer, each, from_buffer
+from deeplake_lite.htypes.base import Check, Dense, Htype, Ragged
+from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
+from deeplake_lite.htypes.names import check_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ClassLabel(Htype):
+    """One class, or several, per row; reads as int32.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Names of the classes 0, 1, 2… Without them, any class number from 0 on is taken.
+    multiple : bool
+        Whether a row holds any number of classes.
+
+    Examples
+    --------
+    >>> flowers = ClassLabel(["rose", "tulip"])
+    >>> flowers.encode(["tulip", 0]).values
+    array([1, 0], dtype=int32)
+    >>> flowers.to_names([1, 0])
+    ['tulip', 'rose']
+    >>> flowers.encode(["tulpi"])
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.InvalidValueError: row 0: must be one of 2 classes, got 'tulpi'. Did ...
+    """
+
+    names: Sequence[str] = ()
+    """Names of the classes."""
+
+    multiple: bool = False
+    """Whether a row holds any number of classes."""
+
+    name: ClassVar[str] = "class_label"
+
+    @override
+    def __post_init__(self) -> None:
+        self._set(names=check_names(self.names, "class"))
+        if not isinstance(self.multiple, bool):
+            raise SchemaError(f"multiple must be True or False, got {self.multiple!r:.60}.")
+        super().__post_init__()
+
+    @property
+    @override
+    def layout(self) -> Dense | Ragged:
+        return Ragged("int32", 1) if self.multiple else Dense("int32")
+
+    @property
+    @override
+    def blank(self) -> Any:
+        return [] if self.multiple else 0
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.names)}
+
+    def index(self, name: str) -> int:
+        """Return the number of a class.
+
+        Raises
+        ------
+        InvalidValueError
+            When no class has that name.
+        """
+        number = self._numbers.get(name)
+        if number is None:
+            raise self._unknown(name)
+        return number
+
+    def to_names(self, values: Any) -> Any:
+        """Return the names of class numbers: a text for one, a list for several, None for null.
+
+        Classes without names give their numbers as text.
+        """
+        if values is None or values is np.ma.masked:
+            return None
+        if np.ndim(values) == 0:
+            return self.names[int(values)] if self.names else str(int(values))
+        return [self.to_names(value) for value in values]
+
+    @override
+    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> Cells:
+        if self.multiple:
+            arrays = each(values, self._read_several)
+            return RaggedCells([as_buffer(array) for array in arrays], shapes_of(arrays, 1))
+        return DenseCells(self._read(values))
+
+    def _read(self, values: Any) -> NDArray[np.int32]:
+        """Return class numbers of numbers and names, one per row."""
+        if isinstance(values, np.ndarray) and values.dtype.kind in "UO":
+            values = values.tolist()
+        kinds = set() if isinstance(values, np.ndarray) else set(map(type, values))
+        if any(issubclass(kind, str) for kind in kinds):
+            values = each(values, lambda v: self.index(v) if isinstance(v, str) else v)
+        numbers = as_block(values, "int32", ())
+        wrong = numbers < 0
+        if self.names:
+            wrong |= numbers >= len(self.names)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            most = f"to {len(self.names) - 1}" if self.names else "or more"
+            raise InvalidValueError(
+                f"a class number must be 0 {most}, got {numbers[row]}. "
+                f"Rows without a class are None in a column declared nullable=True.",
+                row=row,
+            )
+        return numbers
+
+    def _read_several(self, value: Any) -> NDArray[np.int32]:
+        """Return the class numbers of one row."""
+        if not isinstance(value, list | tuple) and not (
+            isinstance(value, np.ndarray) and value.ndim
+        ):
+            raise InvalidValueError(
+                f"must be a list of classes (multiple=True), got {value!r:.60}. Put it in a list."
+            )
+        try:
+            return self._read(value)
+        except InvalidValueError as error:
+            raise InvalidValueError(f"item {error.row}: {error.args[0]}") from error
+
+    def _unknown(self, name: str) -> InvalidValueError:
+        """Build the error for a name that no class has."""
+        if not self.names:
+            return InvalidValueError(
+                f"must be a class number, got {name!r:.60}. Declare the names: "
+                f"ClassLabel([{name!r:.60}, …])."
+            )
+        near = [repr(match) for match in get_close_matches(str(name), self.names, n=3)]
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        shown = ", ".join(map(repr, self.names[:10])) + (", …" if len(self.names) > 10 else "")
+        count = f"one of {len(self.names)} classes"
+        return InvalidValueError(f"must be {count}, got {name!r:.60}.{hint} Known: {shown}.")
+
+    @override
+    def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
+        return from_buffer(data, "int32", shape) if self.multiple else data
+
+    @override
+    def preview(self, value: Any) -> str:
+        names = self.to_names(value)
+        return ", ".join(names) if isinstance(names, list) else str(names)

@@ -1,0 +1,92 @@
+"""One vector per row, for search by similarity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes.array import check_shape
+from deeplake_lite.htypes.arrays import as_block
+from deeplake_lite.htypes.base import Check, Dense, Htype
+from deeplake_lite.htypes.cells import DenseCells
+from deeplake_lite.htypes.show import short_array
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_DTYPES = ("float16", "float32", "float64", "int8", "uint8")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Embedding(Htype):
+    """One vector per row.
+
+    Parameters
+    ----------
+    dim : int
+        Length of the vectors.
+    dtype : {"float32", "float16", "float64", "int8", "uint8"}
+        Of the numbers.
+
+    Notes
+    -----
+    NaN and infinity are refused: one such vector spoils every ranking that it enters.
+
+    Examples
+    --------
+    >>> Embedding(3).encode([[0, 1, 2]]).values
+    array([[0., 1., 2.]], dtype=float32)
+    """
+
+    dim: int
+    """Length of the vectors."""
+
+    dtype: str = "float32"
+    """Of the numbers."""
+
+    name: ClassVar[str] = "embedding"
+
+    @override
+    def __post_init__(self) -> None:
+        if self.dtype not in _DTYPES:
+            raise SchemaError(f"dtype must be one of {', '.join(_DTYPES)}, got {self.dtype!r:.60}.")
+        if type(self.dim) is not int:
+            raise SchemaError(f"dim must be a positive whole number, got {self.dim!r:.60}.")
+        check_shape(self.dim, self.dtype)
+        super().__post_init__()
+
+    @property
+    @override
+    def layout(self) -> Dense:
+        return Dense(self.dtype, (self.dim,))
+
+    @property
+    @override
+    def blank(self) -> NDArray[Any]:
+        return np.zeros(self.dim, self.dtype)
+
+    @override
+    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> DenseCells:
+        vectors = as_block(values, self.dtype, (self.dim,))
+        finite = np.isfinite(vectors)
+        if not finite.all():
+            row, place = (int(index) for index in np.argwhere(~finite)[0])
+            raise InvalidValueError(
+                f"an embedding must be finite, got {vectors[row, place]} at index {place}. Leave "
+                "the row out, or give None in a column declared nullable=True.",
+                row=row,
+            )
+        return DenseCells(vectors)
+
+    @override
+    def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
+        return data
+
+    @override
+    def preview(self, value: Any) -> str:
+        return short_array(np.asarray(value))

@@ -1,0 +1,135 @@
+"""How a path or a URL becomes the bytes of a file.
+
+`read` takes local paths and ``file://`` by itself, http(s) through urllib and every other scheme
+through fsspec. Whoever follows links from strangers passes `permit`, which is asked before every
+address that is opened, redirects included.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, override
+from urllib.error import HTTPError
+from urllib.parse import unquote, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener, url2pathname
+
+from deeplake_lite.errors import InvalidValueError, MissingPackageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from http.client import HTTPMessage
+    from typing import IO
+
+_SCHEME = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*(?=://|::[A-Za-z][A-Za-z0-9+.-]*:)"
+)  # a::b:// is a chain of fsspec
+_SECONDS = 60  # that a server may stay silent
+
+
+def scheme_of(source: str) -> str | None:
+    """Return the scheme of a URL in lower case; None for a path.
+
+    >>> scheme_of("S3://bucket/a.jpg"), scheme_of("photos/a.jpg")
+    ('s3', None)
+    """
+    match = _SCHEME.match(source)
+    return match[0].lower() if match else None
+
+
+def local_path(url: str) -> str:
+    """Return the path that a ``file://`` URL stands for.
+
+    >>> local_path("file:///data/a%20b.jpg")
+    '/data/a b.jpg'
+    """
+    parts = urlsplit(url)
+    if parts.netloc not in ("", "localhost"):
+        raise InvalidValueError(
+            f"a file:// URL has no host, got {url!r:.120}. Write file:///path, with three slashes."
+        )
+    return url2pathname(parts.path) if os.name == "nt" else unquote(parts.path)
+
+
+def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = None) -> bytes:
+    """Return the bytes of a file.
+
+    Parameters
+    ----------
+    source : str | PathLike
+        Path or URL.
+    permit : callable, optional
+        Called with every URL that a web server redirects to; raises to refuse it.
+
+    Raises
+    ------
+    InvalidValueError
+        When there is no such file, it cannot be read or it is empty. Names `source`.
+    MissingPackageError
+        When fsspec lacks the package for the scheme.
+    """
+    text = os.fspath(source)
+    scheme = scheme_of(text)
+    try:
+        if scheme is None:
+            data = Path(text).read_bytes()
+        elif scheme == "file":
+            data = Path(local_path(text)).read_bytes()
+        elif scheme in ("http", "https"):
+            data = _read_web(text, permit)
+        else:
+            data = _read_store(text)
+    except FileNotFoundError as error:
+        here = "" if scheme else f" (from {Path.cwd()})"
+        raise InvalidValueError(f"there is no file {text!r}{here}. Check the path.") from error
+    except InvalidValueError:
+        raise
+    except (OSError, ValueError) as error:
+        if isinstance(error, HTTPError):
+            error.close()
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidValueError(f"{text!r:.200} cannot be read: {reason}. Check it.") from error
+    if not data:
+        raise InvalidValueError(
+            f"{text!r:.200} is empty (0 bytes). Write it again, or leave it out."
+        )
+    return data
+
+
+def _read_web(url: str, permit: Callable[[str], None] | None) -> bytes:
+    """Read from a web server."""
+    with build_opener(_Redirects(permit)).open(url, timeout=_SECONDS) as response:
+        data: bytes = response.read()
+    return data
+
+
+def _read_store(url: str) -> bytes:
+    """Read from whatever fsspec knows."""
+    import fsspec  # 30 ms, and rarely needed
+
+    try:
+        with fsspec.open(url, "rb") as file:
+            data: bytes = file.read()
+    except ImportError as error:
+        raise MissingPackageError(f"Reading {url!r:.120} needs a package: {error}.") from error
+    return data
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Follows redirects to where it is permitted."""
+
+    def __init__(self, permit: Callable[[str], None] | None) -> None:
+        self._permit = permit
+
+    @override
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Any:
+        if self._permit:
+            try:
+                self._permit(newurl)
+            except InvalidValueError:
+                fp.close()
+                raise
+        return super().redirect_request(req, fp, code, msg, headers, newurl)

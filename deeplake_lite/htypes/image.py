@@ -1,0 +1,242 @@
+"""One picture per row, kept as the file that it came in.
+
+Steps for a value: a path or URL is read; a file in the column's codec is checked and kept
+untouched; any other file, array or Pillow image is brought to pixels and encoded.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+import numpy as np
+
+from deeplake_lite import codecs
+from deeplake_lite.codecs.base import ImageCodec
+from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
+from deeplake_lite.htypes.arrays import cast, each, each_in_threads
+from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
+from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.files import read
+from deeplake_lite.htypes.pixels import (
+    check_pixels,
+    convert_file,
+    convert_pixels,
+    is_cmyk,
+    pixels_of,
+)
+from deeplake_lite.htypes.show import thumbnail
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.codecs.base import Codec, Header
+
+_FILES = ("jpeg", "png", "webp", "tiff", "bmp")
+_NUMBERS = ("raw", "zstd", "lz4", "blosc")
+_CHANNELS: dict[str, tuple[int, ...]] = {"L": (), "RGB": (3,), "RGBA": (4,)}
+_DTYPES = ("uint8", "uint16", "int16", "int32", "float32", "float64")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Image(Htype):
+    """One picture per row; reads as an array (h, w) or (h, w, channels).
+
+    Parameters
+    ----------
+    codec : str
+        ``"jpeg"``, ``"png"``, ``"webp"``, ``"tiff"``, ``"bmp"``; ``"auto"``: any of these is kept
+        as it is, and arrays become PNG; ``"raw"``, ``"zstd"``, ``"lz4"``, ``"blosc"``: pixels of
+        `dtype`.
+    mode : {"RGB", "L", "RGBA"}, optional
+        Converts every picture when it is read, by Pillow's rules. 8-bit pictures only.
+    dtype : str
+        Of the pixels, with ``"raw"``, ``"zstd"``, ``"lz4"`` and ``"blosc"``. The other codecs keep
+        what comes.
+
+    Notes
+    -----
+    Values may be paths, URLs, files as bytes, arrays or Pillow images. Files are checked for a
+    header and an end, with ``check="full"`` by decoding them. Files in the column's codec are
+    stored untouched; others are decoded and encoded again. The shape is that after EXIF
+    orientation.
+
+    Examples
+    --------
+    >>> image = Image("png")
+    >>> cells = image.encode([np.zeros((2, 3), "uint8"), np.zeros((4, 5, 3), "uint8")])
+    >>> cells.shapes.tolist()
+    [[2, 3, -1], [4, 5, 3]]
+    >>> image.encode(["nowhere.png"])
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.InvalidValueError: row 0: there is no file 'nowhere.png' ...
+    """
+
+    codec: str = "auto"
+    """Name of the codec."""
+
+    mode: str | None = None
+    """What every picture is converted to when it is read."""
+
+    dtype: str = "uint8"
+    """Of the pixels, where the codec keeps none itself."""
+
+    name: ClassVar[str] = "image"
+
+    @override
+    def __post_init__(self) -> None:
+        known = ("auto", *_FILES, *_NUMBERS)
+        if self.codec not in known:
+            raise SchemaError(
+                f"codec of an image must be one of {', '.join(known)}, got {self.codec!r:.60}."
+            )
+        if self.mode not in (None, *_CHANNELS):
+            raise SchemaError(
+                f"mode must be None or one of {', '.join(_CHANNELS)}, got {self.mode!r:.60}."
+            )
+        if self.dtype not in _DTYPES:
+            raise SchemaError(
+                f"dtype of pixels must be one of {', '.join(_DTYPES)}, got {self.dtype!r:.60}."
+            )
+        if self.dtype != "uint8" and (self.mode or self.codec not in _NUMBERS):
+            raise SchemaError(
+                f"dtype={self.dtype!r} goes with the codecs {', '.join(_NUMBERS)} and without "
+                f"mode, got codec={self.codec!r}, mode={self.mode!r}. Other codecs keep the dtype "
+                "that comes."
+            )
+        super().__post_init__()
+
+    @property
+    @override
+    def layout(self) -> Ragged:
+        return Ragged(self.dtype if self.codec in _NUMBERS else "bytes", 3)
+
+    @property
+    @override
+    def blank(self) -> NDArray[Any]:
+        return np.zeros((1, 1, *_CHANNELS.get(self.mode or "L", ())), self.dtype)
+
+    @cached_property
+    def _codec(self) -> Codec:
+        """What encodes pixels."""
+        return codecs.get("png" if self.codec == "auto" else self.codec)
+
+    @override
+    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+        run = each if set(map(type, values)) <= {bytes} else each_in_threads
+        cells = run(values, partial(self._encode_one, check=check))
+        shapes = np.array([shape for _, shape in cells], np.int32).reshape(len(cells), 3)
+        return RaggedCells([data for data, _ in cells], shapes)
+
+    def _encode_one(self, value: Any, check: Check) -> tuple[Buffer, tuple[int, ...]]:
+        """Return stored bytes and recorded shape of one picture."""
+        if isinstance(value, bytes):
+            return self._encode_file(value, check)
+        if isinstance(value, str | os.PathLike):
+            data = read(value)
+            try:
+                return self._encode_file(data, check)
+            except InvalidValueError as error:
+                raise InvalidValueError(f"{os.fspath(value)!r:.200}: {error.args[0]}") from error
+        if isinstance(value, bytearray | memoryview):
+            return self._encode_file(bytes(value), check)
+        return self._encode_pixels(pixels_of(value))
+
+    def _encode_file(self, data: bytes, check: Check) -> tuple[Buffer, tuple[int, ...]]:
+        """Keep a file that is in the column's codec; encode any other anew."""
+        source = self._source(data)
+        header = source.probe(data)
+        if self.codec not in ("auto", source.name):
+            return self._encode_pixels(_decode_file(source, data, header))
+        if check == "full":
+            _decode_file(source, data, header)
+        if self.mode and header.dtype != "uint8":
+            raise InvalidValueError(
+                f"mode={self.mode!r} takes 8-bit pictures, got {header.dtype}. Declare the column "
+                "without mode."
+            )
+        return data, _padded(self._shape(header.shape))
+
+    def _encode_pixels(self, pixels: NDArray[Any]) -> tuple[Buffer, tuple[int, ...]]:
+        """Encode pixels in the column's codec."""
+        check_pixels(pixels)
+        if self.mode:
+            pixels = convert_pixels(pixels, self.mode)
+        if not isinstance(self._codec, ImageCodec):
+            pixels = cast(pixels, self.dtype)
+            return self._codec.encode(pixels), _padded(pixels.shape)
+        if pixels.ndim == 3 and pixels.shape[2] == 1:
+            pixels = pixels[..., 0]
+        if self.codec == "jpeg" and pixels.ndim == 3 and pixels.shape[2] in (2, 4):
+            raise InvalidValueError(
+                f"JPEG keeps no alpha, got a picture of {pixels.shape[2]} channels. Declare "
+                "Image('png') or Image('webp'), or drop the alpha: Image('jpeg', mode='RGB')."
+            )
+        data = bytes(self._codec.encode(pixels))
+        return data, _padded(self._codec.probe(data).shape)
+
+    def _source(self, data: Buffer) -> ImageCodec:
+        """Return the codec of a file: the column's if it fits, else whichever does."""
+        codec = self._codec
+        if isinstance(codec, ImageCodec) and codec.matches(data):
+            return codec
+        return codecs.sniff(data)
+
+    def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of a picture once it is in the column's mode."""
+        return (*shape[:2], *_CHANNELS[self.mode]) if self.mode else shape
+
+    @override
+    def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+        kept = tuple(size for size in shape if size >= 0)
+        if self.codec in _NUMBERS:
+            return self._codec.decode(data, kept, np.dtype(self.dtype))
+        try:
+            source = self._source(data)
+            if self.mode and (kept[2:] == (4,) or source.probe(data).shape != kept):
+                return convert_file(data, self.mode)
+        except InvalidValueError as error:
+            raise DamagedError(f"A picture does not decode: {error.args[0]}") from error
+        return source.decode(data, kept, np.dtype(self.dtype))
+
+    def from_file(self, data: bytes) -> NDArray[Any]:
+        """Return the picture that a file holds, in any format."""
+        source = codecs.sniff(data)
+        header = source.probe(data)
+        return convert_file(data, self.mode) if self.mode else _decode_file(source, data, header)
+
+    @override
+    def preview(self, value: Any) -> Picture:
+        return thumbnail(
+            value, cmyk=self.codec == "jpeg" and value.ndim == 3 and value.shape[2] == 4
+        )
+
+    @override
+    def _plain_default(self, value: Any) -> Any:
+        if isinstance(value, bytes):
+            return value
+        keeper = Image("png") if self.codec in _NUMBERS else Image(self.codec)
+        buffer = keeper.encode([value]).buffers[0]  # type: ignore[union-attr]
+        return bytes(buffer)
+
+
+def _decode_file(source: ImageCodec, data: bytes, header: Header) -> NDArray[Any]:
+    """Return the pixels of a file that a user handed in; CMYK as RGB where it is encoded anew."""
+    try:
+        if len(header.shape) == 3 and header.shape[2] == 4 and is_cmyk(data):
+            return convert_file(data, "RGB")
+        return source.decode(data, header.shape, np.dtype(header.dtype))
+    except DamagedError as error:
+        raise InvalidValueError(
+            f"the {source.name.upper()} does not decode: {error.args[0]}"
+        ) from error
+
+
+def _padded(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape with three axes, -1 for the one that is missing."""
+    return shape if len(shape) == 3 else (*shape, -1)

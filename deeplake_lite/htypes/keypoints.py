@@ -1,0 +1,133 @@
+"""Points of bodies, faces or hands: n instances per row, k points each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes.array import shapes_of
+from deeplake_lite.htypes.arrays import as_array, as_buffer, each, from_buffer
+from deeplake_lite.htypes.base import Check, Htype, Ragged
+from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.names import check_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Keypoints(Htype):
+    """Points of bodies, (n, k, dims) float32 per row, pixels.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Of the k points. Without them, k may differ from row to row.
+    connections : sequence of (int, int), optional
+        Pairs of points that a drawing joins, counted from 0.
+    dims : {3, 2}
+        3 for (x, y, visibility) as in COCO (0: not labelled, 1: hidden, 2: visible), 2 for (x, y).
+
+    Examples
+    --------
+    >>> Keypoints(["nose", "tail"], dims=2).encode([[[[1, 2], [3, 4]]], []]).shapes.tolist()
+    [[1, 2, 2], [0, 2, 2]]
+    """
+
+    names: Sequence[str] = ()
+    """Of the points."""
+
+    connections: Sequence[tuple[int, int]] = ()
+    """Pairs of points that a drawing joins."""
+
+    dims: int = 3
+    """3 for (x, y, visibility), 2 for (x, y)."""
+
+    name: ClassVar[str] = "keypoints"
+
+    @override
+    def __post_init__(self) -> None:
+        self._set(names=check_names(self.names, "point"))
+        if type(self.dims) is not int or self.dims not in (2, 3):
+            raise SchemaError(
+                f"dims must be 2 (x, y) or 3 (x, y, visibility), got {self.dims!r:.60}."
+            )
+        self._set(connections=_check_connections(self.connections, len(self.names)))
+        super().__post_init__()
+
+    @property
+    @override
+    def layout(self) -> Ragged:
+        return Ragged("float32", 3)
+
+    @property
+    @override
+    def blank(self) -> NDArray[Any]:
+        return np.zeros((0, len(self.names), self.dims), np.float32)
+
+    @override
+    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+        arrays = each(values, self._read)
+        return RaggedCells([as_buffer(array) for array in arrays], shapes_of(arrays, 3))
+
+    def _read(self, value: Any) -> NDArray[Any]:
+        """Return the points of one row."""
+        points = as_array(value, "float32", (None, None, None))
+        count = len(self.names) or (points.shape[1] if len(points) else 0)
+        if not len(points):
+            return np.zeros((0, count, self.dims), np.float32)
+        if points.shape[1:] != (count, self.dims):
+            wanted = f"(n, {count if self.names else 'k'}, {self.dims})"
+            raise InvalidValueError(
+                f"keypoints must have shape {wanted}, got {points.shape}. Reshape COCO's flat "
+                "lists with .reshape(n, -1, 3), or declare other names or dims."
+            )
+        self._check_points(points)
+        return points
+
+    def _check_points(self, points: NDArray[Any]) -> None:
+        """Refuse what is not finite, and visibilities that COCO does not know."""
+        bad = ~np.isfinite(points).all(axis=2)
+        way = (
+            "Give points that are not labelled as (0, 0, 0)" if self.dims == 3 else "Declare dims=3"
+        )
+        rule = "finite"
+        if self.dims == 3 and not bad.any():
+            bad, rule = (points[..., 2] < 0) | (points[..., 2] > 2), "(x, y, visibility of 0 to 2)"
+        if bad.any():
+            instance, point = (int(index) for index in np.argwhere(bad)[0])
+            got = points[instance, point].tolist()
+            raise InvalidValueError(
+                f"point {point} of instance {instance} must be {rule}, got {got}. {way}."
+            )
+
+    @override
+    def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+        return from_buffer(data, "float32", shape)
+
+    @override
+    def preview(self, value: Any) -> str:
+        count = f"{len(value)} instance{'' if len(value) == 1 else 's'}"
+        return f"{count} of {value.shape[1]} points" if len(value) else count
+
+
+def _check_connections(connections: Any, count: int) -> tuple[tuple[int, int], ...]:
+    """Return pairs of points as tuples; SchemaError for anything else."""
+    pairs = connections if isinstance(connections, list | tuple) else [connections]
+    for pair in pairs:
+        if (
+            not isinstance(pair, list | tuple)
+            or len(pair) != 2
+            or not all(type(point) is int and 0 <= point < (count or point + 1) for point in pair)
+        ):
+            known = f" below {count}" if count else ""
+            raise SchemaError(
+                f"connections must be pairs of point numbers{known}, counted from 0, got "
+                f"{pair!r:.60}."
+            )
+    return tuple((pair[0], pair[1]) for pair in pairs)

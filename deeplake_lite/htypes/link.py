@@ -1,0 +1,119 @@
+"""A file that stays where it is: the row keeps its path or URL."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, override, runtime_checkable
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes.arrays import each
+from deeplake_lite.htypes.base import Check, Htype, Ragged
+from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.registry import resolve
+from deeplake_lite.htypes.roots import resolve_link
+from deeplake_lite.htypes.show import short_text
+from deeplake_lite.htypes.text import decode_text, encode_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+@runtime_checkable
+class ReadsFiles(Protocol):
+    """A type whose value may be a file."""
+
+    def from_file(self, data: bytes) -> Any:
+        """Return the value that a file holds."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Link(Htype):
+    """A file that stays where it is.
+
+    Parameters
+    ----------
+    of : Htype | str | type
+        What the files hold: an image, mask, text, JSON or bytes; whatever `resolve` reads.
+
+    Notes
+    -----
+    Paths are kept as given. A relative one is looked for under the roots that a reader allows.
+
+    Examples
+    --------
+    >>> Link("image")
+    Link(Image())
+    >>> Link("image").encode(["photos/a.jpg"]).buffers
+    [b'photos/a.jpg']
+    """
+
+    of: Any = field(metadata={"htype": True})
+    """What the files hold, an Htype."""
+
+    name: ClassVar[str] = "link"
+
+    @override
+    def __post_init__(self) -> None:
+        self._set(of=resolve(self.of))
+        if not isinstance(self.of, ReadsFiles):
+            raise SchemaError(
+                "A link leads to a file that holds an image, mask, text, json or bytes, got "
+                f"{self.of}."
+            )
+        super().__post_init__()
+
+    @property
+    @override
+    def layout(self) -> Ragged:
+        return Ragged("utf8", compressed=True)
+
+    @property
+    @override
+    def blank(self) -> str:
+        return "."
+
+    @override
+    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+        buffers = each(values, _read)
+        return RaggedCells(list(buffers), np.empty((len(buffers), 0), np.int32))
+
+    @override
+    def decode(self, data: Any, shape: tuple[int, ...]) -> str:
+        return decode_text(data)
+
+    def load(self, url: str, allow: tuple[str, ...]) -> Any:
+        """Return the value of the file that a link names, as `of` reads it.
+
+        Raises
+        ------
+        InvalidValueError
+            When the link leads outside the roots in `allow`, or the file is not what it should be.
+        """
+        data = resolve_link(url, allow)
+        try:
+            return self.of.from_file(data)
+        except InvalidValueError as error:
+            raise InvalidValueError(f"the link {url!r:.200}: {error.args[0]}") from error
+
+    @override
+    def preview(self, value: Any) -> str:
+        return short_text(value)
+
+
+def _read(value: Any) -> bytes:
+    """Return one link as UTF-8."""
+    if not isinstance(value, str | os.PathLike) or not isinstance(text := os.fspath(value), str):
+        raise InvalidValueError(
+            f"must be a path or URL, got {type(value).__name__} {value!r:.60}. "
+            f"To keep the file itself in the lake, declare the column without Link."
+        )
+    if not text or "\0" in text:
+        raise InvalidValueError(
+            f"must be a path or URL, got {text!r:.60}. Leave the row out, or give None."
+        )
+    return encode_text(text)

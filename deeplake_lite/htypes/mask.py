@@ -1,0 +1,240 @@
+"""Which pixels belong to what: a class per pixel, or one binary mask per object."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+import numpy as np
+from PIL import Image as Pillow
+
+from deeplake_lite import codecs
+from deeplake_lite.codecs.base import ImageCodec
+from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
+from deeplake_lite.htypes.arrays import as_array, each, each_in_threads
+from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
+from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.files import read
+from deeplake_lite.htypes.names import check_names
+from deeplake_lite.htypes.plain import plain
+from deeplake_lite.htypes.show import class_thumbnail
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.codecs.base import Codec
+
+_VOID = 255  # pixels of no class, in Pascal VOC and Cityscapes
+_DTYPES = ("uint8", "uint16", "int32")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Mask(Htype):
+    """Which pixels belong to what.
+
+    Parameters
+    ----------
+    kind : {"semantic", "instance"}
+        A class number per pixel, (h, w); or a binary mask per object, (n, h, w) bool.
+    dtype : {"uint8", "uint16", "int32"}
+        Of class numbers.
+    names : sequence of str, optional
+        Of the classes 0, 1, 2… Pixels of 255 belong to none, as in Pascal VOC and Cityscapes.
+
+    Notes
+    -----
+    Semantic masks of 8 and 16 bits are kept as PNG, and PNG files (palette or grey) untouched; 32
+    bits with Zstd. Instance masks are packed to bits, in C order, and compressed with Zstd. The
+    numbers of a file that is kept are compared with `names` only with ``check="full"``.
+
+    Examples
+    --------
+    >>> mask = Mask(names=["background", "cat"])
+    >>> mask.decode_cells(mask.encode([[[0, 1], [1, 255]]]))[0]
+    array([[  0,   1],
+           [  1, 255]], dtype=uint8)
+    """
+
+    kind: str = "semantic"
+    """A class number per pixel, or a binary mask per object."""
+
+    dtype: str = "uint8"
+    """Of class numbers."""
+
+    names: Sequence[str] = ()
+    """Of the classes."""
+
+    name: ClassVar[str] = "mask"
+
+    @override
+    def __post_init__(self) -> None:
+        self._set(names=check_names(self.names, "class"))
+        if self.kind not in ("semantic", "instance"):
+            raise SchemaError(
+                f"kind of a mask must be semantic or instance, got {self.kind!r:.60}."
+            )
+        if self.dtype not in _DTYPES:
+            raise SchemaError(
+                f"dtype of a mask must be one of {', '.join(_DTYPES)}, got {self.dtype!r:.60}."
+            )
+        if self.kind == "instance" and (self.names or self.dtype != "uint8"):
+            raise SchemaError(
+                "Instance masks are bool: they have no dtype and no names. Keep the classes of "
+                "the objects in a column of their own: ClassLabel(names, multiple=True)."
+            )
+        super().__post_init__()
+
+    @property
+    @override
+    def layout(self) -> Ragged:
+        if self.kind == "instance":
+            return Ragged("bool", 3)
+        return Ragged("int32" if self.dtype == "int32" else "bytes", 2)
+
+    @property
+    @override
+    def blank(self) -> NDArray[Any]:
+        return (
+            np.zeros((0, 1, 1), bool) if self.kind == "instance" else np.zeros((1, 1), self.dtype)
+        )
+
+    @cached_property
+    def _codec(self) -> Codec:
+        """What encodes the array, or the packed bits."""
+        if self.kind == "instance" or self.dtype == "int32":
+            return codecs.get("zstd")
+        return codecs.get("png", indexed=True)
+
+    @override
+    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+        if self.kind == "instance":
+            cells = each(values, self._encode_objects)
+        else:
+            cells = each_in_threads(values, partial(self._encode_classes, check=check))
+        shapes = np.array([shape for _, shape in cells], np.int32).reshape(
+            len(cells), self.layout.ndim
+        )
+        return RaggedCells([data for data, _ in cells], shapes)
+
+    def _encode_objects(self, value: Any) -> tuple[Buffer, tuple[int, ...]]:
+        """Return stored bytes and shape of one row's binary masks."""
+        masks = (
+            as_array(value, "bool", (None, None, None))
+            if _is_bool(value)
+            else _zeros_and_ones(value)
+        )
+        return self._codec.encode(np.packbits(masks.reshape(-1))), masks.shape
+
+    def _encode_classes(self, value: Any, check: Check) -> tuple[Buffer, tuple[int, ...]]:
+        """Return stored bytes and shape of one segmentation mask."""
+        if isinstance(value, str | os.PathLike):
+            data = read(value)
+            try:
+                return self._encode_file(data, check)
+            except InvalidValueError as error:
+                raise InvalidValueError(f"{os.fspath(value)!r:.200}: {error.args[0]}") from error
+        if isinstance(value, bytes | bytearray | memoryview):
+            return self._encode_file(bytes(value), check)
+        return self._encode_numbers(np.array(value) if isinstance(value, Pillow.Image) else value)
+
+    def _encode_file(self, data: bytes, check: Check) -> tuple[Buffer, tuple[int, ...]]:
+        """Keep a PNG of the column's dtype; encode any other lossless file anew."""
+        source = codecs.sniff(data)
+        if source.name == "png":
+            source = _indexed()
+        if not source.lossless:
+            raise InvalidValueError(
+                f"{source.name.upper()} changes the numbers of a mask, so it cannot hold one. Give "
+                "a PNG."
+            )
+        header = source.probe(data)
+        if len(header.shape) != 2:
+            raise InvalidValueError(
+                f"a mask has one number per pixel, got a picture of shape {header.shape}. Save the "
+                "class numbers as a grey or palette PNG."
+            )
+        kept = source == self._codec and header.dtype == self.dtype
+        if kept and check == "header":
+            return data, header.shape
+        try:
+            numbers = source.decode(data, header.shape, np.dtype(header.dtype))
+        except DamagedError as error:
+            raise InvalidValueError(
+                f"the {source.name.upper()} does not decode: {error.args[0]}"
+            ) from error
+        encoded = self._encode_numbers(numbers)
+        return (data, header.shape) if kept else encoded
+
+    def _encode_numbers(self, value: Any) -> tuple[Buffer, tuple[int, ...]]:
+        """Encode class numbers."""
+        numbers = as_array(value, self.dtype, (None, None))
+        if 0 in numbers.shape:
+            raise InvalidValueError(
+                f"a mask must have pixels, got shape {numbers.shape}. Leave the row out."
+            )
+        if self.names:
+            wrong = (numbers >= len(self.names)) & (numbers != _VOID) | (numbers < 0)
+            if wrong.any():
+                raise InvalidValueError(
+                    f"a mask of {len(self.names)} classes must hold 0 to {len(self.names) - 1}, or "
+                    f"{_VOID} for no class, got {numbers[wrong][0]}. Declare more names, or map "
+                    "the numbers."
+                )
+        return self._codec.encode(np.ascontiguousarray(numbers)), numbers.shape
+
+    @override
+    def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+        if self.kind == "semantic":
+            return self._codec.decode(data, shape, np.dtype(self.dtype))
+        count = int(np.prod(shape))
+        bits = self._codec.decode(data, (-(-count // 8),), np.dtype(np.uint8))
+        return np.unpackbits(bits, count=count).reshape(shape).view(bool)
+
+    def from_file(self, data: bytes) -> NDArray[Any]:
+        """Return the mask that a file holds."""
+        mask: NDArray[Any] = self.decode_cells(self.encode([data]))[0]
+        return mask
+
+    @override
+    def preview(self, value: Any) -> Picture | str:
+        if self.kind == "semantic":
+            return class_thumbnail(value)
+        if not len(value):
+            return "0 objects"
+        step = max(1, max(value.shape[1:]) // 192)
+        small = value[:, ::step, ::step]
+        return class_thumbnail(np.where(small.any(axis=0), small.argmax(axis=0) + 1, 0))
+
+    @override
+    def _plain_default(self, value: Any) -> Any:
+        if isinstance(value, str | os.PathLike | bytes | bytearray | memoryview | Pillow.Image):
+            value = self.from_file(value)  # type: ignore[arg-type]
+        return plain(value)
+
+
+def _indexed() -> ImageCodec:
+    """Return the PNG codec that reads palette indices."""
+    codec = codecs.get("png", indexed=True)
+    if not isinstance(codec, ImageCodec):
+        raise TypeError("png is a picture codec")
+    return codec
+
+
+def _is_bool(value: Any) -> bool:
+    """Tell whether a value is an array of bool."""
+    return isinstance(value, np.ndarray) and value.dtype == bool
+
+
+def _zeros_and_ones(value: Any) -> NDArray[np.bool_]:
+    """Return 0 and 1 as bool; anything else is refused."""
+    masks = as_array(value, "int64", (None, None, None))
+    if masks.size and (masks.min() < 0 or masks.max() > 1):
+        bad = masks[(masks < 0) | (masks > 1)][0]
+        raise InvalidValueError(
+            f"an instance mask must be bool (or 0 and 1), got {bad}. Compare first: x > 0."
+        )
+    return masks.astype(bool)

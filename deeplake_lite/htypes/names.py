@@ -1,0 +1,29 @@
+"""Names of classes and points, which stand for their position in a list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deeplake_lite.errors import SchemaError
+
+
+def check_names(names: Any, kind: str) -> tuple[str, ...]:
+    """Return names as a tuple; SchemaError unless they are texts, not empty, each once.
+
+    >>> check_names(["rose", "tulip"], "class")
+    ('rose', 'tulip')
+    """
+    if isinstance(names, str | bytes | dict | set) or not hasattr(names, "__iter__"):
+        raise SchemaError(f"names must be a list of {kind} names, got {names!r:.60}.")
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names):
+        if not isinstance(name, str) or not name:
+            raise SchemaError(
+                f"{kind} names must be texts that are not empty, got {name!r:.60} at {place}."
+            )
+        if name in seen:
+            raise SchemaError(
+                f"{kind} names must be unique, got {name!r:.60} at {seen[name]} and {place}."
+            )
+        seen[str(name)] = place
+    return tuple(seen)

@@ -1,0 +1,42 @@
+"""How rows that hold lists become one column of items and a count per row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.cells import NestedCells
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deeplake_lite.htypes.base import Check, Htype
+
+
+def nest(rows: Iterable[Any], item: Htype, check: Check) -> NestedCells:
+    """Encode rows of items; an InvalidValueError names the row, and the item in its message."""
+    lists = [_as_list(value, row) for row, value in enumerate(rows)]
+    counts = np.fromiter(map(len, lists), np.int64, len(lists))
+    try:
+        return NestedCells(
+            counts, item.encode([value for items in lists for value in items], check=check)
+        )
+    except InvalidValueError as error:
+        if error.row is None:
+            raise
+        ends = np.cumsum(counts)
+        row = int(np.searchsorted(ends, error.row, side="right"))
+        place = error.row - int(ends[row] - counts[row])
+        raise InvalidValueError(f"item {place}: {error.args[0]}", row=row) from error
+
+
+def _as_list(value: Any, row: int) -> Any:
+    """Return the items of one row."""
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
+        return value
+    raise InvalidValueError(
+        f"must be a list of items, got {type(value).__name__} {value!r:.60}. Put it in a list.",
+        row=row,
+    )

@@ -1,0 +1,110 @@
+"""How pictures that are in memory, arrays and Pillow images, become pixels that a codec takes."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PIL import Image as Pillow
+from PIL import ImageOps
+
+from deeplake_lite.errors import DamagedError, InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
+
+    from numpy.typing import NDArray
+
+_MOST = 4  # channels
+
+_PILLOW_MODES = {
+    "1": "L",
+    "CMYK": "RGB",
+    "YCbCr": "RGB",
+    "LAB": "RGB",
+    "HSV": "RGB",
+    "RGBX": "RGB",
+    "PA": "RGBA",
+    "RGBa": "RGBA",
+    "La": "LA",
+}
+"""What pictures of modes that files rarely keep are converted to."""
+
+
+def pixels_of(value: Any) -> NDArray[Any]:
+    """Return the pixels of an array or Pillow image.
+
+    Raises
+    ------
+    InvalidValueError
+        For anything else.
+
+    >>> pixels_of(Pillow.new("RGB", (4, 3))).shape
+    (3, 4, 3)
+    """
+    if isinstance(value, Pillow.Image):
+        return _from_pillow(value)
+    if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
+        return np.asarray(value)
+    raise InvalidValueError(
+        f"must be a picture: a path, a URL, a file as bytes, an array or a Pillow image, got "
+        f"{type(value).__name__} {value!r:.60}. Lists of numbers need np.asarray(value, 'uint8')."
+    )
+
+
+def check_pixels(pixels: NDArray[Any]) -> None:
+    """Refuse what is no picture by its shape."""
+    shape = pixels.shape
+    if pixels.ndim not in (2, 3) or 0 in shape or (pixels.ndim == 3 and shape[2] > _MOST):
+        first = pixels.ndim == 3 and 0 < shape[0] <= _MOST < shape[2]
+        way = (
+            "Put channels last: x.transpose(1, 2, 0)"
+            if first
+            else "Reshape it, or declare an Array"
+        )
+        raise InvalidValueError(
+            f"a picture must have shape (h, w) or (h, w, 1 to {_MOST}), got {shape}. {way}."
+        )
+
+
+def convert_pixels(pixels: NDArray[Any], mode: str) -> NDArray[Any]:
+    """Return 8-bit pixels in another mode, by Pillow's rules.
+
+    >>> convert_pixels(np.zeros((2, 3, 4), "uint8"), "L").shape
+    (2, 3)
+    """
+    if pixels.dtype != np.uint8:
+        raise InvalidValueError(
+            f"mode={mode!r} takes 8-bit pictures, got {pixels.dtype}. Declare the column without "
+            "mode, or scale: (x / x.max() * 255).astype('uint8')."
+        )
+    flat = pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels
+    return np.array(Pillow.fromarray(np.ascontiguousarray(flat)).convert(mode))
+
+
+def convert_file(data: Buffer, mode: str) -> NDArray[Any]:
+    """Return the pixels of a file in a mode, upright, by Pillow's rules. Raises DamagedError."""
+    try:
+        with Pillow.open(BytesIO(data)) as image:
+            return np.array(ImageOps.exif_transpose(image).convert(mode))
+    except (OSError, ValueError, SyntaxError) as error:
+        raise DamagedError(f"A picture does not decode: {error}. Restore the file.") from error
+
+
+def is_cmyk(data: Buffer) -> bool:
+    """Tell whether the four channels of a file are CMYK."""
+    with Pillow.open(BytesIO(data)) as image:
+        return image.mode == "CMYK"
+
+
+def _from_pillow(image: Pillow.Image) -> NDArray[Any]:
+    """Return the pixels of a Pillow image, upright."""
+    upright = ImageOps.exif_transpose(image)
+    if upright.mode == "P":
+        upright = upright.convert("RGBA" if "transparency" in upright.info else "RGB")
+    upright = upright.convert(_PILLOW_MODES.get(upright.mode, upright.mode))
+    pixels = np.array(upright)
+    if pixels.dtype == np.int32 and pixels.min() >= 0 and pixels.max() < 1 << 16:
+        return pixels.astype(np.uint16)  # mode I, which Pillow uses for 16 bits
+    return pixels.astype(pixels.dtype.newbyteorder("="), copy=False)

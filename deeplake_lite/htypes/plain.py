@@ -1,0 +1,104 @@
+"""How the configuration of an htype becomes strict JSON and comes back unchanged.
+
+JSON has no NaN, no bytes and no complex numbers, which defaults may hold. They are written as an
+object with one key that begins with ``$``; an object that has such a key by itself is written as
+``$object``.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from base64 import b64decode, b64encode
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+
+from deeplake_lite.errors import FormatError
+
+
+def plain(value: Any) -> Any:
+    """Return `value` in built-in types: lists for arrays and tuples, ISO text for times.
+
+    >>> plain((np.float64(0.5), np.array([1, 2]), np.datetime64("2026-01-02")))
+    [0.5, [1, 2], '2026-01-02']
+    """
+    if isinstance(value, np.timedelta64 | np.datetime64):
+        return _time_text(value)
+    if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "mM":
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return math.nan if math.isnan(value) else float(value)
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return _time_text(np.timedelta64(value))
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def to_json(value: Any) -> Any:
+    """Return a plain value as strict JSON.
+
+    >>> to_json([1.5, float("nan"), b"ab"])
+    [1.5, {'$float': 'nan'}, {'$bytes': 'YWI='}]
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$float": repr(value)}
+    if isinstance(value, complex):
+        return {"$complex": [to_json(value.real), to_json(value.imag)]}
+    if isinstance(value, bytes):
+        return {"$bytes": b64encode(value).decode("ascii")}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if isinstance(value, dict):
+        items = {key: to_json(item) for key, item in value.items()}
+        return {"$object": items} if any(key.startswith("$") for key in items) else items
+    return value
+
+
+def from_json(value: Any) -> Any:
+    """Return what `to_json` was given.
+
+    Raises
+    ------
+    FormatError
+        For a ``$`` key that is not known.
+
+    >>> from_json([1.5, {"$bytes": "YWI="}])
+    [1.5, b'ab']
+    """
+    if isinstance(value, list):
+        return [from_json(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    match value:
+        case {"$float": "nan" | "inf" | "-inf" as text, **rest} if not rest:
+            return math.nan if text == "nan" else float(text)
+        case {"$complex": [real, imag], **rest} if not rest:
+            return complex(from_json(real), from_json(imag))
+        case {"$bytes": str(text), **rest} if not rest:
+            return b64decode(text, validate=True)
+        case {"$object": dict(items), **rest} if not rest:
+            return {key: from_json(item) for key, item in items.items()}
+    if any(key.startswith("$") for key in value):
+        raise FormatError(
+            f"A value is written as {', '.join(value)}, which this release does not know. Upgrade "
+            "it."
+        )
+    return {key: from_json(item) for key, item in value.items()}
+
+
+def _time_text(value: np.datetime64 | np.timedelta64) -> str:
+    """Write a time as text that a time column reads: ISO 8601, or ``"5 s"``."""
+    if isinstance(value, np.datetime64):
+        return str(value)
+    return f"{int(value.astype(np.int64))} {np.datetime_data(value.dtype)[0]}"

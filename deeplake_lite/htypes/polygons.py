@@ -1,0 +1,87 @@
+"""Outlines in a picture: any number of polygons per row, any number of corners each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.array import Array
+from deeplake_lite.htypes.base import Check, Htype, Nested
+from deeplake_lite.htypes.nesting import nest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes.cells import NestedCells
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Polygon(Array):
+    """One outline: an array (k, 2) of at least three corners, all finite."""
+
+    @override
+    def _read(self, value: Any) -> NDArray[Any]:
+        return _check_corners(super()._read(value))
+
+
+_POLYGON = _Polygon("float32", (None, 2))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Polygons(Htype):
+    """Outlines in a picture: per row a list of arrays (k, 2) float32, pixels, x before y.
+
+    Examples
+    --------
+    >>> Polygons().encode([[[[0, 0], [4, 0], [0, 3]]], []]).counts.tolist()
+    [1, 0]
+    """
+
+    name: ClassVar[str] = "polygons"
+
+    @property
+    @override
+    def layout(self) -> Nested:
+        return Nested(Array("float32", (None, 2)))
+
+    @property
+    @override
+    def blank(self) -> list[Any]:
+        return []
+
+    @override
+    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> NestedCells:
+        return nest(values, _POLYGON, check)
+
+    @override
+    def decode(self, data: Any, shape: tuple[int, ...]) -> list[NDArray[Any]]:
+        return list(data)
+
+    @override
+    def preview(self, value: Any) -> str:
+        corners = ", ".join(str(len(polygon)) for polygon in value[:8])
+        count = f"{len(value)} polygon{'' if len(value) == 1 else 's'}"
+        return (
+            f"{count} of {corners} corners{', …' if len(value) > 8 else ''}"
+            if len(value)
+            else count
+        )
+
+
+def _check_corners(polygon: NDArray[Any]) -> NDArray[Any]:
+    """Refuse fewer than three corners, and corners that are not finite."""
+    if len(polygon) < 3:
+        raise InvalidValueError(
+            f"a polygon must have three corners or more, got {len(polygon)}. Leave it out."
+        )
+    if not np.isfinite(polygon).all():
+        corner = int(np.flatnonzero(~np.isfinite(polygon).all(axis=1))[0])
+        raise InvalidValueError(
+            f"corner {corner} must be finite, got {polygon[corner].tolist()}. Leave it out."
+        )
+    return polygon

@@ -1,0 +1,145 @@
+"""Which htypes there are, and which one a user's short word means.
+
+`resolve` reads what users write in a schema, `from_config` what a lake has stored. A type enters
+through `register`, one line in `htypes/__init__.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from datetime import datetime, timedelta
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from deeplake_lite.errors import FormatError, SchemaError
+from deeplake_lite.htypes.base import Htype
+from deeplake_lite.htypes.plain import from_json
+from deeplake_lite.htypes.scalar import DTYPES, Scalar
+
+_REGISTRY: dict[str, type[Htype]] = {}
+
+_BUILTIN: dict[Any, str] = {
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    complex: "complex128",
+    datetime: "datetime64[us]",
+    timedelta: "timedelta64[us]",
+    str: "text",
+    bytes: "bytes",
+    dict: "json",
+}
+_WORDS = {"str": "text", "string": "text", "int": "int64", "float": "float64"}
+
+
+def register(htype: type[Htype]) -> None:
+    """Make a type known under its name."""
+    _REGISTRY[htype.name] = htype
+
+
+def resolve(spec: Any) -> Htype:
+    """Return the htype that `spec` stands for.
+
+    Parameters
+    ----------
+    spec : Htype | type | numpy.dtype | str
+        An htype or its class, a NumPy dtype, one of Python's types, the name of a dtype or of an
+        htype.
+
+    Raises
+    ------
+    SchemaError
+        When `spec` names nothing, or names a type that needs arguments.
+
+    >>> resolve("float32"), resolve(int), resolve(np.dtype("uint8"))
+    (Scalar('float32'), Scalar('int64'), Scalar('uint8'))
+    >>> from deeplake_lite.htypes import Image
+    >>> resolve("image"), resolve(Image("jpeg"))
+    (Image(), Image('jpeg'))
+    """
+    if isinstance(spec, Htype):
+        return spec
+    if isinstance(spec, type) and issubclass(spec, Htype):
+        return _without_arguments(spec)
+    if isinstance(spec, type) and spec in _BUILTIN:
+        return resolve(_BUILTIN[spec])
+    if isinstance(spec, np.dtype) or (isinstance(spec, type) and issubclass(spec, np.generic)):
+        return _from_dtype(np.dtype(spec))
+    if isinstance(spec, str):
+        word = _WORDS.get(spec, spec)
+        if word in _REGISTRY:
+            return _without_arguments(_REGISTRY[word])
+        if word in DTYPES or re.match(r"(datetime|timedelta)64", word):
+            return Scalar(word)
+        near = get_close_matches(word, [*_REGISTRY, *DTYPES], n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise SchemaError(
+            f"There is no type {spec!r}.{hint} Types: {', '.join(_REGISTRY)}; dtypes: "
+            f"{', '.join(DTYPES)}."
+        )
+    raise SchemaError(
+        f"A type must be an htype such as Image('jpeg'), a name or a dtype, got {spec!r:.80}."
+    )
+
+
+def from_config(config: Any) -> Htype:
+    """Return the htype that `get_config` wrote down.
+
+    Raises
+    ------
+    FormatError
+        When this release does not know the type or one of its fields.
+    SchemaError
+        When a field has an impossible value.
+
+    >>> from_config({"htype": "scalar", "dtype": "int32"})
+    Scalar('int32')
+    """
+    name = config.get("htype") if isinstance(config, dict) else None
+    if not isinstance(name, str) or name not in _REGISTRY:
+        raise FormatError(
+            f"A column's type must be an object with a known 'htype', got {config!r:.120}. "
+            f"If a newer release wrote it, upgrade deeplake-lite."
+        )
+    cls = _REGISTRY[name]
+    known = {f.name: f for f in fields(cls)}
+    unknown = [key for key in config if key != "htype" and key not in known]
+    if unknown:
+        raise FormatError(
+            f"Type {name!r} has no field {unknown[0]!r}. If a newer release wrote it, upgrade "
+            "deeplake-lite."
+        )
+    try:
+        values: dict[str, Any] = {
+            key: from_config(value) if known[key].metadata.get("htype") else from_json(value)
+            for key, value in config.items()
+            if key != "htype"
+        }
+        return cls(**values)
+    except (SchemaError, FormatError):
+        raise
+    except (TypeError, ValueError, OverflowError, RecursionError, MemoryError, KeyError) as error:
+        raise FormatError(
+            f"The configuration of type {name!r} makes no sense: {error}. Restore the schema."
+        ) from error
+
+
+def _without_arguments(cls: type[Htype]) -> Htype:
+    """Make a type of which only the name was given."""
+    try:
+        return cls()
+    except TypeError:
+        raise SchemaError(
+            f"{cls.__name__} needs arguments. Write {cls.__name__}(…); help({cls.__name__}) lists "
+            "them."
+        ) from None
+
+
+def _from_dtype(dtype: np.dtype[Any]) -> Htype:
+    """Return the type for a NumPy dtype."""
+    if dtype.kind in "US":
+        return resolve("text" if dtype.kind == "U" else "bytes")
+    return Scalar(dtype.name)

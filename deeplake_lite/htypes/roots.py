@@ -1,0 +1,107 @@
+"""Which files a lake may make us open: those under the roots that its reader has named, no others.
+
+A lake from a stranger may hold links to your files. Local paths are compared after symbolic links
+and ``..`` are resolved; URLs by scheme, host and path, and are refused when they could be read in
+two ways.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.files import local_path, read, scheme_of
+
+_AMBIGUOUS = re.compile(r"[\x00-\x20\x7f\\]|::|%(2e|2f|5c|00)|/\.{1,2}(/|$)", re.IGNORECASE)
+
+
+def resolve_link(url: str, allow: tuple[str, ...]) -> bytes:
+    """Return the bytes of the file that a link names.
+
+    Parameters
+    ----------
+    url : str
+        Path or URL. A relative path is looked for under each local root.
+    allow : tuple of str
+        Roots: folders, or URL prefixes such as ``"https://example.org/photos"``.
+
+    Raises
+    ------
+    InvalidValueError
+        When the link leads outside the roots, or to no regular file.
+
+    >>> resolve_link("/etc/hostname", ("/data/photos",))
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.InvalidValueError: the link '/etc/hostname' is outside the allowed ...
+    """
+    scheme = scheme_of(url)
+    if scheme in (None, "file"):
+        return read(_permitted_path(url, allow))
+
+    def permit(address: str) -> None:
+        if not any(_is_under(address, root) for root in allow):
+            raise _outside(address, allow)
+
+    permit(url)
+    return read(url, permit)
+
+
+def _permitted_path(url: str, allow: tuple[str, ...]) -> Path:
+    """Return the real path of a local link under one of the roots."""
+    path = local_path(url) if scheme_of(url) else url
+    reals = [] if "\0" in path else [_real_path(path, root) for root in allow]
+    inside = [real for real in reals if real]
+    if not inside:
+        raise _outside(url, allow)
+    for real in inside:
+        if real.is_file():
+            return real
+    raise InvalidValueError(
+        f"the link {url!r:.200} leads to no file under the allowed roots "
+        f"({', '.join(map(repr, allow))}). "
+        f"Restore the file, or mend the link."
+    )
+
+
+def _real_path(path: str, root: str) -> Path | None:
+    """Return the real path of `path` seen from a root; None where it lies outside."""
+    scheme = scheme_of(root)
+    if scheme not in (None, "file"):
+        return None
+    base = Path(os.path.realpath(local_path(root) if scheme else root))
+    real = Path(os.path.realpath(base / path))
+    return real if real.is_relative_to(base) else None
+
+
+def _is_under(url: str, root: str) -> bool:
+    """Tell whether a URL lies under a root of the same scheme and host.
+
+    >>> _is_under("https://a.org/x/1.jpg", "https://a.org/x"), _is_under("https://a.org/xy", "https://a.org/x")
+    (True, False)
+    """
+    if _AMBIGUOUS.search(url):
+        return False
+    try:
+        link, base = urlsplit(url), urlsplit(root)
+    except ValueError:
+        return False
+    folder = base.path.rstrip("/")
+    return (
+        base.scheme != ""
+        and link.scheme == base.scheme
+        and link.netloc.lower() == base.netloc.lower()
+        and (link.path == folder or link.path.startswith(f"{folder}/"))
+    )
+
+
+def _outside(url: str, allow: tuple[str, ...]) -> InvalidValueError:
+    """Build the error for a link that leads elsewhere."""
+    shown = ", ".join(map(repr, allow)) or "none"
+    return InvalidValueError(
+        f"the link {url!r:.200} is outside the allowed roots ({shown}). If you trust the lake, "
+        f"name its folder: dl.open(url, allow=[…])."
+    )

@@ -1,0 +1,145 @@
+"""One number, truth value, moment or duration per row."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+import numpy as np
+
+from deeplake_lite.errors import SchemaError
+from deeplake_lite.htypes.arrays import as_block
+from deeplake_lite.htypes.base import Check, Dense, Htype
+from deeplake_lite.htypes.cells import DenseCells
+from deeplake_lite.htypes.times import UNITS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+DTYPES = (
+    "bool",
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+"""Names of the dtypes that columns may have, besides times."""
+
+_TIME = re.compile(rf"(datetime|timedelta)64\[({'|'.join(UNITS)})\]")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Scalar(Htype):
+    """One number, truth value, moment or duration per row.
+
+    Parameters
+    ----------
+    dtype : str
+        ``"bool"``, ``"int8"`` to ``"uint64"``, ``"float16"`` to ``"complex128"``, or a time with
+        its unit: ``"datetime64[us]"``, ``"timedelta64[s]"``.
+
+    Notes
+    -----
+    Values are cast only where nothing is lost; floats are rounded to the column's width, and
+    refused where they would become infinite. Moments may be datetime, date, ISO 8601 text or
+    datetime64; those with a time zone become UTC. Times are stored as int64. NaT is null.
+
+    Examples
+    --------
+    >>> Scalar("int8").encode([1, 2]).values
+    array([1, 2], dtype=int8)
+    >>> Scalar("int8").encode([1, 300])
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.InvalidValueError: row 1: int8 holds -128 to 127, got 300. ...
+    """
+
+    dtype: str
+    """Name of the dtype that users see."""
+
+    name: ClassVar[str] = "scalar"
+
+    @override
+    def __post_init__(self) -> None:
+        self._set(dtype=check_dtype(self.dtype))
+        super().__post_init__()
+
+    @property
+    @override
+    def layout(self) -> Dense:
+        return Dense(stored_dtype(self.dtype))
+
+    @property
+    @override
+    def blank(self) -> Any:
+        return np.zeros((), self.dtype)[()]
+
+    @override
+    def _validity(self, values: Any) -> NDArray[np.bool_] | None:
+        if not is_time(self.dtype):
+            return super()._validity(values)
+        if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+            valid = ~np.ma.getmaskarray(values) & ~np.isnat(np.ma.getdata(values))
+        elif isinstance(values, np.ndarray) and values.dtype != object:
+            return None
+        else:
+            valid = np.fromiter((not _is_nat(value) for value in values), bool, len(values))
+        return None if valid.all() else valid.reshape(len(values), -1).all(axis=1)
+
+    @override
+    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> DenseCells:
+        return DenseCells(as_stored(as_block(values, self.dtype, ())))
+
+    @override
+    def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
+        return data.view(self.dtype) if is_time(self.dtype) else data
+
+    @override
+    def preview(self, value: Any) -> str:
+        return str(value)
+
+
+def check_dtype(dtype: Any) -> str:
+    """Return the name of a dtype that columns may have; SchemaError for any other.
+
+    >>> check_dtype(np.float32)
+    'float32'
+    """
+    try:
+        name = str(np.dtype(dtype).name)
+    except (TypeError, ValueError, SyntaxError):
+        name = str(dtype)
+    if name in DTYPES or _TIME.fullmatch(name):
+        return name
+    raise SchemaError(
+        f"A column's dtype must be one of {', '.join(DTYPES)}, or datetime64[unit] or "
+        f"timedelta64[unit] with a unit of {', '.join(UNITS)}, got {name!r:.60}. Text columns are "
+        "of type 'text'."
+    )
+
+
+def is_time(dtype: str) -> bool:
+    """Tell whether values are stored as int64 and read as times."""
+    return dtype.endswith("]")
+
+
+def stored_dtype(dtype: str) -> str:
+    """Return the dtype that cells have in storage.
+
+    >>> stored_dtype("datetime64[ns]"), stored_dtype("float32")
+    ('int64', 'float32')
+    """
+    return "int64" if is_time(dtype) else dtype
+
+
+def as_stored(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as storage keeps it."""
+    return array.view(np.int64) if array.dtype.kind in "mM" else array
+
+
+def _is_nat(value: Any) -> bool:
+    """Tell whether a value is None or NaT, NumPy's or pandas'."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return value is None or value is np.ma.masked or type(value).__name__ == "NaTType"

@@ -1,0 +1,73 @@
+"""Any number of items of one type per row: the frames of a clip, the captions of a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+from deeplake_lite.htypes.base import Check, Htype, Nested, Picture
+from deeplake_lite.htypes.nesting import nest
+from deeplake_lite.htypes.registry import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence as Rows
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes.cells import NestedCells
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Sequence(Htype):
+    """Any number of items of one type per row.
+
+    Parameters
+    ----------
+    of : Htype | str | type
+        Type of the items; whatever `resolve` reads.
+
+    Examples
+    --------
+    >>> Sequence("int32")
+    Sequence(Scalar('int32'))
+    >>> Sequence("int32").encode([[1, 2], [], [3]]).counts.tolist()
+    [2, 0, 1]
+    """
+
+    of: Any = field(metadata={"htype": True})
+    """Type of the items, an Htype."""
+
+    name: ClassVar[str] = "sequence"
+
+    @override
+    def __post_init__(self) -> None:
+        self._set(of=resolve(self.of))
+        super().__post_init__()
+
+    @property
+    @override
+    def layout(self) -> Nested:
+        return Nested(self.of)
+
+    @property
+    @override
+    def blank(self) -> list[Any]:
+        return []
+
+    @override
+    def _encode(self, values: Rows[Any] | NDArray[Any], check: Check) -> NestedCells:
+        return nest(values, self.of, check)
+
+    @override
+    def decode(self, data: Any, shape: tuple[int, ...]) -> list[Any]:
+        return list(data)
+
+    @override
+    def preview(self, value: Any) -> Picture | str:
+        if not len(value) or value[0] is None:
+            return f"{len(value)} items"
+        first = self.of.preview(value[0])
+        if isinstance(first, Picture):
+            return first
+        count = f"{len(value)} item{'' if len(value) == 1 else 's'}"
+        return f"{count}: {first}{', …' if len(value) > 1 else ''}"

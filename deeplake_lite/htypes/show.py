@@ -1,0 +1,116 @@
+"""How values look when small: thumbnails for pictures, a few words for everything else."""
+
+from __future__ import annotations
+
+import colorsys
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PIL import Image as Pillow
+
+from deeplake_lite.htypes.base import Picture
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_SIDE = 96  # pixels
+_WIDTH = 80  # characters
+_VALUES = 4  # numbers of an array that are shown
+
+
+def short_text(text: str) -> str:
+    r"""Cut a text to one short line.
+
+    >>> short_text("two\nlines")
+    'two lines'
+    """
+    line = " ".join(text[: 4 * _WIDTH].split())
+    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
+
+
+def short_array(array: NDArray[Any]) -> str:
+    """Write dtype, shape and the first values of an array.
+
+    >>> short_array(np.arange(6.0).reshape(2, 3))
+    'float64 (2, 3): 0, 1, 2, 3, …'
+    """
+    first = [_number(value) for value in array.reshape(-1)[:_VALUES]]
+    dots = ", …" if array.size > _VALUES else ""
+    return f"{array.dtype} {array.shape}: {', '.join(first)}{dots}"
+
+
+def thumbnail(pixels: NDArray[Any], *, cmyk: bool = False) -> Picture:
+    """Return a small JPEG of a picture, or a PNG where it has alpha.
+
+    Parameters
+    ----------
+    pixels : ndarray, (h, w) or (h, w, 1 to 4)
+        16-bit and float pictures are stretched to their range.
+    cmyk : bool
+        Whether four channels are CMYK, not RGBA.
+
+    >>> thumbnail(np.zeros((200, 100), "uint8")).width
+    48
+    """
+    pixels = _eight_bits(pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels)
+    step = max(1, min(pixels.shape[:2]) // (4 * _SIDE))  # Pillow need not see 100 megapixels
+    small = np.ascontiguousarray(pixels[::step, ::step])
+    if cmyk:
+        image = Pillow.frombytes("CMYK", (small.shape[1], small.shape[0]), small.tobytes())
+    else:
+        image = Pillow.fromarray(small)
+    image.thumbnail((_SIDE, _SIDE))
+    if image.mode in ("LA", "RGBA"):
+        return _picture(image, "PNG")
+    return _picture(image.convert("RGB"), "JPEG")
+
+
+def class_thumbnail(classes: NDArray[Any]) -> Picture:
+    """Return a small PNG of a segmentation mask: (h, w) integer, each class in a colour of its own.
+
+    >>> class_thumbnail(np.eye(300, dtype="uint8")).mime
+    'image/png'
+    """
+    step = max(1, -(-max(classes.shape) // _SIDE))
+    small = classes[::step, ::step]
+    numbers, places = np.unique(small, return_inverse=True)
+    colours = np.array([class_colour(int(number)) for number in numbers], np.uint8)
+    return _picture(Pillow.fromarray(colours[places.reshape(small.shape)]), "PNG")
+
+
+def class_colour(number: int) -> tuple[int, int, int]:
+    """Return the colour of a class: black for 0, then hues a golden angle apart, always the same.
+
+    >>> class_colour(0), class_colour(1), class_colour(2)
+    ((0, 0, 0), (240, 84, 84), (84, 129, 240))
+    """
+    if number == 0:
+        return (0, 0, 0)
+    hue = ((number - 1) * 0.6180339887) % 1
+    light = 0.94 if (number // 8) % 2 == 0 else 0.7
+    red, green, blue = colorsys.hsv_to_rgb(hue, 0.65, light)
+    return round(red * 255), round(green * 255), round(blue * 255)
+
+
+def _picture(image: Pillow.Image, kind: str) -> Picture:
+    """Encode a small picture."""
+    file = BytesIO()
+    image.save(file, kind, **({"quality": 80} if kind == "JPEG" else {}))
+    return Picture(file.getvalue(), f"image/{kind.lower()}", image.width, image.height)
+
+
+def _eight_bits(pixels: NDArray[Any]) -> NDArray[np.uint8]:
+    """Stretch a picture to 8 bits."""
+    if pixels.dtype == np.uint8:
+        return pixels
+    if pixels.dtype == bool:
+        return pixels.astype(np.uint8) * np.uint8(255)
+    values = np.nan_to_num(pixels.astype(np.float32))
+    least, most = float(values.min()), float(values.max())
+    return ((values - least) * (255 / ((most - least) or 1))).astype(np.uint8)
+
+
+def _number(value: Any) -> str:
+    """Write a number in a few digits."""
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)

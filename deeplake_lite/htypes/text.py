@@ -1,0 +1,101 @@
+"""One text per row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+import numpy as np
+
+from deeplake_lite.errors import DamagedError, InvalidValueError
+from deeplake_lite.htypes.arrays import each
+from deeplake_lite.htypes.base import Check, Htype, Ragged
+from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.show import short_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Text(Htype):
+    r"""One text per row, kept as UTF-8.
+
+    Examples
+    --------
+    >>> Text().encode(["grün"]).buffers
+    [b'gr\xc3\xbcn']
+    >>> Text().encode(["a", 5])
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.InvalidValueError: row 1: must be text, got int 5. Convert it: str(value).
+    """
+
+    name: ClassVar[str] = "text"
+
+    @property
+    @override
+    def layout(self) -> Ragged:
+        return Ragged("utf8", compressed=True)
+
+    @property
+    @override
+    def blank(self) -> str:
+        return ""
+
+    @override
+    def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
+        texts = values.tolist() if isinstance(values, np.ndarray) else values
+        try:
+            buffers = list(map(str.encode, texts))
+        except (TypeError, UnicodeEncodeError):
+            buffers = each(texts, encode_text)
+        return RaggedCells(list(buffers), np.empty((len(buffers), 0), np.int32))
+
+    @override
+    def decode(self, data: Any, shape: tuple[int, ...]) -> str:
+        return decode_text(data)
+
+    @override
+    def preview(self, value: Any) -> str:
+        return short_text(value)
+
+    def from_file(self, data: bytes) -> str:
+        """Return the text that a file holds."""
+        return decode_text(data)
+
+
+def encode_text(value: Any) -> bytes:
+    """Return one text as UTF-8.
+
+    >>> encode_text("a")
+    b'a'
+    """
+    if not isinstance(value, str):
+        raise InvalidValueError(
+            f"must be text, got {type(value).__name__} {value!r:.60}. Convert it: str(value)."
+        )
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidValueError(
+            f"must be text that UTF-8 can hold, got a lone surrogate at {error.start}. "
+            f"Replace it: value.encode(errors='replace').decode()."
+        ) from error
+
+
+def decode_text(data: Any) -> str:
+    """Return one text from UTF-8.
+
+    >>> decode_text(memoryview(b"a"))
+    'a'
+    """
+    try:
+        return str(data, "utf-8")
+    except UnicodeDecodeError as error:
+        raise DamagedError(
+            f"A text must be UTF-8, got byte {error.start} wrong. Run ds.verify() to find the "
+            "damage."
+        ) from error

@@ -1,0 +1,126 @@
+"""How dates, times and durations become datetime64 and timedelta64 of one unit without loss.
+
+Steps: `cast_time` reads whatever stands for a moment (datetime, date, pandas' Timestamp, ISO 8601
+text) as NumPy does, then converts to the unit and back, so that neither overflow nor truncation
+goes unseen. Moments with a time zone become UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
+"""Units that a time column may have, coarse to fine."""
+
+_MOMENT = re.compile(
+    r"(?P<time>\d{4}(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?)?)?)?)"
+    r"(?P<zone>Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?"
+)
+_DURATION = re.compile(r"(?P<count>-?\d{1,18}) ?(?P<unit>Y|M|W|D|h|m|s|ms|us|ns)")
+
+
+def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return `array` as `dtype`, which is datetime64 or timedelta64 with a unit.
+
+    Raises
+    ------
+    InvalidValueError
+        For what is no moment (or duration), lies outside the unit's range, or is finer than the
+        unit.
+
+    >>> cast_time(np.array(["2026-01-02", "2026-01-02T03:00+01:00"]), np.dtype("datetime64[s]"))
+    array(['2026-01-02T00:00:00', '2026-01-02T02:00:00'], dtype='datetime64[s]')
+    """
+    if array.dtype == dtype:
+        return array
+    if array.dtype.kind == dtype.kind:
+        return _convert(array, dtype)
+    if array.dtype.kind not in "OU":
+        raise _not_a_time(array.reshape(-1)[0], dtype)
+    read = _moment if dtype.kind == "M" else _duration
+    times = [read(value, dtype) for value in array.reshape(-1).tolist()]
+    if len({time.dtype for time in times}) == 1:
+        return _convert(np.array(times), dtype).reshape(array.shape)
+    converted = [_convert(np.asarray(time), dtype)[()] for time in times]
+    return np.array(converted, dtype=dtype).reshape(array.shape)
+
+
+def _convert(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Change the unit of `times`, refusing what changes their value."""
+    if np.datetime_data(times.dtype)[0] == "generic" and not np.isnat(times).all():
+        raise _not_a_time(times.reshape(-1)[0], dtype)
+    if dtype.kind == "m" and not np.can_cast(times.dtype, dtype, "same_kind"):
+        raise _not_a_time(times.reshape(-1)[0], dtype)
+    try:
+        converted = times.astype(dtype)
+        lost = (converted.astype(times.dtype) != times) & ~np.isnat(times)
+    except OverflowError:
+        lost = np.ones(times.shape, bool)
+    if lost.any():
+        raise InvalidValueError(
+            f"must fit {dtype.name} exactly, got {times[lost][0]}. Declare a column of another "
+            f"unit ({', '.join(UNITS)}), or round with .astype({dtype.name!r})."
+        )
+    return converted
+
+
+def _moment(value: Any, dtype: np.dtype[Any]) -> np.datetime64:
+    """Read one moment in the unit that it comes in."""
+    if isinstance(value, np.datetime64):
+        return value
+    if hasattr(value, "to_datetime64"):  # pandas' Timestamp, which has nanoseconds
+        stamp: np.datetime64 = value.to_datetime64()
+        return stamp
+    if isinstance(value, datetime):
+        utc = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+        return np.datetime64(utc, "us")
+    if isinstance(value, date):
+        return np.datetime64(value, "D")
+    if isinstance(value, str) and (match := _MOMENT.fullmatch(value)):
+        try:
+            time = np.datetime64(match["time"])
+        except ValueError:
+            raise _not_a_time(value, dtype) from None
+        if match["sign"]:
+            minutes = 60 * int(match["hours"]) + int(match["minutes"])
+            time -= np.timedelta64(minutes if match["sign"] == "+" else -minutes, "m")
+        return time
+    raise _not_a_time(value, dtype)
+
+
+def _duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
+    """Read one duration in the unit that it comes in."""
+    if isinstance(value, np.timedelta64):
+        return value
+    if hasattr(value, "to_timedelta64"):  # pandas' Timedelta
+        span: np.timedelta64 = value.to_timedelta64()
+        return span
+    if isinstance(value, timedelta):
+        return np.timedelta64(value, "us")
+    if isinstance(value, str) and (match := _DURATION.fullmatch(value)):
+        unit: Any = match["unit"]
+        return np.timedelta64(int(match["count"]), unit)
+    raise _not_a_time(value, dtype)
+
+
+def _not_a_time(value: Any, dtype: np.dtype[Any]) -> InvalidValueError:
+    """Build the error for what is no moment, or no duration."""
+    unit = np.datetime_data(dtype)[0]
+    way = (
+        "Give a datetime, an ISO 8601 text such as '2026-01-31T12:00', or np.datetime64"
+        if dtype.kind == "M"
+        else f"Give a timedelta, a text such as '5 {unit}', or np.timedelta64(5, {unit!r})"
+    )
+    kind = "moment" if dtype.kind == "M" else "duration"
+    return InvalidValueError(
+        f"must be a {kind} ({dtype.name}), got {type(value).__name__} {value!r:.60}. {way}."
+    )

@@ -1,0 +1,317 @@
+"""How one value per slot is kept: a Zarr array that only grows, with the open transaction's edits on top.
+
+Slots are append-only: slot *i* keeps its place for as long as the lake is not optimised. A `SlotArray` reads
+committed rows from its Zarr array, chunk by chunk through a cache, and pending rows and updates from
+memory; `write` puts what is pending into a writer's session. Everything that the lake keeps per row
+(numbers, extents, shapes, hashes, validity, row ids) goes through here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from zarr.codecs import BloscCodec, Crc32cCodec
+
+from deeplake_lite.storage import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+    from zarr.core.array import AsyncArray
+
+    from deeplake_lite.storage.repo import Session
+
+type Slots = NDArray[np.int64]
+
+INDEX_ROWS = 8_192
+"""Most rows in one chunk of an array that is kept per slot."""
+
+DENSE_BYTES = 256 * 1024
+"""Most bytes in one such chunk, unless a single row is larger: a commit of one row rewrites one chunk."""
+
+WIDE_BYTES = 4_096
+"""Rows this wide are stored without compression: reading them is bound by the decoder, not by the disk."""
+
+SPILL_BYTES = 64 * 2**20
+"""Pending bytes of one array beyond which its full chunks are written before the commit."""
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """How an array is laid out."""
+
+    dtype: str
+    """Zarr v3 core dtype name."""
+    shape: tuple[int, ...] = ()
+    """Shape of one row."""
+    axes: tuple[str, ...] = ()
+    """Names of the row's axes."""
+
+    @property
+    def row_bytes(self) -> int:
+        """Size of one row, at least 1."""
+        return max(1, np.dtype(self.dtype).itemsize * int(np.prod(self.shape)))
+
+    @property
+    def chunk_rows(self) -> int:
+        """Rows in one chunk."""
+        return max(1, min(INDEX_ROWS, DENSE_BYTES // self.row_bytes))
+
+    def zarr_arguments(self, length: int) -> dict[str, Any]:
+        """Return what Zarr needs to make the array, `length` rows long."""
+        blosc = BloscCodec(cname="zstd", clevel=1, shuffle="shuffle")
+        codecs = [Crc32cCodec()] if self.row_bytes >= WIDE_BYTES else [blosc, Crc32cCodec()]
+        axes = self.axes or tuple(f"axis_{i}" for i in range(len(self.shape)))
+        return {
+            "shape": (length, *self.shape),
+            "chunks": (self.chunk_rows, *(max(1, n) for n in self.shape)),
+            "dtype": self.dtype,
+            "compressors": codecs,
+            "filters": None,
+            "fill_value": np.zeros((), self.dtype).item(),
+            "dimension_names": ("row", *axes),
+        }
+
+
+class ChunkCache:
+    """Decoded chunks, least recently used out first. Only the I/O loop touches it, so it takes no lock."""
+
+    def __init__(self, limit: int = 64 * 2**20) -> None:
+        self._limit, self._held = limit, 0
+        self._chunks: OrderedDict[tuple[str, int], Any] = OrderedDict()
+
+    def get(self, key: tuple[str, int]) -> Any:
+        """Return a chunk, or None."""
+        found = self._chunks.get(key)
+        if found is not None:
+            self._chunks.move_to_end(key)
+        return found
+
+    def put(self, key: tuple[str, int], chunk: Any) -> None:
+        """Keep a chunk, which has ``nbytes``, unless it alone would fill a quarter of the cache."""
+        if chunk.nbytes > self._limit // 4 or key in self._chunks:
+            return
+        self._chunks[key] = chunk
+        self._held += chunk.nbytes
+        while self._held > self._limit:
+            self._held -= self._chunks.popitem(last=False)[1].nbytes
+
+    def drop(self, path: str) -> None:
+        """Forget the chunks of one array."""
+        for key in [key for key in self._chunks if key[0] == path]:
+            self._held -= self._chunks.pop(key).nbytes
+
+
+class SlotArray:
+    """One value per slot.
+
+    Parameters
+    ----------
+    session : Session
+        Where committed rows are read from.
+    path : str
+        Path of the Zarr array.
+    spec : ArraySpec
+        How it is laid out.
+    cache : ChunkCache
+        Shared by the arrays of one table.
+    new : bool
+        Whether the array is yet to be made.
+    """
+
+    def __init__(
+        self, session: Session, path: str, spec: ArraySpec, cache: ChunkCache, *, new: bool = False
+    ) -> None:
+        self.path, self.spec = path, spec
+        self._session, self._cache, self._new = session, cache, new
+        self._array: AsyncArray[Any] | None = None
+        self._stored = 0 if new else None
+        self._appended: list[NDArray[Any]] = []
+        self._updates: list[tuple[Slots, NDArray[Any]]] = []
+
+    async def stored(self) -> int:
+        """Return how many rows are in the Zarr array."""
+        if self._stored is None:
+            self._stored = int((await self._zarr()).shape[0])
+        return self._stored
+
+    async def length(self) -> int:
+        """Return how many rows there are, pending ones included."""
+        return await self.stored() + sum(map(len, self._appended))
+
+    @property
+    def dirty(self) -> bool:
+        """Whether anything is pending."""
+        return self._new or bool(self._appended) or bool(self._updates)
+
+    async def read(self, slots: Slots) -> NDArray[Any]:
+        """Return the values of `slots`, (n, *shape), in their order; a fresh array."""
+        stored = await self.stored()
+        if not self._appended and not self._updates:
+            return await self._read_stored(slots)
+        out = np.empty((len(slots), *self.spec.shape), self.spec.dtype)
+        old = slots < stored
+        if old.any():
+            out[old] = await self._read_stored(slots[old])
+        if not old.all():
+            out[~old] = self._pending()[slots[~old] - stored]
+        for where, values in self._consolidated():
+            at = np.searchsorted(where, slots)
+            hit = (at < len(where)) & (where[np.minimum(at, len(where) - 1)] == slots)
+            out[hit] = values[at[hit]]
+        return out
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Add pending rows, (n, *shape); they are copied."""
+        if len(values):
+            self._appended.append(np.array(values, self.spec.dtype, order="C"))
+
+    async def set(self, slots: Slots, values: NDArray[Any]) -> None:
+        """Change rows, stored or pending; the last value given for a slot counts."""
+        stored = await self.stored()
+        old = slots < stored
+        if not old.all():
+            self._pending()[slots[~old] - stored] = values[~old]
+        if old.any():
+            self._updates.append((slots[old].copy(), np.array(values[old], self.spec.dtype)))
+
+    async def mark(self) -> tuple[int, int]:
+        """Return a mark that `rewind` takes back to: rows stored, and rows pending."""
+        stored = await self.stored()
+        return stored, sum(map(len, self._appended))
+
+    async def rewind(self, mark: tuple[int, int]) -> None:
+        """Drop the rows appended since `mark`, also those spilled since."""
+        stored, pending = mark
+        if await self.stored() > stored:
+            array = await self._zarr()
+            self._appended = [np.array(await array.getitem(slice(stored, stored + pending)))]
+            await array.resize((stored, *self.spec.shape))
+            self._stored = stored
+            self._cache.drop(self.path)
+        else:
+            self._appended = [self._pending()[:pending].copy()] if pending else []
+
+    async def pending_rows(self) -> tuple[int, NDArray[Any]]:
+        """Return where pending rows begin, and the rows."""
+        return await self.stored(), self._pending()
+
+    def pending_updates(self) -> tuple[Slots, NDArray[Any]] | None:
+        """Return the slots that were updated, in ascending order, and their values."""
+        found = self._consolidated()
+        return found[0] if found else None
+
+    def revise(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
+        """Apply `change` to every pending value."""
+        self._appended = [change(values) for values in self._appended]
+        self._updates = [(slots, change(values)) for slots, values in self._updates]
+
+    def adopt(self, other: SlotArray) -> None:
+        """Take over what is pending in `other`, the same array at an earlier version."""
+        self._new, self._stored = other._new, 0 if other._new else None
+        self._appended, self._updates = list(other._appended), list(other._updates)
+
+    async def spill(self, fork: Session) -> None:
+        """Write pending full chunks to `fork`, and read them from there from now on."""
+        stored, pending = await self.pending_rows()
+        rows = (stored + len(pending)) // self.spec.chunk_rows * self.spec.chunk_rows - stored
+        if rows <= 0:
+            return
+        self._array = await self._extend(fork, stored, pending[:rows])
+        self._session, self._stored, self._new = fork, stored + rows, False
+        self._appended = [pending[rows:].copy()] if rows < len(pending) else []
+        self._cache.drop(self.path)
+
+    async def write(self, session: Session) -> None:
+        """Put everything that is pending into `session`."""
+        if self._updates:
+            await self._write_updates(await session.open_array(self.path))
+        if self._appended or self._new:
+            await self._extend(session, await self.stored(), self._pending())
+
+    async def _extend(self, session: Session, start: int, rows: NDArray[Any]) -> AsyncArray[Any]:
+        if self._new:
+            array = await session.create_array(self.path, self.spec, len(rows))
+        else:
+            array = await session.open_array(self.path)
+            await array.resize((start + len(rows), *self.spec.shape))
+        if rows.size:
+            await array.setitem(slice(start, start + len(rows)), rows)
+        return array
+
+    async def _write_updates(self, array: AsyncArray[Any]) -> None:
+        [(slots, values)] = self._consolidated()
+        size, stored = self.spec.chunk_rows, await self.stored()
+
+        async def write_chunk(rows: slice) -> None:
+            chunk = int(slots[rows.start]) // size
+            span = slice(chunk * size, min((chunk + 1) * size, stored))
+            old = np.array(await array.getitem(span))
+            old[slots[rows] - span.start] = values[rows]
+            await array.setitem(span, old)
+
+        for some in chunks.batches(chunks.runs_of_equal(slots // size), 16):
+            await asyncio.gather(*map(write_chunk, some))
+
+    async def _zarr(self) -> AsyncArray[Any]:
+        if self._array is None:
+            self._array = await self._session.open_array(self.path)
+        return self._array
+
+    async def _read_stored(self, slots: Slots) -> NDArray[Any]:
+        if len(slots) == 0 or 0 in self.spec.shape:
+            return np.zeros((len(slots), *self.spec.shape), self.spec.dtype)
+        size = self.spec.chunk_rows
+        span = chunks.contiguous(slots)
+        if span is not None and span.stop - span.start > size:
+            return np.array(await (await self._zarr()).getitem(span), copy=None)
+        if len(slots) == 1:
+            slot = int(slots[0])
+            return np.array((await self._chunk(slot // size))[slot % size])[None]
+        out = np.empty((len(slots), *self.spec.shape), self.spec.dtype)
+        order, groups = chunks.group(slots // size)
+
+        async def fill(rows: slice) -> None:
+            where = order[rows]
+            chunk = int(slots[where[0]]) // size
+            out[where] = (await self._chunk(chunk))[slots[where] - chunk * size]
+
+        for some in chunks.batches(groups, 16):
+            await asyncio.gather(*map(fill, some))
+        return out
+
+    async def _chunk(self, chunk: int) -> NDArray[Any]:
+        found = self._cache.get((self.path, chunk))
+        if found is None:
+            size = self.spec.chunk_rows
+            found = np.asarray(
+                await (await self._zarr()).getitem(slice(chunk * size, (chunk + 1) * size))
+            )
+            self._cache.put((self.path, chunk), found)
+        return found
+
+    def _pending(self) -> NDArray[Any]:
+        """Return the appended rows as one array that is ours to change."""
+        if len(self._appended) != 1:
+            empty = np.empty((0, *self.spec.shape), self.spec.dtype)
+            self._appended = [np.concatenate(self._appended)] if self._appended else []
+            return self._appended[0] if self._appended else empty
+        return self._appended[0]
+
+    def _consolidated(self) -> Sequence[tuple[Slots, NDArray[Any]]]:
+        """Return the updates as at most one pair: ascending slots, and the last value of each."""
+        if len(self._updates) > 1:
+            slots = np.concatenate([s for s, _ in self._updates])
+            values = np.concatenate([v for _, v in self._updates])
+            self._updates = [(slots, values)]
+        if self._updates:
+            slots, values = self._updates[0]
+            if len(slots) > 1 and not (np.diff(slots) > 0).all():
+                last, at = np.unique(slots[::-1], return_index=True)
+                self._updates = [(last, values[::-1][at])]
+        return self._updates

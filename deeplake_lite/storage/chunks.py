@@ -1,0 +1,140 @@
+"""Which chunks hold which rows or bytes: arithmetic only, no I/O.
+
+Rows of a `SlotArray` lie ``chunk_rows`` to a chunk. Cells of a heap lie back to back in chunks of fixed size;
+`plan_reads` turns their extents into few byte ranges, each within one chunk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import batched
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+GAP_BYTES = 64 * 1024
+"""Cells of one chunk that lie closer than this are read in one request."""
+
+
+def contiguous(slots: NDArray[np.int64]) -> slice | None:
+    """Return `slots` as a slice when each is one more than the one before.
+
+    >>> contiguous(np.array([4, 5, 6]))
+    slice(4, 7, None)
+    >>> contiguous(np.array([4, 6, 5])) is None
+    True
+    """
+    if len(slots) == 0 or int(slots[-1]) - int(slots[0]) + 1 != len(slots):
+        return None
+    if not (np.diff(slots) == 1).all():
+        return None
+    return slice(int(slots[0]), int(slots[-1]) + 1)
+
+
+def runs_of_equal(keys: NDArray[np.int64]) -> list[slice]:
+    """Return the runs of equal neighbours in `keys`.
+
+    >>> runs_of_equal(np.array([3, 3, 5]))
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    if len(keys) == 0:
+        return []
+    edges = [0, *(np.flatnonzero(np.diff(keys)) + 1).tolist(), len(keys)]
+    return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+
+
+def group(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[slice]]:
+    """Return an order in which equal keys are neighbours, and the runs of equal keys in it.
+
+    >>> order, runs = group(np.array([7, 2, 7]))
+    >>> order.tolist(), runs
+    ([1, 0, 2], [slice(0, 1, None), slice(1, 3, None)])
+    """
+    order = np.argsort(keys, kind="stable")
+    return order, runs_of_equal(keys[order])
+
+
+def batches(items: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:
+    """Return `items`, `size` at a time."""
+    return batched(items, size)
+
+
+def spans(length: int, size: int) -> Iterator[slice]:
+    """Cut ``range(length)`` into slices of `size`.
+
+    >>> list(spans(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return (slice(a, min(a + size, length)) for a in range(0, length, size))
+
+
+@dataclass(frozen=True)
+class ChunkRead:
+    """One request: a range of bytes of one chunk, and the cells that lie in it."""
+
+    chunk: int
+    """Number of the chunk."""
+    start: int
+    """First byte, within the chunk."""
+    stop: int
+    """Behind the last byte, within the chunk."""
+    cells: NDArray[np.int64]
+    """(n,) int64: which of the given extents begin here."""
+
+
+def plan_reads(
+    starts: NDArray[np.int64], lengths: NDArray[np.int64], chunk_bytes: int, *, gap: int = GAP_BYTES
+) -> tuple[list[ChunkRead], list[int]]:
+    """Plan the reads of cells that lie at byte `starts` for `lengths` bytes.
+
+    Returns
+    -------
+    reads : list of ChunkRead
+        Every non-empty cell that lies within one chunk is in exactly one of them.
+    spanning : list of int
+        The cells that lie in more than one chunk.
+
+    Examples
+    --------
+    >>> reads, spanning = plan_reads(np.array([0, 6, 8]), np.array([2, 4, 1]), 8)
+    >>> [(r.chunk, r.start, r.stop, r.cells.tolist()) for r in reads], spanning
+    ([(0, 0, 2, [0]), (1, 0, 1, [2])], [1])
+    """
+    first, last = starts // chunk_bytes, (starts + np.maximum(lengths, 1) - 1) // chunk_bytes
+    spanning = np.flatnonzero((first != last) & (lengths > 0))
+    single = np.flatnonzero((first == last) & (lengths > 0))
+    single = single[np.argsort(starts[single], kind="stable")]
+    begin, chunk = starts[single], first[single]
+    end = np.maximum.accumulate(begin + lengths[single]) if len(single) else begin
+    far = (np.diff(chunk) != 0) | (begin[1:] - end[:-1] > gap)
+    edges = [0, *(np.flatnonzero(far) + 1).tolist(), len(single)] if len(single) else []
+    reads = [
+        ChunkRead(
+            int(chunk[a]),
+            int(begin[a] - chunk[a] * chunk_bytes),
+            int(end[b - 1] - chunk[a] * chunk_bytes),
+            single[a:b],
+        )
+        for a, b in zip(edges, edges[1:], strict=False)
+    ]
+    return reads, spanning.tolist()
+
+
+def pieces(start: int, length: int, chunk_bytes: int) -> Sequence[tuple[int, int, int]]:
+    """Cut a range of bytes at the chunks' edges: (chunk, start, stop) of each piece.
+
+    >>> pieces(6, 12, 8)
+    [(0, 6, 8), (1, 0, 8), (2, 0, 2)]
+    """
+    found, at, end = [], start, start + length
+    while at < end:
+        chunk = at // chunk_bytes
+        upto = min(end, (chunk + 1) * chunk_bytes)
+        found.append((chunk, at - chunk * chunk_bytes, upto - chunk * chunk_bytes))
+        at = upto
+    return found

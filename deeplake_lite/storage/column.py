@@ -1,0 +1,154 @@
+"""What every column of the lake can do, whatever its layout: read, append and set cells by slot.
+
+A column is made of slot arrays (and a heap, or a column of items). The open transaction's edits live in
+those; a column only says what they mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deeplake_lite.storage.arrays import SPILL_BYTES, ArraySpec, ChunkCache, SlotArray, Slots
+
+if TYPE_CHECKING:
+    from deeplake_lite.htypes.base import Htype
+    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.storage.heap import Claims
+    from deeplake_lite.storage.repo import Session
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a column's arrays are."""
+
+    session: Session
+    """Where committed cells are read from."""
+    path: str
+    """Path of the column's group."""
+    cache: ChunkCache
+    """Shared by the columns of one table."""
+    new: bool = False
+    """Whether the arrays are yet to be made."""
+
+    def array(self, name: str, spec: ArraySpec) -> SlotArray:
+        """Return the slot array `name` of this column."""
+        return SlotArray(self.session, f"{self.path}/{name}", spec, self.cache, new=self.new)
+
+    def below(self, name: str) -> Place:
+        """Return the place of a column within this one."""
+        return Place(self.session, f"{self.path}/{name}", self.cache, self.new)
+
+
+@dataclass(frozen=True)
+class Damage:
+    """One cell, or one array, whose bytes are not what was written."""
+
+    slot: int | None
+    """Slot of the cell, None where an array as a whole does not read."""
+    reason: str
+    """What was found."""
+
+
+type Staged = dict[str, NDArray[Any]]
+
+
+class Column(ABC):
+    """Cells of one column, by slot."""
+
+    def __init__(self, htype: Htype, place: Place, arrays: dict[str, SlotArray]) -> None:
+        self.htype, self.place, self.arrays = htype, place, arrays
+
+    @abstractmethod
+    async def read(self, slots: Slots) -> Cells:
+        """Return the cells of `slots`, in their order."""
+
+    @abstractmethod
+    async def stage(self, cells: Cells, claims: Claims) -> Staged:
+        """Put the cells' bytes and items away; return what the slot arrays are to keep of each cell."""
+
+    @abstractmethod
+    async def digests(self, slots: Slots) -> NDArray[np.uint64]:
+        """Return (n,) uint64 such that equal cells have equal digests; a null has its own."""
+
+    @abstractmethod
+    def digest(self, cells: Cells) -> NDArray[np.uint64]:
+        """Return the digests that `cells` would have, without storing them."""
+
+    @abstractmethod
+    async def verify(self, slots: Slots) -> list[Damage]:
+        """Read the cells of `slots` again and compare them with what was noted when they were written."""
+
+    @abstractmethod
+    async def nbytes(self, slots: Slots) -> int:
+        """Return the stored size of the cells, bytes, without reading them."""
+
+    @property
+    def compared(self) -> str:
+        """Name of the slot array whose chunks change whenever a cell does."""
+        return "hashes" if "hashes" in self.arrays else "data"
+
+    async def mark(self) -> Any:
+        """Return a mark that `rewind` takes back to."""
+        return {name: await array.mark() for name, array in self.arrays.items()}
+
+    async def rewind(self, mark: Any) -> None:
+        """Drop the cells appended since `mark`."""
+        for name, array in self.arrays.items():
+            await array.rewind(mark[name])
+
+    async def append(self, cells: Cells, claims: Claims) -> None:
+        """Add pending cells."""
+        for name, values in (await self.stage(cells, claims)).items():
+            self.arrays[name].append(values)
+
+    async def put(self, slots: Slots, staged: Staged) -> None:
+        """Change cells to what was staged; their old bytes stay until the lake is optimised."""
+        for name, values in staged.items():
+            await self.arrays[name].set(slots, values)
+
+    async def read_valid(self, slots: Slots) -> NDArray[np.bool_] | None:
+        """Return (n,) bool, False where null; None when no cell is."""
+        if "valid" not in self.arrays:
+            return None
+        valid: NDArray[np.bool_] = await self.arrays["valid"].read(slots)
+        return None if valid.all() else valid
+
+    async def length(self) -> int:
+        """Return how many slots the column has."""
+        return await next(iter(self.arrays.values())).length()
+
+    async def spill(self, claims: Claims) -> bool:
+        """Write what no longer fits into memory; tell whether anything was."""
+        large = [a for a in self.arrays.values() if await _pending_bytes(a) >= SPILL_BYTES]
+        for array in large:
+            await array.spill(await claims.fork())
+        return bool(large)
+
+    async def adopt(self, other: Column) -> None:
+        """Take over what is pending in `other`, the same column at an earlier version."""
+        for name, array in self.arrays.items():
+            array.adopt(other.arrays[name])
+
+    def claimed(self) -> dict[str, range]:
+        """Return the chunks that the open transaction has written, by path of the array."""
+        return {}
+
+    async def write(self, session: Session) -> None:
+        """Put everything that is pending into `session`."""
+        dirty = [a for a in self.arrays.values() if a.dirty]
+        await asyncio.gather(*(a.write(session) for a in dirty))
+
+
+async def _pending_bytes(array: SlotArray) -> int:
+    return (await array.length() - await array.stored()) * array.spec.row_bytes
+
+
+def validity(cells: Cells) -> NDArray[np.bool_]:
+    """Return (n,) bool, False where a cell is null."""
+    return np.ones(len(cells), bool) if cells.valid is None else cells.valid

@@ -1,0 +1,197 @@
+"""Columns of one fixed shape: a Zarr array ``data`` of shape (slots, \\*shape), readable without this package.
+
+Beside it, where the column is nullable, ``valid``; where it is a scalar with an order, ``bounds`` and
+``counts``, one row per chunk of ``data``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import xxhash
+
+from deeplake_lite.htypes.base import Dense, Htype
+from deeplake_lite.htypes.cells import Cells, DenseCells
+from deeplake_lite.storage import chunks, stats
+from deeplake_lite.storage.arrays import ArraySpec, SlotArray, Slots
+from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.storage.heap import Claims
+    from deeplake_lite.storage.repo import Session
+
+NULL_DIGEST = np.uint64(0x6E75_6C6C_9E37_79B9)
+
+
+class DenseColumn(Column):
+    """Cells of one fixed shape."""
+
+    def __init__(self, htype: Htype, place: Place) -> None:
+        layout = cast("Dense", htype.layout)
+        spec = ArraySpec(layout.dtype, layout.shape)
+        arrays = {"data": place.array("data", spec)}
+        if htype.nullable:
+            arrays["valid"] = place.array("valid", ArraySpec("bool"))
+        super().__init__(htype, place, arrays)
+        ordered = layout.shape == () and np.dtype(layout.dtype).kind in stats.KINDS
+        self._stats = _Statistics(place, spec) if ordered else None
+
+    async def read(self, slots: Slots) -> DenseCells:
+        """Return the cells of `slots`, in their order."""
+        values = await self.arrays["data"].read(slots)
+        return DenseCells(values, await self.read_valid(slots))
+
+    async def stage(self, cells: Cells, claims: Claims) -> Staged:
+        """Return what the slot arrays are to keep of each cell."""
+        assert isinstance(cells, DenseCells)
+        kept: Staged = {"data": cells.values}
+        if "valid" in self.arrays:
+            kept["valid"] = validity(cells)
+        return kept
+
+    async def digests(self, slots: Slots) -> NDArray[np.uint64]:
+        """Return (n,) uint64: bits of small cells, hashes of others; NaN equals NaN."""
+        return self.digest(await self.read(slots))
+
+    def digest(self, cells: Cells) -> NDArray[np.uint64]:
+        """Return the digests that `cells` would have, without storing them."""
+        assert isinstance(cells, DenseCells)
+        found = row_digests(cells.values)
+        if cells.valid is not None:
+            found[~cells.valid] = NULL_DIGEST
+        return found
+
+    async def verify(self, slots: Slots) -> list[Damage]:
+        """Read every array again; their chunks carry checksums."""
+        found = []
+        for some in chunks.batches(slots.tolist(), self.arrays["data"].spec.chunk_rows):
+            found += await check_arrays(self.arrays, np.array(some, np.int64))
+        return found + await check_arrays({} if self._stats is None else self._stats.arrays, None)
+
+    async def nbytes(self, slots: Slots) -> int:
+        """Return the size of the cells, uncompressed."""
+        return len(slots) * self.arrays["data"].spec.row_bytes
+
+    async def statistics(self) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+        """Return the committed bounds, (chunks, 2), and counts of nulls and NaNs, (chunks, 2); None without."""
+        return None if self._stats is None else await self._stats.read()
+
+    async def spill(self, claims: Claims) -> bool:
+        """Write what no longer fits into memory; tell whether anything was."""
+        first, rows = await self.arrays["data"].pending_rows()
+        spilled = await super().spill(claims)
+        gone = await self.arrays["data"].stored() - first
+        if self._stats is not None and gone:
+            await self._stats.note(first, rows[:gone], await self._valid_from(first, gone))
+        return spilled
+
+    async def adopt(self, other: Column) -> None:
+        """Take over what is pending in `other`, the same column at an earlier version."""
+        assert isinstance(other, DenseColumn)
+        await super().adopt(other)
+        if self._stats is not None and other._stats is not None:
+            for name, array in self._stats.arrays.items():
+                array.adopt(other._stats.arrays[name])
+
+    async def write(self, session: Session) -> None:
+        """Put everything that is pending into `session`."""
+        data = self.arrays["data"]
+        if self._stats is not None and data.dirty:
+            first, rows = await data.pending_rows()
+            await self._stats.note(first, rows, await self._valid_from(first, len(rows)))
+            if (updates := data.pending_updates()) is not None:
+                await self._stats.note_updates(*updates, await self._valid_at(updates[0]))
+            await self._stats.write(session)
+        await super().write(session)
+
+    async def _valid_from(self, first: int, count: int) -> NDArray[np.bool_] | None:
+        return await self._valid_at(np.arange(first, first + count))
+
+    async def _valid_at(self, slots: Slots) -> NDArray[np.bool_] | None:
+        return await self.arrays["valid"].read(slots) if "valid" in self.arrays else None
+
+
+class _Statistics:
+    """Bounds and counts of one scalar column."""
+
+    def __init__(self, place: Place, spec: ArraySpec) -> None:
+        self._chunk_rows = spec.chunk_rows
+        self.arrays = {
+            "bounds": place.array("bounds", ArraySpec(spec.dtype, (2,), ("bound",))),
+            "counts": place.array("counts", ArraySpec("int64", (2,), ("count",))),
+        }
+
+    async def read(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return all bounds and all counts."""
+        every = np.arange(await self.arrays["bounds"].length())
+        return await self.arrays["bounds"].read(every), await self.arrays["counts"].read(every)
+
+    async def note(self, first: int, rows: NDArray[Any], valid: NDArray[np.bool_] | None) -> None:
+        """Take in `rows` that follow each other from slot `first`."""
+        keys = (first + np.arange(len(rows))) // self._chunk_rows
+        for run in chunks.runs_of_equal(keys):
+            some = None if valid is None else valid[run]
+            await self._note_chunk(int(keys[run.start]), stats.summarize(rows[run], some))
+
+    async def note_updates(
+        self, slots: Slots, values: NDArray[Any], valid: NDArray[np.bool_] | None
+    ) -> None:
+        """Take in `values` of `slots`, which ascend."""
+        keys = slots // self._chunk_rows
+        for run in chunks.runs_of_equal(keys):
+            some = None if valid is None else valid[run]
+            await self._note_chunk(int(keys[run.start]), stats.summarize(values[run], some))
+
+    async def _note_chunk(self, chunk: int, new: tuple[NDArray[Any], NDArray[np.int64]]) -> None:
+        bounds, counts = self.arrays["bounds"], self.arrays["counts"]
+        if chunk == await bounds.length():
+            bounds.append(new[0][None])
+            counts.append(new[1][None])
+            return
+        at = np.array([chunk])
+        old = (await bounds.read(at))[0], (await counts.read(at))[0]
+        low_high, nulls_nans = stats.widen(old, new)
+        await bounds.set(at, low_high[None])
+        await counts.set(at, nulls_nans[None])
+
+    async def write(self, session: Session) -> None:
+        """Put both arrays into `session`."""
+        for array in self.arrays.values():
+            await array.write(session)
+
+
+def row_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return (n,) uint64: the bits of rows of up to 8 bytes, xxh3_64 of wider ones; NaN equals NaN.
+
+    >>> a, b, c = row_digests(np.array([[1.0, np.nan], [1.0, -np.nan], [2.0, 0.0]]))
+    >>> bool(a == b), bool(a == c)
+    (True, False)
+    """
+    if values.dtype.kind in "fc" and np.isnan(values).any():
+        values = np.where(np.isnan(values), np.array(np.nan, values.dtype), values)
+    size = values.dtype.itemsize * int(np.prod(values.shape[1:]))
+    raw = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), size)
+    if size <= 8:
+        wide = np.zeros((len(values), 8), np.uint8)
+        wide[:, :size] = raw
+        return wide.view(np.uint64)[:, 0].copy()
+    return np.fromiter((xxhash.xxh3_64_intdigest(row) for row in raw), np.uint64, len(raw))
+
+
+async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> list[Damage]:
+    """Read `slots` (all, where None) of each array; a chunk that fails its checksum damages its slots."""
+    found = []
+    for name, array in arrays.items():
+        where = np.arange(await array.length()) if slots is None else slots
+        keys = where // array.spec.chunk_rows
+        order, runs = chunks.group(keys)
+        for run in runs:
+            try:
+                await array.read(where[order[run]])
+            except Exception as error:  # whatever zarr or a codec makes of damaged bytes
+                lost = where[order[run]].tolist() if slots is not None else [None]
+                found += [Damage(slot, f"{name}: {error}") for slot in lost]
+    return found

@@ -1,0 +1,163 @@
+"""Columns whose cells are sequences: the items in a column of their own, and per slot where its items are.
+
+``spans`` (slots, 2) int64 holds the first item and their number, ``hashes`` (slots,) uint64 is xxh3_64 over
+the digests of the items, ``valid`` is there where the column is nullable, and ``items`` is a column.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import xxhash
+
+from deeplake_lite.htypes.base import Htype, Nested
+from deeplake_lite.htypes.cells import Cells, NestedCells
+from deeplake_lite.storage.arrays import ArraySpec, Slots
+from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
+from deeplake_lite.storage.dense import check_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.storage.heap import Claims
+    from deeplake_lite.storage.repo import Session
+
+
+class NestedColumn(Column):
+    """Cells that are sequences of items.
+
+    Parameters
+    ----------
+    htype : Htype
+        Type of the column.
+    place : Place
+        Where its arrays are.
+    make : callable
+        Makes the column of items from their type and place.
+    """
+
+    def __init__(self, htype: Htype, place: Place, make: Callable[[Htype, Place], Column]) -> None:
+        specs = {
+            "spans": ArraySpec("int64", (2,), ("first_count",)),
+            "hashes": ArraySpec("uint64"),
+        }
+        if htype.nullable:
+            specs["valid"] = ArraySpec("bool")
+        super().__init__(htype, place, {n: place.array(n, s) for n, s in specs.items()})
+        self.items = make(cast("Nested", htype.layout).item, place.below("items"))
+
+    async def read(self, slots: Slots) -> NestedCells:
+        """Return the cells of `slots`, in their order."""
+        spans = await self.arrays["spans"].read(slots)
+        items = await self.items.read(item_slots(spans))
+        return NestedCells(spans[:, 1].copy(), items, await self.read_valid(slots))
+
+    async def digests(self, slots: Slots) -> NDArray[np.uint64]:
+        """Return (n,) uint64 hashes as they were noted."""
+        return await self.arrays["hashes"].read(slots)
+
+    def digest(self, cells: Cells) -> NDArray[np.uint64]:
+        """Return the hashes that `cells` would have, without storing them."""
+        assert isinstance(cells, NestedCells)
+        return _hashes(self.items.digest(cells.items), cells.counts, cells.valid)
+
+    async def verify(self, slots: Slots) -> list[Damage]:
+        """Read every item again; an item's damage is its row's."""
+        damaged = await check_arrays(self.arrays, slots)
+        if damaged:
+            return damaged
+        spans = await self.arrays["spans"].read(slots)
+        every = item_slots(spans)
+        row_of = dict(zip(every.tolist(), np.repeat(slots, spans[:, 1]).tolist(), strict=True))
+        return [
+            Damage(None if d.slot is None else row_of[d.slot], f"items: {d.reason}")
+            for d in await self.items.verify(every)
+        ]
+
+    async def nbytes(self, slots: Slots) -> int:
+        """Return the stored size of the cells, bytes, without reading them."""
+        return await self.items.nbytes(item_slots(await self.arrays["spans"].read(slots)))
+
+    async def mark(self) -> Any:
+        """Return a mark that `rewind` takes back to."""
+        return await super().mark(), await self.items.mark()
+
+    async def rewind(self, mark: Any) -> None:
+        """Drop the cells appended since `mark`."""
+        await super().rewind(mark[0])
+        await self.items.rewind(mark[1])
+
+    async def spill(self, claims: Claims) -> bool:
+        """Write what no longer fits into memory; tell whether anything was."""
+        return bool(await super().spill(claims) | await self.items.spill(claims))
+
+    async def adopt(self, other: Column) -> None:
+        """Take over what is pending in `other`, the same column at an earlier version."""
+        assert isinstance(other, NestedColumn)
+        old, new = await _committed(other.items), await _committed(self.items)
+        await super().adopt(other)
+        await self.items.adopt(other.items)
+
+        def shift(spans: NDArray[Any]) -> NDArray[Any]:
+            moved = spans.copy()
+            moved[:, 0] += np.where(spans[:, 0] >= old, new - old, 0)
+            return moved
+
+        self.arrays["spans"].revise(shift)
+
+    def claimed(self) -> dict[str, range]:
+        """Return the chunks that the open transaction has written, by path of the array."""
+        return self.items.claimed()
+
+    async def write(self, session: Session) -> None:
+        """Put everything that is pending into `session`."""
+        await super().write(session)
+        await self.items.write(session)
+
+    async def stage(self, cells: Cells, claims: Claims) -> Staged:
+        """Append the items; return what the slot arrays keep of the cells."""
+        assert isinstance(cells, NestedCells)
+        first = await self.items.length()
+        await self.items.append(cells.items, claims)
+        spans = np.stack([first + np.cumsum(cells.counts) - cells.counts, cells.counts], axis=1)
+        kept: Staged = {
+            "spans": spans,
+            "hashes": self.digest(cells),
+        }
+        if "valid" in self.arrays:
+            kept["valid"] = validity(cells)
+        return kept
+
+
+def item_slots(spans: NDArray[np.int64]) -> Slots:
+    """Return the slots of the items of each span, back to back.
+
+    >>> item_slots(np.array([[4, 2], [0, 1]])).tolist()
+    [4, 5, 0]
+    """
+    firsts, counts = spans[:, 0], spans[:, 1]
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(firsts, counts) + within
+
+
+async def _committed(column: Column) -> int:
+    return await next(iter(column.arrays.values())).stored()
+
+
+def _hashes(
+    digests: NDArray[np.uint64], counts: NDArray[np.int64], valid: NDArray[np.bool_] | None
+) -> NDArray[np.uint64]:
+    ends = np.cumsum(counts).tolist()
+    starts = [0, *ends[:-1]]
+    little = digests.astype("<u8", copy=False)
+    found = np.fromiter(
+        (xxhash.xxh3_64_intdigest(little[a:b]) for a, b in zip(starts, ends, strict=True)),
+        np.uint64,
+        len(ends),
+    )
+    if valid is not None:
+        found[~valid] = 0
+    return found

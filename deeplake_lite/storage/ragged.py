@@ -1,0 +1,158 @@
+"""Columns whose cells differ in size, or are encoded: bytes in a heap, and per slot where and what they are.
+
+``extents`` (slots, 2) int64 says where the bytes lie, ``shapes`` (slots, ndim) int32 what shape decoding
+gives, ``hashes`` (slots,) uint64 is xxh3_64 over the bytes, seeded by the hash of dtype and shape, and
+``valid`` (slots,) bool is there where the column is nullable. A null has no bytes and hash 0.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import xxhash
+
+from deeplake_lite.errors import DamagedError
+from deeplake_lite.htypes.base import Htype, Ragged
+from deeplake_lite.htypes.cells import Cells, RaggedCells
+from deeplake_lite.storage import chunks
+from deeplake_lite.storage.arrays import ArraySpec, Slots
+from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
+from deeplake_lite.storage.dense import check_arrays
+from deeplake_lite.storage.heap import Heap
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.storage.heap import Claims
+    from deeplake_lite.storage.repo import Session
+
+
+class RaggedColumn(Column):
+    """Cells of any length."""
+
+    def __init__(self, htype: Htype, place: Place) -> None:
+        layout = cast("Ragged", htype.layout)
+        specs = {
+            "extents": ArraySpec("int64", (2,), ("start_length",)),
+            "hashes": ArraySpec("uint64"),
+        }
+        if layout.ndim:
+            specs["shapes"] = ArraySpec("int32", (layout.ndim,), ("axis",))
+        if htype.nullable:
+            specs["valid"] = ArraySpec("bool")
+        super().__init__(htype, place, {n: place.array(n, s) for n, s in specs.items()})
+        self.layout = layout
+        self.heap = Heap(
+            place.session,
+            place.path,
+            compressed=layout.compressed,
+            cache=place.cache,
+            new=place.new,
+        )
+
+    async def read(self, slots: Slots) -> RaggedCells:
+        """Return the cells of `slots`, in their order."""
+        buffers = await self.heap.read(await self.arrays["extents"].read(slots))
+        return RaggedCells(buffers, await self.read_shapes(slots), await self.read_valid(slots))
+
+    async def read_shapes(self, slots: Slots) -> NDArray[np.int32]:
+        """Return (n, ndim) int32 shapes, -1 for axes that a cell does not have; the bytes are not touched."""
+        if "shapes" not in self.arrays:
+            return np.empty((len(slots), 0), np.int32)
+        return await self.arrays["shapes"].read(slots)
+
+    async def digests(self, slots: Slots) -> NDArray[np.uint64]:
+        """Return (n,) uint64 hashes as they were noted."""
+        return await self.arrays["hashes"].read(slots)
+
+    async def verify(self, slots: Slots) -> list[Damage]:
+        """Read every cell and compare its hash, chunk of the index by chunk."""
+        found = []
+        for some in chunks.batches(slots.tolist(), 1024):
+            part = np.array(some, np.int64)
+            damaged = await check_arrays(self.arrays, part)
+            found += damaged or await self._verify_bytes(part)
+        return found
+
+    async def nbytes(self, slots: Slots) -> int:
+        """Return the stored size of the cells, bytes, without reading them."""
+        return int((await self.arrays["extents"].read(slots))[:, 1].sum())
+
+    async def mark(self) -> Any:
+        """Return a mark that `rewind` takes back to."""
+        return await super().mark(), self.heap.mark()
+
+    async def rewind(self, mark: Any) -> None:
+        """Drop the cells appended since `mark`."""
+        await super().rewind(mark[0])
+        await self.heap.rewind(mark[1])
+
+    async def adopt(self, other: Column) -> None:
+        """Take over what is pending in `other`, the same column at an earlier version."""
+        assert isinstance(other, RaggedColumn)
+        await super().adopt(other)
+        self.heap.adopt(other.heap)
+
+    def claimed(self) -> dict[str, range]:
+        """Return the chunks that the open transaction has written, by path of the array."""
+        return {f"{self.heap.path}/values": self.heap.claimed} if len(self.heap.claimed) else {}
+
+    async def write(self, session: Session) -> None:
+        """Put everything that is pending into `session`."""
+        extents = self.arrays["extents"]
+        if extents.dirty:
+            extents.revise((await self.heap.settle(session)).translate)
+        await super().write(session)
+
+    async def stage(self, cells: Cells, claims: Claims) -> Staged:
+        """Put the bytes into the heap; return what the slot arrays keep of the cells."""
+        assert isinstance(cells, RaggedCells)
+        kept: Staged = {
+            "extents": await self.heap.append(cells.buffers, claims),
+            "hashes": self.digest(cells),
+        }
+        if "shapes" in self.arrays:
+            kept["shapes"] = cells.shapes
+        if "valid" in self.arrays:
+            kept["valid"] = validity(cells)
+        return kept
+
+    def digest(self, cells: Cells) -> NDArray[np.uint64]:
+        """Return the hashes that `cells` would have, without storing them."""
+        assert isinstance(cells, RaggedCells)
+        shapes = map(tuple, cells.shapes.tolist())
+        digest, dtype = xxhash.xxh3_64_intdigest, self.layout.dtype
+        found = np.fromiter(
+            (digest(b, seed(dtype, s)) for b, s in zip(cells.buffers, shapes, strict=True)),
+            np.uint64,
+            len(cells),
+        )
+        if cells.valid is not None:
+            found[~cells.valid] = 0
+        return found
+
+    async def _verify_bytes(self, slots: Slots) -> list[Damage]:
+        try:
+            cells = await self.read(slots)
+        except (DamagedError, OSError, ValueError) as error:
+            if len(slots) == 1:
+                return [Damage(int(slots[0]), f"bytes: {error}")]
+            middle = len(slots) // 2
+            return await self._verify_bytes(slots[:middle]) + await self._verify_bytes(
+                slots[middle:]
+            )
+        wrong = self.digest(cells) != await self.digests(slots)
+        return [Damage(int(s), "bytes: their hash is not the one noted") for s in slots[wrong]]
+
+
+@lru_cache(maxsize=65_536)
+def seed(dtype: str, shape: tuple[int, ...]) -> int:
+    """Return the seed of a cell's hash: its bytes alone cannot tell (2, 3) from (3, 2).
+
+    >>> seed("uint8", (2, 3)) == seed("uint8", (3, 2))
+    False
+    """
+    header = f"{dtype}:{','.join(str(n) for n in shape if n >= 0)}"
+    return int(xxhash.xxh3_64_intdigest(header.encode()))

@@ -1,0 +1,360 @@
+"""Where a lake is, and which versions it has: from a URL to a repository, its sessions and its refs.
+
+Steps: `create` or `open` a `Repository`; take a `Session` from it (a reader of one snapshot, a writer at a
+branch's tip, or a fork of a writer that collects chunks until it is merged); read, write and commit through
+the session. The only module that imports icechunk, so that the engine can be changed in one place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+import icechunk
+import zarr.api.asynchronous as zarr_async
+from filelock import FileLock
+from zarr.abc.store import RangeByteRequest
+from zarr.core.buffer import cpu, default_buffer_prototype
+from zarr.core.sync import sync as run
+
+from deeplake_lite.errors import ConflictError, ExistsError, LakeNotFoundError, VersionNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer, Iterator, Mapping
+    from datetime import datetime
+
+    from zarr.core.array import AsyncArray
+
+    from deeplake_lite.storage.arrays import ArraySpec
+
+__all__ = ["Commit", "Repository", "Session", "run"]
+
+icechunk.set_logs_filter("error")  # it warns on stderr at every local open
+
+INDEX_SPLIT = 64
+"""Index chunks per manifest: a commit of one row rewrites the last manifest of each array only."""
+
+MEMORY = "memory://"
+
+HEAP_SPLIT = 16_384
+"""Heap chunks per manifest: the address space of a heap is 2**28 chunks, and its splits are enumerated."""
+
+_memory: dict[str, tempfile.TemporaryDirectory[str]] = {}
+"""Folders of the ``memory://`` lakes of this process; they vanish with it."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One version of a lake."""
+
+    id: str
+    """Snapshot id."""
+    parent: str | None
+    """Snapshot id of the version before, None for the first."""
+    message: str
+    time: datetime
+    """When it was written, UTC."""
+    metadata: Mapping[str, Any]
+    """What the writer noted: a merge commit has the merged snapshot's id under ``"merge"``."""
+
+
+class Session:
+    """Reads and writes of Zarr arrays at one snapshot, or on top of one."""
+
+    def __init__(self, session: icechunk.Session) -> None:
+        self._session = session
+        self.store = session.store
+
+    @property
+    def snapshot_id(self) -> str:
+        """The snapshot that this session reads, or builds on."""
+        return str(self._session.snapshot_id)
+
+    async def get(
+        self, key: str, start: int | None = None, stop: int | None = None
+    ) -> memoryview | None:
+        """Return the bytes under `key`, or those from `start` to `stop`; None where there is nothing."""
+        byte_range = None if start is None or stop is None else RangeByteRequest(start, stop)
+        found = await self.store.get(key, default_buffer_prototype(), byte_range)
+        return None if found is None else memoryview(cast("Any", found.as_numpy_array()))
+
+    async def put(self, key: str, data: Buffer) -> None:
+        """Store `data` under `key`."""
+        await self.store.set(key, cpu.Buffer.from_bytes(bytes(data)))
+
+    async def delete(self, key: str) -> None:
+        """Remove `key`."""
+        await self.store.delete(key)
+
+    async def has(self, key: str) -> bool:
+        """Tell whether there is something under `key`."""
+        return bool(await self.store.exists(key))
+
+    async def open_array(self, path: str) -> AsyncArray[Any]:
+        """Return the array at `path`."""
+        return await zarr_async.open_array(store=self.store, path=path, zarr_format=3)
+
+    async def create_array(self, path: str, spec: ArraySpec, length: int) -> AsyncArray[Any]:
+        """Make the array at `path`, `length` rows long."""
+        return await zarr_async.create_array(
+            store=self.store, name=path, **spec.zarr_arguments(length)
+        )
+
+    async def create_bytes(self, path: str, length: int, chunk: int, codecs: list[Any]) -> None:
+        """Make an array of `length` bytes at `path`."""
+        await zarr_async.create_array(
+            store=self.store,
+            name=path,
+            shape=(length,),
+            chunks=(chunk,),
+            dtype="uint8",
+            compressors=codecs,
+            filters=None,
+            fill_value=0,
+            dimension_names=("byte",),
+        )
+
+    async def delete_tree(self, path: str) -> None:
+        """Remove a group and all below it."""
+        await self.store.delete_dir(path)
+
+    async def attributes(self) -> dict[str, Any]:
+        """Return the root group's attributes."""
+        group = await zarr_async.open_group(store=self.store, mode="r", zarr_format=3)
+        return dict(group.attrs)
+
+    async def set_attributes(self, attributes: Mapping[str, Any]) -> None:
+        """Set the root group's attributes, those that are given."""
+        group = await zarr_async.open_group(store=self.store, mode="a", zarr_format=3)
+        await group.update_attributes(dict(attributes))
+
+    def fork(self) -> Session:
+        """Return a session that collects chunks on its own until it is merged into a writer."""
+        return Session(self._session.fork())
+
+    def merge(self, fork: Session) -> None:
+        """Take over what `fork` collected. Nothing is checked: the caller knows that it is disjoint."""
+        self._session.merge(fork._session)
+
+    def commit(self, message: str, metadata: Mapping[str, Any] | None = None) -> str:
+        """Make what was written the branch's next version.
+
+        Raises
+        ------
+        ConflictError
+            When the branch has moved since the session was opened; nothing is lost, write again on the new tip.
+        """
+        try:
+            return str(self._session.commit(message, dict(metadata or {})))
+        except icechunk.ConflictError as error:
+            raise ConflictError(
+                f"The branch moved while this commit was written: {error}"
+            ) from error
+
+
+class Repository:
+    """Versions of one lake at one URL.
+
+    Parameters
+    ----------
+    url : str
+        A folder, ``file://…``, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or ``az://account/container/…``.
+    options : mapping, optional
+        What the object store needs (region, endpoint_url, credentials); by default its environment variables.
+    """
+
+    def __init__(
+        self, url: str, storage: icechunk.Storage, repository: icechunk.Repository
+    ) -> None:
+        self.url = url
+        self._storage = storage
+        self._repository = repository
+
+    @classmethod
+    def create(cls, url: str, options: Mapping[str, Any] | None = None) -> Repository:
+        """Make an empty repository. Raises ExistsError where one is, or where a folder holds other files."""
+        folder = local_folder(url)
+        if (
+            folder is not None
+            and folder.exists()
+            and (not folder.is_dir() or any(folder.iterdir()))
+        ):
+            kind = "a lake" if cls.exists(url) else "files"
+            raise ExistsError(
+                f"A lake is created in a new or empty folder; {str(folder)!r} already holds {kind}. "
+                "Choose another name, or dl.open it."
+            )
+        storage = _storage(url, options)
+        if icechunk.Repository.exists(storage):
+            raise ExistsError(
+                f"There is a lake at {url!r} already. Choose another name, or dl.open it."
+            )
+        repository = icechunk.Repository.create(storage, config=_config())
+        repository.save_config()
+        return cls(url, storage, repository)
+
+    @classmethod
+    def open(cls, url: str, options: Mapping[str, Any] | None = None) -> Repository:
+        """Open the repository at `url`. Raises LakeNotFoundError where there is none."""
+        if not cls.exists(url, options):
+            raise LakeNotFoundError(
+                f"There is no lake at {url!r}. Check the path, or make one with dl.create({url!r}, schema)."
+            )
+        storage = _storage(url, options)
+        return cls(url, storage, icechunk.Repository.open(storage))
+
+    @classmethod
+    def exists(cls, url: str, options: Mapping[str, Any] | None = None) -> bool:
+        """Tell whether there is a repository at `url`, making nothing."""
+        folder = local_folder(url)
+        if folder is not None:
+            return (folder / "refs").is_dir()
+        if url.startswith(MEMORY):
+            return False
+        return bool(icechunk.Repository.exists(_storage(url, options)))
+
+    def reader(self, snapshot_id: str) -> Session:
+        """Return a session that reads one version."""
+        return Session(self._repository.readonly_session(snapshot_id=snapshot_id))
+
+    def writer(self, branch: str) -> Session:
+        """Return a session that writes on top of a branch's tip."""
+        return Session(self._repository.writable_session(branch))
+
+    def branches(self) -> dict[str, str]:
+        """Return the snapshot id of each branch's tip."""
+        r = self._repository
+        return {name: str(r.lookup_branch(name)) for name in sorted(r.list_branches())}
+
+    def tip(self, branch: str) -> str:
+        """Return the snapshot id of a branch's tip, as it is now."""
+        return str(self._repository.lookup_branch(branch))
+
+    def tags(self) -> dict[str, str]:
+        """Return the snapshot id of each tag."""
+        r = self._repository
+        return {name: str(r.lookup_tag(name)) for name in sorted(r.list_tags())}
+
+    def create_branch(self, name: str, snapshot_id: str) -> None:
+        """Start a branch at a version."""
+        self._repository.create_branch(name, snapshot_id)
+
+    def delete_branch(self, name: str) -> None:
+        """Forget a branch; its versions stay until they are vacuumed."""
+        self._repository.delete_branch(name)
+
+    def create_tag(self, name: str, snapshot_id: str) -> None:
+        """Name a version for good."""
+        self._repository.create_tag(name, snapshot_id)
+
+    def delete_tag(self, name: str) -> None:
+        """Forget a tag. Its name can never be used again: the engine keeps a tombstone."""
+        self._repository.delete_tag(name)
+
+    def ancestry(self, snapshot_id: str) -> list[Commit]:
+        """Return a version and those before it, newest first."""
+        try:
+            found = list(self._repository.ancestry(snapshot_id=snapshot_id))
+        except icechunk.IcechunkError as error:
+            raise VersionNotFoundError(
+                f"There is no version {snapshot_id!r} in {self.url!r}."
+            ) from error
+        return [Commit(s.id, s.parent_id, s.message, s.written_at, dict(s.metadata)) for s in found]
+
+    def changed_chunks(self, older: str, newer: str) -> dict[str, set[int]]:
+        """Return, per array path, which chunks along the first axis changed from one version to a later one."""
+        try:
+            diff = self._repository.diff(from_snapshot_id=older, to_snapshot_id=newer)
+        except icechunk.IcechunkError as error:
+            raise VersionNotFoundError(f"No log leads from {older} to {newer}: {error}") from error
+        return {
+            path.strip("/"): {chunk[0] if chunk else 0 for chunk in chunks}
+            for path, chunks in diff.updated_chunks.items()
+        }
+
+    def expire(self, older_than: datetime) -> set[str]:
+        """Drop versions older than `older_than` from the history, but for those that a ref names."""
+        return set(self._repository.expire_snapshots(older_than))
+
+    def collect(self, older_than: datetime, *, dry_run: bool) -> dict[str, int]:
+        """Delete objects that no version needs and that are older than `older_than`; return the counts."""
+        s = self._repository.garbage_collect(older_than, dry_run=dry_run)
+        return {
+            "bytes": s.bytes_deleted,
+            "chunks": s.chunks_deleted,
+            "manifests": s.manifests_deleted,
+            "snapshots": s.snapshots_deleted,
+        }
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the writers' lock of a local folder; object stores commit by compare-and-swap."""
+        if local_folder(self.url) is None:
+            yield
+            return
+        with FileLock(self.writers_folder() / "commit.lock"):
+            yield
+
+    def writers_folder(self) -> Path:
+        """Return the folder beside a local lake's objects where its writers meet."""
+        folder = local_folder(self.url)
+        assert folder is not None, "only a local lake has one"
+        writers = folder / ".writers"
+        writers.mkdir(exist_ok=True)
+        return writers
+
+
+def local_folder(url: str) -> Path | None:
+    """Return the folder of a local or ``memory://`` lake, None for any other kind of URL.
+
+    >>> local_folder("file:///data/flowers.lake").name
+    'flowers.lake'
+    >>> local_folder("s3://bucket/flowers") is None
+    True
+    """
+    if url in _memory:
+        return Path(_memory[url].name)
+    if url.startswith("file://"):
+        return Path(urlsplit(url).path)
+    if "://" in url:
+        return None
+    return Path(url).expanduser()
+
+
+def _storage(url: str, options: Mapping[str, Any] | None) -> icechunk.Storage:
+    """Return the object store behind `url`."""
+    if url.startswith(MEMORY) and url not in _memory:
+        _memory[url] = tempfile.TemporaryDirectory(prefix="deeplake-lite-")
+    folder, given = local_folder(url), dict(options or {})
+    if folder is not None:
+        return icechunk.local_filesystem_storage(str(folder))
+    parts = urlsplit(url)
+    where, prefix = parts.netloc, parts.path.strip("/") or None
+    match parts.scheme:
+        case "s3":
+            given.setdefault("from_env", not given.keys() & {"access_key_id", "anonymous"} or None)
+            return icechunk.s3_storage(bucket=where, prefix=prefix, **given)
+        case "gs" | "gcs":
+            given.setdefault("from_env", True)
+            return icechunk.gcs_storage(bucket=where, prefix=prefix, **given)
+        case "az" | "azure":
+            container, _, rest = (prefix or "").partition("/")
+            given.setdefault("from_env", True)
+            return icechunk.azure_storage(account=where, container=container, prefix=rest, **given)
+    raise LakeNotFoundError(
+        f"A lake is in a folder, memory://, s3://, gs:// or az://; got {url!r}."
+    )
+
+
+def _config() -> icechunk.RepositoryConfig:
+    """Return the settings that a new repository keeps."""
+    condition, along = icechunk.ManifestSplitCondition, icechunk.ManifestSplitDimCondition
+    heaps = condition.name_matches("^(values|tail)$")
+    splitting = icechunk.ManifestSplittingConfig.from_dict(
+        {heaps: {along.Any(): HEAP_SPLIT}, condition.AnyArray(): {along.Any(): INDEX_SPLIT}}
+    )
+    return icechunk.RepositoryConfig(manifest=icechunk.ManifestConfig(splitting=splitting))

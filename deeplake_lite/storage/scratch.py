@@ -1,0 +1,178 @@
+"""Where an open transaction puts chunks before it commits, and how writers keep out of each other's way.
+
+A `Scratch` holds a fork that collects chunks, and claims free ranges of heap chunks for it. On a local folder
+writers meet in ``.writers/``: each open transaction that has written something keeps a file there with its
+start and its claims, under a file lock that the operating system drops when the process dies. On an object
+store a claim begins at a random chunk near the end; the commit checks that nobody else took it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import secrets
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
+
+from deeplake_lite.errors import ConflictError
+from deeplake_lite.storage.repo import local_folder, run
+from deeplake_lite.storage.state import State
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from deeplake_lite.storage.repo import Repository, Session
+
+SPACING = 2**14
+"""Chunks left free behind another writer's claim (64 GiB), which still grows."""
+
+WINDOW = 2**12
+"""On an object store a claim begins within this many chunks behind the last one taken."""
+
+
+class Scratch:
+    """Chunks of one open transaction.
+
+    Parameters
+    ----------
+    repository : Repository
+        The lake.
+    branch : str
+        The branch that the transaction will commit to.
+    state : State
+        Document of the version that it started from.
+    """
+
+    def __init__(self, repository: Repository, branch: str, state: State) -> None:
+        self._repository, self._branch, self._state = repository, branch, state
+        self._fork: Session | None = None
+        self._desk: Desk | None = None
+        self._claims: dict[str, int] = {}
+
+    @property
+    def started(self) -> bool:
+        """Whether anything was written."""
+        return self._fork is not None
+
+    async def fork(self) -> Session:
+        """Return the session that collects chunks."""
+        if self._fork is None:
+            if local_folder(self._repository.url) is not None:
+                self._desk = await asyncio.to_thread(Desk.take, self._repository.writers_folder())
+            writer = self._repository.writer(self._branch)
+            tip = State.from_json(await writer.attributes())
+            if tip.generation != self._state.generation:
+                raise ConflictError(
+                    f"Branch {self._branch!r} was optimised by another writer. Run ds.rebase(), then go on."
+                )
+            self._fork = writer.fork()
+        return self._fork
+
+    async def claim(self, path: str) -> tuple[Session, int]:
+        """Return the session that collects chunks, and the first of a free range of them."""
+        fork = await self.fork()
+        return fork, await asyncio.to_thread(self._claim, path)
+
+    def release(self) -> None:
+        """Give the place among the writers back, after a commit or a discard."""
+        if self._desk is not None:
+            self._desk.leave()
+            self._desk = None
+
+    def _claim(self, path: str) -> int:
+        if self._desk is None:
+            return self._end(path) + secrets.randbelow(WINDOW)
+        with self._repository.lock():
+            others = [claims[path] for claims in self._desk.others() if path in claims]
+            self._claims[path] = max([self._end(path), *(start + SPACING for start in others)])
+            self._desk.write(self._claims)
+        return self._claims[path]
+
+    def _end(self, path: str) -> int:
+        writer = self._repository.writer(self._branch)
+        return State.from_json(run(writer.attributes())).heaps.get(path, 0)
+
+
+class Direct:
+    """Claims of a writer that has the lake to itself: chunks go straight into its session."""
+
+    def __init__(self, session: Session, ends: dict[str, int]) -> None:
+        self._session, self._ends = session, ends
+
+    @property
+    def started(self) -> bool:
+        """Whether there is a fork to merge; there never is."""
+        return False
+
+    async def fork(self) -> Session:
+        """Return the writer's own session."""
+        return self._session
+
+    async def claim(self, path: str) -> tuple[Session, int]:
+        """Return the writer's own session, and the chunk behind the last one taken."""
+        return self._session, self._ends.get(path, 0)
+
+    def release(self) -> None:
+        """Do nothing: no place was taken."""
+
+
+class Desk:
+    """The place of one writer in ``.writers/``.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    name : str
+        Name of this writer's files.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder, self._name = folder, name
+        self._lock = FileLock(folder / f"{name}.lock", thread_local=False)
+        self._started = datetime.now(UTC)
+
+    @classmethod
+    def take(cls, folder: Path) -> Desk:
+        """Take a place."""
+        desk = cls(folder, uuid4().hex)
+        desk._lock.acquire()
+        desk.write({})
+        return desk
+
+    def write(self, claims: dict[str, int]) -> None:
+        """Note the claims, for others to keep clear of."""
+        note = {"started": self._started.isoformat(), "claims": claims}
+        (self._folder / f"{self._name}.json").write_text(json.dumps(note))
+
+    def others(self) -> list[dict[str, int]]:
+        """Return the claims of the writers that are alive."""
+        return [note["claims"] for note in open_transactions(self._folder, but=self._name)]
+
+    def leave(self) -> None:
+        """Give the place back."""
+        (self._folder / f"{self._name}.json").unlink(missing_ok=True)
+        self._lock.release()
+        (self._folder / f"{self._name}.lock").unlink(missing_ok=True)
+
+
+def open_transactions(folder: Path, *, but: str = "") -> list[dict[str, Any]]:
+    """Return the notes of the writers that are alive; those of dead ones are removed."""
+    found = []
+    for path in folder.glob("*.json"):
+        if path.stem == but:
+            continue
+        lock = FileLock(path.with_suffix(".lock"), timeout=0)
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            note = json.loads(path.read_text())
+            try:
+                with lock:
+                    path.unlink(missing_ok=True)
+                path.with_suffix(".lock").unlink(missing_ok=True)
+            except Timeout:
+                found.append(note)
+    return found

@@ -1,0 +1,465 @@
+"""One version of the lake, by slot, with the edits of an open transaction on top.
+
+Steps: `Table.open` reads the document of a snapshot; columns open when they are first read. `edit` gives a
+table that takes edits; `commit` puts them behind whatever the branch's tip has become, and writes what is
+pending. Sync outside, async inside: this is where the two meet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import ConflictError, FormatError, InvalidValueError
+from deeplake_lite.htypes.base import Dense, Htype, Nested, Ragged
+from deeplake_lite.htypes.cells import Cells
+from deeplake_lite.schema import Schema
+from deeplake_lite.storage import chunks
+from deeplake_lite.storage.arrays import ChunkCache, Slots
+from deeplake_lite.storage.column import Column, Damage, Place
+from deeplake_lite.storage.dense import DenseColumn
+from deeplake_lite.storage.nested import NestedColumn
+from deeplake_lite.storage.ragged import RaggedColumn
+from deeplake_lite.storage.repo import run
+from deeplake_lite.storage.rows import Rows
+from deeplake_lite.storage.scratch import Direct, Scratch
+from deeplake_lite.storage.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.schema import Field
+    from deeplake_lite.storage.repo import Repository, Session
+
+
+COPY_ROWS = 1_024
+"""Rows copied at a time when a lake is rewritten."""
+
+
+class MovedError(ConflictError):
+    """The branch's tip is one that pending edits cannot be put behind as they are; copy them instead."""
+
+
+@dataclass
+class Edits:
+    """What an open transaction has done, in terms of slots."""
+
+    appended: int = 0
+    """Rows added."""
+    deleted: list[Slots] = field(default_factory=list)
+    """Slots of rows removed."""
+    updated: dict[str, list[Slots]] = field(default_factory=dict)
+    """Slots of cells changed, by column id."""
+    document: bool = False
+    """Whether the schema or the metadata changed."""
+    arranged: bool = False
+    """Whether rows were put into another order."""
+    spilled: bool = False
+    """Whether rows were written ahead of the commit, at slots that only the base's tip has free."""
+
+    def __bool__(self) -> bool:
+        return bool(self.appended or self.deleted or self.updated or self.document or self.arranged)
+
+    @property
+    def touches_old(self) -> bool:
+        """Whether anything but new rows was written, so that another writer may have changed it too."""
+        return bool(self.deleted or self.updated or self.document or self.arranged)
+
+    def slots_updated(self, column: str) -> Slots:
+        """Return the distinct slots of one column's changed cells, ascending."""
+        return np.unique(np.concatenate([np.empty(0, np.int64), *self.updated.get(column, [])]))
+
+    def slots_deleted(self) -> Slots:
+        """Return the slots of the rows removed."""
+        return np.concatenate([np.empty(0, np.int64), *self.deleted])
+
+
+class Table:
+    """All columns of one version, by slot.
+
+    Parameters
+    ----------
+    repository : Repository
+        The lake.
+    session : Session
+        Where committed data is read from.
+    state : State
+        The version's document.
+    cache : ChunkCache, optional
+        Shared by the tables of one snapshot.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        session: Session,
+        state: State,
+        cache: ChunkCache | None = None,
+    ) -> None:
+        self.repository, self.session, self.state = repository, session, state
+        self.snapshot_id = session.snapshot_id
+        self.committed = state
+        """The document as it was committed; `state` has the open transaction's changes."""
+        self.edits: Edits | None = None
+        self._cache = cache or ChunkCache()
+        self._columns: dict[str, Column] = {}
+        self._new: set[str] = set()
+        self._scratch: Scratch | Direct | None = None
+        self.rows = Rows(
+            session,
+            f"{state.generation}/rows",
+            self._cache,
+            slots=state.slots,
+            ordered=state.ordered,
+        )
+
+    @classmethod
+    def open(cls, repository: Repository, session: Session) -> Table:
+        """Read the document of the session's snapshot."""
+        return run(cls._open(repository, session))
+
+    @classmethod
+    async def _open(cls, repository: Repository, session: Session) -> Table:
+        table = cls(repository, session, State.from_json(await session.attributes()))
+        await table.rows.load()
+        return table
+
+    @classmethod
+    def create(cls, repository: Repository, schema: Schema, metadata: Mapping[str, Any]) -> str:
+        """Write the first version of a lake; return its snapshot id."""
+        session = repository.writer("main")
+        run(cls._blank(repository, session, State(schema, metadata=metadata))._flush_new(session))
+        return session.commit("created")
+
+    def rewrite(self, branch: str, order: Slots, message: str) -> str:
+        """Write these rows of the table, which is the branch's tip, contiguously as its next version.
+
+        The caller holds the writers' lock. Row ids stay; slots do not.
+        """
+        session = self.repository.writer(branch)
+        old = self.state
+        state = State(old.schema, generation=old.generation + 1, metadata=old.metadata)
+        fresh = self._blank(self.repository, session, state)
+        run(fresh._copy_all(self, order))
+        run(fresh._flush_new(session))
+        run(session.delete_tree(str(old.generation)))
+        return session.commit(message, {"rewrote": self.snapshot_id})
+
+    @classmethod
+    def _blank(cls, repository: Repository, session: Session, state: State) -> Table:
+        """Return a table whose arrays are yet to be made, in `session` itself."""
+        table = cls(repository, session, state)
+        table._new = {f.id for f in state.schema}
+        table.rows = Rows(
+            session,
+            f"{state.generation}/rows",
+            table._cache,
+            slots=0,
+            ordered=True,
+            new=True,
+        )
+        table.edits, table._scratch = Edits(), Direct(session, {})
+        return table
+
+    async def _copy_all(self, source: Table, slots: Slots) -> None:
+        names = [f.id for f in self.schema]
+        for some in chunks.spans(len(slots), COPY_ROWS):
+            await self._append(await source._read(names, slots[some]))
+        await self.rows.append(len(slots), await source.rows.ids.read(slots))
+
+    async def _flush_new(self, session: Session) -> None:
+        for f in self.schema:
+            self._column(f.id)
+        await self._flush(session)
+
+    @property
+    def schema(self) -> Schema:
+        """The columns, in order."""
+        return self.state.schema
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    # ---- reading
+
+    def read(self, columns: Iterable[str], slots: Slots) -> dict[str, Cells]:
+        """Return the cells of `slots`, by column id."""
+        return run(self._read(list(columns), slots))
+
+    async def _read(self, columns: list[str], slots: Slots) -> dict[str, Cells]:
+        found = await asyncio.gather(*(self._column(c).read(slots) for c in columns))
+        return dict(zip(columns, found, strict=True))
+
+    def digests(self, column: str, slots: Slots) -> NDArray[np.uint64]:
+        """Return (n,) uint64 digests of cells; equal cells have equal ones."""
+        return run(self._column(column).digests(slots))
+
+    def shapes(self, column: str, slots: Slots) -> NDArray[np.int32]:
+        """Return (n, ndim) int32 shapes without reading the cells; -1 for axes that a cell does not have."""
+        found = self._column(column)
+        if isinstance(found, RaggedColumn):
+            return run(found.read_shapes(slots))
+        if isinstance(found, NestedColumn):
+            return run(found.arrays["spans"].read(slots))[:, 1:].astype(np.int32)
+        shape = found.arrays["data"].spec.shape
+        return np.tile(np.array(shape, np.int32), (len(slots), 1))
+
+    def in_chunks(
+        self, column: str, slots: Slots, touched: Mapping[str, set[int]]
+    ) -> NDArray[np.bool_]:
+        """Tell which slots have their index in one of the chunks, given by path of the array."""
+        found, hit = self._column(column), np.zeros(len(slots), bool)
+        for name in {found.compared, "valid"} & set(found.arrays):
+            array = found.arrays[name]
+            some = np.array(sorted(touched.get(array.path, ())), np.int64)
+            hit |= np.isin(slots // array.spec.chunk_rows, some)
+        return hit
+
+    def digest(self, column: str, cells: Cells) -> NDArray[np.uint64]:
+        """Return the digests that cells would have in a column, without storing them."""
+        return self._column(column).digest(cells)
+
+    def nbytes(self, column: str, slots: Slots) -> int:
+        """Return the stored size of cells, bytes, without reading them."""
+        return run(self._column(column).nbytes(slots))
+
+    def ids(self, slots: Slots) -> NDArray[np.int64]:
+        """Return the row ids of slots."""
+        return run(self.rows.ids.read(slots))
+
+    def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+        """Return a scalar column's bounds and counts per chunk, as committed; None for other columns."""
+        found = self._column(column)
+        return run(found.statistics()) if isinstance(found, DenseColumn) else None
+
+    def verify(self, column: str, slots: Slots) -> list[Damage]:
+        """Read cells again and compare them with what was noted when they were written."""
+        return run(self._column(column).verify(slots))
+
+    # ---- editing
+
+    def edit(self) -> Table:
+        """Return a table of the same version that takes edits; this one stays as it is."""
+        table = Table(self.repository, self.session, self.state, self._cache)
+        table.rows.arrange(self.rows.order)
+        table.rows.keep_stored(self.rows)
+        table.edits = Edits()
+        return table
+
+    def on_branch(self, branch: str) -> Table:
+        """Say which branch the edits are for."""
+        self._scratch = Scratch(self.repository, branch, self.state)
+        return self
+
+    def append(
+        self, blocks: Iterable[Mapping[str, Cells]], ids: NDArray[np.int64] | None = None
+    ) -> Slots:
+        """Add rows that come in blocks of cells by column id, all of them or none; return their slots.
+
+        Ids are drawn unless they are given, one per row of all blocks.
+        """
+        columns = [f.id for f in self.schema]
+        marks, count = run(self._marks(columns)), 0
+        try:
+            for block in blocks:
+                count += run(self._append(block))
+        except BaseException:
+            run(self._rewind(marks))
+            raise
+        edits, _ = self._open_edits()
+        edits.appended += count
+        return run(self.rows.append(count, ids))
+
+    async def _append(self, block: Mapping[str, Cells]) -> int:
+        edits, scratch = self._open_edits()
+        for c, cells in block.items():
+            await self._column(c).append(cells, scratch)
+        for c in block:
+            edits.spilled |= await self._column(c).spill(scratch)
+        return len(next(iter(block.values()))) if block else 0
+
+    async def _marks(self, columns: list[str]) -> dict[str, Any]:
+        return {c: await self._column(c).mark() for c in columns}
+
+    async def _rewind(self, marks: Mapping[str, Any]) -> None:
+        for c, mark in marks.items():
+            await self._column(c).rewind(mark)
+
+    def update(self, slots: Slots, cells: Mapping[str, Cells]) -> None:
+        """Change cells of some rows, by column id; no slot may come twice."""
+        run(self._update(slots, cells))
+
+    async def _update(self, slots: Slots, cells: Mapping[str, Cells]) -> None:
+        edits, scratch = self._open_edits()
+        staged = {c: await self._column(c).stage(some, scratch) for c, some in cells.items()}
+        for c, some_staged in staged.items():
+            await self._column(c).put(slots, some_staged)
+            edits.updated.setdefault(c, []).append(slots)
+
+    def delete(self, positions: NDArray[np.int64]) -> None:
+        """Remove rows."""
+        edits, _ = self._open_edits()
+        edits.deleted.append(self.rows.at(positions))
+        self.rows.delete(positions)
+
+    def arrange(self, slots: Slots) -> None:
+        """Set the rows there are, and their order."""
+        edits, _ = self._open_edits()
+        edits.arranged = True
+        self.rows.arrange(slots)
+
+    def add_column(self, added: Field, blocks: Iterable[Cells]) -> None:
+        """Add a column whose cells, for every slot, come in blocks."""
+        edits, _ = self._open_edits()
+        old = self.state
+        self.state = old.with_(schema=Schema((*old.schema, added)))
+        self._new.add(added.id)
+        try:
+            for cells in blocks:
+                run(self._append({added.id: cells}))
+        except BaseException:
+            self.state = old
+            self._new.discard(added.id)
+            self._columns.pop(added.id, None)
+            raise
+        edits.document = True
+
+    def set_document(self, **changes: Any) -> None:
+        """Change fields of the document: ``schema`` (columns dropped, renamed, annotated) or ``metadata``."""
+        edits, _ = self._open_edits()
+        edits.document = True
+        self.state = self.state.with_(**changes)
+
+    def commit(self, branch: str, message: str, metadata: Mapping[str, Any]) -> str:
+        """Write the edits behind the branch's tip; return the new snapshot's id.
+
+        The caller holds the writers' lock and has made sure that nobody else changed the same cells.
+
+        Raises
+        ------
+        MovedError
+            When the tip is one that the edits cannot be put behind as they are.
+        ConflictError
+            When an object store's branch moved while this was written; nothing is lost, call again.
+        """
+        session = self.repository.writer(branch)
+        run(self._write(session))
+        return session.commit(message, metadata)
+
+    async def _write(self, session: Session) -> None:
+        edits, scratch = self._open_edits()
+        moved = session.snapshot_id != self.snapshot_id
+        tip = State.from_json(await session.attributes())
+        claimed = {p: c for column in self._columns.values() for p, c in column.claimed().items()}
+        if moved and not await self._can_follow(tip, session, claimed):
+            raise MovedError("The branch has moved; the edits are to be copied onto its tip.")
+        kept = {f.id for f in (tip if moved else self.state).schema}
+        for gone in {f.id for f in tip.schema} - kept:
+            await session.delete_tree(f"{tip.generation}/{gone}")
+        if scratch.started:
+            session.merge(await scratch.fork())
+        target = Table(self.repository, session, tip if moved else self.state)
+        await target.rows.load()
+        target._new = self._new
+        target.edits, target._scratch = edits, Direct(session, dict(tip.heaps))
+        await target._adopt(self, edits, moved=moved)
+        await target._flush(session)
+
+    async def _can_follow(self, tip: State, session: Session, claimed: Mapping[str, range]) -> bool:
+        """Tell whether the edits can be put behind `tip` without copying a cell."""
+        edits, _ = self._open_edits()
+        if tip.generation != self.state.generation:
+            return False
+        if edits.document or edits.arranged or edits.spilled:
+            return False
+        known = {f.id for f in tip.schema}
+        if any(c not in known for c in self._columns):
+            return False
+        keys = [f"{path}/c/{chunk}" for path, taken in claimed.items() for chunk in taken]
+        return not any(await asyncio.gather(*map(session.has, keys)))
+
+    async def _adopt(self, other: Table, edits: Edits, *, moved: bool) -> None:
+        """Take over what is pending in `other`; columns that it does not know get their default."""
+        for f in self.schema:
+            column = self._column(f.id)
+            if f.id in other._columns:
+                await column.adopt(other._columns[f.id])
+            elif moved and edits.appended:
+                await column.append(default_cells(f, edits.appended), self._open_edits()[1])
+        if moved:
+            await self.rows.adopt(other.rows, edits.slots_deleted())
+        else:
+            self.rows = other.rows
+
+    async def _flush(self, session: Session) -> None:
+        """Write every array that has something pending, and the document."""
+        columns = [self._columns[f.id] for f in self.schema if f.id in self._columns]
+        await asyncio.gather(*(c.write(session) for c in columns), self.rows.write(session))
+        ends = {path: taken.stop for column in columns for path, taken in column.claimed().items()}
+        heaps = {path: max(end, self.state.heaps.get(path, 0)) for path, end in ends.items()}
+        self.state = self.state.with_(
+            heaps={**self.state.heaps, **heaps},
+            slots=self.rows.slots,
+            ordered=self.rows.order is None,
+        )
+        await session.set_attributes(self.state.to_json())
+
+    def release(self) -> None:
+        """Give up the place among the writers, after a commit or a discard."""
+        if self._scratch is not None:
+            self._scratch.release()
+
+    def _open_edits(self) -> tuple[Edits, Scratch | Direct]:
+        assert self.edits is not None, "a table takes edits after edit()"
+        assert self._scratch is not None, "and for a branch, after on_branch()"
+        return self.edits, self._scratch
+
+    def _column(self, column: str) -> Column:
+        if column not in self._columns:
+            place = Place(
+                self.session,
+                f"{self.state.generation}/{column}",
+                self._cache,
+                new=column in self._new,
+            )
+            self._columns[column] = make_column(_htype(self.schema, column), place)
+        return self._columns[column]
+
+
+def default_cells(f: Field, count: int) -> Cells:
+    """Return cells for rows that come from where a column is not known.
+
+    Raises
+    ------
+    InvalidValueError
+        When the column has no default and takes no null.
+    """
+    try:
+        return f.htype.encode_default(count)
+    except InvalidValueError as error:
+        raise InvalidValueError(
+            f"{count:,} row(s) come from where this column is not known, and it has no default. Give it one "
+            f"where it is: ds.set_default({f.name!r}, …), commit, and try again.",
+            column=f.name,
+        ) from error
+
+
+def _htype(schema: Schema, column: str) -> Htype:
+    return next(f.htype for f in schema if f.id == column)
+
+
+def make_column(htype: Htype, place: Place) -> Column:
+    """Return the column for an htype's layout."""
+    match htype.layout:
+        case Dense():
+            return DenseColumn(htype, place)
+        case Ragged():
+            return RaggedColumn(htype, place)
+        case Nested():
+            return NestedColumn(htype, place, make_column)
+    raise FormatError(f"{htype!r} has a layout that this release does not know. Upgrade.")

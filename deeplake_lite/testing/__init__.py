@@ -1,0 +1,1 @@
+"""What plug-ins test themselves with: one harness per kind."""

@@ -1,0 +1,104 @@
+"""Fixtures and options of the benchmarks: the data, a work folder, the race, the table."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from . import corpus, lakes
+from .harness import OURS, Contender, Report, Rounds, interleave
+
+REPORT = pytest.StashKey[Report]()
+
+type Race = Callable[..., Rounds]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("benchmarks")
+    group.addoption("--bench-table", type=Path, metavar="PATH", help="write the table there")
+    group.addoption("--bench-peers", action="store_true", help="run the peers' halves only")
+    group.addoption("--bench-rounds", type=int, default=3, help="rounds of each race (3)")
+    group.addoption("--bench-rows", type=int, default=1_000_000, help="rows of the wide lake")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[REPORT] = Report()
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    report, path = config.stash[REPORT], config.getoption("--bench-table")
+    if not report.rows:
+        return
+    if path:
+        path.write_text(report.markdown())
+    else:
+        terminalreporter.section("benchmarks")
+        terminalreporter.write(report.markdown())
+
+
+@pytest.fixture(scope="session")
+def report(request: pytest.FixtureRequest) -> Report:
+    return request.config.stash[REPORT]
+
+
+@pytest.fixture(scope="session")
+def peers_only(request: pytest.FixtureRequest) -> bool:
+    return request.config.getoption("--bench-peers")
+
+
+@pytest.fixture(scope="session")
+def race(request: pytest.FixtureRequest, peers_only: bool) -> Race:
+    """Return the function that runs contenders in interleaved rounds."""
+
+    def run(
+        contenders: Mapping[str, Contender], rounds: int | None = None, *, warm_up: bool = True
+    ) -> Rounds:
+        chosen = {n: c for n, c in contenders.items() if not (peers_only and n == OURS)}
+        rounds = rounds or request.config.getoption("--bench-rounds")
+        return interleave(chosen, rounds, warm_up=warm_up)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def needs_ours(peers_only: bool) -> None:
+    if peers_only:
+        pytest.skip("a figure without peers")
+
+
+@pytest.fixture(scope="session")
+def jpegs() -> list[bytes]:
+    return corpus.load()
+
+
+@pytest.fixture(scope="session")
+def scratch() -> Iterator[Path]:
+    """Yield one folder for everything that is written; it goes away in the end."""
+    with tempfile.TemporaryDirectory(prefix="deeplake_lite-bench-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def work(scratch: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """Yield a folder for one file of benchmarks."""
+    folder = scratch / request.module.__name__
+    folder.mkdir()
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def wide_lake(needs_ours: None, scratch: Path, rows: int) -> Path:  # noqa: ARG001 skips first
+    """Return the folder of the wide lake; who writes to it copies it first."""
+    folder = scratch / "wide"
+    folder.mkdir()
+    return lakes.build_wide(folder, rows)
+
+
+@pytest.fixture(scope="session")
+def rows(request: pytest.FixtureRequest) -> int:
+    return request.config.getoption("--bench-rows")

@@ -1,0 +1,196 @@
+"""How a figure is measured and shown: interleaved rounds, medians, targets, one table.
+
+A contender is a callable that does its own set-up, times what counts and returns its figures by
+unit, for example ``{"s": 0.31, "CPU s": 0.42}``. Rounds interleave the contenders and start each
+with another one, so that a slow minute of a shared machine hits all of them.
+"""
+
+import gc
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+OURS = "deeplake_lite"
+LIBRARIES = ("deeplake", "pylance", "webdataset", "icechunk", "zarr", "numpy", "simplejpeg")
+
+type Figures = dict[str, float]
+type Contender = Callable[[], Figures]
+type Rounds = dict[str, list[Figures]]
+type Medians = dict[str, Figures]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the issue asks of a figure."""
+
+    words: str
+    holds: Callable[[Medians], bool]
+
+
+def at_most(limit: float, unit: str) -> Target:
+    return Target(f"≤ {limit:g} {unit}", lambda m: m[OURS][unit] <= limit)
+
+
+def at_most_times(factor: float, peer: str, unit: str) -> Target:
+    return Target(f"≤ {factor:g}x {peer}", lambda m: m[OURS][unit] <= factor * m[peer][unit])
+
+
+def at_least_times(factor: float, peer: str, unit: str) -> Target:
+    return Target(f"≥ {factor:g}x {peer}", lambda m: m[OURS][unit] >= factor * m[peer][unit])
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure of the table: its rounds by contender, and its targets."""
+
+    figure: str
+    rounds: Rounds
+    targets: Sequence[Target]
+
+    @property
+    def medians(self) -> Medians:
+        return {name: median(rounds) for name, rounds in self.rounds.items()}
+
+    @property
+    def verdict(self) -> str:
+        """Whether every target is met; a dash for a figure without one or without ours."""
+        if not self.targets or OURS not in self.rounds:
+            return "-"
+        return "met" if all(target.holds(self.medians) for target in self.targets) else "missed"
+
+    def cells(self) -> tuple[str, str, str, str, str]:
+        shown = {name: show(figures) for name, figures in self.medians.items()}
+        peers = "; ".join(f"{name} {text}" for name, text in shown.items() if name != OURS)
+        target = ", ".join(target.words for target in self.targets)
+        return self.figure, target or "-", shown.get(OURS, "not run"), peers or "-", self.verdict
+
+    def spread(self) -> str:
+        """Return the lowest and highest round of each contender, to judge the noise."""
+        return "; ".join(f"{name} {ranges(rounds)}" for name, rounds in self.rounds.items())
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects the rows of a session."""
+
+    rows: list[Row] = field(default_factory=list)
+
+    def add(self, figure: str, rounds: Rounds, *targets: Target) -> None:
+        row = Row(figure, rounds, targets)
+        self.rows.append(row)
+        print("\n" + " | ".join(row.cells()), f"\n    rounds: {row.spread()}")  # noqa: T201 its job
+
+    def markdown(self) -> str:
+        head = ("Figure", "Target", "Measured", "Peers", "Verdict")
+        lines = [head, ("---",) * len(head), *(row.cells() for row in self.rows)]
+        table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+        return f"Machine: {machine()}.\nVersions: {versions(LIBRARIES)}.\n\n{table}\n"
+
+
+def interleave(contenders: Mapping[str, Contender], rounds: int, *, warm_up: bool = True) -> Rounds:
+    """Run every contender once a round, each round starting one further on.
+
+    The warm-up is a round that does not count: the first use of a library, of the heap, of files.
+    """
+    back_memory()
+    names, runs = list(contenders), rounds + warm_up
+    results: Rounds = {name: [] for name in names}
+    for turn in range(runs):
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
+            gc.collect()
+            os.sync()  # what the previous one wrote must not be flushed on this one's time
+            results[name].append(contenders[name]())
+    return {name: figures[warm_up:] for name, figures in results.items()}
+
+
+def back_memory(size: int = 4 << 30) -> None:
+    """Touch memory, so that a virtual machine's host has it ready.
+
+    The first touch took 2.3 s per GB on the machine where this was written, the second 0.2 s; it
+    would fall on whichever contender comes first.
+    """
+    pages = np.empty(min(size, memory_bytes() // 4), np.uint8)
+    pages[::4096] = 1
+
+
+def timed(action: Callable[[], object]) -> Figures:
+    """Time one call; its result stays alive until the clock has stopped."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = action()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    del result
+    return {"s": wall, "CPU s": cpu}
+
+
+def each_timed[T](action: Callable[[T], object], items: Iterable[T]) -> list[float]:
+    """Time one call per item, in milliseconds."""
+    times = []
+    for item in items:
+        start = time.perf_counter()
+        action(item)
+        times.append((time.perf_counter() - start) * 1e3)
+    return times
+
+
+def in_fresh_folder(parent: Path, measure: Callable[[Path], Figures]) -> Figures:
+    """Measure on an empty folder, which goes away afterwards."""
+    folder = Path(tempfile.mkdtemp(dir=parent))
+    try:
+        return measure(folder)
+    finally:
+        shutil.rmtree(folder)
+
+
+def disk_mb(folder: Path) -> float:
+    """Return what a folder takes on disk in MB of 10^6 bytes, partly filled blocks included."""
+    return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*")) / 1e6
+
+
+def median(rounds: Sequence[Figures]) -> Figures:
+    return {unit: statistics.median(one[unit] for one in rounds) for unit in rounds[0]}
+
+
+def ranges(rounds: Sequence[Figures]) -> str:
+    values = {unit: [one[unit] for one in rounds] for unit in rounds[0]}
+    return ", ".join(f"{min(v):.3g}..{max(v):.3g} {unit}" for unit, v in values.items())
+
+
+def show(figures: Figures) -> str:
+    return ", ".join(f"{number(value)} {unit}" for unit, value in figures.items())
+
+
+def number(value: float) -> str:
+    """Three significant digits, and never an exponent."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{round(value, 4):.3g}"
+
+
+def machine() -> str:
+    system = f"{platform.system()} {platform.release().split('-')[0]}"
+    memory = f"{memory_bytes() / 2**30:.0f} GiB of memory"
+    return f"{processor()}, {os.cpu_count()} cores, {memory}, {system}"
+
+
+def memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    found = re.search(r"model name\s*:\s*(.+)", cpuinfo.read_text() if cpuinfo.exists() else "")
+    return found.group(1) if found else platform.processor() or platform.machine()
+
+
+def versions(names: Iterable[str]) -> str:
+    shown = [f"{name} {importlib.metadata.version(name)}" for name in names]
+    return ", ".join([f"Python {platform.python_version()}", *shown])

@@ -1,0 +1,55 @@
+"""Starting workers: one, or several that begin at the same moment."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from .harness import Figures
+
+WORKER = Path(__file__).with_name("worker.py")
+
+
+def in_fresh_process(task: str, *arguments: object) -> Figures:
+    return together([(task, *arguments)])[0]
+
+
+def together(tasks: list[tuple[object, ...]]) -> list[Figures]:
+    """Run each task in a worker, all let go at once; return their figures in order."""
+    workers = [start(*task) for task in tasks]
+    try:
+        for worker in workers:
+            expect_ready(worker)
+        for worker in workers:
+            worker.stdin.write("go\n")
+            worker.stdin.flush()
+        return [json.loads(finish(worker)) for worker in workers]
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.communicate()
+
+
+def start(task: object, *arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, str(WORKER), str(task), *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def expect_ready(worker: subprocess.Popen[str]) -> None:
+    if worker.stdout.readline().strip() != "ready":
+        raise RuntimeError(f"The worker {worker.args} ended before it was ready; see its stderr.")
+
+
+def finish(worker: subprocess.Popen[str]) -> str:
+    line = worker.stdout.readline()
+    if worker.wait(600):
+        raise RuntimeError(f"The worker {worker.args} failed; see its stderr.")
+    return line
+
+
+def import_seconds(statement: str) -> float:
+    """Return the wall time of a fresh interpreter that runs one statement."""
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, "-c", statement], check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - begin

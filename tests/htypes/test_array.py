@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
+from deeplake_lite.htypes import Array, Dense, Ragged
+from deeplake_lite.testing.htypes import check_config, check_encode_decode, check_refuses
+
+CODECS = [None, "zstd", "lz4", "blosc"]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@given(data=st.data())
+def test_ragged_arrays_come_back(codec, data):
+    dtype = data.draw(st.sampled_from(["uint8", "bool", "float16", "int64", "complex64"]))
+    ndim = data.draw(st.integers(1, 3))
+    shapes = hnp.array_shapes(min_dims=ndim, max_dims=ndim, min_side=0, max_side=3)
+    values = data.draw(st.lists(hnp.arrays(dtype, shapes), min_size=1, max_size=3))
+    htype = Array(dtype, (None,) * ndim, codec)
+    check_config(htype)
+    decoded = check_encode_decode(htype, values)
+    assert [value.shape for value in decoded] == [value.shape for value in values]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "datetime64[s]"])
+def test_arrays_of_one_shape_are_dense(dtype):
+    htype = Array(dtype, (2, 3))
+    block = np.arange(24).reshape(4, 2, 3).astype(dtype)
+    check_config(htype)
+    check_encode_decode(htype, block)
+    check_encode_decode(htype, list(block))
+    assert htype.layout == Dense("int64" if "time" in dtype else dtype, (2, 3))
+
+
+def test_a_codec_makes_even_one_shape_ragged():
+    assert Array("uint8", (2, 3), codec="zstd").layout == Ragged("uint8", 2)
+
+
+def test_ragged_times_come_back():
+    values = [np.array(["2026-01-02", "NaT"], "datetime64[D]"), ["2026-01-03"], []]
+    check_encode_decode(Array("datetime64[s]", (None,)), values)
+
+
+def test_lists_and_other_layouts_of_memory_come_back():
+    fortran = np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3))
+    values = [fortran, fortran[::-1, ::2], [[1, 2]], []]
+    expected = [fortran, fortran[::-1, ::2], [[1, 2]], np.zeros((0, 0))]
+    check_encode_decode(Array("int32", (None, None)), values, expected)
+
+
+def test_large_arrays_are_not_copied():
+    large = np.zeros((1024, 1024), "float32")
+    assert np.shares_memory(Array("float32", (None, None)).encode([large]).buffers[0], large)
+
+
+def test_decoded_arrays_are_writable_and_do_not_share_memory():
+    htype = Array("uint8", (None,))
+    cells = htype.encode([[1, 2]])
+    value = htype.decode(cells.buffers[0], (2,))
+    value[0] = 9
+    assert htype.decode(cells.buffers[0], (2,)).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("shape", "bad", "match"),
+    [
+        ((None, 3), [1, 2, 3], r"must have shape \(…, 3\), got \(3,\). Reshape it"),
+        ((None, 3), np.zeros((2, 4)), r"must have shape \(…, 3\), got \(2, 4\)"),
+        ((2,), [1, 2, 3], r"must have shape \(2,\), got \(3,\)"),
+        ((None,), 5, r"must have shape \(…,\), got \(\)"),
+        ((None, None), [[1], [1, 2]], "must be one array .*got list .lists of different lengths"),
+        ((None,), ["a"], "must be float32, got str_ 'a'. Convert it to float32 first"),
+        ((None,), "abc", r"must be float32 of shape \(…,\), got str 'abc'"),
+        ((None,), [1e39], "float32 holds at most"),
+        ((2,), [1, None], "must be float32, got NoneType None"),
+        ((None,), object(), "must be float32 of shape"),
+    ],
+)
+def test_wrong_values_name_the_row_and_both_shapes(shape, bad, match):
+    check_refuses(Array("float32", shape), bad, match)
+
+
+def test_the_row_of_one_wrong_shape_in_a_dense_block_is_found():
+    values = [np.zeros(2)] * 700 + [np.zeros(3)]
+    with pytest.raises(InvalidValueError, match=r"^row 700: must have shape \(2,\), got \(3,\)"):
+        Array("float32", (2,)).encode(values)
+    with pytest.raises(InvalidValueError, match=r"^row 0: must have shape \(2,\), got \(3,\)"):
+        Array("float32", (2,)).encode(np.zeros((700, 3)))
+
+
+@pytest.mark.parametrize(
+    "shape", [(), None, (0,), (-1,), (1.5,), ("a",), "ab", (True,), (None,) * 33, (2**20, 2**20), 0]
+)
+def test_impossible_shapes_are_schema_errors(shape):
+    with pytest.raises(SchemaError, match="shape must be a tuple|up to 2 GiB"):
+        Array("float32", shape)
+
+
+def test_picture_codecs_are_for_images():
+    with pytest.raises(SchemaError, match="codec must be None or one of zstd, lz4, blosc, got 'jpeg'"):
+        Array("uint8", (None,), codec="jpeg")
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_bytes_that_do_not_fit_are_damaged(codec):
+    htype = Array("float32", (None, 3), codec)
+    with pytest.raises(DamagedError):
+        htype.decode(b"12345", (1, 3))

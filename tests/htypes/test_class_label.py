@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.testing.htypes import check_config, check_encode_decode, check_refuses
+
+FLOWERS = ClassLabel(["rose", "tulip", "daisy"])
+SEVERAL = ClassLabel(["rose", "tulip", "daisy"], multiple=True)
+
+
+def test_configurations_come_back():
+    for htype in (FLOWERS, SEVERAL, ClassLabel(), ClassLabel([], multiple=True)):
+        check_config(htype)
+    assert repr(FLOWERS) == "ClassLabel(['rose', 'tulip', 'daisy'])"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["rose", 2, "tulip", np.int64(0)], np.array(["rose", "daisy"]), np.array([2, 0], "uint8"), [np.str_("rose")]],
+)
+def test_numbers_and_names_mix_and_read_as_int32(values):
+    expected = [FLOWERS.index(v) if isinstance(v, str) else v for v in list(values)]
+    decoded = check_encode_decode(FLOWERS, values, expected)
+    assert {value.dtype.name for value in decoded} == {"int32"}
+
+
+def test_several_classes_per_row_come_back():
+    values = [["rose", 2], [], np.array([1]), ("daisy",)]
+    check_encode_decode(SEVERAL, values, [[0, 2], [], [1], [2]])
+    check_encode_decode(ClassLabel(multiple=True), [[7, 100]])
+
+
+@pytest.mark.parametrize(
+    ("htype", "bad", "match"),
+    [
+        (FLOWERS, "ros", "must be one of 3 classes, got 'ros'. Did you mean 'rose'. Known: 'rose', 'tulip'"),
+        (FLOWERS, 3, "a class number must be 0 to 2, got 3"),
+        (FLOWERS, -1, "a class number must be 0 to 2, got -1.*nullable=True"),
+        (FLOWERS, 1.0, "must be int32, got float64 1.0"),
+        (FLOWERS, ["rose"], "must be one int32 per row|must be int32"),
+        (ClassLabel(), "rose", r"must be a class number, got 'rose'. Declare the names: ClassLabel\("),
+        (ClassLabel(), -1, "a class number must be 0 or more, got -1"),
+        (SEVERAL, "rose", "must be a list of classes .*got 'rose'. Put it in a list"),
+        (SEVERAL, 1, "must be a list of classes"),
+        (SEVERAL, [0, "ros"], "item 1: must be one of 3 classes, got 'ros'"),
+        (SEVERAL, [0, 1, 9], "item 2: a class number must be 0 to 2, got 9"),
+    ],
+)
+def test_unknown_classes_are_refused_with_the_nearest_names(htype, bad, match):
+    check_refuses(htype, bad, match)
+
+
+def test_names_and_numbers_translate():
+    assert FLOWERS.index("tulip") == 1
+    assert FLOWERS.to_names(1) == "tulip"
+    assert FLOWERS.to_names(np.array([[1], [0]])) == [["tulip"], ["rose"]]
+    assert FLOWERS.to_names(np.ma.masked_array([0, 1], [True, False])) == [None, "tulip"]
+    assert ClassLabel().to_names([7]) == ["7"]
+    assert SEVERAL.preview(np.array([0, 1])) == "rose, tulip"
+    with pytest.raises(InvalidValueError, match="got 'oak'"):
+        FLOWERS.index("oak")
+
+
+@pytest.mark.parametrize("names", [["a", "a"], [""], [1], "rose", 5, None, [None], [["a"]]])
+def test_impossible_names_are_schema_errors(names):
+    with pytest.raises(SchemaError, match="names must be"):
+        ClassLabel(names)
+    with pytest.raises(SchemaError, match="multiple must be True or False, got 'yes'"):
+        ClassLabel(multiple="yes")

@@ -1,0 +1,79 @@
+"""Types whose rows hold items: sequences, polygons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes import Array, ClassLabel, Nested, Polygons, Scalar, Sequence, Text
+from deeplake_lite.testing.htypes import check_config, check_encode_decode, check_refuses
+
+TRIANGLE = [[0, 0], [4, 0], [0, 3]]
+
+
+@pytest.mark.parametrize(
+    "htype",
+    [
+        Sequence(Text()),
+        Sequence("int32"),
+        Sequence(Array("float32", (None, 3)), nullable=True),
+        Sequence(Sequence(ClassLabel(["a", "b"]))),
+        Sequence(Text(nullable=True, default="x")),
+        Polygons(),
+    ],
+)
+def test_configurations_come_back(htype):
+    check_config(htype)
+
+
+def test_items_may_be_of_any_type_that_resolves():
+    assert Sequence("int32") == Sequence(Scalar("int32")) == Sequence(np.int32)
+    assert Sequence(str).layout == Nested(Text())
+    with pytest.raises(SchemaError, match="There is no type 'texts'. Did you mean 'text'?"):
+        Sequence("texts")
+
+
+@given(st.lists(st.lists(st.text(max_size=3), max_size=3), min_size=1, max_size=4))
+def test_sequences_of_text_come_back(rows):
+    check_encode_decode(Sequence(Text()), rows)
+    check_encode_decode(Sequence(Sequence(Text())), [rows, [], rows[:1]])
+
+
+def test_sequences_of_arrays_and_nullable_items_come_back():
+    check_encode_decode(Sequence(Array("int8", (None, 2))), [[np.ones((3, 2), "int8"), [[1, 2]]], []])
+    check_encode_decode(Sequence("float32"), [np.arange(3.0), [1, 2], ()], [[0, 1, 2], [1, 2], []])
+    check_encode_decode(Sequence(Text(nullable=True)), [["a", None], [None]])
+
+
+@pytest.mark.parametrize(
+    ("htype", "bad", "match"),
+    [
+        (Sequence(Text()), "abc", "must be a list of items, got str 'abc'. Put it in a list"),
+        (Sequence(Text()), {"a": 1}, "must be a list of items, got dict"),
+        (Sequence(Text()), ["a", 5], "item 1: must be text, got int 5"),
+        (Sequence(Text()), ["a", None], "item 1: takes no null"),
+        (Sequence(Sequence("int8")), [[1], [2, 300]], "item 1: item 1: int8 holds .*got 300"),
+        (Polygons(), TRIANGLE, r"item 0: must have shape \(…, 2\), got \(2,\)"),
+        (Polygons(), [TRIANGLE, TRIANGLE[:2]], "item 1: a polygon must have three corners or more, got 2"),
+        (Polygons(), [[[0, 0], [1, np.nan], [2, 2]]], "item 0: corner 1 must be finite, got"),
+        (Polygons(), 5, "must be a list of items"),
+    ],
+)
+def test_bad_items_name_row_and_item(htype, bad, match):
+    check_refuses(htype, bad, match)
+
+
+def test_the_row_of_a_bad_item_is_found_behind_empty_rows():
+    with pytest.raises(InvalidValueError, match="^row 3: item 0: must be text"):
+        Sequence(Text()).encode([["a", "b"], [], [], [5], []])
+
+
+def test_polygons_come_back():
+    square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], "float32")
+    rows = [[TRIANGLE, square], [], np.stack([square, square])]
+    check_encode_decode(Polygons(), rows)
+    assert Polygons().preview([square]) == "1 polygon of 4 corners"
+    assert Polygons().layout == Nested(Array("float32", (None, 2)))
