@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         NotFoundError,
         ReadOnlyError,
         SchemaError,
+        StorageError,
         UncommittedError,
         VersionNotFoundError,
     )
@@ -61,7 +62,7 @@ _HOMES = {
     "errors": (
         "ColumnNotFoundError ConflictError DamagedError ExistsError FormatError "
         "InvalidValueError LakeError LakeNotFoundError MissingPackageError NotFoundError "
-        "ReadOnlyError SchemaError UncommittedError VersionNotFoundError"
+        "ReadOnlyError SchemaError StorageError UncommittedError VersionNotFoundError"
     ),
     "htypes": (
         "Array Boxes Bytes ClassLabel Embedding "
@@ -118,6 +119,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Sequence",
+    "StorageError",
     "Text",
     "UncommittedError",
     "VersionNotFoundError",

@@ -14,7 +14,8 @@
     ├── UncommittedError (RuntimeError)     edits in the way: commit or discard first
     ├── ConflictError (RuntimeError)        two writers changed the same cell: choose one
     ├── FormatError (RuntimeError)          written by a newer release: upgrade
-    ├── DamagedError (OSError)              bytes that are not what was written: restore them
+    ├── StorageError (OSError)              a store that refuses: free space, mend the network
+    │   └── DamagedError                    bytes that are not what was written: restore them
     └── MissingPackageError (ImportError)   an optional package: install it
 
 Every message gives the rule, the value and the way out.
@@ -137,7 +138,11 @@ class FormatError(LakeError, RuntimeError):
     """An on-disk format that this release does not read."""
 
 
-class DamagedError(LakeError, OSError):
+class StorageError(LakeError, OSError):
+    """A store that does not take or give what it should: disk full, no permission, no network."""
+
+
+class DamagedError(StorageError):
     """Stored bytes that are not what was written."""
 
 

@@ -50,7 +50,7 @@ class Field:
             raise SchemaError(
                 f"The type of {self.name!r} must be an htype, got {self.htype!r:.60}."
             )
-        _check_metadata(self.metadata)
+        check_metadata("A column", self.metadata)
 
 
 @dataclass(frozen=True)
@@ -271,19 +271,19 @@ def _check_name(name: Any) -> None:
         raise SchemaError(f"A column's name must be {rule}, got {name!r:.80}. Choose another name.")
 
 
-def _check_metadata(metadata: Any) -> None:
-    """Refuse metadata that strict JSON cannot hold."""
+def check_metadata(whose: str, metadata: Any) -> None:
+    """Refuse metadata that strict JSON cannot hold. Raises SchemaError."""
     if not isinstance(metadata, dict):
-        raise SchemaError(f"A column's metadata must be a dict, got {metadata!r:.60}.")
+        raise SchemaError(f"{whose}'s metadata must be a dict, got {metadata!r:.60}.")
     try:
         same = json.loads(json.dumps(metadata, allow_nan=False)) == metadata
     except (TypeError, ValueError, RecursionError) as error:
         raise SchemaError(
-            f"A column's metadata must be JSON ({error}), got {metadata!r:.60}."
+            f"{whose}'s metadata must be JSON ({error}), got {metadata!r:.60}."
         ) from error
     if not same:
         raise SchemaError(
-            "A column's metadata must come back from JSON unchanged (text keys, lists), got "
+            f"{whose}'s metadata must come back from JSON unchanged (text keys, lists), got "
             f"{metadata!r:.60}."
         )
 

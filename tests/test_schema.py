@@ -35,12 +35,19 @@ def test_an_unknown_column_names_the_nearest(schema):
         lambda: schema.rename("imgae", "y"),
         lambda: schema.replace_metadata("imgae", {}),
     ):
-        with pytest.raises(ColumnNotFoundError, match="There is no column 'imgae'. Did you mean 'image'"):
+        with pytest.raises(
+            ColumnNotFoundError, match=r"There is no column 'imgae'. Did you mean 'image'"
+        ):
             use()
 
 
 def test_changes_give_another_schema_and_keep_ids(schema):
-    other = schema.rename("x", "score").drop("image").add("text", str).replace_metadata("score", {"a": 1})
+    other = (
+        schema.rename("x", "score")
+        .drop("image")
+        .add("text", str)
+        .replace_metadata("score", {"a": 1})
+    )
     assert other.names == ("score", "boxes/left", "text")
     assert other["score"].id == schema["x"].id
     assert other["score"].metadata == {"a": 1}
@@ -49,13 +56,20 @@ def test_changes_give_another_schema_and_keep_ids(schema):
 
 
 def test_comparing_goes_by_id(schema):
-    other = schema.rename("x", "score").drop("image").add("text", str).replace_metadata("score", {"a": 1})
+    other = (
+        schema.rename("x", "score")
+        .drop("image")
+        .add("text", str)
+        .replace_metadata("score", {"a": 1})
+    )
     changes = schema.compare(other)
     assert changes.added == (other["text"],)
     assert changes.dropped == (schema["image"],)
     assert changes.renamed == changes.noted == ((schema["x"], other["score"]),)
     assert changes.retyped == ()
-    assert repr(changes) == "SchemaChanges(+'text' Text(), -'image', 'x' -> 'score', 'score' metadata)"
+    assert (
+        repr(changes) == "SchemaChanges(+'text' Text(), -'image', 'x' -> 'score', 'score' metadata)"
+    )
     assert not schema.compare(schema)
     assert schema.compare(schema) == SchemaChanges()
     again = schema.drop("x").add("x", "float32")
@@ -65,7 +79,10 @@ def test_comparing_goes_by_id(schema):
 def test_a_column_of_another_type_is_retyped():
     old = Schema((Field("label", "c00000000", ClassLabel(["a"])),))
     new = Schema((Field("label", "c00000000", ClassLabel(["a", "b"])),))
-    assert repr(old.compare(new)) == "SchemaChanges('label' ClassLabel(['a']) -> ClassLabel(['a', 'b']))"
+    assert (
+        repr(old.compare(new))
+        == "SchemaChanges('label' ClassLabel(['a']) -> ClassLabel(['a', 'b']))"
+    )
 
 
 def test_a_schema_survives_json_and_pickle(schema):
@@ -77,7 +94,9 @@ def test_a_schema_survives_json_and_pickle(schema):
     assert Schema.from_json({"columns": []}) == Schema()
 
 
-@pytest.mark.parametrize("name", ["a", "a/b/c", "two words", "größe", "_hidden", "x" * 255, ".a", "a/..b"])
+@pytest.mark.parametrize(
+    "name", ["a", "a/b/c", "two words", "größe", "_hidden", "x" * 255, ".a", "a/..b"]
+)
 def test_names_that_are_allowed(name):
     assert Schema.build({name: "int8"}).names == (name,)
 
@@ -108,7 +127,9 @@ def test_names_that_are_not_allowed(schema, name, match):
 
 
 def test_a_name_is_a_column_or_a_group(schema):
-    with pytest.raises(SchemaError, match="'boxes' cannot be a column and the group of 'boxes/left'"):
+    with pytest.raises(
+        SchemaError, match="'boxes' cannot be a column and the group of 'boxes/left'"
+    ):
         schema.add("boxes", "boxes")
     with pytest.raises(SchemaError, match="'x' cannot be a column and the group of 'x/y'"):
         schema.add("x/y", "int8")
@@ -126,7 +147,9 @@ def test_a_wrong_type_names_the_column():
         Schema.build({"a": "imgae"})
 
 
-@pytest.mark.parametrize("metadata", [{"a": float("nan")}, {"a": {1, 2}}, {1: 2}, {"a": (1, 2)}, [1]])
+@pytest.mark.parametrize(
+    "metadata", [{"a": float("nan")}, {"a": {1, 2}}, {1: 2}, {"a": (1, 2)}, [1]]
+)
 def test_metadata_is_json(schema, metadata):
     with pytest.raises((SchemaError, TypeError)):
         schema.replace_metadata("x", metadata)

@@ -1,7 +1,7 @@
 """Which codec: by name, by configuration, or by the first bytes of a file.
 
-A codec's module is imported when it is first asked for, because Pillow and numcodecs take longer to import
-than this package may. A new codec is one file in this folder and one line below.
+A codec's module is imported when it is first asked for, because Pillow and numcodecs take longer to
+import than this package may. A new codec is one file in this folder and one line below.
 
 >>> get("jpeg", quality=95)
 Jpeg(quality=95, subsampling='420')
@@ -128,8 +128,8 @@ def sniff(data: Buffer) -> ImageCodec:
     >>> sniff(b"%PDF-1.7")
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: must be a picture file (JPEG, PNG, WEBP, TIFF, BMP), got 8 bytes
-    that look like a PDF document. Convert it, or use another column type.
+    deeplake_lite.errors.InvalidValueError: must be a picture file (JPEG, PNG, WEBP, TIFF, BMP),
+    got 8 bytes that look like a PDF document. Convert it, or use another column type.
     """
     for name in _IMAGES:
         codec = cast("ImageCodec", _build(name, {}))

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from deeplake_lite.codecs.base import Codec
 
-_KINDS = "biufcmM"  # bool, numbers, complex numbers, times
-
 
 def little(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array in C order and little-endian, as it is where it is so already.
@@ -25,15 +23,6 @@ def little(array: NDArray[Any]) -> NDArray[Any]:
     '<i4'
     """
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape)
-
-
-def check_numbers(codec: Codec, array: NDArray[Any]) -> None:
-    """Refuse arrays of objects, strings and records, which are no plain bytes."""
-    if array.dtype.kind not in _KINDS:
-        raise InvalidValueError(
-            f"codec {codec.name!r} takes numbers, got an array of {array.dtype}. Convert it with astype(), "
-            f"or use Text or Json."
-        )
 
 
 def check_pixels(
@@ -53,12 +42,14 @@ def check_pixels(
         What to do instead.
     """
     channels = array.shape[2] if array.ndim == 3 else 1
-    fits = channels in allowed.get(array.dtype.name, ()) and array.ndim == (2 if channels == 1 else 3)
+    fits = channels in allowed.get(array.dtype.name, ()) and array.ndim == (
+        2 if channels == 1 else 3
+    )
     if not fits or 0 in array.shape:
         kinds = (f"{dtype} of shape {_shapes(counts)}" for dtype, counts in allowed.items())
         raise InvalidValueError(
-            f"{codec.name.upper()} holds {', or '.join(kinds)}, got {array.dtype} of shape {array.shape}. "
-            f"{way_out}"
+            f"{codec.name.upper()} holds {', or '.join(kinds)}, "
+            f"got {array.dtype} of shape {array.shape}. {way_out}"
         )
 
 
@@ -72,7 +63,9 @@ def check_option(codec: Codec, option: str, low: int, high: int) -> None:
     """
     value = getattr(codec, option)
     if type(value) is not int or not low <= value <= high:
-        raise SchemaError(f"{option} of {codec.name!r} must be an integer from {low} to {high}, got {value!r}.")
+        raise SchemaError(
+            f"{option} of {codec.name!r} must be an integer from {low} to {high}, got {value!r}."
+        )
 
 
 def check_choice(codec: Codec, option: str, choices: Collection[object]) -> None:

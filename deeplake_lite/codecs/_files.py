@@ -1,4 +1,4 @@
-"""What picture files of every format share: how they begin, how large they may be, what is said of bad ones."""
+"""What picture files of all formats share: how they begin, their size, what is said of bad ones."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 31
 """Most bytes that one picture may take once decoded: 2 GiB, as for any cell.
 
-Pillow stops at 179 million pixels by default, which is too few for scans and microscopy. A file of a few
-kilobytes that claims more pixels than such a file can hold is refused by its codec besides."""
+Pillow stops at 179 million pixels by default, which is too few for scans and microscopy. A file of
+a few kilobytes that claims more pixels than such a file can hold is refused by its codec
+besides."""
+
+_WAY_OUT = " Fetch it again."
 
 _KINDS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\xff\xd8\xff", "a JPEG picture"),
@@ -78,16 +81,18 @@ def check_begin(data: Buffer, codec: ImageCodec | None = None) -> None:
     >>> check_begin(b"")
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: must be a picture file, got 0 bytes: the file is empty. ...
+    deeplake_lite.errors.InvalidValueError: must be a picture file, got 0 bytes: the file is
+    empty. Fetch it again, or leave the row out.
     """
     if not memoryview(data).nbytes:
         raise InvalidValueError(
-            "must be a picture file, got 0 bytes: the file is empty. Fetch it again, or leave the row out."
+            "must be a picture file, got 0 bytes: the file is empty. "
+            "Fetch it again, or leave the row out."
         )
     if codec is not None and not codec.matches(data):
         raise InvalidValueError(
-            f"must be a {codec.name.upper()} file, got {memoryview(data).nbytes:,} bytes that look like "
-            f"{looks_like(data)}. Fetch it again, or convert it."
+            f"must be a {codec.name.upper()} file, got {memoryview(data).nbytes:,} bytes that look "
+            f"like {looks_like(data)}. Fetch it again, or convert it."
         )
 
 
@@ -105,31 +110,33 @@ def check_size(codec: ImageCodec, height: int, width: int, pixel: int) -> None:
     """
     if height <= 0 or width <= 0:
         raise InvalidValueError(
-            f"must have pixels, got a {codec.name.upper()} file of {height} × {width}. Fetch it again."
+            f"must have pixels, got a {codec.name.upper()} file of {height} x {width}.{_WAY_OUT}"
         )
     if height * width * pixel > MAX_BYTES:
         raise InvalidValueError(
             f"must take up to {MAX_BYTES:,} bytes once decoded, got a {codec.name.upper()} file of "
-            f"{height:,} × {width:,} pixels of {pixel} bytes. Cut it into tiles."
+            f"{height:,} x {width:,} pixels of {pixel} bytes. Cut it into tiles."
         )
 
 
 def not_whole(codec: ImageCodec, data: bytes, reason: object) -> InvalidValueError:
     """Return the error for a file whose structure is broken."""
     return InvalidValueError(
-        f"must be a whole {codec.name.upper()} file, got {len(data):,} bytes: {reason}. Fetch it again."
+        f"must be a whole {codec.name.upper()} file, got {len(data):,} bytes: {reason}.{_WAY_OUT}"
     )
 
 
 def unsupported(codec: ImageCodec, reason: str) -> InvalidValueError:
     """Return the error for a file that is whole but of a kind that nothing here reads."""
     return InvalidValueError(
-        f"must be a {codec.name.upper()} file that Pillow reads, got one {reason}. Convert it to PNG or TIFF."
+        f"must be a {codec.name.upper()} file that Pillow reads, got one {reason}. "
+        f"Convert it to PNG or TIFF."
     )
 
 
 def damaged(codec: ImageCodec, data: bytes, reason: object) -> DamagedError:
     """Return the error for a file that does not decode."""
+    why = str(reason).removesuffix(_WAY_OUT).removesuffix(".")
     return DamagedError(
-        f"{len(data):,} bytes of {codec.name.upper()} do not decode: {reason}. Restore the picture."
+        f"{len(data):,} bytes of {codec.name.upper()} do not decode: {why}. Restore the picture."
     )

@@ -1,7 +1,7 @@
-"""How a camera was held: the orientation 1 to 8 that a file's metadata give, and pixels turned upright.
+"""How a camera was held: the orientation of a file's metadata, and pixels turned upright.
 
-Read as Pillow's ``ImageOps.exif_transpose`` reads it: EXIF tag 0x0112 of the first directory, else XMP's
-``tiff:Orientation``.
+Read as Pillow's ``ImageOps.exif_transpose`` reads it: EXIF tag 0x0112 of the first directory, else
+XMP's ``tiff:Orientation``.
 
 Notes
 -----

@@ -1,8 +1,8 @@
 """Picture files that Pillow reads: which pixels they give, and how its errors become ours.
 
-Steps: the codec checks that the file is whole; Pillow's plugin for this one format (never another, as
-``Image.open`` might) reads the header; `layout` names what the pixels become; decoding loads, converts and
-turns them.
+Steps: the codec checks that the file is whole; Pillow's plugin for this one format (never another,
+as ``Image.open`` might) reads the header; `layout` names what the pixels become; decoding loads,
+converts and turns them.
 
 ==============================  =========================  ===========
 In the file                     Pixels                     dtype
@@ -15,11 +15,12 @@ grey, floating point            (h, w)                     float32
 grey and alpha                  (h, w, 2)                  uint8
 palette                         (h, w, 3)                  uint8
 palette with transparency       (h, w, 4)                  uint8
-RGB, CMYK, YCbCr                (h, w, 3)                  uint8
+RGB, CMYK, YCbCr, LAB           (h, w, 3)                  uint8
 RGB and alpha                   (h, w, 4)                  uint8
 ==============================  =========================  ===========
 
-Colours of 16 bits come as 8 bits, because Pillow holds no more. Of files with several frames, the first.
+Colours of 16 bits come as 8 bits, because Pillow holds no more. Of files with several frames, the
+first.
 """
 
 from __future__ import annotations
@@ -33,7 +34,14 @@ import numpy as np
 from PIL import ExifTags, Image
 
 from deeplake_lite.codecs._arrays import little
-from deeplake_lite.codecs._files import as_bytes, check_begin, check_size, damaged, not_whole, unsupported
+from deeplake_lite.codecs._files import (
+    as_bytes,
+    check_begin,
+    check_size,
+    damaged,
+    not_whole,
+    unsupported,
+)
 from deeplake_lite.codecs._orientation import upright
 from deeplake_lite.codecs.base import Header, ImageCodec
 from deeplake_lite.errors import InvalidValueError, LakeError
@@ -71,6 +79,7 @@ _LAYOUTS = {
     "RGBa": Layout("RGBA", (4,)),
     "CMYK": Layout("RGB", (3,)),
     "YCbCr": Layout("RGB", (3,)),
+    "LAB": Layout("RGB", (3,)),
     "I;16": Layout("I;16", (), "uint16"),
     "I;16B": Layout("I;16B", (), "uint16"),
     "I": Layout("I", (), "int32"),
@@ -112,19 +121,16 @@ class PillowCodec(ImageCodec):
     def _read_header(self, image: ImageFile, data: bytes) -> Header:
         """Return what decoding will give, and refuse what Pillow cannot convert or is too large."""
         layout = self._layout(image)
-        width, height = image.size
         pixel = np.dtype(layout.dtype).itemsize * (layout.channels or (1,))[0]
-        check_size(self, height, width, pixel)
-        if self._orientation(image, data) >= 5:
-            height, width = width, height
-        return Header((height, width, *layout.channels), layout.dtype)
+        check_size(self, *image.size, pixel)
+        return Header((*self._size(image, data), *layout.channels), layout.dtype)
 
     def _read_pixels(self, image: ImageFile, data: bytes) -> NDArray[Any]:
         """Return the pixels, converted and upright."""
         layout, orientation = self._layout(image), self._orientation(image, data)
-        image.load()
+        self._load(image)
         converted = image if image.mode == layout.mode else image.convert(layout.mode)
-        return upright(little(np.array(converted)), orientation)
+        return upright(np.array(converted).astype(layout.dtype, copy=False), orientation)
 
     def _layout(self, image: ImageFile) -> Layout:
         """Return what the pixels become."""
@@ -132,6 +138,15 @@ class PillowCodec(ImageCodec):
         if layout is None:
             raise unsupported(self, f"in the colour space {image.mode}")
         return _TRANSPARENT if image.mode == "P" and "transparency" in image.info else layout
+
+    def _size(self, image: ImageFile, data: bytes) -> tuple[int, int]:
+        """Return height and width, upright."""
+        width, height = image.size
+        return (width, height) if self._orientation(image, data) >= 5 else (height, width)
+
+    def _load(self, image: ImageFile) -> None:
+        """Load the pixels."""
+        image.load()
 
     def _orientation(self, image: ImageFile, data: bytes) -> int:  # noqa: ARG002 (PNG needs data)
         """Return how the pixels that Pillow gives are to be turned, 1 to 8."""
@@ -145,10 +160,10 @@ def opened(
     data: bytes,
     failure: Callable[[ImageCodec, bytes, object], LakeError],
 ) -> Iterator[ImageFile]:
-    """Open a file with one plugin of Pillow; what goes wrong until it is closed becomes our error.
+    """Open a file with one plugin of Pillow; what goes wrong until it closes becomes our error.
 
-    The plugins leak whatever their parsing of strange bytes meets (struct.error, KeyError, zlib.error, …),
-    so all of it is taken.
+    The plugins leak whatever their parsing of strange bytes meets (struct.error, KeyError,
+    zlib.error, …), so all of it is taken.
     """
     try:
         with plugin(BytesIO(data)) as image:

@@ -1,8 +1,8 @@
 """What is a codec: one sample to bytes and back, knowing nothing of htypes, rows or files.
 
-Steps: `probe` reads shape and dtype off the header and refuses bytes that are not whole, `decode` gives
-the pixels or numbers, `encode` makes bytes of them. A new codec is one file in this folder and one line
-in `codecs/__init__.py`.
+Steps: `probe` reads shape and dtype off the header and refuses bytes that are not whole, `decode`
+gives the pixels or numbers, `encode` makes bytes of them. A new codec is one file in this folder
+and one line in `codecs/__init__.py`.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Codec(ABC):
     def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return a new writable array from `data`.
 
-        `shape` and `dtype` are those that the lake recorded; a codec whose bytes carry their own header
-        goes by the header. Raises DamagedError when the bytes do not decode.
+        `shape` and `dtype` are those that the lake recorded; a codec whose bytes carry their own
+        header goes by the header. Raises DamagedError when the bytes do not decode.
         """
 
     def get_config(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class ImageCodec(Codec):
 
     @abstractmethod
     def probe(self, data: Buffer) -> Header:
-        """Return shape and dtype from the header alone, checking that the file is whole (header and end).
+        """Return shape and dtype from the header alone, checking that the file has its end.
 
         Raises InvalidValueError for bytes that are not this format or that are cut short.
         """

@@ -1,8 +1,8 @@
 """JPEG: photographs, decoded by libjpeg-turbo without holding the GIL.
 
-Steps of a probe: one walk over the segments up to the first scan gives size, channels and orientation; a
-file is whole when an end marker follows. Steps of decoding: probe, decode in the colour space of the file,
-CMYK to RGB as Pillow does, turn upright.
+Steps of a probe: one walk over the segments up to the first scan gives size, channels and
+orientation; a file is whole when an end marker follows. Steps of decoding: probe, decode in the
+colour space of the file, CMYK to RGB as Pillow does, turn upright.
 
 Notes
 -----
@@ -11,6 +11,7 @@ ITU-T T.81, annex B, describes the segments.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
 
@@ -21,7 +22,6 @@ from PIL.JpegImagePlugin import JpegImageFile
 
 from deeplake_lite.codecs._arrays import check_choice, check_option, check_pixels, little
 from deeplake_lite.codecs._files import (
-    MAX_BYTES,
     as_bytes,
     check_begin,
     check_size,
@@ -47,14 +47,14 @@ _HIERARCHICAL = frozenset({0xC5, 0xC6, 0xC7, 0xCB, 0xCD, 0xCE, 0xCF})  # and los
 _FRAMES = _HUFFMAN | _ARITHMETIC | _HIERARCHICAL
 
 _MAX_SIDE = 65_500  # libjpeg's JPEG_MAX_DIMENSION
-_MAX_PIXELS_PER_BYTE = 512  # a Huffman code of one bit for each block of 8 × 8
+_MAX_PIXELS_PER_BYTE = 512  # a Huffman code of one bit for each block of 8 x 8
 _EXIF = b"Exif\0\0"
 _XMP = b"http://ns.adobe.com/xap/1.0/\0"
 _COLORS = {1: "GRAY", 3: "RGB", 4: "CMYK"}
 
-_HARMLESS = ("before marker 0xd9", "Invalid SOS parameters")
-"""What libjpeg warns of although every pixel was there: stray bytes before the end marker, and scan
-parameters that baseline files do not need. Real archives have such files."""
+_STRAY = re.compile(r"data: (\d|1[0-6]) extraneous bytes before marker 0xd9")
+"""What libjpeg says of padding before the end marker, when all pixels are there. Real archives have
+such files; more than a few bytes would mean that the pixels came out of step."""
 
 
 class _Frame(NamedTuple):
@@ -64,6 +64,8 @@ class _Frame(NamedTuple):
     width: int
     channels: int
     orientation: int
+    scan: int
+    """Where the first scan begins."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,8 @@ class Jpeg(ImageCodec):
 
     Notes
     -----
-    Files with CMYK decode to RGB as Pillow converts them. The shape is that after EXIF orientation. Decoding
-    is strict: a picture that libjpeg could only patch up is damaged.
+    Files with CMYK decode to RGB as Pillow converts them. The shape is that after EXIF orientation.
+    Decoding is strict: a picture that libjpeg could only patch up is damaged.
 
     Examples
     --------
@@ -91,8 +93,8 @@ class Jpeg(ImageCodec):
     >>> codec.probe(data[:-1])
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: must be a whole JPEG file, got ... bytes: the end marker FFD9 is
-    missing, so the file is cut short. Fetch it again.
+    deeplake_lite.errors.InvalidValueError: must be a whole JPEG file, got ... bytes: the end
+    marker FFD9 is missing, so the file is cut short. Fetch it again.
     """
 
     quality: int = 90
@@ -111,10 +113,12 @@ class Jpeg(ImageCodec):
 
     @override
     def encode(self, array: NDArray[Any]) -> Buffer:
-        check_pixels(self, array, {"uint8": (1, 3)}, "Convert it, or use PNG, which keeps alpha and 16 bits.")
+        check_pixels(
+            self, array, {"uint8": (1, 3)}, "Convert it, or use PNG, which keeps alpha and 16 bits."
+        )
         if max(array.shape[:2]) > _MAX_SIDE:
             raise InvalidValueError(
-                f"JPEG holds up to {_MAX_SIDE:,} pixels a side, got shape {array.shape}. Use PNG or TIFF."
+                f"JPEG holds up to {_MAX_SIDE:,} pixels a side, got shape {array.shape}. Use PNG."
             )
         pixels = little(array)
         color, sampling = ("RGB", self.subsampling) if array.ndim == 3 else ("GRAY", "Gray")
@@ -125,7 +129,7 @@ class Jpeg(ImageCodec):
 
     @override
     def probe(self, data: Buffer) -> Header:
-        height, width, channels, orientation = self._read_frame(as_bytes(data))
+        height, width, channels, orientation, _ = self._read_frame(as_bytes(data))
         if orientation >= 5:
             height, width = width, height
         return Header((height, width) if channels == 1 else (height, width, 3), "uint8")
@@ -164,53 +168,74 @@ class Jpeg(ImageCodec):
         except IndexError:
             raise not_whole(self, data, "it is cut short before the first scan") from None
         if not frame or data.rfind(_END, at) < 0:
-            missing = "end marker FFD9 is missing, so the file is cut short" if frame else "frame header is missing"
+            missing = (
+                "end marker FFD9 is missing, so the file is cut short"
+                if frame
+                else "frame header is missing"
+            )
             raise not_whole(self, data, f"the {missing}")
-        height, width = data[frame + 5] << 8 | data[frame + 6], data[frame + 7] << 8 | data[frame + 8]
+        height, width = (
+            data[frame + 5] << 8 | data[frame + 6],
+            data[frame + 7] << 8 | data[frame + 8],
+        )
         channels = data[frame + 9]
         self._check_frame(data, data[frame + 1], data[frame + 4], height, width, channels)
-        return _Frame(height, width, channels, read_orientation(exif, xmp) if exif or xmp else 1)
+        return _Frame(
+            height, width, channels, read_orientation(exif, xmp) if exif or xmp else 1, at
+        )
 
     def _check_frame(
         self, data: bytes, process: int, bits: int, height: int, width: int, channels: int
     ) -> None:
         """Refuse what libjpeg does not decode, and sizes that the file cannot hold."""
         if bits != 8 or channels not in _COLORS or process in _HIERARCHICAL:
-            raise unsupported(self, f"of {channels} channels, {bits} bits, process SOF{process - 0xC0}")
-        if not 0 < height <= _MAX_SIDE or not 0 < width <= _MAX_SIDE or height * width * channels > MAX_BYTES:
-            if max(height, width) > _MAX_SIDE:
-                raise unsupported(self, f"of {height:,} × {width:,} pixels, above {_MAX_SIDE:,} a side")
-            check_size(self, height, width, channels)
+            raise unsupported(
+                self, f"of {channels} channels, {bits} bits, process SOF{process - 0xC0}"
+            )
+        if height > _MAX_SIDE or width > _MAX_SIDE:
+            raise unsupported(self, f"of {height:,} x {width:,} pixels, over {_MAX_SIDE:,} a side")
+        check_size(self, height, width, channels)
         if height * width > _MAX_PIXELS_PER_BYTE * len(data) and process in _HUFFMAN:
-            raise not_whole(self, data, f"they cannot hold the {height:,} × {width:,} pixels of the header")
+            raise not_whole(
+                self, data, f"they cannot hold the {height:,} x {width:,} pixels of the header"
+            )
 
     def _decode_frame(self, data: bytes, frame: _Frame) -> NDArray[Any]:
         """Return the pixels as the file stores them, CMYK as RGB."""
         color = _COLORS[frame.channels]
         try:
-            pixels = _decode_strictly(data, color)
+            pixels = _decode(data, color, frame.scan)
         except ValueError as error:
             if "subsampling" not in str(error):
                 raise damaged(self, data, error) from error
             return self._decode_odd(data)
         if color == "CMYK":
-            inverted = Image.fromarray(255 - pixels, "CMYK")  # as Adobe writes them, and Pillow assumes
-            return np.array(inverted.convert("RGB"))
+            inks = (255 - pixels).tobytes()  # Adobe keeps them inverted; Pillow takes all files so
+            size = (frame.width, frame.height)
+            return np.array(Image.frombytes("CMYK", size, inks).convert("RGB"))
         return pixels[..., 0] if color == "GRAY" else pixels
 
     def _decode_odd(self, data: bytes) -> NDArray[Any]:
-        """Return pixels of a file whose colours are subsampled in a way that simplejpeg does not know."""
+        """Return pixels whose colours are subsampled in a way that simplejpeg does not know."""
         with opened(self, JpegImageFile, data, damaged) as image:
             image.load()
             return np.array(image if image.mode == "L" else image.convert("RGB"))
 
 
-def _decode_strictly(data: bytes, color: str) -> NDArray[np.uint8]:
+def _decode(data: bytes, color: str, scan: int) -> NDArray[np.uint8]:
     """Decode; ValueError when libjpeg warns of anything that changes pixels."""
     try:
         pixels: NDArray[np.uint8] = simplejpeg.decode_jpeg(data, color)
     except ValueError as error:
-        if not str(error).endswith(_HARMLESS[0]) and _HARMLESS[1] not in str(error):
+        if "Invalid SOS parameters" in str(error):
+            data = _mend_scan(data, scan)
+        elif not _STRAY.search(str(error)):
             raise
-        pixels = simplejpeg.decode_jpeg(data, color, strict=False)
+        pixels = simplejpeg.decode_jpeg(data, color, strict="Invalid SOS parameters" in str(error))
     return pixels
+
+
+def _mend_scan(data: bytes, scan: int) -> bytes:
+    """Fill in parameters that a sequential scan needs not, and that some cameras leave zero."""
+    start = scan + 5 + 2 * data[scan + 4]
+    return data[:start] + bytes([0, 63, 0]) + data[start + 3 :]

@@ -1,7 +1,7 @@
 """PNG: lossless pictures of 8 and 16 bits, and masks.
 
-A file is whole when its chunks lead up to IEND. Decoding also checks the CRC of the chunks that make the
-picture, which Pillow does not.
+A file is whole when its chunks lead up to IEND. Decoding also checks the CRC of the chunks that
+make the picture, which Pillow does not.
 
 Notes
 -----
@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
 
-import numpy as np
 from PIL import Image
 from PIL.PngImagePlugin import PngImageFile
 
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 _HEADER_END = 33  # signature 8, IHDR 25
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by colour type
 _MAX_INFLATION = 1032  # deflate's best: 258 bytes in 2 bits
-_METADATA = (b"eXIf", b"tEXt", b"zTXt", b"iTXt")
-_TEXTS = (b"Raw profile type exif\0", b"XML:com.adobe.xmp\0")
+_METADATA = frozenset({b"eXIf", b"iTXt", b"zTXt"})  # chunks that may keep an orientation
+_GREY = 0
+_STRETCH = {2: 85, 4: 17}  # by bits: what Pillow multiplies grey with
 _INDEXED = {"1": Layout("1"), "P": Layout("P")}
 
 
@@ -54,13 +55,14 @@ class Png(PillowCodec):
     Parameters
     ----------
     indexed : bool
-        Gives the numbers that the file stores, (h, w): indices of a palette, not their colours, and grey of 1,
-        2 and 4 bits from 0 to 1, 3 and 15, not stretched to 255. For masks.
+        Gives the numbers that the file stores, (h, w): indices of a palette, not their colours, and
+        grey of 1, 2 and 4 bits from 0 to 1, 3 and 15, not stretched to 255. For masks.
     level : int
         Of compression, 0 to 9.
 
     Examples
     --------
+    >>> import numpy as np
     >>> codec = Png()
     >>> data = codec.encode(np.array([[0, 65535]], "uint16"))
     >>> codec.probe(data)
@@ -88,31 +90,58 @@ class Png(PillowCodec):
     def encode(self, array: NDArray[Any]) -> Buffer:
         counts = (1,) if self.indexed else (1, 2, 3, 4)
         check_pixels(
-            self, array, {"uint8": counts, "uint16": (1,)}, "Convert it, or use a codec of numbers such as 'zstd'."
+            self,
+            array,
+            {"uint8": counts, "uint16": (1,)},
+            "Convert it, or use a codec of numbers such as 'zstd'.",
         )
         return save(array, "PNG", compress_level=self.level)
 
     @override
-    def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        pixels = super().decode(data, shape, dtype)
-        return pixels
-
-    @override
     def _check_whole(self, data: bytes) -> None:
         if data[12:16] != b"IHDR" or len(data) < _HEADER_END:
-            raise not_whole(self, data, "the header IHDR is missing")
-        stored = 0
-        for chunk in self._chunks(data):
-            stored += chunk.length if chunk.kind == b"IDAT" else 0
+            raise not_whole(self, data, "the header IHDR is cut short or missing")
+        stored = sum(chunk.length for chunk in self._chunks(data) if chunk.kind == b"IDAT")
         if _unpacked_size(data) > stored * _MAX_INFLATION:
-            raise not_whole(self, data, "its IDAT chunks cannot hold the pixels of the header")
+            raise not_whole(self, data, "the IDAT chunks cannot hold the pixels of the header")
+
+    @override
+    def _layout(self, image: ImageFile) -> Layout:
+        return (_INDEXED.get(image.mode) if self.indexed else None) or super()._layout(image)
+
+    @override
+    def _orientation(self, image: ImageFile, data: bytes) -> int:
+        """Return the orientation; Pillow decodes to look behind the pixels, so only when needed."""
+        kinds = [chunk.kind for chunk in self._chunks(data)]
+        behind = kinds[kinds.index(b"IDAT") :] if b"IDAT" in kinds else []
+        read = (
+            image.getexif if _METADATA.intersection(behind) else partial(Image.Image.getexif, image)
+        )
+        return as_orientation(read())
+
+    @override
+    def _read_pixels(self, image: ImageFile, data: bytes) -> NDArray[Any]:
+        for kind, start, length in self._chunks(data):
+            end = start + length
+            critical = not kind[0] & 0x20
+            if critical and zlib.crc32(data[start - 4 : end]).to_bytes(4) != data[end : end + 4]:
+                raise damaged(self, data, f"the CRC of chunk {kind.decode('latin-1')} is wrong")
+        pixels = super()._read_pixels(image, data)
+        bits, color = data[24], data[25]
+        return pixels // _STRETCH.get(bits, 1) if self.indexed and color == _GREY else pixels
 
     def _chunks(self, data: bytes) -> Iterator[_Chunk]:
         """Walk to IEND."""
-        at, kind = 8, b""
+        at, kind, size = 8, b"", len(data)
         while kind != b"IEND":
             kind, length = data[at + 4 : at + 8], int.from_bytes(data[at : at + 4])
-            if at + 12 + length > len(data):
+            if at + 12 + length > size:
                 raise not_whole(self, data, "the end IEND is missing, so the file is cut short")
             yield _Chunk(kind, at + 8, length)
             at += 12 + length
+
+
+def _unpacked_size(data: bytes) -> int:
+    """Return how many bytes the rows take once inflated, at least."""
+    width, height = int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
+    return height * (1 + width * data[24] * _CHANNELS.get(data[25], 1) // 8)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.schema import Field, Schema
 
-BLOCK_BYTES = 32 * 2**20
+BLOCK_BYTES = 64 * 2**20
 """Encoded size of a block, about."""
 
 FIRST_ROWS = 64
@@ -57,7 +57,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
     for (a, n), (b, m) in pairwise(lengths.items()):
         if n != m:
             raise InvalidValueError(f"columns have one length: {a!r} has {n} rows, {b!r} has {m}.")
-    return columns, next(iter(lengths.values()), 0)
+    return columns, next(iter(lengths.values()), 0 if isinstance(data, Mapping) else len(data))
 
 
 def encode_blocks(

@@ -166,17 +166,17 @@ def apply(plan: MergePlan, target: Table, source: Table) -> None:
 
 
 def slots_of(table: Table, ids: Ids) -> Ids:
-    """Return the slots of live rows by id, all of which must be there."""
-    live = table.rows.live()
-    every = table.ids(live)
-    order = np.argsort(ids, kind="stable")
+    """Return the slots of live rows by id, all of which must be there; an id may come twice."""
     if not len(ids):
         return NONE
-    at = np.minimum(np.searchsorted(ids, every, sorter=order), len(ids) - 1)
-    hit = ids[order[at]] == every
-    found = np.full(len(ids), -1, np.int64)
-    found[order[at[hit]]] = live[hit]
-    return found
+    live = table.rows.live()
+    every = table.ids(live)
+    wanted, which = np.unique(ids, return_inverse=True)
+    at = np.minimum(np.searchsorted(wanted, every), len(wanted) - 1)
+    hit = wanted[at] == every
+    found = np.full(len(wanted), -1, np.int64)
+    found[at[hit]] = live[hit]
+    return found[which]
 
 
 class _Merger:
@@ -237,16 +237,31 @@ def _merge_schemas(
             kept.append(o.get(c) or t[c])
         elif (survivor := _merge_drop(b[c], o.get(c), t.get(c), mine, other, merger)) is not None:
             kept.append(survivor)
-    names: dict[str, Field] = {}
-    for f in kept:
-        if f.name in names:
+    return Schema(tuple(_settle_names(kept, t if merger.theirs_wins else o, merger)))
+
+
+def _settle_names(kept: list[Field], winner: Mapping[str, Field], merger: _Merger) -> list[Field]:
+    """Return the columns without two of one name: they get the winner's names, and what it has not goes."""
+    while clashing := _clashing(kept):
+        for f in clashing:
             merger.conflicts.append(
-                Conflict("column", f.name, None, "each side has a column of this name")
+                Conflict("column", f.name, None, "each side has a column, or group, of this name")
             )
-            if not merger.theirs_wins:
-                continue
-        names[f.name] = f
-    return Schema(tuple(f for f in kept if names.get(f.name) is f))
+        same = {f.id: winner[f.id].name for f in clashing if f.id in winner}
+        if any(f.name != same.get(f.id, f.name) for f in clashing):
+            kept = [replace(f, name=same.get(f.id, f.name)) for f in kept]
+        else:
+            kept = [f for f in kept if f not in clashing or f.id in winner]
+    return kept
+
+
+def _clashing(fields: list[Field]) -> list[Field]:
+    """Return the columns whose name another one has, as its own or as the group that it lies in."""
+
+    def clash(a: str, b: str) -> bool:
+        return a == b or a.startswith(f"{b}/") or b.startswith(f"{a}/")
+
+    return [f for f in fields if any(clash(f.name, g.name) for g in fields if g is not f)]
 
 
 def _merge_fields(base: Field, ours: Field, theirs: Field, merger: _Merger) -> Field:

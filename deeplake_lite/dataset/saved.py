@@ -171,7 +171,8 @@ def materialize(view: View, url: str, message: str) -> Dataset:
     names, slots = [f.id for f in view.schema], view._live()
     with copy._editing() as table:
         blocks = (view._table.read(names, slots[s]) for s in chunks.spans(len(slots), COPY_ROWS))
-        table.append(blocks, view.row_ids)
+        repeats = len(np.unique(slots)) < len(slots)  # and no two rows have one id
+        table.append(blocks, None if repeats else view.row_ids)
     copy.commit(message)
     return copy
 

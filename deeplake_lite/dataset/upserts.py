@@ -59,7 +59,7 @@ def upsert(ds: Dataset, data: Data, on: str, check: Check) -> Upserted:
         new = np.flatnonzero(slots < 0)
         differing = list(_differing(table, columns, np.flatnonzero(slots >= 0), slots, check))
         fresh = {name: _pick(values, new) for name, values in columns.items()}
-        table.append(encode_blocks(fresh, len(new), schema.fields, check))
+        table.append(_naming(new, encode_blocks(fresh, len(new), schema.fields, check)))
         for rows, column, cells in differing:
             table.update(slots[rows], {column: cells})
     changed = len(np.unique(np.concatenate([np.empty(0, np.int64), *(r for r, _, _ in differing)])))
@@ -76,29 +76,33 @@ def column_blocks(table: Table, added: Field, values: Any) -> Iterator[Cells]:
     position[live] = np.arange(len(live))
     for span in chunks.spans(slots, BLOCK_ROWS):
         where = position[span]
-        if values is None:
-            yield encode_column(added, None, 0, len(where), "header")
-            continue
-        kept = where >= 0
-        given = _encode_rows(added, values, where[kept])
-        yield given if kept.all() else _with_blanks(added, given, kept)
+        rows, gone = where[where >= 0], np.flatnonzero(where < 0)
+        parts = [_encode_rows(added, values, rows, "header")] if len(rows) else []
+        if len(gone):
+            parts.append(added.htype.encode([added.htype.blank] * len(gone)))
+        order = np.concatenate([np.flatnonzero(where >= 0), gone])
+        yield take(concat(parts), np.argsort(order)) if len(parts) > 1 else parts[0]
 
 
-def _encode_rows(added: Field, values: Any, rows: NDArray[np.int64]) -> Cells:
-    """Encode the values of some rows; an error names the row."""
+def _encode_rows(f: Field, values: Any, rows: NDArray[np.int64], check: Check) -> Cells:
+    """Encode the values of some rows, or the default where `values` is None; an error names the row."""
     try:
-        return added.htype.encode(_pick(values, rows))
+        given = None if values is None else _pick(values, rows)
+        return encode_column(f, given, 0, len(rows), check)
     except InvalidValueError as error:
-        row = None if error.row is None else int(rows[error.row])
-        raise error.at(column=added.name, row=row) from error.__cause__
+        raise _named(error, rows) from error.__cause__
 
 
-def _with_blanks(added: Field, given: Cells, kept: NDArray[np.bool_]) -> Cells:
-    """Spread cells over the slots that are `kept`; the others are blank."""
-    blanks = added.htype.encode([added.htype.blank] * int((~kept).sum()))
-    back = np.empty(len(kept), np.int64)
-    back[np.concatenate([np.flatnonzero(kept), np.flatnonzero(~kept)])] = np.arange(len(kept))
-    return take(concat([given, blanks]), back)
+def _naming[T](rows: NDArray[np.int64], blocks: Iterator[T]) -> Iterator[T]:
+    """Yield blocks that were made of some rows; an error names the row among all that were handed in."""
+    try:
+        yield from blocks
+    except InvalidValueError as error:
+        raise _named(error, rows) from error.__cause__
+
+
+def _named(error: InvalidValueError, rows: NDArray[np.int64]) -> InvalidValueError:
+    return error.at(row=None if error.row is None else int(rows[error.row]))
 
 
 def _matching_slots(table: Table, key: Field, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -131,7 +135,7 @@ def _differing(
         f = table.schema[name]
         for span in chunks.spans(len(rows), BLOCK_ROWS):
             some = rows[span]
-            cells = encode_column(f, _pick(values, some), 0, len(some), check)
+            cells = _encode_rows(f, values, some, check)
             differ = table.digest(f.id, cells) != table.digests(f.id, slots[some])
             if differ.any():
                 yield some[differ], f.id, take(cells, np.flatnonzero(differ))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,11 +17,14 @@ from deeplake_lite.htypes import Link
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes.base import Htype, Nested
+
+LARGE_BYTES = 8 * 1024
+"""A cell of a single row larger than this may be decoded in another thread."""
 
 THREAD_BYTES = 256 * 1024
 """Less than this is decoded at once in the caller's thread."""
@@ -63,6 +66,21 @@ def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> Any:
         value = htype.decode(cells.buffers[0], _shape(cells.shapes[0].tolist()))
         return _follow(htype, value, allow)
     return decode_block(htype, cells, allow)[0]
+
+
+def decode_row(
+    htypes: Mapping[str, Htype], cells: Mapping[str, Cells], allow: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the values of one row by name; large samples are decoded at the same time."""
+    jobs = {name: partial(decode_one, h, cells[name], allow) for name, h in htypes.items()}
+    large = [name for name, some in cells.items() if _is_large(some)]
+    started = {name: decode_pool().submit(jobs[name]) for name in large[1:]}
+    return {n: started[n].result() if n in started else jobs[n]() for n in htypes}
+
+
+def _is_large(cells: Cells) -> bool:
+    """Tell whether a cell is worth a thread of its own."""
+    return isinstance(cells, RaggedCells) and memoryview(cells.buffers[0]).nbytes > LARGE_BYTES
 
 
 def _follow(htype: Htype, value: Any, allow: tuple[str, ...]) -> Any:

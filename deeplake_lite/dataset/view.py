@@ -14,7 +14,7 @@ import numpy as np
 from deeplake_lite.dataset import export, show, splits
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.positions import many_positions, one_position
-from deeplake_lite.dataset.values import decode_block, decode_one
+from deeplake_lite.dataset.values import decode_block, decode_row
 from deeplake_lite.errors import ColumnNotFoundError, UncommittedError
 from deeplake_lite.schema import Schema
 
@@ -256,7 +256,11 @@ class View:
     def _row(self, position: int) -> dict[str, Any]:
         fields = self._fields()
         cells = self._table.read([f.id for f in fields], self._at(np.array([position])))
-        return {f.name: decode_one(f.htype, cells[f.id], self._lake.allow) for f in fields}
+        return decode_row(
+            {f.name: f.htype for f in fields},
+            {f.name: cells[f.id] for f in fields},
+            self._lake.allow,
+        )
 
     def _read(self, fields: Sequence[Field], slots: NDArray[np.int64]) -> dict[str, Any]:
         cells = self._table.read([f.id for f in fields], slots)

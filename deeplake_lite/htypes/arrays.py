@@ -62,6 +62,8 @@ def as_block(values: Sequence[Any] | NDArray[Any], dtype: str, shape: Shape) -> 
     >>> as_block([1, True], "int8", ())
     array([1, 1], dtype=int8)
     """
+    if shape == () and np.dtype(dtype).kind in "mM" and not isinstance(values, np.ndarray):
+        values = np.fromiter(values, object, len(values))  # as they are: NumPy would mix them
     if isinstance(values, np.ndarray) or not holds_text(values):
         try:
             return as_array(values, dtype, (len(values), *shape))
@@ -83,7 +85,7 @@ def as_array(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
         return np.zeros([size or 0 for size in shape], dtype)  # an empty list has lost its rank
     if not fits(array.shape, shape):
         raise _misshapen(value, array, dtype, shape)
-    return array if array.dtype == dtype else cast(array, dtype)
+    return cast(array, dtype)
 
 
 def fits(shape: tuple[int, ...], wanted: Shape) -> bool:
@@ -112,6 +114,8 @@ def cast(array: NDArray[Any], dtype: str) -> NDArray[Any]:
     deeplake_lite.errors.InvalidValueError: int8 holds -128 to 127, got 300. ...
     """
     target = np.dtype(dtype)
+    if array.dtype == target and array.dtype.isnative:
+        return array
     if array.size == 0:
         return np.empty(array.shape, target)
     if target.kind in "mM":

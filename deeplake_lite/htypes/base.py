@@ -257,7 +257,7 @@ class Htype(ABC):
         needed = [
             f for f in fields(self) if f.default is MISSING or getattr(self, f.name) != f.default
         ]
-        return sorted(needed, key=lambda f: bool(f.kw_only))
+        return sorted(needed, key=lambda f: (bool(f.kw_only), f.name in ("nullable", "default")))
 
     def _call(self, show: Callable[[Any], str]) -> str:
         """Write the constructor call, positional while no field is left out."""

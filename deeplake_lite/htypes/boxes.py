@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
@@ -55,6 +55,8 @@ class Boxes(Htype):
 
     units: str = "pixels"
     """What they count."""
+
+    _: KW_ONLY
 
     dtype: str = "float32"
     """Of the numbers."""

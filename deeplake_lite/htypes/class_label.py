@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, override
@@ -48,6 +48,8 @@ class ClassLabel(Htype):
 
     names: Sequence[str] = ()
     """Names of the classes."""
+
+    _: KW_ONLY
 
     multiple: bool = False
     """Whether a row holds any number of classes."""
@@ -111,8 +113,8 @@ class ClassLabel(Htype):
         if isinstance(values, np.ndarray) and values.dtype.kind in "UO":
             values = values.tolist()
         kinds = set() if isinstance(values, np.ndarray) else set(map(type, values))
-        if any(issubclass(kind, str) for kind in kinds):
-            values = each(values, lambda v: self.index(v) if isinstance(v, str) else v)
+        if not all(issubclass(kind, int | np.integer) for kind in kinds):
+            values = each(values, self._number)
         numbers = as_block(values, "int32", ())
         wrong = numbers < 0
         if self.names:
@@ -126,6 +128,17 @@ class ClassLabel(Htype):
                 row=row,
             )
         return numbers
+
+    def _number(self, value: Any) -> Any:
+        """Return a name's number, and anything else as it is."""
+        if isinstance(value, str):
+            return self.index(value)
+        if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
+            raise InvalidValueError(
+                f"must be one class per row, got {value!r:.60}. "
+                "Declare ClassLabel(…, multiple=True)."
+            )
+        return value
 
     def _read_several(self, value: Any) -> NDArray[np.int32]:
         """Return the class numbers of one row."""

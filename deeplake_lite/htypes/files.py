@@ -10,22 +10,17 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, override
-from urllib.error import HTTPError
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener, url2pathname
 
 from deeplake_lite.errors import InvalidValueError, MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from http.client import HTTPMessage
-    from typing import IO
 
 _SCHEME = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]*(?=://|::[A-Za-z][A-Za-z0-9+.-]*:)"
 )  # a::b:// is a chain of fsspec
-_SECONDS = 60  # that a server may stay silent
 
 
 def scheme_of(source: str) -> str | None:
@@ -49,7 +44,8 @@ def local_path(url: str) -> str:
         raise InvalidValueError(
             f"a file:// URL has no host, got {url!r:.120}. Write file:///path, with three slashes."
         )
-    return url2pathname(parts.path) if os.name == "nt" else unquote(parts.path)
+    path = unquote(parts.path)
+    return path.lstrip("/") if os.name == "nt" else path
 
 
 def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = None) -> bytes:
@@ -77,7 +73,9 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
         elif scheme == "file":
             data = Path(local_path(text)).read_bytes()
         elif scheme in ("http", "https"):
-            data = _read_web(text, permit)
+            from deeplake_lite.htypes.web import read_web  # 30 ms, and rarely needed
+
+            data = read_web(text, permit)
         else:
             data = _read_store(text)
     except FileNotFoundError as error:
@@ -86,21 +84,12 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
     except InvalidValueError:
         raise
     except (OSError, ValueError) as error:
-        if isinstance(error, HTTPError):
-            error.close()
         reason = getattr(error, "strerror", None) or error
         raise InvalidValueError(f"{text!r:.200} cannot be read: {reason}. Check it.") from error
     if not data:
         raise InvalidValueError(
             f"{text!r:.200} is empty (0 bytes). Write it again, or leave it out."
         )
-    return data
-
-
-def _read_web(url: str, permit: Callable[[str], None] | None) -> bytes:
-    """Read from a web server."""
-    with build_opener(_Redirects(permit)).open(url, timeout=_SECONDS) as response:
-        data: bytes = response.read()
     return data
 
 
@@ -114,22 +103,3 @@ def _read_store(url: str) -> bytes:
     except ImportError as error:
         raise MissingPackageError(f"Reading {url!r:.120} needs a package: {error}.") from error
     return data
-
-
-class _Redirects(HTTPRedirectHandler):
-    """Follows redirects to where it is permitted."""
-
-    def __init__(self, permit: Callable[[str], None] | None) -> None:
-        self._permit = permit
-
-    @override
-    def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> Any:
-        if self._permit:
-            try:
-                self._permit(newurl)
-            except InvalidValueError:
-                fp.close()
-                raise
-        return super().redirect_request(req, fp, code, msg, headers, newurl)

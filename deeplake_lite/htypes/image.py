@@ -7,7 +7,7 @@ untouched; any other file, array or Pillow image is brought to pixels and encode
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
@@ -24,7 +24,6 @@ from deeplake_lite.htypes.pixels import (
     check_pixels,
     convert_file,
     convert_pixels,
-    is_cmyk,
     pixels_of,
 )
 from deeplake_lite.htypes.show import thumbnail
@@ -54,6 +53,8 @@ class Image(Htype):
         `dtype`.
     mode : {"RGB", "L", "RGBA"}, optional
         Converts every picture when it is read, by Pillow's rules. 8-bit pictures only.
+    quality : int, optional
+        With which what is not in the codec yet is encoded, for ``"jpeg"`` and ``"webp"``: 1 to 100.
     dtype : str
         Of the pixels, with ``"raw"``, ``"zstd"``, ``"lz4"`` and ``"blosc"``. The other codecs keep
         what comes.
@@ -80,8 +81,13 @@ class Image(Htype):
     codec: str = "auto"
     """Name of the codec."""
 
+    _: KW_ONLY
+
     mode: str | None = None
     """What every picture is converted to when it is read."""
+
+    quality: int | None = None
+    """With which arrays are encoded; None for the codec's own."""
 
     dtype: str = "uint8"
     """Of the pixels, where the codec keeps none itself."""
@@ -109,6 +115,15 @@ class Image(Htype):
                 f"mode, got codec={self.codec!r}, mode={self.mode!r}. Other codecs keep the dtype "
                 "that comes."
             )
+        if self.quality is not None and self.codec not in ("jpeg", "webp"):
+            raise SchemaError(
+                f"quality goes with the codecs jpeg and webp, got codec={self.codec!r}. "
+                "Leave it out."
+            )
+        if self.quality is not None:
+            codecs.get(self.codec, quality=self.quality)  # refuses what is out of range
+        if (self.codec, self.mode) == ("webp", "L"):
+            raise SchemaError("WebP keeps no grey pictures. Declare Image('png', mode='L').")
         super().__post_init__()
 
     @property
@@ -119,12 +134,14 @@ class Image(Htype):
     @property
     @override
     def blank(self) -> NDArray[Any]:
-        return np.zeros((1, 1, *_CHANNELS.get(self.mode or "L", ())), self.dtype)
+        mode = self.mode or ("RGB" if self.codec == "webp" else "L")
+        return np.zeros((1, 1, *_CHANNELS[mode]), self.dtype)
 
     @cached_property
     def _codec(self) -> Codec:
         """What encodes pixels."""
-        return codecs.get("png" if self.codec == "auto" else self.codec)
+        options = {} if self.quality is None else {"quality": self.quality}
+        return codecs.get("png" if self.codec == "auto" else self.codec, **options)
 
     @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
@@ -178,7 +195,7 @@ class Image(Htype):
                 "Image('png') or Image('webp'), or drop the alpha: Image('jpeg', mode='RGB')."
             )
         data = bytes(self._codec.encode(pixels))
-        return data, _padded(self._codec.probe(data).shape)
+        return data, _padded(self._shape(self._codec.probe(data).shape))
 
     def _source(self, data: Buffer) -> ImageCodec:
         """Return the codec of a file: the column's if it fits, else whichever does."""
@@ -198,7 +215,7 @@ class Image(Htype):
             return self._codec.decode(data, kept, np.dtype(self.dtype))
         try:
             source = self._source(data)
-            if self.mode and (kept[2:] == (4,) or source.probe(data).shape != kept):
+            if self.mode and source.probe(data).shape != kept:
                 return convert_file(data, self.mode)
         except InvalidValueError as error:
             raise DamagedError(f"A picture does not decode: {error.args[0]}") from error
@@ -212,9 +229,7 @@ class Image(Htype):
 
     @override
     def preview(self, value: Any) -> Picture:
-        return thumbnail(
-            value, cmyk=self.codec == "jpeg" and value.ndim == 3 and value.shape[2] == 4
-        )
+        return thumbnail(value)
 
     @override
     def _plain_default(self, value: Any) -> Any:
@@ -226,10 +241,8 @@ class Image(Htype):
 
 
 def _decode_file(source: ImageCodec, data: bytes, header: Header) -> NDArray[Any]:
-    """Return the pixels of a file that a user handed in; CMYK as RGB where it is encoded anew."""
+    """Return the pixels of a file that a user handed in."""
     try:
-        if len(header.shape) == 3 and header.shape[2] == 4 and is_cmyk(data):
-            return convert_file(data, "RGB")
         return source.decode(data, header.shape, np.dtype(header.dtype))
     except DamagedError as error:
         raise InvalidValueError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
@@ -44,6 +44,8 @@ class Keypoints(Htype):
 
     connections: Sequence[tuple[int, int]] = ()
     """Pairs of points that a drawing joins."""
+
+    _: KW_ONLY
 
     dims: int = 3
     """3 for (x, y, visibility), 2 for (x, y)."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
-from PIL import Image as Pillow
 
 from deeplake_lite import codecs
 from deeplake_lite.codecs.base import ImageCodec
@@ -18,6 +17,7 @@ from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.files import read
 from deeplake_lite.htypes.names import check_names
+from deeplake_lite.htypes.pixels import is_pillow
 from deeplake_lite.htypes.plain import plain
 from deeplake_lite.htypes.show import class_thumbnail
 
@@ -61,6 +61,8 @@ class Mask(Htype):
 
     kind: str = "semantic"
     """A class number per pixel, or a binary mask per object."""
+
+    _: KW_ONLY
 
     dtype: str = "uint8"
     """Of class numbers."""
@@ -114,7 +116,8 @@ class Mask(Htype):
         if self.kind == "instance":
             cells = each(values, self._encode_objects)
         else:
-            cells = each_in_threads(values, partial(self._encode_classes, check=check))
+            run = each if set(map(type, values)) <= {bytes} else each_in_threads
+            cells = run(values, partial(self._encode_classes, check=check))
         shapes = np.array([shape for _, shape in cells], np.int32).reshape(
             len(cells), self.layout.ndim
         )
@@ -139,7 +142,7 @@ class Mask(Htype):
                 raise InvalidValueError(f"{os.fspath(value)!r:.200}: {error.args[0]}") from error
         if isinstance(value, bytes | bytearray | memoryview):
             return self._encode_file(bytes(value), check)
-        return self._encode_numbers(np.array(value) if isinstance(value, Pillow.Image) else value)
+        return self._encode_numbers(np.array(value) if is_pillow(value) else value)
 
     def _encode_file(self, data: bytes, check: Check) -> tuple[Buffer, tuple[int, ...]]:
         """Keep a PNG of the column's dtype; encode any other lossless file anew."""
@@ -203,17 +206,17 @@ class Mask(Htype):
     def preview(self, value: Any) -> Picture | str:
         if self.kind == "semantic":
             return class_thumbnail(value)
-        if not len(value):
-            return "0 objects"
+        if not value.size:
+            return f"{len(value)} objects"
         step = max(1, max(value.shape[1:]) // 192)
         small = value[:, ::step, ::step]
         return class_thumbnail(np.where(small.any(axis=0), small.argmax(axis=0) + 1, 0))
 
     @override
     def _plain_default(self, value: Any) -> Any:
-        if isinstance(value, str | os.PathLike | bytes | bytearray | memoryview | Pillow.Image):
-            value = self.from_file(value)  # type: ignore[arg-type]
-        return plain(value)
+        return plain(
+            value if isinstance(value, list) else self.decode_cells(self.encode([value]))[0]
+        )
 
 
 def _indexed() -> ImageCodec:

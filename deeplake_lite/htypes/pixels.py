@@ -1,4 +1,7 @@
-"""How pictures that are in memory, arrays and Pillow images, become pixels that a codec takes."""
+"""How pictures that are in memory, arrays and Pillow images, become pixels that a codec takes.
+
+Pillow is imported with the first picture: it takes as long as all of this package.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,6 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PIL import Image as Pillow
-from PIL import ImageOps
 
 from deeplake_lite.errors import DamagedError, InvalidValueError
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Buffer
 
     from numpy.typing import NDArray
+    from PIL.Image import Image
 
 _MOST = 4  # channels
 
@@ -40,17 +42,29 @@ def pixels_of(value: Any) -> NDArray[Any]:
     InvalidValueError
         For anything else.
 
-    >>> pixels_of(Pillow.new("RGB", (4, 3))).shape
+    >>> from PIL import Image
+    >>> pixels_of(Image.new("RGB", (4, 3))).shape
     (3, 4, 3)
     """
-    if isinstance(value, Pillow.Image):
-        return _from_pillow(value)
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
         return np.asarray(value)
+    if is_pillow(value):
+        return _from_pillow(value)
     raise InvalidValueError(
         f"must be a picture: a path, a URL, a file as bytes, an array or a Pillow image, got "
         f"{type(value).__name__} {value!r:.60}. Lists of numbers need np.asarray(value, 'uint8')."
     )
+
+
+def is_pillow(value: Any) -> bool:
+    """Tell whether a value is an image of Pillow.
+
+    >>> is_pillow(b"")
+    False
+    """
+    from PIL.Image import Image
+
+    return isinstance(value, Image)
 
 
 def check_pixels(pixels: NDArray[Any]) -> None:
@@ -79,27 +93,27 @@ def convert_pixels(pixels: NDArray[Any], mode: str) -> NDArray[Any]:
             f"mode={mode!r} takes 8-bit pictures, got {pixels.dtype}. Declare the column without "
             "mode, or scale: (x / x.max() * 255).astype('uint8')."
         )
+    from PIL.Image import fromarray
+
     flat = pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels
-    return np.array(Pillow.fromarray(np.ascontiguousarray(flat)).convert(mode))
+    return np.array(fromarray(np.ascontiguousarray(flat)).convert(mode))
 
 
 def convert_file(data: Buffer, mode: str) -> NDArray[Any]:
     """Return the pixels of a file in a mode, upright, by Pillow's rules. Raises DamagedError."""
+    from PIL import Image, ImageOps
+
     try:
-        with Pillow.open(BytesIO(data)) as image:
+        with Image.open(BytesIO(data)) as image:
             return np.array(ImageOps.exif_transpose(image).convert(mode))
     except (OSError, ValueError, SyntaxError) as error:
         raise DamagedError(f"A picture does not decode: {error}. Restore the file.") from error
 
 
-def is_cmyk(data: Buffer) -> bool:
-    """Tell whether the four channels of a file are CMYK."""
-    with Pillow.open(BytesIO(data)) as image:
-        return image.mode == "CMYK"
-
-
-def _from_pillow(image: Pillow.Image) -> NDArray[Any]:
+def _from_pillow(image: Image) -> NDArray[Any]:
     """Return the pixels of a Pillow image, upright."""
+    from PIL import ImageOps
+
     upright = ImageOps.exif_transpose(image)
     if upright.mode == "P":
         upright = upright.convert("RGBA" if "transparency" in upright.info else "RGB")

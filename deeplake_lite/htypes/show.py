@@ -1,4 +1,7 @@
-"""How values look when small: thumbnails for pictures, a few words for everything else."""
+"""How values look when small: thumbnails for pictures, a few words for everything else.
+
+Pillow is imported with the first picture: it takes as long as all of this package.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PIL import Image as Pillow
 
 from deeplake_lite.htypes.base import Picture
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from PIL.Image import Image
 
 _SIDE = 96  # pixels
 _WIDTH = 80  # characters
@@ -40,26 +43,22 @@ def short_array(array: NDArray[Any]) -> str:
     return f"{array.dtype} {array.shape}: {', '.join(first)}{dots}"
 
 
-def thumbnail(pixels: NDArray[Any], *, cmyk: bool = False) -> Picture:
+def thumbnail(pixels: NDArray[Any]) -> Picture:
     """Return a small JPEG of a picture, or a PNG where it has alpha.
 
     Parameters
     ----------
     pixels : ndarray, (h, w) or (h, w, 1 to 4)
         16-bit and float pictures are stretched to their range.
-    cmyk : bool
-        Whether four channels are CMYK, not RGBA.
 
     >>> thumbnail(np.zeros((200, 100), "uint8")).width
     48
     """
+    from PIL.Image import fromarray
+
     pixels = _eight_bits(pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels)
     step = max(1, min(pixels.shape[:2]) // (4 * _SIDE))  # Pillow need not see 100 megapixels
-    small = np.ascontiguousarray(pixels[::step, ::step])
-    if cmyk:
-        image = Pillow.frombytes("CMYK", (small.shape[1], small.shape[0]), small.tobytes())
-    else:
-        image = Pillow.fromarray(small)
+    image = fromarray(np.ascontiguousarray(pixels[::step, ::step]))
     image.thumbnail((_SIDE, _SIDE))
     if image.mode in ("LA", "RGBA"):
         return _picture(image, "PNG")
@@ -72,11 +71,13 @@ def class_thumbnail(classes: NDArray[Any]) -> Picture:
     >>> class_thumbnail(np.eye(300, dtype="uint8")).mime
     'image/png'
     """
+    from PIL.Image import fromarray
+
     step = max(1, -(-max(classes.shape) // _SIDE))
     small = classes[::step, ::step]
     numbers, places = np.unique(small, return_inverse=True)
     colours = np.array([class_colour(int(number)) for number in numbers], np.uint8)
-    return _picture(Pillow.fromarray(colours[places.reshape(small.shape)]), "PNG")
+    return _picture(fromarray(colours[places.reshape(small.shape)]), "PNG")
 
 
 def class_colour(number: int) -> tuple[int, int, int]:
@@ -93,7 +94,7 @@ def class_colour(number: int) -> tuple[int, int, int]:
     return round(red * 255), round(green * 255), round(blue * 255)
 
 
-def _picture(image: Pillow.Image, kind: str) -> Picture:
+def _picture(image: Image, kind: str) -> Picture:
     """Encode a small picture."""
     file = BytesIO()
     image.save(file, kind, **({"quality": 80} if kind == "JPEG" else {}))

@@ -46,12 +46,30 @@ def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         return _convert(array, dtype)
     if array.dtype.kind not in "OU":
         raise _not_a_time(array.reshape(-1)[0], dtype)
+    values = array.reshape(-1).tolist()
+    if dtype.kind == "M" and (block := _moments_of_one_form(values)) is not None:
+        return _convert(block, dtype).reshape(array.shape)
     read = _moment if dtype.kind == "M" else _duration
-    times = [read(value, dtype) for value in array.reshape(-1).tolist()]
+    times = [read(value, dtype) for value in values]
     if len({time.dtype for time in times}) == 1:
         return _convert(np.array(times), dtype).reshape(array.shape)
     converted = [_convert(np.asarray(time), dtype)[()] for time in times]
     return np.array(converted, dtype=dtype).reshape(array.shape)
+
+
+def _moments_of_one_form(values: list[Any]) -> NDArray[Any] | None:
+    """Read datetimes, or texts of one unit, without time zones in one go; None for all else."""
+    kinds = set(map(type, values))
+    if kinds == {datetime} and all(value.tzinfo is None for value in values):
+        return np.array(values, "datetime64[us]")
+    if kinds == {str} and len(set(map(len, values))) == 1:
+        matches = map(_MOMENT.fullmatch, values)
+        if all(match and not match["zone"] for match in matches):
+            try:
+                return np.array(values, "datetime64")
+            except ValueError:
+                return None  # which one?
+    return None
 
 
 def _convert(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -8,7 +8,6 @@ memory; `write` puts what is pending into a writer's session. Everything that th
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ import numpy as np
 from zarr.codecs import BloscCodec, Crc32cCodec
 
 from deeplake_lite.storage import chunks
+from deeplake_lite.storage.repo import gather
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,6 +101,11 @@ class ChunkCache:
         while self._held > self._limit:
             self._held -= self._chunks.popitem(last=False)[1].nbytes
 
+    def clear(self) -> None:
+        """Forget everything."""
+        self._chunks.clear()
+        self._held = 0
+
     def drop(self, path: str) -> None:
         """Forget the chunks of one array."""
         for key in [key for key in self._chunks if key[0] == path]:
@@ -122,15 +127,25 @@ class SlotArray:
         Shared by the arrays of one table.
     new : bool
         Whether the array is yet to be made.
+    stored : int, optional
+        How many rows are in the Zarr array, where that is known.
     """
 
     def __init__(
-        self, session: Session, path: str, spec: ArraySpec, cache: ChunkCache, *, new: bool = False
+        self,
+        session: Session,
+        path: str,
+        spec: ArraySpec,
+        cache: ChunkCache,
+        *,
+        new: bool = False,
+        stored: int | None = None,
     ) -> None:
         self.path, self.spec = path, spec
         self._session, self._cache, self._new = session, cache, new
         self._array: AsyncArray[Any] | None = None
-        self._stored = 0 if new else None
+        self._stored = 0 if new else stored
+        self._spilled = False
         self._appended: list[NDArray[Any]] = []
         self._updates: list[tuple[Slots, NDArray[Any]]] = []
 
@@ -167,9 +182,10 @@ class SlotArray:
         return out
 
     def append(self, values: NDArray[Any]) -> None:
-        """Add pending rows, (n, *shape); they are copied."""
+        """Add pending rows, (n, *shape); copied unless they are an array of their own."""
         if len(values):
-            self._appended.append(np.array(values, self.spec.dtype, order="C"))
+            own = values.flags.owndata and values.flags.c_contiguous and values.dtype == self.spec.dtype
+            self._appended.append(values if own else np.array(values, self.spec.dtype, order="C"))
 
     async def set(self, slots: Slots, values: NDArray[Any]) -> None:
         """Change rows, stored or pending; the last value given for a slot counts."""
@@ -213,24 +229,31 @@ class SlotArray:
 
     def adopt(self, other: SlotArray) -> None:
         """Take over what is pending in `other`, the same array at an earlier version."""
-        self._new, self._stored = other._new, 0 if other._new else None
+        if other._new or other._spilled:
+            self._new, self._stored = other._new, other._stored
         self._appended, self._updates = list(other._appended), list(other._updates)
 
     async def spill(self, fork: Session) -> None:
         """Write pending full chunks to `fork`, and read them from there from now on."""
-        stored, pending = await self.pending_rows()
-        rows = (stored + len(pending)) // self.spec.chunk_rows * self.spec.chunk_rows - stored
+        stored, pending = await self.stored(), sum(map(len, self._appended))
+        rows = (stored + pending) // self.spec.chunk_rows * self.spec.chunk_rows - stored
         if rows <= 0:
             return
-        self._array = await self._extend(fork, stored, pending[:rows])
-        self._session, self._stored, self._new = fork, stored + rows, False
-        self._appended = [pending[rows:].copy()] if rows < len(pending) else []
-        self._cache.drop(self.path)
+        for block in list(self._appended):
+            part = block[:rows]
+            self._array = await self._extend(fork, await self.stored(), part)
+            self._session, self._new, self._spilled = fork, False, True
+            self._stored = await self.stored() + len(part)
+            self._appended[:1] = [block[rows:].copy()] if len(block) > rows else []
+            rows -= len(part)
+            if not rows:
+                break
+        self._cache = ChunkCache()  # chunks that the committed version has, too, but shorter
 
     async def write(self, session: Session) -> None:
         """Put everything that is pending into `session`."""
         if self._updates:
-            await self._write_updates(await session.open_array(self.path))
+            await self._write_updates(await session.open_array(self.path, await self.stored()))
         if self._appended or self._new:
             await self._extend(session, await self.stored(), self._pending())
 
@@ -238,10 +261,14 @@ class SlotArray:
         if self._new:
             array = await session.create_array(self.path, self.spec, len(rows))
         else:
-            array = await session.open_array(self.path)
+            array = await session.open_array(self.path, start)
             await array.resize((start + len(rows), *self.spec.shape))
-        if rows.size:
-            await array.setitem(slice(start, start + len(rows)), rows)
+        try:
+            if rows.size:
+                await array.setitem(slice(start, start + len(rows)), rows)
+        except BaseException:
+            await array.resize((start, *self.spec.shape))
+            raise
         return array
 
     async def _write_updates(self, array: AsyncArray[Any]) -> None:
@@ -256,11 +283,11 @@ class SlotArray:
             await array.setitem(span, old)
 
         for some in chunks.batches(chunks.runs_of_equal(slots // size), 16):
-            await asyncio.gather(*map(write_chunk, some))
+            await gather(map(write_chunk, some))
 
     async def _zarr(self) -> AsyncArray[Any]:
         if self._array is None:
-            self._array = await self._session.open_array(self.path)
+            self._array = await self._session.open_array(self.path, self._stored)
         return self._array
 
     async def _read_stored(self, slots: Slots) -> NDArray[Any]:
@@ -282,7 +309,7 @@ class SlotArray:
             out[where] = (await self._chunk(chunk))[slots[where] - chunk * size]
 
         for some in chunks.batches(groups, 16):
-            await asyncio.gather(*map(fill, some))
+            await gather(map(fill, some))
         return out
 
     async def _chunk(self, chunk: int) -> NDArray[Any]:

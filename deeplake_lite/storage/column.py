@@ -6,7 +6,6 @@ those; a column only says what they mean.
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeplake_lite.storage.arrays import SPILL_BYTES, ArraySpec, ChunkCache, SlotArray, Slots
+from deeplake_lite.storage.repo import gather
 
 if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
@@ -35,10 +35,15 @@ class Place:
     """Shared by the columns of one table."""
     new: bool = False
     """Whether the arrays are yet to be made."""
+    slots: int | None = None
+    """How many committed slots there are, where that is known."""
 
     def array(self, name: str, spec: ArraySpec) -> SlotArray:
-        """Return the slot array `name` of this column."""
-        return SlotArray(self.session, f"{self.path}/{name}", spec, self.cache, new=self.new)
+        """Return the array `name` of this column, one value per slot."""
+        path = f"{self.path}/{name}"
+        return SlotArray(
+            self.session, path, spec, self.cache, new=self.new, stored=self.slots
+        )
 
     def below(self, name: str) -> Place:
         """Return the place of a column within this one."""
@@ -123,6 +128,9 @@ class Column(ABC):
         """Return how many slots the column has."""
         return await next(iter(self.arrays.values())).length()
 
+    async def drain(self) -> None:
+        """Wait until all that was appended is where it is to be. Raises what a write raised."""
+
     async def spill(self, claims: Claims) -> bool:
         """Write what no longer fits into memory; tell whether anything was."""
         large = [a for a in self.arrays.values() if await _pending_bytes(a) >= SPILL_BYTES]
@@ -142,7 +150,7 @@ class Column(ABC):
     async def write(self, session: Session) -> None:
         """Put everything that is pending into `session`."""
         dirty = [a for a in self.arrays.values() if a.dirty]
-        await asyncio.gather(*(a.write(session) for a in dirty))
+        await gather(a.write(session) for a in dirty)
 
 
 async def _pending_bytes(array: SlotArray) -> int:

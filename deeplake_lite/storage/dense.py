@@ -6,6 +6,7 @@ Beside it, where the column is nullable, ``valid``; where it is a scalar with an
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -81,12 +82,25 @@ class DenseColumn(Column):
 
     async def spill(self, claims: Claims) -> bool:
         """Write what no longer fits into memory; tell whether anything was."""
-        first, rows = await self.arrays["data"].pending_rows()
+        data = self.arrays["data"]
+        first, rows = (0, None) if self._stats is None else await data.pending_rows()
         spilled = await super().spill(claims)
-        gone = await self.arrays["data"].stored() - first
-        if self._stats is not None and gone:
+        if self._stats is not None and rows is not None:
+            gone = await data.stored() - first
             await self._stats.note(first, rows[:gone], await self._valid_from(first, gone))
         return spilled
+
+    async def mark(self) -> Any:
+        """Return a mark that `rewind` takes back to."""
+        noted = {} if self._stats is None else self._stats.arrays
+        return await super().mark(), {name: await array.mark() for name, array in noted.items()}
+
+    async def rewind(self, mark: Any) -> None:
+        """Drop the cells appended since `mark`; bounds that were widened stay wide."""
+        await super().rewind(mark[0])
+        for name, noted in mark[1].items():
+            assert self._stats is not None
+            await self._stats.arrays[name].rewind(noted)
 
     async def adopt(self, other: Column) -> None:
         """Take over what is pending in `other`, the same column at an earlier version."""
@@ -119,6 +133,8 @@ class _Statistics:
 
     def __init__(self, place: Place, spec: ArraySpec) -> None:
         self._chunk_rows = spec.chunk_rows
+        if place.slots is not None:
+            place = replace(place, slots=-(-place.slots // spec.chunk_rows))
         self.arrays = {
             "bounds": place.array("bounds", ArraySpec(spec.dtype, (2,), ("bound",))),
             "counts": place.array("counts", ArraySpec("int64", (2,), ("count",))),

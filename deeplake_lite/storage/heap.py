@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numcodecs import Zstd
@@ -21,19 +21,23 @@ from zarr.codecs import ZstdCodec
 
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage import chunks
+from deeplake_lite.storage.arrays import ChunkCache
+from deeplake_lite.storage.repo import gather
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Sequence
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.storage.arrays import ChunkCache
     from deeplake_lite.storage.repo import Session
 
 type Extents = NDArray[np.int64]
 
-HEAP_BYTES = 2**50
-"""Address space of ``values``."""
+type HeapMark = tuple[int, tuple[bytes, ...], int]
+"""Chunks written, bytes behind them, and where the straddling cells begin."""
+
+HEAP_CHUNKS = 2**28
+"""Chunks of ``values``, nearly all of them never written: its address space (1 PiB of encoded samples)."""
 
 RAW_CHUNK = 4 * 2**20
 """Chunk of ``values`` that hold encoded samples: read by byte range, so large chunks cost nothing."""
@@ -50,8 +54,20 @@ PENDING = 2**61
 STRADDLE_BYTES = 2**20
 """A cell with no more than this before the last full chunk's end moves to the tail whole."""
 
+SMALL_BYTES = 4 * 1024
+"""Reads up to this size take a whole block along, for the cells beside."""
+
+BLOCK_BYTES = 64 * 1024
+"""Size of such a block."""
+
 IN_FLIGHT = 16
-"""Requests at a time."""
+"""Reads at a time."""
+
+MINE_BYTES = 16 * 2**20
+"""Room for decoded chunks of the open transaction."""
+
+WRITES_IN_FLIGHT = 4
+"""Chunks that are being written while the next is filled."""
 
 _zstd = Zstd(level=1)
 
@@ -75,6 +91,43 @@ class _Chunk:
     @property
     def nbytes(self) -> int:
         return self.data.nbytes
+
+
+class _Pile:
+    """Bytes behind the last full chunk, in pieces that are joined when somebody asks."""
+
+    def __init__(self, pieces: Sequence[bytes] = ()) -> None:
+        self._pieces: list[Any] = list(pieces)
+        self._size = sum(map(len, pieces))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, piece: Buffer) -> None:
+        """Put a piece behind the others; it must not change until `own` or `take`."""
+        self._pieces.append(piece)
+        self._size += len(memoryview(piece))
+
+    def own(self) -> None:
+        """Copy the pieces that others may change."""
+        self._pieces = [p if isinstance(p, bytes) else bytes(p) for p in self._pieces if len(p)]
+
+    def data(self) -> bytes:
+        """Return all bytes."""
+        if len(self._pieces) != 1:
+            self._pieces = [b"".join(self._pieces)]
+        return cast("bytes", self._pieces[0])
+
+    def take(self) -> bytes:
+        """Return all bytes, and begin anew."""
+        data = self.data()
+        self._pieces, self._size = [], 0
+        return data
+
+    def pieces(self) -> tuple[bytes, ...]:
+        """Return the pieces, all of them our own."""
+        self.own()
+        return tuple(self._pieces)
 
 
 class Heap:
@@ -107,11 +160,13 @@ class Heap:
         self.path, self.compressed = path, compressed
         self.chunk_bytes = TEXT_CHUNK if compressed else RAW_CHUNK
         self._session, self._cache = session, cache
+        self._mine = ChunkCache(MINE_BYTES)  # chunks that a rewind may write over: shared with nobody
         self._fork: Session | None = None  # where full chunks of the open transaction are
         self._first = -1  # claimed chunk, none yet
         self._written = 0  # full chunks written behind it
-        self._open = bytearray()  # bytes behind those
+        self._open = _Pile()  # bytes behind those
         self._straddle = 0  # local offset from which cells are not wholly within written chunks
+        self._writes: list[asyncio.Task[None]] = []  # not done yet
 
     @property
     def claimed(self) -> range:
@@ -122,7 +177,7 @@ class Heap:
         self._new = False
         codec = [ZstdCodec(level=1)]
         for name, length, chunk, codecs in (
-            ("values", HEAP_BYTES, self.chunk_bytes, codec if self.compressed else []),
+            ("values", HEAP_CHUNKS * self.chunk_bytes, self.chunk_bytes, codec if self.compressed else []),
             ("tail", 0, TAIL_CHUNK, codec),
         ):
             await session.create_bytes(f"{self.path}/{name}", length, chunk, codecs)
@@ -132,48 +187,55 @@ class Heap:
         lengths = np.fromiter((memoryview(b).nbytes for b in buffers), np.int64, len(buffers))
         base = self._written * self.chunk_bytes + len(self._open)
         starts = base + np.cumsum(lengths) - lengths
-        writes: list[asyncio.Task[None]] = []
         for start, buffer in zip(starts.tolist(), buffers, strict=True):
             data = memoryview(buffer)
             rest = data.cast("B") if data.nbytes else memoryview(b"")
             while len(rest) >= (room := self.chunk_bytes - len(self._open)):
-                self._open += rest[:room]
+                self._open.add(rest[:room])
                 rest = rest[room:]
                 if self._fork is None:
-                    self._fork, self._first = await claims.claim(self.path)
-                    if self._new:
-                        await self._create(self._fork)
-                writes.append(self._write_open(self._fork))
+                    await self._claim(claims)
+                await self._write_open(cast("Session", self._fork))
                 self._straddle = start if len(rest) else self._written * self.chunk_bytes
-                if len(writes) >= IN_FLIGHT // 4:
-                    await writes.pop(0)
-            self._open += rest
-        await asyncio.gather(*writes)
+            self._open.add(rest)
+        self._open.own()
         return np.stack([PENDING + starts, lengths], axis=1)
 
-    def mark(self) -> tuple[int, int, int]:
-        """Return a mark that `rewind` takes back to."""
-        return self._written, len(self._open), self._straddle
+    async def drain(self) -> None:
+        """Wait until all that was appended is written. Raises what a write raised."""
+        writes, self._writes = self._writes, []
+        for failed in [e for e in await asyncio.gather(*writes, return_exceptions=True) if e]:
+            raise failed
 
-    async def rewind(self, mark: tuple[int, int, int]) -> None:
-        """Drop the cells appended since `mark`; chunks written since then are written over."""
-        written, size, straddle = mark
-        if self._written > written:
-            self._open = bytearray(await self._read_range("values", self._first + written, 0, size))
-        del self._open[size:]
-        self._written, self._straddle = written, straddle
+    def mark(self) -> HeapMark:
+        """Return a mark that `rewind` takes back to."""
+        return self._written, self._open.pieces(), self._straddle
+
+    async def rewind(self, mark: HeapMark) -> None:
+        """Drop the cells appended since `mark`; chunks written since then are written over.
+
+        Nothing is read back: a write that failed may be why we are here.
+        """
+        await asyncio.gather(*self._writes, return_exceptions=True)
+        self._writes = []
+        self._mine.clear()
+        self._written, pieces, self._straddle = mark
+        self._open = _Pile(pieces)
 
     async def read(self, extents: Extents) -> list[Buffer]:
         """Return the bytes of each extent, in order; views of the chunks where they can be."""
+        await self.drain()
         out: list[Any] = [b""] * len(extents)
+        if len(extents) == 1 and extents[0, 0] < PENDING:
+            return [await self._read_one(int(extents[0, 0]), int(extents[0, 1]))]
         starts, lengths = extents[:, 0].copy(), extents[:, 1].copy()
         if (pending := starts >= PENDING).any():
             await self._read_open(starts, lengths, pending, out)
         in_tail = starts < 0
-        await asyncio.gather(
-            self._read_array("tail", ~starts, np.where(in_tail, lengths, 0), out),
-            self._read_array("values", starts, np.where(in_tail, 0, lengths), out),
-        )
+        if in_tail.any():
+            await self._read_array("tail", ~starts, np.where(in_tail, lengths, 0), out)
+        if not in_tail.all():
+            await self._read_array("values", starts, np.where(in_tail, 0, lengths), out)
         return out
 
     async def settle(self, session: Session) -> Settled:
@@ -183,15 +245,16 @@ class Heap:
         boundary = self._written * self.chunk_bytes
         tail = await session.open_array(f"{self.path}/tail")
         end = int(tail.shape[0])
-        if self._open and boundary - self._straddle > min(STRADDLE_BYTES, self.chunk_bytes):
-            self._open += bytes(self.chunk_bytes - len(self._open))
+        if len(self._open) and boundary - self._straddle > min(STRADDLE_BYTES, self.chunk_bytes):
+            self._open.add(bytes(self.chunk_bytes - len(self._open)))
             await self._write_open(session)
+            await self.drain()
             self._straddle = self._written * self.chunk_bytes
-        elif self._open:
+        elif len(self._open):
             head = await self._read_pieces(
                 "values", self._address(self._straddle), boundary - self._straddle
             )
-            rest = np.frombuffer(head + bytes(self._open), np.uint8)
+            rest = np.frombuffer(head + self._open.data(), np.uint8)
             await tail.resize((end + len(rest),))
             await tail.setitem(slice(end, end + len(rest)), rest)
         return Settled(self._address(0), self._straddle, end)
@@ -200,18 +263,27 @@ class Heap:
         """Take over what is pending in `other`, the same heap at an earlier version."""
         self._new, self._fork = other._new, other._fork
         self._first, self._written = other._first, other._written
-        self._open, self._straddle = bytearray(other._open), other._straddle
+        self._open, self._straddle = _Pile([other._open.data()]), other._straddle
 
     def _address(self, local: int) -> int:
         """Return the byte of ``values`` that a local offset stands for."""
         return max(self._first, 0) * self.chunk_bytes + local
 
-    def _write_open(self, session: Session) -> asyncio.Task[None]:
-        """Start writing the full chunk, and begin the next."""
-        chunk, data = self._first + self._written, bytes(self._open)
-        self._written, self._open = self._written + 1, bytearray()
+    async def _claim(self, claims: Claims) -> None:
+        """Take a free range of chunks."""
+        self._fork, self._first = await claims.claim(self.path)
+        if self._new:
+            await self._create(self._fork)
+
+    async def _write_open(self, session: Session) -> None:
+        """Start writing the full chunk, and begin the next; wait while too many are under way."""
+        chunk, data = self._first + self._written, self._open.take()
+        self._written += 1
         stored = _zstd.encode(data) if self.compressed else data
-        return asyncio.ensure_future(session.put(f"{self.path}/values/c/{chunk}", stored))
+        put = session.put(f"{self.path}/values/c/{chunk}", stored)
+        self._writes.append(asyncio.ensure_future(put))
+        if len(self._writes) >= WRITES_IN_FLIGHT:
+            await self._writes.pop(0)
 
     async def _read_open(
         self, starts: Extents, lengths: Extents, pending: NDArray[np.bool_], out: list[Any]
@@ -226,7 +298,7 @@ class Heap:
             head = max(0, boundary - local)
             begin = await self._read_pieces("values", self._address(local), head)
             at = local + head - boundary
-            out[i] = begin + bytes(self._open[at : at + length - head])
+            out[i] = begin + self._open.data()[at : at + length - head]
             lengths[i] = 0
 
     async def _read_array(
@@ -247,29 +319,44 @@ class Heap:
                 out[i] = data[a:b]
 
         for some in chunks.batches(reads, IN_FLIGHT):
-            await asyncio.gather(*map(fill, some))
+            await gather(map(fill, some))
         for i in spanning:
             out[i] = await self._read_pieces(name, int(starts[i]), int(lengths[i]))
+
+    async def _read_one(self, start: int, length: int) -> Buffer:
+        """Return the bytes of one committed cell."""
+        name, at = ("tail", ~start) if start < 0 else ("values", start)
+        size = TAIL_CHUNK if name == "tail" else self.chunk_bytes
+        first = at % size
+        if not length or first + length > size:
+            return await self._read_pieces(name, at, length)
+        return await self._read_range(name, at // size, first, first + length)
 
     async def _read_pieces(self, name: str, start: int, length: int) -> bytes:
         size = TAIL_CHUNK if name == "tail" else self.chunk_bytes
         found = []
         for some in chunks.batches(chunks.pieces(start, length, size), IN_FLIGHT):
-            found += await asyncio.gather(*(self._read_range(name, *piece) for piece in some))
+            found += await gather(self._read_range(name, *piece) for piece in some)
         return b"".join(found)
 
     async def _read_range(self, name: str, chunk: int, start: int, stop: int) -> memoryview:
         """Return bytes of one chunk. Raises DamagedError when they are not there."""
         key = f"{self.path}/{name}/c/{chunk}"
-        mine = name == "values" and chunk in self.claimed
-        session = self._fork if mine and self._fork is not None else self._session
+        session, cache = self._session, self._cache
+        if name == "values" and self._fork is not None and chunk in self.claimed:
+            session, cache = self._fork, self._mine
         if name == "values" and not self.compressed:
-            found = await session.get(key, start, stop)
+            if stop - start > SMALL_BYTES or start // BLOCK_BYTES != (stop - 1) // BLOCK_BYTES:
+                found = await session.get(key, start, stop)
+            else:
+                block = start // BLOCK_BYTES
+                found = await _read_block(session, cache, key, block)
+                found = found[start - block * BLOCK_BYTES : stop - block * BLOCK_BYTES]
         else:
-            held = self._cache.get((f"{self.path}/{name}", chunk))
+            held = cache.get((f"{self.path}/{name}", chunk))
             if held is None:
                 held = _Chunk(_decode(key, await session.get(key)))
-                self._cache.put((f"{self.path}/{name}", chunk), held)
+                cache.put((f"{self.path}/{name}", chunk), held)
             found = held.data[start:stop]
         if found is None or len(found) != stop - start:
             raise DamagedError(
@@ -298,6 +385,17 @@ class Settled:
         )
         out[:, 0] = np.where(out[:, 0] >= PENDING, final, out[:, 0])
         return out
+
+
+async def _read_block(session: Session, cache: ChunkCache, key: str, block: int) -> memoryview:
+    """Return an aligned block of a chunk, kept for the small cells beside the one asked for."""
+    held = cache.get((f"{key}@", block))
+    if held is None:
+        start = block * BLOCK_BYTES
+        found = await session.get(key, start, start + BLOCK_BYTES)
+        held = _Chunk(memoryview(b"") if found is None else found)
+        cache.put((f"{key}@", block), held)
+    return cast("_Chunk", held).data
 
 
 def _decode(key: str, stored: memoryview | None) -> memoryview:

@@ -90,6 +90,10 @@ class NestedColumn(Column):
         await super().rewind(mark[0])
         await self.items.rewind(mark[1])
 
+    async def drain(self) -> None:
+        """Wait until all that was appended is where it is to be. Raises what a write raised."""
+        await self.items.drain()
+
     async def spill(self, claims: Claims) -> bool:
         """Write what no longer fits into memory; tell whether anything was."""
         return bool(await super().spill(claims) | await self.items.spill(claims))

@@ -89,6 +89,10 @@ class RaggedColumn(Column):
         await super().rewind(mark[0])
         await self.heap.rewind(mark[1])
 
+    async def drain(self) -> None:
+        """Wait until all that was appended is where it is to be. Raises what a write raised."""
+        await self.heap.drain()
+
     async def adopt(self, other: Column) -> None:
         """Take over what is pending in `other`, the same column at an earlier version."""
         assert isinstance(other, RaggedColumn)

@@ -7,31 +7,42 @@ the session. The only module that imports icechunk, so that the engine can be ch
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import icechunk
 import zarr.api.asynchronous as zarr_async
 from filelock import FileLock
+from zarr import AsyncArray
 from zarr.abc.store import RangeByteRequest
 from zarr.core.buffer import cpu, default_buffer_prototype
-from zarr.core.sync import sync as run
+from zarr.core.sync import sync
+from zarr.storage import StorePath
 
-from deeplake_lite.errors import ConflictError, ExistsError, LakeNotFoundError, VersionNotFoundError
+from deeplake_lite.errors import (
+    ConflictError,
+    DamagedError,
+    ExistsError,
+    LakeError,
+    LakeNotFoundError,
+    StorageError,
+    VersionNotFoundError,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Iterator, Mapping
+    from collections.abc import Buffer, Coroutine, Iterable, Iterator, Mapping
     from datetime import datetime
-
-    from zarr.core.array import AsyncArray
 
     from deeplake_lite.storage.arrays import ArraySpec
 
-__all__ = ["Commit", "Repository", "Session", "run"]
+__all__ = ["Commit", "Repository", "Session", "gather", "local_folder", "run"]
 
 icechunk.set_logs_filter("error")  # it warns on stderr at every local open
 
@@ -40,8 +51,14 @@ INDEX_SPLIT = 64
 
 MEMORY = "memory://"
 
+PIN = "_pin-"
+"""Begin of the branches that `Repository.pinned` makes."""
+
 HEAP_SPLIT = 16_384
 """Heap chunks per manifest: the address space of a heap is 2**28 chunks, and its splits are enumerated."""
+
+WRITE_ALL = {"write_empty_chunks": True}
+"""Chunks of zeros are written too: looking for them costs more, and a chunk that is missing is damage."""
 
 _memory: dict[str, tempfile.TemporaryDirectory[str]] = {}
 """Folders of the ``memory://`` lakes of this process; they vanish with it."""
@@ -62,11 +79,50 @@ class Commit:
     """What the writer noted: a merge commit has the merged snapshot's id under ``"merge"``."""
 
 
+def run[T](work: Coroutine[Any, Any, T]) -> T:
+    """Do asynchronous work and wait for it; what the engine raises becomes an error of ours.
+
+    Raises
+    ------
+    DamagedError
+        When an object that a version refers to is not there.
+    StorageError
+        When the store refuses: disk full, no permission, no network.
+    """
+    try:
+        return cast("T", sync(work))
+    except icechunk.IcechunkError as error:
+        raise _storage_error(error) from error
+
+
+async def gather[T](work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Do pieces of asynchronous work at the same time; those that need not wait are done at once.
+
+    What is in a cache costs no turn of the event loop this way.
+    """
+    loop = asyncio.get_running_loop()
+    tasks = [asyncio.Task(piece, loop=loop, eager_start=True) for piece in work]
+    if all(task.done() for task in tasks):
+        return [task.result() for task in tasks]
+    return await asyncio.gather(*tasks)
+
+
+def _storage_error(error: BaseException) -> LakeError:
+    """Return our error for one of the engine's, which explains itself on many lines."""
+    reason = re.sub(r"\s+", " ", str(error).split("| context")[0]).strip(" x|")
+    if "not found" in reason.lower():
+        return DamagedError(f"A stored object is missing: {reason}. Run ds.verify().")
+    return StorageError(
+        f"The store refused: {reason}. Nothing was committed. "
+        "See to free space, permission and network, then try again."
+    )
+
+
 class Session:
     """Reads and writes of Zarr arrays at one snapshot, or on top of one."""
 
-    def __init__(self, session: icechunk.Session) -> None:
-        self._session = session
+    def __init__(self, session: icechunk.Session, layouts: dict[str, Any]) -> None:
+        self._session, self._layouts = session, layouts
         self.store = session.store
 
     @property
@@ -79,12 +135,18 @@ class Session:
     ) -> memoryview | None:
         """Return the bytes under `key`, or those from `start` to `stop`; None where there is nothing."""
         byte_range = None if start is None or stop is None else RangeByteRequest(start, stop)
-        found = await self.store.get(key, default_buffer_prototype(), byte_range)
+        try:
+            found = await self.store.get(key, default_buffer_prototype(), byte_range)
+        except icechunk.IcechunkError as error:
+            raise _storage_error(error) from error
         return None if found is None else memoryview(cast("Any", found.as_numpy_array()))
 
     async def put(self, key: str, data: Buffer) -> None:
         """Store `data` under `key`."""
-        await self.store.set(key, cpu.Buffer.from_bytes(bytes(data)))
+        try:
+            await self.store.set(key, cpu.Buffer.from_bytes(bytes(data)))
+        except icechunk.IcechunkError as error:
+            raise _storage_error(error) from error
 
     async def delete(self, key: str) -> None:
         """Remove `key`."""
@@ -94,14 +156,22 @@ class Session:
         """Tell whether there is something under `key`."""
         return bool(await self.store.exists(key))
 
-    async def open_array(self, path: str) -> AsyncArray[Any]:
-        """Return the array at `path`."""
-        return await zarr_async.open_array(store=self.store, path=path, zarr_format=3)
+    async def open_array(self, path: str, length: int | None = None) -> AsyncArray[Any]:
+        """Return the array at `path`; a known `length` saves reading its metadata again."""
+        known = self._layouts.get(path)
+        if known is None or length is None:
+            array = await zarr_async.open_array(
+                store=self.store, path=path, zarr_format=3, config=WRITE_ALL
+            )
+            self._layouts[path] = array.metadata
+            return array
+        metadata = known.update_shape((length, *known.shape[1:]))
+        return AsyncArray(metadata, StorePath(self.store, path), config=WRITE_ALL)
 
     async def create_array(self, path: str, spec: ArraySpec, length: int) -> AsyncArray[Any]:
         """Make the array at `path`, `length` rows long."""
         return await zarr_async.create_array(
-            store=self.store, name=path, **spec.zarr_arguments(length)
+            store=self.store, name=path, config=WRITE_ALL, **spec.zarr_arguments(length)
         )
 
     async def create_bytes(self, path: str, length: int, chunk: int, codecs: list[Any]) -> None:
@@ -134,7 +204,7 @@ class Session:
 
     def fork(self) -> Session:
         """Return a session that collects chunks on its own until it is merged into a writer."""
-        return Session(self._session.fork())
+        return Session(self._session.fork(), self._layouts)
 
     def merge(self, fork: Session) -> None:
         """Take over what `fork` collected. Nothing is checked: the caller knows that it is disjoint."""
@@ -154,6 +224,8 @@ class Session:
             raise ConflictError(
                 f"The branch moved while this commit was written: {error}"
             ) from error
+        except icechunk.IcechunkError as error:
+            raise _storage_error(error) from error
 
 
 class Repository:
@@ -173,6 +245,8 @@ class Repository:
         self.url = url
         self._storage = storage
         self._repository = repository
+        self._layouts: dict[str, Any] = {}
+        """Zarr metadata by path: an array's layout never changes, only its length."""
 
     @classmethod
     def create(cls, url: str, options: Mapping[str, Any] | None = None) -> Repository:
@@ -219,11 +293,31 @@ class Repository:
 
     def reader(self, snapshot_id: str) -> Session:
         """Return a session that reads one version."""
-        return Session(self._repository.readonly_session(snapshot_id=snapshot_id))
+        return Session(self._repository.readonly_session(snapshot_id=snapshot_id), self._layouts)
 
     def writer(self, branch: str) -> Session:
         """Return a session that writes on top of a branch's tip."""
-        return Session(self._repository.writable_session(branch))
+        return Session(self._repository.writable_session(branch), self._layouts)
+
+    def fork(self, branch: str, snapshot_id: str) -> Session:
+        """Return a session that collects chunks on top of a version that was the branch's tip."""
+        writer = self.writer(branch)
+        if writer.snapshot_id != snapshot_id:
+            with self.pinned([snapshot_id]) as [branch]:
+                writer = self.writer(branch)
+        return writer.fork()
+
+    @contextlib.contextmanager
+    def pinned(self, snapshot_ids: Iterable[str]) -> Iterator[list[str]]:
+        """Name versions by branches of the lake's own for a while, so that they neither expire nor go."""
+        names = {f"{PIN}{uuid4().hex}": i for i in snapshot_ids}
+        try:
+            for name, snapshot_id in names.items():
+                self.create_branch(name, snapshot_id)
+            yield list(names)
+        finally:
+            for name in names.keys() & set(self._repository.list_branches()):
+                self.delete_branch(name)
 
     def branches(self) -> dict[str, str]:
         """Return the snapshot id of each branch's tip."""
@@ -291,12 +385,15 @@ class Repository:
         }
 
     @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """Hold the writers' lock of a local folder; object stores commit by compare-and-swap."""
+    def lock(self, purpose: str = "commit") -> Iterator[None]:
+        """Hold the writers' lock of a local folder; object stores commit by compare-and-swap.
+
+        Claims are taken under a lock of their own: whoever holds the one for commits may need them.
+        """
         if local_folder(self.url) is None:
             yield
             return
-        with FileLock(self.writers_folder() / "commit.lock"):
+        with FileLock(self.writers_folder() / f"{purpose}.lock"):
             yield
 
     def writers_folder(self) -> Path:

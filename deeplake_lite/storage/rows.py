@@ -55,9 +55,8 @@ class Rows:
         ordered: bool,
         new: bool = False,
     ) -> None:
-        place = Place(session, path, cache, new)
-        self.ids = place.array("id", ArraySpec("int64"))
-        self.blocks = place.array("block", ArraySpec("int64"))
+        self.ids = Place(session, path, cache, new, slots).array("id", ArraySpec("int64"))
+        self.blocks = Place(session, path, cache, new).array("block", ArraySpec("int64"))
         self._order_array = SlotArray(session, f"{path}/slot", ArraySpec("int64"), cache)
         self._stored_order: Slots | None = None
         self._had_order = not ordered

@@ -18,7 +18,6 @@ from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from deeplake_lite.errors import ConflictError
 from deeplake_lite.storage.repo import local_folder, run
 from deeplake_lite.storage.state import State
 
@@ -43,12 +42,15 @@ class Scratch:
         The lake.
     branch : str
         The branch that the transaction will commit to.
+    version : str
+        Snapshot id of the version that it started from.
     state : State
-        Document of the version that it started from.
+        That version's document.
     """
 
-    def __init__(self, repository: Repository, branch: str, state: State) -> None:
-        self._repository, self._branch, self._state = repository, branch, state
+    def __init__(self, repository: Repository, branch: str, version: str, state: State) -> None:
+        self._repository, self._branch = repository, branch
+        self._version, self._state = version, state
         self._fork: Session | None = None
         self._desk: Desk | None = None
         self._claims: dict[str, int] = {}
@@ -63,13 +65,7 @@ class Scratch:
         if self._fork is None:
             if local_folder(self._repository.url) is not None:
                 self._desk = await asyncio.to_thread(Desk.take, self._repository.writers_folder())
-            writer = self._repository.writer(self._branch)
-            tip = State.from_json(await writer.attributes())
-            if tip.generation != self._state.generation:
-                raise ConflictError(
-                    f"Branch {self._branch!r} was optimised by another writer. Run ds.rebase(), then go on."
-                )
-            self._fork = writer.fork()
+            self._fork = self._repository.fork(self._branch, self._version)
         return self._fork
 
     async def claim(self, path: str) -> tuple[Session, int]:
@@ -86,15 +82,19 @@ class Scratch:
     def _claim(self, path: str) -> int:
         if self._desk is None:
             return self._end(path) + secrets.randbelow(WINDOW)
-        with self._repository.lock():
+        with self._repository.lock("claims"):
             others = [claims[path] for claims in self._desk.others() if path in claims]
             self._claims[path] = max([self._end(path), *(start + SPACING for start in others)])
             self._desk.write(self._claims)
         return self._claims[path]
 
     def _end(self, path: str) -> int:
-        writer = self._repository.writer(self._branch)
-        return State.from_json(run(writer.attributes())).heaps.get(path, 0)
+        """Return the chunk behind the last one taken, in our version and on the branch as it is now.
+
+        Asked after the claims of others: a writer that commits gives its claim back only then.
+        """
+        tip = State.from_json(run(self._repository.writer(self._branch).attributes()))
+        return max(self._state.heaps.get(path, 0), tip.heaps.get(path, 0))
 
 
 class Direct:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import FormatError
-from deeplake_lite.schema import Schema
+from deeplake_lite.schema import Schema, check_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,10 +34,15 @@ class State:
     """Whether row *i* lies in slot *i*; otherwise ``rows/slot`` says where."""
     generation: int = 0
     """Group that holds the arrays; `optimize` writes the next."""
+    revision: int = 0
+    """How many commits led here; makes every commit a change, also a merge that brings nothing."""
     heaps: Mapping[str, int] = field(default_factory=dict)
     """Per array ``values``, the chunk behind the last one taken."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """The user's notes on the dataset."""
+
+    def __post_init__(self) -> None:
+        check_metadata("The dataset", self.metadata)
 
     def to_json(self) -> dict[str, Any]:
         """Return the attributes of the root group."""
@@ -47,6 +52,7 @@ class State:
                 "generation": self.generation,
                 "slots": self.slots,
                 "ordered": self.ordered,
+                "revision": self.revision,
                 "schema": self.schema.to_json(),
                 "heaps": dict(self.heaps),
                 "metadata": dict(self.metadata),
@@ -78,6 +84,7 @@ class State:
             slots=int(found["slots"]),
             ordered=bool(found["ordered"]),
             generation=int(found["generation"]),
+            revision=int(found["revision"]),
             heaps=dict(found["heaps"]),
             metadata=dict(found["metadata"]),
         )

@@ -7,7 +7,6 @@ pending. Sync outside, async inside: this is where the two meet.
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from deeplake_lite.storage.column import Column, Damage, Place
 from deeplake_lite.storage.dense import DenseColumn
 from deeplake_lite.storage.nested import NestedColumn
 from deeplake_lite.storage.ragged import RaggedColumn
-from deeplake_lite.storage.repo import run
+from deeplake_lite.storage.repo import gather, run
 from deeplake_lite.storage.rows import Rows
 from deeplake_lite.storage.scratch import Direct, Scratch
 from deeplake_lite.storage.state import State
@@ -192,7 +191,7 @@ class Table:
         return run(self._read(list(columns), slots))
 
     async def _read(self, columns: list[str], slots: Slots) -> dict[str, Cells]:
-        found = await asyncio.gather(*(self._column(c).read(slots) for c in columns))
+        found = await gather(self._column(c).read(slots) for c in columns)
         return dict(zip(columns, found, strict=True))
 
     def digests(self, column: str, slots: Slots) -> NDArray[np.uint64]:
@@ -253,7 +252,7 @@ class Table:
 
     def on_branch(self, branch: str) -> Table:
         """Say which branch the edits are for."""
-        self._scratch = Scratch(self.repository, branch, self.state)
+        self._scratch = Scratch(self.repository, branch, self.snapshot_id, self.state)
         return self
 
     def append(
@@ -263,17 +262,19 @@ class Table:
 
         Ids are drawn unless they are given, one per row of all blocks.
         """
+        edits, _ = self._open_edits()
         columns = [f.id for f in self.schema]
         marks, count = run(self._marks(columns)), 0
         try:
             for block in blocks:
                 count += run(self._append(block))
+            run(self._drain(columns))
+            added = run(self.rows.append(count, ids))
         except BaseException:
             run(self._rewind(marks))
             raise
-        edits, _ = self._open_edits()
         edits.appended += count
-        return run(self.rows.append(count, ids))
+        return added
 
     async def _append(self, block: Mapping[str, Cells]) -> int:
         edits, scratch = self._open_edits()
@@ -282,6 +283,10 @@ class Table:
         for c in block:
             edits.spilled |= await self._column(c).spill(scratch)
         return len(next(iter(block.values()))) if block else 0
+
+    async def _drain(self, columns: Iterable[str]) -> None:
+        for c in columns:
+            await self._column(c).drain()
 
     async def _marks(self, columns: list[str]) -> dict[str, Any]:
         return {c: await self._column(c).mark() for c in columns}
@@ -297,6 +302,7 @@ class Table:
     async def _update(self, slots: Slots, cells: Mapping[str, Cells]) -> None:
         edits, scratch = self._open_edits()
         staged = {c: await self._column(c).stage(some, scratch) for c, some in cells.items()}
+        await self._drain(cells)
         for c, some_staged in staged.items():
             await self._column(c).put(slots, some_staged)
             edits.updated.setdefault(c, []).append(slots)
@@ -322,6 +328,7 @@ class Table:
         try:
             for cells in blocks:
                 run(self._append({added.id: cells}))
+            run(self._drain([added.id]))
         except BaseException:
             self.state = old
             self._new.discard(added.id)
@@ -363,7 +370,8 @@ class Table:
             await session.delete_tree(f"{tip.generation}/{gone}")
         if scratch.started:
             session.merge(await scratch.fork())
-        target = Table(self.repository, session, tip if moved else self.state)
+        target = Table(self.repository, session, tip)
+        target.state = tip if moved else self.state
         await target.rows.load()
         target._new = self._new
         target.edits, target._scratch = edits, Direct(session, dict(tip.heaps))
@@ -380,8 +388,8 @@ class Table:
         known = {f.id for f in tip.schema}
         if any(c not in known for c in self._columns):
             return False
-        keys = [f"{path}/c/{chunk}" for path, taken in claimed.items() for chunk in taken]
-        return not any(await asyncio.gather(*map(session.has, keys)))
+        keys = [f"{path}/c/{chunk}" for path, taken in claimed.items() for chunk in range(taken.start, taken.stop + 1)]
+        return not any(await gather(map(session.has, keys)))
 
     async def _adopt(self, other: Table, edits: Edits, *, moved: bool) -> None:
         """Take over what is pending in `other`; columns that it does not know get their default."""
@@ -398,14 +406,16 @@ class Table:
 
     async def _flush(self, session: Session) -> None:
         """Write every array that has something pending, and the document."""
+        await self._drain(f.id for f in self.schema if f.id in self._columns)
         columns = [self._columns[f.id] for f in self.schema if f.id in self._columns]
-        await asyncio.gather(*(c.write(session) for c in columns), self.rows.write(session))
+        await gather([*(c.write(session) for c in columns), self.rows.write(session)])
         ends = {path: taken.stop for column in columns for path, taken in column.claimed().items()}
         heaps = {path: max(end, self.state.heaps.get(path, 0)) for path, end in ends.items()}
         self.state = self.state.with_(
             heaps={**self.state.heaps, **heaps},
             slots=self.rows.slots,
             ordered=self.rows.order is None,
+            revision=self.state.revision + 1,
         )
         await session.set_attributes(self.state.to_json())
 
@@ -426,6 +436,7 @@ class Table:
                 f"{self.state.generation}/{column}",
                 self._cache,
                 new=column in self._new,
+                slots=self.committed.slots,
             )
             self._columns[column] = make_column(_htype(self.schema, column), place)
         return self._columns[column]

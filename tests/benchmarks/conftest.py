@@ -51,7 +51,7 @@ def peers_only(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="session")
-def race(request: pytest.FixtureRequest, peers_only: bool) -> Race:
+def race(request: pytest.FixtureRequest, peers_only: bool, report: Report) -> Race:
     """Return the function that runs contenders in interleaved rounds."""
 
     def run(
@@ -59,7 +59,8 @@ def race(request: pytest.FixtureRequest, peers_only: bool) -> Race:
     ) -> Rounds:
         chosen = {n: c for n, c in contenders.items() if not (peers_only and n == OURS)}
         rounds = rounds or request.config.getoption("--bench-rounds")
-        return interleave(chosen, rounds, warm_up=warm_up)
+        with report.watching():
+            return interleave(chosen, rounds, warm_up=warm_up)
 
     return run
 

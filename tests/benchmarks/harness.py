@@ -5,6 +5,7 @@ unit, for example ``{"s": 0.31, "CPU s": 0.42}``. Rounds interleave the contende
 with another one, so that a slow minute of a shared machine hits all of them.
 """
 
+import contextlib
 import gc
 import importlib.metadata
 import os
@@ -14,7 +15,7 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,20 +82,30 @@ class Row:
 
 @dataclass(slots=True)
 class Report:
-    """Collects the rows of a session."""
+    """Collects the rows of a session, and how busy other processes kept the machine meanwhile."""
 
     rows: list[Row] = field(default_factory=list)
+    other_cores: list[float] = field(default_factory=list)
+    """Cores that other processes used, one figure per race: above 0.1, measure again."""
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        others, wall = other_seconds(), time.perf_counter()
+        yield
+        self.other_cores.append((other_seconds() - others) / (time.perf_counter() - wall))
 
     def add(self, figure: str, rounds: Rounds, *targets: Target) -> None:
         row = Row(figure, rounds, targets)
         self.rows.append(row)
-        print("\n" + " | ".join(row.cells()), f"\n    rounds: {row.spread()}")  # noqa: T201 its job
+        noise = f"\n    rounds: {row.spread()}; other processes: {self.other_cores[-1]:.2f} cores"
+        print("\n" + " | ".join(row.cells()), noise)  # noqa: T201 its job
 
     def markdown(self) -> str:
         head = ("Figure", "Target", "Measured", "Peers", "Verdict")
         lines = [head, ("---",) * len(head), *(row.cells() for row in self.rows)]
         table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-        return f"Machine: {machine()}.\nVersions: {versions(LIBRARIES)}.\n\n{table}\n"
+        noise = f"Other processes used up to {max(self.other_cores):.2f} cores during a race."
+        return f"Machine: {machine()}. {noise}\nVersions: {versions(LIBRARIES)}.\n\n{table}\n"
 
 
 def interleave(contenders: Mapping[str, Contender], rounds: int, *, warm_up: bool = True) -> Rounds:
@@ -179,6 +190,16 @@ def machine() -> str:
     system = f"{platform.system()} {platform.release().split('-')[0]}"
     memory = f"{memory_bytes() / 2**30:.0f} GiB of memory"
     return f"{processor()}, {os.cpu_count()} cores, {memory}, {system}"
+
+
+def other_seconds() -> float:
+    """Return the CPU time since boot that neither this process nor its children used."""
+    stat = Path("/proc/stat")
+    if not stat.exists():
+        return 0.0
+    user, nice, system, _idle, _iowait, *rest = map(int, stat.read_text().split()[1:9])
+    busy = (user + nice + system + sum(rest)) / os.sysconf("SC_CLK_TCK")
+    return busy - sum(os.times()[:4])
 
 
 def memory_bytes() -> int:

@@ -96,12 +96,14 @@ def test_the_row_of_one_wrong_shape_in_a_dense_block_is_found():
     "shape", [(), None, (0,), (-1,), (1.5,), ("a",), "ab", (True,), (None,) * 33, (2**20, 2**20), 0]
 )
 def test_impossible_shapes_are_schema_errors(shape):
-    with pytest.raises(SchemaError, match="shape must be a tuple|up to 2 GiB"):
+    with pytest.raises(SchemaError, match=r"shape must be a tuple|up to 2 GiB"):
         Array("float32", shape)
 
 
 def test_picture_codecs_are_for_images():
-    with pytest.raises(SchemaError, match="codec must be None or one of zstd, lz4, blosc, got 'jpeg'"):
+    with pytest.raises(
+        SchemaError, match="codec must be None or one of zstd, lz4, blosc, got 'jpeg'"
+    ):
         Array("uint8", (None,), codec="jpeg")
 
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,7 +47,7 @@ def test_rows_that_were_left_out_get_the_default_else_null_else_an_error():
     assert Text(default="x", nullable=True).encode_default(2).buffers == [b"x", b"x"]
     assert Text(nullable=True).encode_default(2).valid.tolist() == [False, False]
     assert len(Text(default="x").encode_default(0)) == 0
-    with pytest.raises(InvalidValueError, match="has no default.*nullable=True"):
+    with pytest.raises(InvalidValueError, match=r"has no default.*nullable=True"):
         Text().encode_default(1)
 
 
@@ -97,6 +100,13 @@ def test_str_is_short_where_repr_is_whole():
     many = ClassLabel([f"class {i}" for i in range(1000)])
     assert str(many) == "ClassLabel(['class 0', 'class 1', 'class 2', … 997 more])"
     assert eval(repr(many)) == many
+
+
+def test_importing_the_types_imports_nothing_that_takes_long():
+    slow = "PIL zarr numcodecs pandas pyarrow fsspec urllib.request simplejpeg"
+    code = f"import sys, deeplake_lite.schema; print(*set('{slow}'.split()) & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_check_is_one_of_two_words():

@@ -38,7 +38,9 @@ def test_take_and_concat_do_what_lists_do(kind, data):
     values = [value for block in blocks for value in block]
     decoded = as_lists(htype.decode_cells(cells))
     assert decoded == values
-    rows = data.draw(st.lists(st.integers(0, len(values) - 1), max_size=6) if values else st.just([]))
+    rows = data.draw(
+        st.lists(st.integers(0, len(values) - 1), max_size=6) if values else st.just([])
+    )
     taken = take(cells, np.array(rows, np.int64))
     assert as_lists(htype.decode_cells(taken)) == [values[row] for row in rows]
 

@@ -19,7 +19,12 @@ def test_configurations_come_back():
 
 @pytest.mark.parametrize(
     "values",
-    [["rose", 2, "tulip", np.int64(0)], np.array(["rose", "daisy"]), np.array([2, 0], "uint8"), [np.str_("rose")]],
+    [
+        ["rose", 2, "tulip", np.int64(0)],
+        np.array(["rose", "daisy"]),
+        np.array([2, 0], "uint8"),
+        [np.str_("rose")],
+    ],
 )
 def test_numbers_and_names_mix_and_read_as_int32(values):
     expected = [FLOWERS.index(v) if isinstance(v, str) else v for v in list(values)]
@@ -36,12 +41,22 @@ def test_several_classes_per_row_come_back():
 @pytest.mark.parametrize(
     ("htype", "bad", "match"),
     [
-        (FLOWERS, "ros", "must be one of 3 classes, got 'ros'. Did you mean 'rose'. Known: 'rose', 'tulip'"),
+        (
+            FLOWERS,
+            "ros",
+            "must be one of 3 classes, got 'ros'. Did you mean 'rose'. Known: 'rose', 'tulip'",
+        ),
         (FLOWERS, 3, "a class number must be 0 to 2, got 3"),
         (FLOWERS, -1, "a class number must be 0 to 2, got -1.*nullable=True"),
         (FLOWERS, 1.0, "must be int32, got float64 1.0"),
-        (FLOWERS, ["rose"], "must be one int32 per row|must be int32"),
-        (ClassLabel(), "rose", r"must be a class number, got 'rose'. Declare the names: ClassLabel\("),
+        (FLOWERS, ["rose"], r"must be one class per row, got \['rose'\].*multiple=True"),
+        (FLOWERS, {"a": 1}, "must be int32, got dict"),
+        (SEVERAL, [[0]], "item 0: must be one class per row"),
+        (
+            ClassLabel(),
+            "rose",
+            r"must be a class number, got 'rose'. Declare the names: ClassLabel\(",
+        ),
         (ClassLabel(), -1, "a class number must be 0 or more, got -1"),
         (SEVERAL, "rose", "must be a list of classes .*got 'rose'. Put it in a list"),
         (SEVERAL, 1, "must be a list of classes"),

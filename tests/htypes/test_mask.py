@@ -33,7 +33,14 @@ def palette(classes):
 
 
 def test_configurations_come_back():
-    for htype in (Mask(), NAMED, INSTANCE, Mask(dtype="uint16"), Mask(dtype="int32", nullable=True), Link(NAMED)):
+    for htype in (
+        Mask(),
+        NAMED,
+        INSTANCE,
+        Mask(dtype="uint16"),
+        Mask(dtype="int32", nullable=True),
+        Link(NAMED),
+    ):
         check_config(htype)
     check_config(Mask(default=CLASSES))
     check_config(Mask(default=file_of(CLASSES)))
@@ -49,7 +56,13 @@ def test_class_numbers_come_back(dtype, data):
     assert {value.dtype for value in decoded} == {np.dtype(dtype)}
 
 
-@given(st.lists(hnp.arrays(bool, hnp.array_shapes(min_dims=3, max_dims=3, min_side=0, max_side=5)), min_size=1, max_size=3))
+@given(
+    st.lists(
+        hnp.arrays(bool, hnp.array_shapes(min_dims=3, max_dims=3, min_side=0, max_side=5)),
+        min_size=1,
+        max_size=3,
+    )
+)
 def test_instance_masks_come_back(values):
     decoded = check_encode_decode(INSTANCE, values)
     assert [value.shape for value in decoded] == [value.shape for value in values]
@@ -75,7 +88,13 @@ def test_png_files_are_stored_untouched(tmp_path):
 
 
 def test_other_files_and_images_are_encoded_anew():
-    values = [palette(CLASSES), Pillow.fromarray(CLASSES), file_of(CLASSES, "TIFF"), file_of(CLASSES, "BMP"), CLASSES.astype(int)]
+    values = [
+        palette(CLASSES),
+        Pillow.fromarray(CLASSES),
+        file_of(CLASSES, "TIFF"),
+        file_of(CLASSES, "BMP"),
+        CLASSES.astype(int),
+    ]
     check_encode_decode(NAMED, values, [CLASSES] * 5)
     check_encode_decode(Mask(dtype="uint16"), [file_of(CLASSES)], [CLASSES])
     check_encode_decode(Mask(dtype="int32"), [file_of(palette(CLASSES))], [CLASSES])
@@ -88,15 +107,27 @@ def test_other_files_and_images_are_encoded_anew():
         (Mask(), np.full((2, 2), 300), "uint8 holds 0 to 255, got 300"),
         (Mask(), np.zeros((2, 2)), "must be uint8, got float64"),
         (Mask(), np.zeros((0, 2), "uint8"), r"a mask must have pixels, got shape \(0, 2\)"),
-        (NAMED, np.full((2, 2), 3), "a mask of 3 classes must hold 0 to 2, or 255 for no class, got 3"),
-        (Mask(), file_of(np.zeros((4, 4, 3), "uint8")), r"one number per pixel, got a picture of shape \(4, 4, 3\)"),
+        (
+            NAMED,
+            np.full((2, 2), 3),
+            "a mask of 3 classes must hold 0 to 2, or 255 for no class, got 3",
+        ),
+        (
+            Mask(),
+            file_of(np.zeros((4, 4, 3), "uint8")),
+            r"one number per pixel, got a picture of shape \(4, 4, 3\)",
+        ),
         (Mask(), file_of(np.zeros((4, 4), "uint8"), "JPEG"), "JPEG changes the numbers of a mask"),
         (Mask(), file_of(CLASSES)[:-5], "."),
         (Mask(), b"", "."),
         (Mask(), "nowhere.png", "there is no file 'nowhere.png'"),
         (Mask(), file_of(CLASSES.astype("uint16") * 100), "uint8 holds 0 to 255"),
         (INSTANCE, np.zeros((2, 2), bool), r"must have shape \(…, …, …\), got \(2, 2\)"),
-        (INSTANCE, np.full((1, 2, 2), 255, "uint8"), r"must be bool \(or 0 and 1\), got 255. Compare first"),
+        (
+            INSTANCE,
+            np.full((1, 2, 2), 255, "uint8"),
+            r"must be bool \(or 0 and 1\), got 255. Compare first",
+        ),
         (INSTANCE, np.zeros((1, 2, 2)), "must be int64, got float64"),
     ],
 )
@@ -104,18 +135,40 @@ def test_bad_masks_are_refused(htype, bad, match):
     check_refuses(htype, bad, match)
 
 
+def test_a_bad_file_names_its_path(tmp_path):
+    path = tmp_path / "cut.png"
+    path.write_bytes(file_of(CLASSES)[:-5])
+    with pytest.raises(InvalidValueError, match=r"^row 1: '.*cut.png': must be a whole PNG"):
+        Mask().encode([CLASSES, path])
+
+
+def test_damage_inside_a_file_is_found_by_a_full_check_only():
+    data = bytearray(file_of(np.arange(4096, dtype="uint8").reshape(64, 64)))
+    data[len(data) // 2] ^= 0xFF
+    Mask().encode([bytes(data)])
+    with pytest.raises(InvalidValueError, match="row 0: the PNG does not decode"):
+        Mask().encode([bytes(data)], check="full")
+
+
 def test_numbers_in_a_file_are_compared_with_names_by_a_full_check():
     data = file_of(np.full((4, 4), 9, "uint8"))
     NAMED.encode([data])
-    with pytest.raises(InvalidValueError, match="row 0: a mask of 3 classes must hold 0 to 2.* got 9"):
+    with pytest.raises(
+        InvalidValueError, match=r"row 0: a mask of 3 classes must hold 0 to 2.* got 9"
+    ):
         NAMED.encode([data], check="full")
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"kind": "panoptic"}, {"dtype": "float32"}, {"names": ["a", "a"]}, {"kind": "instance", "names": ["a"]},
-     {"kind": "instance", "dtype": "int32"}],
-)  # fmt: skip
+    [
+        {"kind": "panoptic"},
+        {"dtype": "float32"},
+        {"names": ["a", "a"]},
+        {"kind": "instance", "names": ["a"]},
+        {"kind": "instance", "dtype": "int32"},
+    ],
+)
 def test_impossible_configurations_are_schema_errors(arguments):
     with pytest.raises(SchemaError):
         Mask(**arguments)

@@ -32,7 +32,7 @@ def test_configurations_come_back(htype):
 def test_items_may_be_of_any_type_that_resolves():
     assert Sequence("int32") == Sequence(Scalar("int32")) == Sequence(np.int32)
     assert Sequence(str).layout == Nested(Text())
-    with pytest.raises(SchemaError, match="There is no type 'texts'. Did you mean 'text'?"):
+    with pytest.raises(SchemaError, match=r"There is no type 'texts'. Did you mean 'text'?"):
         Sequence("texts")
 
 
@@ -43,7 +43,9 @@ def test_sequences_of_text_come_back(rows):
 
 
 def test_sequences_of_arrays_and_nullable_items_come_back():
-    check_encode_decode(Sequence(Array("int8", (None, 2))), [[np.ones((3, 2), "int8"), [[1, 2]]], []])
+    check_encode_decode(
+        Sequence(Array("int8", (None, 2))), [[np.ones((3, 2), "int8"), [[1, 2]]], []]
+    )
     check_encode_decode(Sequence("float32"), [np.arange(3.0), [1, 2], ()], [[0, 1, 2], [1, 2], []])
     check_encode_decode(Sequence(Text(nullable=True)), [["a", None], [None]])
 
@@ -57,7 +59,11 @@ def test_sequences_of_arrays_and_nullable_items_come_back():
         (Sequence(Text()), ["a", None], "item 1: takes no null"),
         (Sequence(Sequence("int8")), [[1], [2, 300]], "item 1: item 1: int8 holds .*got 300"),
         (Polygons(), TRIANGLE, r"item 0: must have shape \(…, 2\), got \(2,\)"),
-        (Polygons(), [TRIANGLE, TRIANGLE[:2]], "item 1: a polygon must have three corners or more, got 2"),
+        (
+            Polygons(),
+            [TRIANGLE, TRIANGLE[:2]],
+            "item 1: a polygon must have three corners or more, got 2",
+        ),
         (Polygons(), [[[0, 0], [1, np.nan], [2, 2]]], "item 0: corner 1 must be finite, got"),
         (Polygons(), 5, "must be a list of items"),
     ],
@@ -67,7 +73,7 @@ def test_bad_items_name_row_and_item(htype, bad, match):
 
 
 def test_the_row_of_a_bad_item_is_found_behind_empty_rows():
-    with pytest.raises(InvalidValueError, match="^row 3: item 0: must be text"):
+    with pytest.raises(InvalidValueError, match=r"^row 3: item 0: must be text"):
         Sequence(Text()).encode([["a", "b"], [], [], [5], []])
 
 

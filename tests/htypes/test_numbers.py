@@ -44,9 +44,12 @@ COORDINATES = st.floats(0, 1000, width=32)
 
 
 @given(
-    st.lists(hnp.arrays("float32", st.tuples(st.integers(0, 4), st.just(4)), elements=COORDINATES),
-             min_size=1, max_size=4)
-)  # fmt: skip
+    st.lists(
+        hnp.arrays("float32", st.tuples(st.integers(0, 4), st.just(4)), elements=COORDINATES),
+        min_size=1,
+        max_size=4,
+    )
+)
 def test_boxes_come_back(rows):
     check_encode_decode(Boxes("xywh"), rows)
 
@@ -56,7 +59,9 @@ def test_boxes_show_what_is_not_the_default():
         check_config(htype)
     assert repr(Boxes(units="fraction")) == "Boxes(units='fraction')"
     assert Boxes().preview(np.zeros((1, 4))) == "1 box xyxy: (0, 0, 0, 0)"
-    check_encode_decode(Boxes(dtype="int32"), [[[1, 2, 3, 4]], []], [[[1, 2, 3, 4]], np.zeros((0, 4))])
+    check_encode_decode(
+        Boxes(dtype="int32"), [[[1, 2, 3, 4]], []], [[[1, 2, 3, 4]], np.zeros((0, 4))]
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,7 +70,11 @@ def test_boxes_show_what_is_not_the_default():
         (Boxes(), [1, 2, 3, 4], r"must have shape \(…, 4\), got \(4,\)"),
         (Boxes(), np.zeros((2, 5)), r"must have shape \(…, 4\), got \(2, 5\)"),
         (Boxes(), [[0, 0, 1, np.nan]], "box 0 must be finite, got .*nan"),
-        (Boxes(), [[0, 0, 1, 1], [5, 0, 4, 1]], "box 1 has a negative width: x1 is 5.0 and x2 is 4.0"),
+        (
+            Boxes(),
+            [[0, 0, 1, 1], [5, 0, 4, 1]],
+            "box 1 has a negative width: x1 is 5.0 and x2 is 4.0",
+        ),
         (Boxes(), [[0, 5, 1, 1]], "box 0 has a negative height: y1 is 5.0 and y2 is 1.0. .*xywh"),
         (Boxes("xywh"), [[5, 5, -1, 1]], "box 0 has a negative width: -1.0. Swap"),
         (Boxes("cxcywh", "fraction"), [[0.5, 0.5, 1.2, 1]], "box 0 must be in fractions, 0 to 1"),
@@ -81,10 +90,12 @@ def test_fractions_may_pass_their_limits_by_a_rounding():
     Boxes(units="fraction").encode([[[0, -0.0005, 1.0005, 1]]])
 
 
-@pytest.mark.parametrize("arguments", [("ltrb",), ("xyxy", "cm"), ("xyxy", "pixels", "uint8"), (5,)])
+@pytest.mark.parametrize(
+    "arguments", [{"format": "ltrb"}, {"units": "cm"}, {"dtype": "uint8"}, {"format": 5}]
+)
 def test_impossible_boxes_are_schema_errors(arguments):
     with pytest.raises(SchemaError, match="of boxes must be one of"):
-        Boxes(*arguments)
+        Boxes(**arguments)
     with pytest.raises(SchemaError, match="need a float dtype"):
         Boxes(units="fraction", dtype="int32")
 
@@ -114,7 +125,9 @@ def test_keypoints_come_back():
     for htype in (BODY, Keypoints(), Keypoints(dims=2), Keypoints(connections=[[0, 5]])):
         check_config(htype)
     points = np.array([[[1, 2, 0], [3, 4, 1], [5, 6, 2]]], "float32")
-    check_encode_decode(BODY, [points, np.zeros((0, 3, 3)), []], [points, np.zeros((0, 3, 3)), np.zeros((0, 3, 3))])
+    check_encode_decode(
+        BODY, [points, np.zeros((0, 3, 3)), []], [points, np.zeros((0, 3, 3)), np.zeros((0, 3, 3))]
+    )
     check_encode_decode(Keypoints(dims=2), [points[..., :2], points[:, :1, :2]])
     assert BODY.preview(points) == "1 instance of 3 points"
 
@@ -125,7 +138,10 @@ def test_keypoints_come_back():
         (np.zeros((1, 2, 3)), r"must have shape \(n, 3, 3\), got \(1, 2, 3\).*Reshape COCO"),
         (np.zeros((1, 9)), r"must have shape \(…, …, …\), got \(1, 9\)"),
         (np.full((1, 3, 3), np.nan), r"point 0 of instance 0 must be finite.*\(0, 0, 0\)"),
-        ([[[0, 0, 0], [0, 0, 3], [0, 0, 0]]], r"point 1 of instance 0 must be .*visibility of 0 to 2"),
+        (
+            [[[0, 0, 0], [0, 0, 3], [0, 0, 0]]],
+            r"point 1 of instance 0 must be .*visibility of 0 to 2",
+        ),
     ],
 )
 def test_bad_keypoints_name_instance_and_point(bad, match):
@@ -134,10 +150,19 @@ def test_bad_keypoints_name_instance_and_point(bad, match):
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"dims": 4}, {"dims": True}, {"names": ["a", "a"]}, {"names": [""]}, {"names": "nose"}, {"names": 5},
-     {"connections": [(0,)]}, {"connections": [(0, -1)]}, {"connections": 5},
-     {"names": ["a"], "connections": [(0, 1)]}],
-)  # fmt: skip
+    [
+        {"dims": 4},
+        {"dims": True},
+        {"names": ["a", "a"]},
+        {"names": [""]},
+        {"names": "nose"},
+        {"names": 5},
+        {"connections": [(0,)]},
+        {"connections": [(0, -1)]},
+        {"connections": 5},
+        {"names": ["a"], "connections": [(0, 1)]},
+    ],
+)
 def test_impossible_keypoints_are_schema_errors(arguments):
     with pytest.raises(SchemaError):
         Keypoints(**arguments)

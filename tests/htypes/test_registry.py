@@ -11,8 +11,19 @@ from hypothesis import strategies as st
 from deeplake_lite import htypes
 from deeplake_lite.errors import FormatError, SchemaError
 from deeplake_lite.htypes import (
-    Array, Bytes, Htype, Image, Json, Link, Mask, Scalar, Sequence, Text, from_config, resolve,
-)  # fmt: skip
+    Array,
+    Bytes,
+    Htype,
+    Image,
+    Json,
+    Link,
+    Mask,
+    Scalar,
+    Sequence,
+    Text,
+    from_config,
+    resolve,
+)
 from deeplake_lite.htypes.plain import from_json, plain, to_json
 from deeplake_lite.htypes.registry import _REGISTRY
 
@@ -81,7 +92,10 @@ def test_every_public_type_is_registered_under_its_name():
 
 def test_nested_configurations_come_back():
     htype = Sequence(Link(Mask(names=["a"]), nullable=True))
-    config = {"htype": "sequence", "of": {"htype": "link", "nullable": True, "of": {"htype": "mask", "names": ["a"]}}}
+    config = {
+        "htype": "sequence",
+        "of": {"htype": "link", "nullable": True, "of": {"htype": "mask", "names": ["a"]}},
+    }
     assert htype.get_config() == config
     assert from_config(config) == htype
 
@@ -131,14 +145,38 @@ def test_a_configuration_that_is_nested_too_deep_is_a_format_error():
         from_config(config)
 
 
-KEYS = st.sampled_from(["dtype", "shape", "codec", "names", "default", "of", "nullable", "dim", "mode", "kind",
-                        "format", "units", "dims", "connections", "multiple"])  # fmt: skip
+KEYS = st.sampled_from(
+    [
+        "dtype",
+        "shape",
+        "codec",
+        "names",
+        "default",
+        "of",
+        "nullable",
+        "dim",
+        "mode",
+        "kind",
+        "format",
+        "units",
+        "dims",
+        "connections",
+        "multiple",
+    ]
+)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=4)
     | st.sampled_from(["int8", "float32", "jpeg", "text"]),
-    lambda v: st.lists(v, max_size=3) | st.dictionaries(st.sampled_from(["htype", "$bytes", "$float", "$complex", "a"]), v),
+    lambda v: (
+        st.lists(v, max_size=3)
+        | st.dictionaries(st.sampled_from(["htype", "$bytes", "$float", "$complex", "a"]), v)
+    ),
     max_leaves=4,
-)  # fmt: skip
+)
 
 
 @given(st.sampled_from(sorted(_REGISTRY)), st.dictionaries(KEYS, VALUES, max_size=4))
@@ -151,11 +189,19 @@ def test_random_configurations_make_a_type_or_raise_format_or_schema_errors(name
 
 
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.binary() | st.complex_numbers() | st.text(),
-    lambda v: st.lists(v, max_size=3)
-    | st.dictionaries(st.text() | st.sampled_from(["$float", "$object", "$x"]), v, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.binary()
+    | st.complex_numbers()
+    | st.text(),
+    lambda v: (
+        st.lists(v, max_size=3)
+        | st.dictionaries(st.text() | st.sampled_from(["$float", "$object", "$x"]), v, max_size=3)
+    ),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 @given(PLAIN)
@@ -165,5 +211,9 @@ def test_plain_values_survive_strict_json(value):
 
 
 def test_plain_values_are_built_in():
-    given = {"a": (np.int8(1), np.array([[1.5]])), "b": np.array(["2026-01-02"], "datetime64[ns]"), "c": bytearray(b"x")}
+    given = {
+        "a": (np.int8(1), np.array([[1.5]])),
+        "b": np.array(["2026-01-02"], "datetime64[ns]"),
+        "c": bytearray(b"x"),
+    }
     assert plain(given) == {"a": [1, [[1.5]]], "b": ["2026-01-02T00:00:00.000000000"], "c": b"x"}

@@ -82,9 +82,9 @@ def test_what_would_change_is_refused_with_a_way_out(dtype, bad, match):
 def test_the_row_of_one_bad_value_among_many_is_found():
     values = list(range(1000))
     values[700] = 0.5
-    with pytest.raises(InvalidValueError, match="^row 700: must be int32, got float64 0.5"):
+    with pytest.raises(InvalidValueError, match=r"^row 700: must be int32, got float64 0.5"):
         Scalar("int32").encode(values)
-    with pytest.raises(InvalidValueError, match="^row 2: must be int32"):
+    with pytest.raises(InvalidValueError, match=r"^row 2: must be int32"):
         Scalar("int32").encode(np.array([1, 2, "x"], object))
 
 
@@ -128,7 +128,9 @@ def test_moments_of_different_forms_mix():
 def test_durations_come_in_many_forms():
     values = [timedelta(minutes=1), "5 s", np.timedelta64(1, "h"), pd.Timedelta("1D"), "-2m"]
     check_encode_decode(
-        Scalar("timedelta64[s]"), values, [np.timedelta64(s, "s") for s in (60, 5, 3600, 86400, -120)]
+        Scalar("timedelta64[s]"),
+        values,
+        [np.timedelta64(s, "s") for s in (60, 5, 3600, 86400, -120)],
     )
 
 
@@ -156,7 +158,8 @@ def test_times_are_stored_as_int64_and_read_as_blocks_too():
 
 
 @pytest.mark.parametrize(
-    "dtype", ["object", "U5", "int128", "datetime64", "datetime64[10s]", "datetime64[as]", "", None, 7]
+    "dtype",
+    ["object", "U5", "int128", "datetime64", "datetime64[10s]", "datetime64[as]", "", None, 7],
 )
 def test_dtypes_that_columns_cannot_have_are_schema_errors(dtype):
     with pytest.raises(SchemaError, match="A column's dtype must be one of bool, int8"):
@@ -166,13 +169,20 @@ def test_dtypes_that_columns_cannot_have_are_schema_errors(dtype):
 @given(
     st.lists(
         st.one_of(
-            st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.binary(max_size=3),
-            st.complex_numbers(), st.datetimes(), st.lists(st.integers(), max_size=2), st.timedeltas(),
+            st.booleans(),
+            st.integers(),
+            st.floats(),
+            st.text(max_size=3),
+            st.binary(max_size=3),
+            st.complex_numbers(),
+            st.datetimes(),
+            st.lists(st.integers(), max_size=2),
+            st.timedeltas(),
         ),
         max_size=4,
     ),
     st.sampled_from([*DTYPES, "datetime64[us]", "timedelta64[us]"]),
-)  # fmt: skip
+)
 def test_whatever_comes_is_stored_or_refused_with_its_row(values, dtype):
     try:
         cells = Scalar(dtype).encode(values)

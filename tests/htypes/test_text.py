@@ -14,7 +14,11 @@ from deeplake_lite.htypes import Bytes, Json, Text
 from deeplake_lite.testing.htypes import check_config, check_encode_decode, check_refuses
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )
@@ -62,7 +66,9 @@ def test_json_is_compact_and_keeps_the_order_of_keys():
 
 
 def test_numpy_becomes_json():
-    values = [{"a": np.float32(0.5), "b": np.arange(3), "c": (np.int8(1), np.bool_(True), np.str_("x"))}]
+    values = [
+        {"a": np.float32(0.5), "b": np.arange(3), "c": (np.int8(1), np.bool_(True), np.str_("x"))}
+    ]
     check_encode_decode(Json(), values, [{"a": 0.5, "b": [0, 1, 2], "c": [1, True, "x"]}])
     assert Json().preview({"a": "ü"}) == '{"a": "ü"}'
 
@@ -114,6 +120,8 @@ def test_bytes_are_copied_from_what_may_change():
     assert Bytes().preview(b"\x00" * 20) == "20 bytes: " + " ".join(["00"] * 16) + " …"
 
 
-@pytest.mark.parametrize(("bad", "match"), [("a", r"must be bytes, got str 'a'. Encode it"), (5, "got int 5")])
+@pytest.mark.parametrize(
+    ("bad", "match"), [("a", r"must be bytes, got str 'a'. Encode it"), (5, "got int 5")]
+)
 def test_what_is_no_bytes_is_refused(bad, match):
     check_refuses(Bytes(), bad, match)

@@ -1,0 +1,183 @@
+"""TIFF's directories: whether everything that they point to lies within the file.
+
+Steps: read a directory, see that the values of its entries are there, see that the strips or tiles
+that it names are there and enough, go on to the directories that it points to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_WIDTH, _HEIGHT, _SAMPLES, _ROWS_PER_STRIP, _PLANAR = 256, 257, 277, 278, 284
+_STRIPS, _STRIP_SIZES = 273, 279
+_TILE_WIDTH, _TILE_HEIGHT, _TILES, _TILE_SIZES = 322, 323, 324, 325
+_SUB_PAGES = 330
+_METADATA = (34665, 34853)  # EXIF, GPS
+
+_SIZES = {
+    1: 1,
+    2: 1,
+    3: 2,
+    4: 4,
+    5: 8,
+    6: 1,
+    7: 1,
+    8: 2,
+    9: 4,
+    10: 8,
+    11: 4,
+    12: 8,
+    13: 4,
+    16: 8,
+    17: 8,
+    18: 8,
+}
+_INTEGERS = {1: "u1", 3: "u2", 4: "u4", 13: "u4", 16: "u8", 18: "u8"}
+"""Bytes, and NumPy's name, of the types of values."""
+
+
+class _Entry(NamedTuple):
+    """One field of a directory."""
+
+    kind: int
+    length: int
+    """How many values."""
+
+    start: int
+    """Where its values lie in the file."""
+
+
+@dataclass(frozen=True)
+class _Directory:
+    """One directory: a page, or metadata."""
+
+    entries: dict[int, _Entry]
+    """By tag."""
+
+    following: int
+    """Where the next page's directory lies, or 0."""
+
+
+@dataclass(frozen=True)
+class _File:
+    """The bytes of a file, and how to read them."""
+
+    data: bytes
+    order: Literal["little", "big"]
+    big: bool
+    """Whether it is a BigTIFF, with offsets of 8 bytes."""
+
+    def number(self, at: int, size: int) -> int:
+        """Return an unsigned number."""
+        self.need(at, size, "a directory")
+        return int.from_bytes(self.data[at : at + size], self.order)
+
+    def need(self, at: int, size: int, what: str) -> None:
+        """Raise ValueError where the file ends before `at + size`."""
+        if at + size > len(self.data):
+            raise ValueError(f"{what} ends at byte {at + size:,}, so the file is cut short")
+
+    def directory(self, at: int) -> _Directory:
+        """Read a directory and see that the values of its entries are there."""
+        word = 8 if self.big else 4
+        head, step = (8, 20) if self.big else (2, 12)
+        count = self.number(at, head)
+        end = at + head + count * step
+        self.need(end, word, "a directory")
+        entries = dict(self.entry(place, word) for place in range(at + head, end, step))
+        return _Directory(entries, self.number(end, word))
+
+    def entry(self, at: int, word: int) -> tuple[int, _Entry]:
+        """Read an entry: its tag and where its values are, which is here where they are small."""
+        kind, count = self.number(at + 2, 2), self.number(at + 4, word)
+        size = count * _SIZES.get(kind, 0)
+        start = at + 4 + word
+        if size > word:
+            start = self.number(start, word)
+            self.need(start, size, "the value of a tag")
+        return self.number(at, 2), _Entry(kind, count, start)
+
+    def values(self, entry: _Entry | None) -> NDArray[np.uint64]:
+        """Return the numbers of an entry: (count,), none where there is no entry."""
+        if entry is None or entry.kind not in _INTEGERS:
+            return np.empty(0, np.uint64)
+        dtype = np.dtype(_INTEGERS[entry.kind]).newbyteorder("<" if self.order == "little" else ">")
+        return np.frombuffer(self.data, dtype, entry.length, entry.start).astype(np.uint64)
+
+
+def check_whole(data: bytes) -> None:
+    """Check that a TIFF file is whole, without decoding it.
+
+    Raises
+    ------
+    ValueError
+        When it is not; the message says why.
+
+    Examples
+    --------
+    >>> check_whole(b"II*" + bytes([0, 255, 0, 0, 0]))
+    Traceback (most recent call last):
+        ...
+    ValueError: a directory ends at byte 257, so the file is cut short
+    """
+    file = _File(data, "little" if data[:1] == b"I" else "big", big=b"+" in data[2:4])
+    first = file.number(8, 8) if file.big else file.number(4, 4)
+    pages, metadata, seen, left = [first], list[int](), {0}, len(data) // 12
+    while pages or metadata:
+        is_page = bool(pages)
+        at = (pages or metadata).pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        directory = file.directory(at)
+        left -= len(directory.entries)
+        if left < 0:
+            raise ValueError("its directories lie on top of each other")
+        if is_page:
+            _check_pixels(file, directory.entries, needed=at == first)
+            sub_pages = file.values(directory.entries.get(_SUB_PAGES)).tolist()
+            pages += [directory.following, *sub_pages]
+            for tag in _METADATA:
+                metadata += file.values(directory.entries.get(tag)).tolist()
+
+
+def _check_pixels(file: _File, entries: dict[int, _Entry], *, needed: bool) -> None:
+    """See that the strips or tiles of a page are enough and lie within the file."""
+    tiled = _TILES in entries
+    starts = file.values(entries.get(_TILES if tiled else _STRIPS))
+    sizes = file.values(entries.get(_TILE_SIZES if tiled else _STRIP_SIZES))
+    if not starts.size and not needed:
+        return
+    count = _count_parts(file, entries, tiled=tiled)
+    if not count or count > min(starts.size, sizes.size):
+        raise ValueError(
+            f"{count:,} strips or tiles make the picture, but only "
+            f"{min(starts.size, sizes.size):,} are listed"
+        )
+    ends = np.minimum(starts[:count], 1 << 62) + np.minimum(sizes[:count], 1 << 62)
+    file.need(int(ends.max()), 0, "a strip or tile of pixels")
+
+
+def _count_parts(file: _File, entries: dict[int, _Entry], *, tiled: bool) -> int:
+    """Return how many strips or tiles make a page."""
+
+    def number(tag: int, default: int) -> int:
+        values = file.values(entries.get(tag))
+        return int(values[0]) if values.size else default
+
+    width, height = number(_WIDTH, 0), number(_HEIGHT, 0)
+    planes = number(_SAMPLES, 1) if number(_PLANAR, 1) == 2 else 1
+    if not tiled:
+        return _ceil(height, number(_ROWS_PER_STRIP, height)) * planes
+    return _ceil(width, number(_TILE_WIDTH, 0)) * _ceil(height, number(_TILE_HEIGHT, 0)) * planes
+
+
+def _ceil(size: int, part: int) -> int:
+    """Return how many parts cover a size; 0 when the parts are empty."""
+    return -(-size // part) if part else 0

@@ -1,0 +1,90 @@
+"""BMP: pixels as they are, grey and RGB.
+
+A file is whole when the pixels that its header announces lie within it. The file size that the
+header gives is not asked, since many programs write it wrong, except where pixels are compressed
+and nothing else tells.
+
+Notes
+-----
+Microsoft, "Bitmap Storage": https://learn.microsoft.com/windows/win32/gdi/bitmap-storage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+from PIL.BmpImagePlugin import BmpImageFile
+
+from deeplake_lite.codecs._arrays import check_pixels
+from deeplake_lite.codecs._files import not_whole
+from deeplake_lite.codecs._pillow import PillowCodec, save
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
+
+    from numpy.typing import NDArray
+    from PIL.ImageFile import ImageFile
+
+_CORE_HEADER = 12  # bytes of OS/2's header, with sides of 16 bits
+_RUN_LENGTH = (1, 2)
+
+
+@dataclass(frozen=True)
+class Bmp(PillowCodec):
+    """Pixels as they are: uint8 grey or RGB.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codec = Bmp()
+    >>> data = codec.encode(np.arange(6, dtype="uint8").reshape(2, 3))
+    >>> codec.decode(data, (2, 3), np.dtype("uint8"))
+    array([[0, 1, 2],
+           [3, 4, 5]], dtype=uint8)
+    """
+
+    name: ClassVar[str] = "bmp"
+    magic: ClassVar[tuple[bytes, ...]] = (b"BM",)
+    plugin: ClassVar[type[ImageFile]] = BmpImageFile
+    lossless = True
+
+    @override
+    def encode(self, array: NDArray[Any]) -> Buffer:
+        check_pixels(self, array, {"uint8": (1, 3)}, "Convert it, or use PNG.")
+        return save(array, "BMP")
+
+    @override
+    def _check_whole(self, data: bytes) -> None:
+        end = _end_of_pixels(data)
+        if end > len(data):
+            raise not_whole(self, data, f"its pixels end at byte {end:,}, so the file is cut short")
+
+
+def _end_of_pixels(data: bytes) -> int:
+    """Return where the pixels end, as the headers say."""
+    if len(data) < 18:
+        return 18
+    file_size, start, header = _number(data, 2), _number(data, 10), _number(data, 14)
+    if len(data) < 14 + header:
+        return 14 + header
+    if header == _CORE_HEADER:
+        width, height, bits = _number(data, 18, 2), _number(data, 20, 2), _number(data, 24, 2)
+        return start + _row_size(width, bits) * height
+    if header < 40:
+        return start
+    width, height = abs(_number(data, 18, signed=True)), abs(_number(data, 22, signed=True))
+    if _number(data, 30) in _RUN_LENGTH:
+        packed = _number(data, 34)
+        return start + packed if packed else file_size
+    return start + _row_size(width, _number(data, 28, 2)) * height
+
+
+def _row_size(width: int, bits: int) -> int:
+    """Return the bytes of one row, which are a multiple of four."""
+    return (width * bits + 31) // 32 * 4
+
+
+def _number(data: bytes, at: int, size: int = 4, *, signed: bool = False) -> int:
+    """Return a little-endian number."""
+    return int.from_bytes(data[at : at + size], "little", signed=signed)

@@ -1,0 +1,105 @@
+"""TIFF: pictures of science and print, lossless, of 8, 16 and 32 bits.
+
+A file is whole when all directories, the values that they point to, and the strips or tiles that
+they name lie within it, and there are as many strips as the picture needs.
+
+Notes
+-----
+TIFF revision 6.0, sections 2, 3 and 15; BigTIFF: http://bigtiff.org.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+from PIL import Image
+from PIL.TiffImagePlugin import TiffImageFile
+
+from deeplake_lite.codecs._arrays import check_choice, check_pixels
+from deeplake_lite.codecs._files import not_whole
+from deeplake_lite.codecs._ifd import check_whole
+from deeplake_lite.codecs._pillow import PillowCodec, as_orientation, save
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer, Container
+
+    from numpy.typing import NDArray
+    from PIL.ImageFile import ImageFile
+
+_ORIENTATION = 0x0112
+_COMPRESSIONS = {
+    "none": "raw",
+    "deflate": "tiff_adobe_deflate",
+    "lzw": "tiff_lzw",
+    "zstd": "zstd",
+}
+"""Our names to Pillow's."""
+
+
+@dataclass(frozen=True)
+class Tiff(PillowCodec):
+    """Lossless pictures: uint8 grey, grey and alpha, RGB, RGBA; uint16, int32 and float32 grey.
+
+    Parameters
+    ----------
+    compression : {"deflate", "lzw", "zstd", "none"}
+        How encoded pixels are packed. Files packed in any way that libtiff knows are read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codec = Tiff()
+    >>> data = codec.encode(np.array([[0.5, -1.5]], "float32"))
+    >>> codec.probe(data)
+    Header(shape=(1, 2), dtype='float32')
+    >>> codec.decode(data, (1, 2), np.dtype("float32"))
+    array([[ 0.5, -1.5]], dtype=float32)
+    """
+
+    compression: str = "deflate"
+    """How encoded pixels are packed."""
+
+    name: ClassVar[str] = "tiff"
+    magic: ClassVar[tuple[bytes, ...]] = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+    plugin: ClassVar[type[ImageFile]] = TiffImageFile
+    lossless = True
+
+    def __post_init__(self) -> None:
+        check_choice(self, "compression", tuple(_COMPRESSIONS))
+
+    @override
+    def encode(self, array: NDArray[Any]) -> Buffer:
+        allowed = {"uint8": (1, 2, 3, 4), "uint16": (1,), "int32": (1,), "float32": (1,)}
+        check_pixels(self, array, allowed, "Convert it, or use a codec of numbers such as 'zstd'.")
+        return save(array, "TIFF", compression=_COMPRESSIONS[self.compression])
+
+    @override
+    def _check_whole(self, data: bytes) -> None:
+        try:
+            check_whole(data)
+        except ValueError as error:
+            raise not_whole(self, data, error) from None
+
+    @override
+    def _size(self, image: ImageFile, data: bytes) -> tuple[int, int]:
+        """Return height and width; `image.size` is upright for TIFF's own tag, not for XMP's."""
+        width, height = image.size
+        turned = as_orientation(image.getexif()) >= 5 and _ORIENTATION not in _tags(image)
+        return (width, height) if turned else (height, width)
+
+    @override
+    def _orientation(self, image: ImageFile, data: bytes) -> int:
+        """Return 1: Pillow turns the pixels of a TIFF itself."""
+        return 1
+
+    @override
+    def _load(self, image: ImageFile) -> None:
+        """Load the pixels, into memory set aside here: Pillow would refuse 179 million of them."""
+        image.im = Image.new(image.mode, getattr(image, "_tile_size", image.size)).im
+        image.load()
+
+
+def _tags(image: ImageFile) -> Container[int]:
+    """Return the tags of the first directory."""
+    return image.tag_v2 if isinstance(image, TiffImageFile) else ()

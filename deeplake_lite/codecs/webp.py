@@ -1,0 +1,91 @@
+"""WebP: small pictures with or without losses, RGB and RGBA.
+
+A file is whole when it holds as many bytes as its RIFF header says.
+
+Notes
+-----
+WebP container specification: https://developers.google.com/speed/webp/docs/riff_container.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, override
+
+from PIL.WebPImagePlugin import WebPImageFile
+
+from deeplake_lite.codecs._arrays import check_choice, check_option, check_pixels
+from deeplake_lite.codecs._files import not_whole
+from deeplake_lite.codecs._pillow import PillowCodec, save
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
+
+    from numpy.typing import NDArray
+    from PIL.ImageFile import ImageFile
+
+_MAX_SIDE = 16_383
+
+
+@dataclass(frozen=True)
+class Webp(PillowCodec):
+    """Small pictures, uint8 RGB or RGBA; no grey.
+
+    Parameters
+    ----------
+    quality : int
+        0 to 100; with `lossless`, how much effort goes into making it small.
+    lossless : bool
+        Keeps every pixel, also the colours of transparent ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codec = Webp(lossless=True)
+    >>> data = codec.encode(np.full((2, 3, 4), 7, "uint8"))
+    >>> codec.probe(data)
+    Header(shape=(2, 3, 4), dtype='uint8')
+    >>> codec.encode(np.zeros((2, 3), "uint8"))
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.InvalidValueError: WEBP holds uint8 of shape (h, w, 3) or (h, w, 4),
+    got uint8 of shape (2, 3). Repeat grey three times, np.stack([x] * 3, -1), or use PNG.
+    """
+
+    quality: int = 90
+    """0 to 100."""
+
+    lossless: bool = False
+    """Whether every pixel is kept."""
+
+    name: ClassVar[str] = "webp"
+    magic: ClassVar[tuple[bytes, ...]] = (b"RIFF",)
+    plugin: ClassVar[type[ImageFile]] = WebPImageFile
+
+    def __post_init__(self) -> None:
+        check_option(self, "quality", 0, 100)
+        check_choice(self, "lossless", (False, True))
+
+    @override
+    def encode(self, array: NDArray[Any]) -> Buffer:
+        way_out = "Repeat grey three times, np.stack([x] * 3, -1), or use PNG."
+        check_pixels(self, array, {"uint8": (3, 4)}, way_out)
+        if max(array.shape[:2]) > _MAX_SIDE:
+            raise InvalidValueError(
+                f"WEBP holds up to {_MAX_SIDE:,} pixels a side, got shape {array.shape}. Use PNG."
+            )
+        return save(
+            array, "WEBP", quality=self.quality, lossless=self.lossless, exact=self.lossless
+        )
+
+    @override
+    def matches(self, data: Buffer) -> bool:
+        start = bytes(memoryview(data)[:12])
+        return start.startswith(self.magic) and start[8:] == b"WEBP"
+
+    @override
+    def _check_whole(self, data: bytes) -> None:
+        size = 8 + int.from_bytes(data[4:8], "little")
+        if size > len(data):
+            raise not_whole(self, data, f"the header says {size:,}, so the file is cut short")

@@ -1,0 +1,171 @@
+"""What a diff shows of itself: counts, changes of the schema, and a few rows that differ.
+
+Steps: choose rows (changed ones first, some added, some removed), read their cells on both sides as
+`glance` does, and put them beside each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset import glance
+from deeplake_lite.dataset.changes import compare_notes
+from deeplake_lite.dataset.html import CellChange, DiffExample, DiffSummary, SchemaChange
+from deeplake_lite.dataset.html.pages import MOST_COLUMNS
+from deeplake_lite.dataset.merge import slots_of
+from deeplake_lite.htypes import ClassLabel, Image
+from deeplake_lite.htypes.base import Picture
+from deeplake_lite.htypes.show import short_array, short_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deeplake_lite.dataset.changes import Ids
+    from deeplake_lite.dataset.diff import Diff
+    from deeplake_lite.dataset.html.values import ChangeKind, Content
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.schema import Field, SchemaChanges
+    from deeplake_lite.storage.table import Table
+
+_SIDE_ROWS = 2  # of added and of removed rows, when there are changed ones too
+_FIELDS = 4  # of an added or removed row
+
+
+def outline(diff: Diff, examples: tuple[DiffExample, ...] = ()) -> DiffSummary:
+    """Return what is known of a diff without reading cells."""
+    changed = diff.changed
+    return DiffSummary(
+        diff.a,
+        diff.b,
+        added=len(diff.added),
+        removed=len(diff.removed),
+        changed=len(_any_of(changed)),
+        columns=tuple((name, len(ids)) for name, ids in changed.items()),
+        schema=(*schema_changes(diff.schema), *_note_changes("(dataset)", diff.metadata)),
+        examples=examples,
+    )
+
+
+def page(diff: Diff) -> DiffSummary:
+    """Return what there is to see of a diff, with rows that differ."""
+    return outline(diff, tuple(_examples(diff)))
+
+
+def schema_changes(changes: SchemaChanges) -> Iterator[SchemaChange]:
+    """Yield what happened to the columns.
+
+    >>> from deeplake_lite.schema import Schema
+    >>> old = Schema.build({"x": "int32", "s": "text"})
+    >>> [c.detail for c in schema_changes(old.compare(old.rename("s", "t").drop("x")))]
+    ["Scalar('int32')", 'renamed from s']
+    """
+    for f in changes.added:
+        yield SchemaChange("added", f.name, str(f.htype))
+    for f in changes.dropped:
+        yield SchemaChange("removed", f.name, str(f.htype))
+    for old, new in changes.renamed:
+        yield SchemaChange("changed", new.name, f"renamed from {old.name}")
+    for old, new in changes.retyped:
+        yield SchemaChange("changed", new.name, f"{old.htype} → {new.htype}")
+    for old, new in changes.noted:
+        yield from _note_changes(new.name, compare_notes(old.metadata, new.metadata))
+
+
+def _note_changes(whose: str, notes: Mapping[str, tuple[object, object]]) -> Iterator[SchemaChange]:
+    for key, (before, after) in notes.items():
+        yield SchemaChange("changed", whose, f"note {key}: {before!r:.40} → {after!r:.40}")
+
+
+def plain(value: Any, htype: Htype | None = None) -> Any:
+    """Return a value as a cell of a table: a scalar, a text, None, or a few words about the rest.
+
+    >>> plain(np.int32(3)), plain(np.zeros(2)), plain(1, ClassLabel(["rose", "tulip"]))
+    (3, 'float64 (2,): 0, 0', 'tulip')
+    """
+    if value is None or (isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).all()):
+        return None
+    if isinstance(htype, ClassLabel):
+        return htype.preview(value)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return value
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim):
+        return value.item()
+    if isinstance(value, bool | int | float | complex | str):
+        return value
+    if isinstance(value, np.ndarray):
+        return short_array(value)
+    return f"{len(value):,} bytes" if isinstance(value, bytes) else short_text(repr(value))
+
+
+def _any_of(changed: Mapping[str, Ids]) -> Ids:
+    """Return the ids of the rows of which any cell changed, ascending."""
+    return np.unique(np.concatenate([np.empty(0, np.int64), *changed.values()]))
+
+
+def _chosen(changed: Ids, added: Ids, removed: Ids) -> tuple[Ids, Ids, Ids]:
+    """Choose up to eight rows: changed ones, but some of the others too.
+
+    >>> [len(c) for c in _chosen(np.arange(9), np.arange(1), np.arange(5))]
+    [5, 1, 2]
+    """
+    sides = [min(len(ids), _SIDE_ROWS) for ids in (added, removed)]
+    some = changed[: glance.ROWS - sum(sides)]
+    new = added[: glance.ROWS - len(some) - sides[1]]
+    return some, new, removed[: glance.ROWS - len(some) - len(new)]
+
+
+def _examples(diff: Diff) -> Iterator[DiffExample]:
+    changed, added, removed = _chosen(_any_of(diff.changed), diff.added, diff.removed)
+    yield from _changed_rows(diff, changed)
+    yield from _whole_rows("added", diff._newer, added)
+    yield from _whole_rows("removed", diff._older, removed)
+
+
+def _changed_rows(diff: Diff, ids: Ids) -> Iterator[DiffExample]:
+    """Yield rows with the cells that changed, before and after."""
+    cells: dict[int, list[CellChange]] = {row_id: [] for row_id in ids.tolist()}
+    for name, changed in list(diff.changed.items())[:MOST_COLUMNS]:
+        some = ids[np.isin(ids, changed)]
+        new = diff._newer.schema[name]
+        old = next(f for f in diff._older.schema if f.id == new.id)
+        before, after = _values(diff._older, old, some), _values(diff._newer, new, some)
+        for row_id, a, b in zip(some.tolist(), before, after, strict=True):
+            cells[row_id].append(CellChange(name, a, b))
+    pictures = _pictures(diff._newer, ids)
+    rows = _positions(diff._newer, ids)
+    for row_id, row, picture in zip(ids.tolist(), rows, pictures, strict=True):
+        drawn = any(isinstance(s, Picture) for c in cells[row_id] for s in (c.before, c.after))
+        yield DiffExample("changed", row, tuple(cells[row_id]), None if drawn else picture)
+
+
+def _whole_rows(kind: ChangeKind, table: Table, ids: Ids) -> Iterator[DiffExample]:
+    """Yield rows that only one side has, with a few of their values."""
+    fields = [f for f in table.schema if not isinstance(f.htype, Image)][:_FIELDS]
+    values = [_values(table, f, ids) for f in fields]
+    pictures = _pictures(table, ids)
+    for i, row in enumerate(_positions(table, ids)):
+        pairs = zip(fields, (column[i] for column in values), strict=True)
+        before = kind == "removed"
+        cells = (CellChange(f.name, *((v, None) if before else (None, v))) for f, v in pairs)
+        yield DiffExample(kind, row, tuple(cells), pictures[i])
+
+
+def _values(table: Table, f: Field, ids: Ids) -> list[Content]:
+    return glance.contents(table, f, slots_of(table, ids))
+
+
+def _pictures(table: Table, ids: Ids) -> list[Picture | None]:
+    """Return the rows' pictures, from the first column that has any."""
+    f = next((f for f in table.schema if isinstance(f.htype, Image)), None)
+    found: Sequence[Content] = _values(table, f, ids) if f else [None] * len(ids)
+    return [content if isinstance(content, Picture) else None for content in found]
+
+
+def _positions(table: Table, ids: Ids) -> list[int]:
+    """Return where rows are."""
+    live, slots = table.rows.live(), slots_of(table, ids)
+    at = np.flatnonzero(np.isin(live, slots))
+    where = dict(zip(live[at].tolist(), at.tolist(), strict=True))
+    return [where[slot] for slot in slots.tolist()]

@@ -1,0 +1,196 @@
+"""What a column of Arrow data is in a lake, and its values as htypes take them.
+
+===========================================  =====================================================
+Arrow                                        htype
+===========================================  =====================================================
+integers, floats, bool                       `Scalar` of the same dtype; decimals become float64
+timestamp, date, time, duration              `Scalar` datetime64 or timedelta64; time zones become UTC
+string                                       `Text`
+dictionary of strings                        `ClassLabel`
+binary                                       `Bytes`
+fixed-size list of numbers                   `Array` of that shape
+list of numbers                              `Array` of any length
+list of anything else                        `Sequence`
+struct, map, union                           `Json`
+null                                         `Text`, nullable
+===========================================  =====================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from deeplake_lite.errors import SchemaError
+from deeplake_lite.htypes import Array, Bytes, ClassLabel, Htype, Json, Scalar, Sequence, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+
+def htype_of(kind: pa.DataType, *, nullable: bool = False, names: Iterable[str] = ()) -> Htype:
+    """Return the htype for an Arrow type.
+
+    Parameters
+    ----------
+    kind : pyarrow.DataType
+        The type.
+    nullable : bool
+        Whether there are nulls.
+    names : iterable of str
+        Names of the classes, for a dictionary of strings.
+
+    Examples
+    --------
+    >>> htype_of(pa.list_(pa.float32(), 3)), htype_of(pa.timestamp("ms", tz="UTC"), nullable=True)
+    (Array('float32', (3,)), Scalar('datetime64[ms]', nullable=True))
+    """
+    found = _plain_htype(_unwrapped(kind), tuple(names))
+    if kinds.is_null(kind):
+        nullable = True
+    return replace(found, nullable=nullable) if nullable else found
+
+
+def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
+    if kinds.is_dictionary(kind):
+        return ClassLabel(names) if is_text(kind.value_type) else _plain_htype(kind.value_type, ())
+    if (dtype := dtype_of(kind)) is not None:
+        return Scalar(dtype)
+    if is_text(kind) or kinds.is_null(kind):
+        return Text()
+    if is_bytes(kind):
+        return Bytes()
+    if is_list(kind):
+        return _list_htype(kind)
+    if kinds.is_nested(kind):  # struct, map, union
+        return Json()
+    raise SchemaError(f"There is no column type for Arrow's {kind}. Cast it first.")
+
+
+def _list_htype(kind: pa.DataType) -> Htype:
+    """Return the htype for lists: arrays of numbers, sequences of anything else."""
+    shape, item = [], kind
+    while kinds.is_fixed_size_list(item):
+        shape.append(item.list_size)
+        item = _unwrapped(item.value_type)
+    if shape and dtype_of(item) is not None and all(shape):
+        return Array(str(dtype_of(item)), tuple(shape))
+    item = _unwrapped(kind.value_type)
+    if dtype_of(item) is not None:
+        return Array(str(dtype_of(item)), (None,))
+    if kinds.is_dictionary(item):
+        item = item.value_type
+    return Sequence(replace(_plain_htype(item, ()), nullable=True))
+
+
+def dtype_of(kind: pa.DataType) -> str | None:
+    """Return the dtype of a number, truth value or time; None for any other type.
+
+    >>> dtype_of(pa.date32()), dtype_of(pa.decimal128(10, 2)), dtype_of(pa.string())
+    ('datetime64[D]', 'float64', None)
+    """
+    if kinds.is_boolean(kind):
+        return "bool"
+    if kinds.is_integer(kind) or kinds.is_floating(kind):
+        return str(np.dtype(kind.to_pandas_dtype()).name)
+    if kinds.is_decimal(kind):
+        return "float64"
+    if kinds.is_date32(kind):
+        return "datetime64[D]"
+    if kinds.is_date64(kind):
+        return "datetime64[ms]"
+    if kinds.is_timestamp(kind):
+        return f"datetime64[{kind.unit}]"
+    if kinds.is_duration(kind) or kinds.is_time(kind):
+        return f"timedelta64[{kind.unit}]"
+    return None
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a type is text."""
+    return any(test(kind) for test in (kinds.is_string, kinds.is_large_string, kinds.is_string_view))
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Tell whether a type is bytes."""
+    tests = (kinds.is_binary, kinds.is_large_binary, kinds.is_fixed_size_binary, kinds.is_binary_view)
+    return any(test(kind) for test in tests)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Tell whether a type is a list of anything."""
+    tests = (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list, kinds.is_list_view)
+    return any(test(kind) for test in (*tests, kinds.is_large_list_view))
+
+
+def values_of(array: pa.Array, htype: Htype) -> Any:
+    """Return a column's values as `htype` takes them: an array where possible, masked where null.
+
+    >>> values_of(pa.array([1, None]), Scalar("int64", nullable=True))
+    masked_array(data=[1, --], mask=[False,  True], fill_value=999999)
+    """
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    kind = array.type
+    if kinds.is_dictionary(kind):
+        return values_of(array.cast(kind.value_type), htype)
+    if dtype_of(kind) is not None:
+        return _numbers(array)
+    if kinds.is_fixed_size_list(kind) and isinstance(htype, Array) and not array.null_count:
+        return _block(array)
+    if is_list(kind) and isinstance(htype, Array):
+        return [None if item is None else values_of(item, htype) for item in _items(array)]
+    if kinds.is_map(kind):
+        return [None if item is None else dict(item) for item in array.to_pylist()]
+    if kinds.is_struct(kind) and htype.name in ("image", "bytes"):
+        return [_file(item) for item in array.to_pylist()]
+    return array.to_pylist()
+
+
+def _numbers(array: pa.Array) -> NDArray[Any]:
+    """Return numbers, truth values or times."""
+    kind, dtype = array.type, dtype_of(array.type)
+    if kinds.is_decimal(kind):
+        array = array.cast(pa.float64())
+    if kinds.is_time(kind):
+        array = array.cast(pa.int32() if kinds.is_time32(kind) else pa.int64()).cast(pa.int64())
+    if not array.null_count:
+        return np.asarray(array.to_numpy(zero_copy_only=False)).astype(dtype, copy=False)
+    mask = array.is_null().to_numpy(zero_copy_only=False)
+    if dtype is not None and dtype.endswith("]"):
+        return np.ma.MaskedArray(array.to_numpy(zero_copy_only=False).astype(dtype), mask)
+    filled = array.fill_null(pa.scalar(0).cast(array.type)).to_numpy(zero_copy_only=False)
+    return np.ma.MaskedArray(filled, mask)
+
+
+def _block(array: pa.Array) -> Any:
+    """Return lists of one size as one array, (n, *shape)."""
+    shape, flat = [len(array)], array
+    while kinds.is_fixed_size_list(flat.type):
+        shape.append(flat.type.list_size)
+        flat = flat.flatten()
+    if flat.null_count or len(flat) != np.prod(shape):
+        return array.to_pylist()
+    return _numbers(flat).reshape(shape)
+
+
+def _items(array: pa.Array) -> Iterable[Any]:
+    """Yield the items of each list as an Arrow array; None where null."""
+    return (item.values if item.is_valid else None for item in array)
+
+
+def _file(item: Any) -> Any:
+    """Return a file from a struct of bytes and path, as Hugging Face writes pictures."""
+    if isinstance(item, dict) and set(item) <= {"bytes", "path"}:
+        return item.get("bytes") or item.get("path")
+    return item
+
+
+def _unwrapped(kind: pa.DataType) -> pa.DataType:
+    return _unwrapped(kind.storage_type) if isinstance(kind, pa.BaseExtensionType) else kind

@@ -1,0 +1,137 @@
+"""From a block of values to checked cells, a few threads at work, bad rows raised or set aside.
+
+A block is encoded column by column. When a column refuses a value and rows may be skipped, it is encoded
+row by row instead, in threads, to find every bad row at once.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.cells import concat, take
+from deeplake_lite.ingest.source import Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.base import Check
+    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.ingest.source import Block
+    from deeplake_lite.schema import Field
+
+type OnError = Literal["raise", "skip"]
+
+THREADS = 8
+"""That read and check rows one by one; they wait for files more than they compute."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A block that was checked."""
+
+    cells: Mapping[str, Cells]
+    """Cells by column id, bad rows left out."""
+
+    places: Sequence[str]
+    """What each row that is left is called."""
+
+    taken: int
+    """Rows of the source that this accounts for."""
+
+    skipped: tuple[Skipped, ...] = ()
+    """The rows that were left out."""
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnError) -> Encoded:
+    """Check and encode a block.
+
+    Raises
+    ------
+    InvalidValueError
+        For the first bad row, unless rows are to be skipped.
+    """
+    good, cells = np.ones(len(block.places), bool), dict[str, Cells]()
+    reasons: dict[int, str] = {}
+    for f in fields:
+        try:
+            cells[f.id] = f.htype.encode(block.columns[f.name], check=check)
+        except InvalidValueError as error:
+            if on_error == "raise" or error.row is None:
+                raise _placed(error, f.name, block) from error.__cause__
+            cells[f.id], bad = _encode_rows(f.htype, block.columns[f.name], check)
+            for row, reason in bad.items():
+                reasons.setdefault(row, f"column {f.name!r}: {reason}")
+    good[list(reasons)] = False
+    skipped = tuple(Skipped(block.places[row], why) for row, why in sorted(reasons.items()))
+    return select(Encoded(cells, block.places, len(good), skipped), good)
+
+
+def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
+    """Return a block with only some of its rows; how many it accounts for stays."""
+    if rows.all():
+        return encoded
+    kept = np.flatnonzero(rows)
+    return Encoded(
+        {c: take(some, kept) for c, some in encoded.cells.items()},
+        [encoded.places[i] for i in kept.tolist()],
+        encoded.taken,
+        encoded.skipped,
+    )
+
+
+def ahead[T](blocks: Iterable[T]) -> Iterator[T]:
+    """Yield from an iterator that works one block ahead, in a thread of its own.
+
+    >>> list(ahead(iter([1, 2, 3])))
+    [1, 2, 3]
+    """
+    iterator, end = iter(blocks), object()
+    with ThreadPoolExecutor(1, thread_name_prefix="deeplake-lite-ingest") as pool:
+        coming = pool.submit(next, iterator, end)
+        while (block := coming.result()) is not end:
+            coming = pool.submit(next, iterator, end)
+            yield block  # type: ignore[misc]
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="deeplake-lite-check")
+
+
+def _encode_rows(htype: Htype, values: Any, check: Check) -> tuple[Cells, dict[int, str]]:
+    """Encode rows one by one, blanks in place of bad ones; return the cells, and reasons by row."""
+
+    def one(i: int) -> Cells | str:
+        try:
+            return htype.encode(values[i : i + 1], check=check)
+        except InvalidValueError as error:
+            return str(error.args[0])
+
+    done = list(_pool().map(one, range(len(values))))
+    bad = {i: found for i, found in enumerate(done) if isinstance(found, str)}
+    blank = htype.encode([htype.blank])
+    return concat([blank if isinstance(found, str) else found for found in done]), bad
+
+
+def _placed(error: InvalidValueError, column: str, block: Block) -> InvalidValueError:
+    """Return the error with its place in the source, and the way out."""
+    if error.row is None:
+        return error.at(column=column)
+    place, message = block.places[error.row], str(error.args[0])
+    return InvalidValueError(
+        f"{message if place in message else f'{place}: {message}'} "
+        'Or leave such rows out: on_error="skip".',
+        column=column,
+    )

@@ -1,0 +1,131 @@
+"""How the columns of a source meet those of a lake that is there already.
+
+The lake's types count, because its rows are written. Three things give way: classes that are new are added
+to the names, a picture column that gets files of another format keeps both, and a lake without rows takes
+the columns as they come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes import ClassLabel, Htype, Image, resolve
+from deeplake_lite.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.ingest.source import Source
+    from deeplake_lite.schema import Field
+
+_FILES = ("auto", "jpeg", "png", "webp", "tiff", "bmp")
+
+
+def wanted(source: Source, schema: Mapping[str, Any] | None) -> dict[str, Htype]:
+    """Return the type of each column of a source, those of `schema` before those that were found.
+
+    Raises
+    ------
+    SchemaError
+        For a column that the source does not have.
+    """
+    found, given = dict(source.columns), dict(schema or {})
+    for name in given:
+        if name not in found:
+            raise SchemaError(
+                f"schema= names column {name!r}, which {source.title} does not have. "
+                f"It has: {', '.join(map(repr, found))}."
+            )
+    found |= {name: resolve(spec) for name, spec in given.items()}
+    if source.key is not None and source.key not in found:
+        raise SchemaError(
+            f"on= names column {source.key!r}, which {source.title} does not have. "
+            f"It has: {', '.join(map(repr, found))}."
+        )
+    return found
+
+
+def fit(ds: Dataset, columns: Mapping[str, Htype], given: Mapping[str, Any]) -> None:
+    """Stage what a lake's schema needs for the rows of a source.
+
+    Parameters
+    ----------
+    ds : Dataset
+        The lake.
+    columns : mapping
+        Types that the source has.
+    given : mapping
+        Those of them that the user asked for.
+
+    Raises
+    ------
+    SchemaError
+        When the lake lacks a column, or has it with another type than the user asked for.
+    """
+    fresh = len(ds) == 0
+    for name, htype in columns.items():
+        if name not in ds.schema:
+            if not fresh:
+                raise _lacks(ds, name, htype)
+            ds.add_column(name, htype)
+            continue
+        there = ds.schema[name]
+        merged = widened(there.htype, htype)
+        if name in given and there.htype != htype and merged is there.htype:
+            if not fresh:
+                raise SchemaError(
+                    f"Column {name!r} of {ds.url!r} is {there.htype}, not {htype}. Leave it out of "
+                    "schema=, or ingest into a new lake."
+                )
+            ds.drop_column(name)
+            ds.add_column(name, htype)
+        elif merged is not there.htype:
+            _retype(ds, there, merged)
+    _check_rest(ds, columns)
+
+
+def widened(there: Htype, coming: Htype) -> Htype:
+    """Return the lake's type, widened so that it takes what is coming without losing what is there.
+
+    >>> widened(ClassLabel(["rose"]), ClassLabel(["lily", "rose"]))
+    ClassLabel(['rose', 'lily'])
+    >>> widened(Image("jpeg"), Image("png"))
+    Image()
+    """
+    match there, coming:
+        case ClassLabel(names=names), ClassLabel(names=others) if names:
+            new = [name for name in others if name not in names]
+            return replace(there, names=(*names, *new)) if new else there
+        case Image(codec=codec), Image(codec=other) if codec in _FILES and other in _FILES:
+            return there if codec in ("auto", other) else replace(there, codec="auto")
+    return there
+
+
+def _retype(ds: Dataset, there: Field, htype: Htype) -> None:
+    """Give a column a wider type of the same layout."""
+    changed = tuple(replace(f, htype=htype) if f is there else f for f in ds.schema)
+    with ds._editing() as table:
+        table.set_document(schema=Schema(changed))
+
+
+def _check_rest(ds: Dataset, columns: Mapping[str, Htype]) -> None:
+    """Refuse a source that leaves out a column without default, before anything is read."""
+    for f in ds.schema:
+        if f.name not in columns:
+            try:
+                f.htype.encode_default(1)
+            except InvalidValueError as error:
+                raise SchemaError(
+                    f"The rows have no column {f.name!r}, and it has no default. Give it one: "
+                    f"ds.set_default({f.name!r}, …), commit, and ingest again."
+                ) from error
+
+
+def _lacks(ds: Dataset, name: str, htype: Htype) -> SchemaError:
+    return SchemaError(
+        f"The lake {ds.url!r} has no column {name!r}. Add it first, ds.add_column({name!r}, "
+        f"{htype}), or leave it out of what is ingested. Known: {', '.join(map(repr, ds.columns))}."
+    )

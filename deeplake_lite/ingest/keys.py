@@ -1,0 +1,73 @@
+"""Which row of the lake has which key: looked up for a block at a time, kept up to date while rows are added.
+
+Keys are compared by digest, as `Dataset.upsert` does: equal values have equal ones, whatever their type.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.schema import Field
+    from deeplake_lite.storage.table import Table
+
+
+class Keys:
+    """Slots of a table's rows by the digest of their key.
+
+    Parameters
+    ----------
+    table : Table
+        The version, with its pending edits.
+    key : Field
+        The column that tells rows apart.
+
+    Raises
+    ------
+    InvalidValueError
+        When two rows have the same key.
+    """
+
+    def __init__(self, table: Table, key: Field) -> None:
+        slots = table.rows.live()
+        digests = table.digests(key.id, slots)
+        order = np.argsort(digests, kind="stable")
+        self._digests, self._slots = digests[order], slots[order]
+        self._added: dict[int, int] = {}
+        if (self._digests[1:] == self._digests[:-1]).any():
+            raise InvalidValueError(
+                "the lake has rows with the same key. Delete all but one, or choose another key.",
+                column=key.name,
+            )
+
+    def find(self, digests: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the slot of each key, (n,) int64; -1 where there is none."""
+        found = np.full(len(digests), -1, np.int64)
+        if len(self._digests):
+            at = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
+            hit = self._digests[at] == digests
+            found[hit] = self._slots[at[hit]]
+        for i in np.flatnonzero(found < 0).tolist() if self._added else ():
+            found[i] = self._added.get(int(digests[i]), -1)
+        return found
+
+    def add(self, digests: NDArray[np.uint64], slots: NDArray[np.int64]) -> None:
+        """Note rows that were added."""
+        self._added.update(zip(digests.tolist(), slots.tolist(), strict=True))
+
+
+def first_of_each(digests: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Tell which rows are the first with their key.
+
+    >>> first_of_each(np.array([7, 8, 7], "uint64")).tolist()
+    [True, True, False]
+    """
+    first = np.zeros(len(digests), bool)
+    first[np.unique(digests, return_index=True)[1]] = True
+    return first

@@ -1,0 +1,60 @@
+"""What an ingest gives back: the dataset, and what was done to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deeplake_lite.dataset.dataset import Dataset
+
+if TYPE_CHECKING:
+    from deeplake_lite.ingest.source import Skipped
+
+
+@dataclass(frozen=True, repr=False)
+class Ingested:
+    """What an ingest did.
+
+    >>> Ingested(added=1797, changed=0, unchanged=0, skipped=(), seconds=0.8)
+    1,797 rows added in 0.8 s
+    """
+
+    added: int
+    """Rows whose key was new."""
+
+    changed: int
+    """Rows of which at least one cell differed."""
+
+    unchanged: int
+    """Rows that were there already."""
+
+    skipped: tuple[Skipped, ...]
+    """Rows and files that were left out, and why."""
+
+    seconds: float
+    """How long it took."""
+
+    def __repr__(self) -> str:
+        counts = {"changed": self.changed, "unchanged": self.unchanged}
+        parts = [f"{self.added:,} row{'' if self.added == 1 else 's'} added"]
+        parts += [f"{n:,} {word}" for word, n in counts.items() if n]
+        parts += [f"{len(self.skipped):,} skipped"] if self.skipped else []
+        return f"{', '.join(parts)} in {self.seconds:.1f} s"
+
+
+class IngestedDataset(Dataset):
+    """The dataset that rows were taken into; `ingested` tells what was done.
+
+    Everything else is as in `Dataset`.
+    """
+
+    def __init__(self, dataset: Dataset, ingested: Ingested) -> None:
+        super().__init__(
+            dataset._lake, dataset._pinned, branch=dataset._branch, name=dataset._name
+        )
+        self._ingested = ingested
+
+    @property
+    def ingested(self) -> Ingested:
+        """Rows added, changed and left, files skipped and why, seconds."""
+        return self._ingested

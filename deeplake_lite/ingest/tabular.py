@@ -1,0 +1,115 @@
+"""Rows that come as Arrow record batches: what Parquet and CSV files have in common.
+
+The batches are read anew whenever they are asked for, so that names of classes can be collected before the
+rows are read, and nothing is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes import ClassLabel, Htype, resolve
+from deeplake_lite.ingest.columns import htype_of, is_text, values_of
+from deeplake_lite.ingest.source import Block, Places, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+BATCH_ROWS = 8_192
+BATCH_BYTES = 32 * 2**20
+"""Of a block, at the most."""
+
+
+@dataclass(frozen=True)
+class TabularSource:
+    """Rows of record batches."""
+
+    title: str
+    """What they come from."""
+
+    arrow: pa.Schema
+    """Columns and their Arrow types."""
+
+    read: Callable[[list[str]], Iterator[pa.RecordBatch]]
+    """Reads the batches of some columns, always in the same order."""
+
+    key: str | None = None
+    """The column that tells rows apart."""
+
+    rows: int | None = None
+    """How many rows there are, where that is known."""
+
+    fingerprint: str | None = None
+    """Changes with the content."""
+
+    full: frozenset[str] = frozenset()
+    """Columns that are known to have no nulls."""
+
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    """Types that the user asked for."""
+
+    left_out: Sequence[Skipped] = ()
+
+    @cached_property
+    def columns(self) -> dict[str, Htype]:
+        """Type of each column."""
+        return {f.name: self._htype(f) for f in self.arrow}
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the rows from `start` on."""
+        names, row = self.arrow.names, 0
+        for batch in self.read(names):
+            skip = min(max(start - row, 0), batch.num_rows)
+            row += skip
+            for part in split(batch.slice(skip)):
+                values = {n: values_of(part.column(n), self.columns[n]) for n in names}
+                yield Block(values, Places(self.title, row, part.num_rows))
+                row += part.num_rows
+
+    def _htype(self, f: pa.Field) -> Htype:
+        """Return the type of a column: what was asked for, or what Arrow's type means."""
+        given = resolve(self.schema[f.name]) if f.name in self.schema else None
+        if given is not None and given != ClassLabel():
+            return given
+        nullable = f.nullable and f.name not in self.full and f.name != self.key
+        text = is_text(f.type.value_type if kinds.is_dictionary(f.type) else f.type)
+        if text and (given is not None or kinds.is_dictionary(f.type)):
+            return ClassLabel(self._names(f.name), nullable=nullable)
+        return given or htype_of(f.type, nullable=nullable)
+
+    def _names(self, column: str) -> list[str]:
+        """Return the classes of a column: a dictionary's in its order, texts sorted."""
+        ordered: dict[str, None] = {}
+        texts: set[str] = set()
+        for batch in self.read([column]):
+            array = batch.column(0)
+            if kinds.is_dictionary(array.type):
+                ordered.update(dict.fromkeys(array.dictionary.to_pylist()))
+            else:
+                texts.update(array.unique().to_pylist())
+        return [name for name in [*ordered, *sorted(texts - {None})] if name is not None]
+
+
+def split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Cut a batch into parts of a bounded size.
+
+    >>> [part.num_rows for part in split(pa.record_batch({"x": range(10_000)}))]
+    [8192, 1808]
+    """
+    size = max(batch.nbytes / max(batch.num_rows, 1), 1)
+    rows = int(np.clip(BATCH_BYTES / size, 1, BATCH_ROWS))
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
+
+
+def not_read(path: str, error: Exception) -> InvalidValueError:
+    """Return the error for a file that Arrow does not read, in one line."""
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return InvalidValueError(f"{path!r} does not read: {reason.rstrip('.')}. Check the file.")

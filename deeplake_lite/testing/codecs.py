@@ -1,0 +1,214 @@
+"""What every codec must do, as checks that a new codec's test calls.
+
+Steps of such a test: `check_config` for a few configurations, `check_encode_decode` for arrays that
+it takes, `check_refuses` for arrays that it does not; for picture files `check_file` with files of
+all kinds, and `check_cut_short` and `check_damaged` with a few of them.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite import codecs
+from deeplake_lite.codecs.base import Codec, Header, ImageCodec
+from deeplake_lite.errors import DamagedError, InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+
+def check_config(codec: Codec) -> None:
+    """Check that the configuration and the repr of a codec give it back.
+
+    >>> check_config(codecs.get("zstd", level=9))
+    """
+    config = json.loads(json.dumps(codec.get_config()))
+    copies = (
+        codecs.from_config(config),
+        codecs.get(config),
+        codecs.get(codec),
+        eval(repr(codec), {type(codec).__name__: type(codec)}),
+        pickle.loads(pickle.dumps(codec)),
+    )
+    for copy in copies:
+        assert copy == codec, f"{copy!r} != {codec!r}"
+        assert hash(copy) == hash(codec), f"{codec!r} has two hashes"
+        assert copy.get_config() == config, f"{copy!r} != {config!r}"
+    assert type(codecs.get(codec.name)) is type(codec), f"{codec.name!r} is not registered"
+
+
+def check_encode_decode(
+    codec: Codec, arrays: Iterable[NDArray[Any]], *, tolerance: float = 0.0
+) -> None:
+    """Check that arrays come back, and give the same bytes whatever their layout in memory.
+
+    Parameters
+    ----------
+    codec : Codec
+        Codec under test.
+    arrays : iterable of ndarray
+        What it takes.
+    tolerance : float
+        Mean difference that a codec with losses may make.
+
+    Examples
+    --------
+    >>> check_encode_decode(codecs.get("blosc"), [np.arange(6.0).reshape(2, 3)])
+    """
+    for array in arrays:
+        data = bytes(codec.encode(array))
+        for layout in _layouts(array):
+            assert bytes(codec.encode(layout)) == data, f"{codec!r} depends on the memory layout"
+        little = array.dtype.newbyteorder("<")
+        for buffer in (data, bytearray(data), memoryview(data)):
+            decoded = codec.decode(buffer, array.shape, array.dtype)
+            assert (decoded.shape, decoded.dtype) == (array.shape, little), (
+                f"{codec!r} gave {decoded.dtype} of {decoded.shape} for {little} of {array.shape}"
+            )
+            _check_own(decoded)
+        if tolerance:
+            difference = np.abs(decoded.astype(float) - array.astype(float)).mean()
+            assert difference <= tolerance, f"{codec!r} changed pixels by {difference} on average"
+        else:
+            assert decoded.tobytes() == array.astype(little).tobytes(), f"{codec!r} changed numbers"
+        if isinstance(codec, ImageCodec):
+            assert codec.lossless == (not tolerance), f"{codec!r} has losses or has not"
+            _check_header(codec, data, array)
+
+
+def check_refuses(codec: Codec, arrays: Iterable[NDArray[Any]]) -> None:
+    """Check that arrays are refused with an error that says why.
+
+    >>> check_refuses(codecs.get("jpeg"), [np.zeros((2, 2), "uint16"), np.zeros((0, 2), "uint8")])
+    """
+    for array in arrays:
+        try:
+            codec.encode(array)
+        except InvalidValueError as error:
+            message = str(error)
+            assert str(array.dtype) in message, message
+            assert message.endswith("."), message
+        else:
+            raise AssertionError(f"{codec!r} took {array.dtype} of shape {array.shape}")
+
+
+def check_file(codec: ImageCodec, data: bytes, expected: NDArray[Any]) -> None:
+    """Check that a picture file gives the pixels expected, and that probing foretells them.
+
+    >>> png = codecs.sniff(codecs.get("png").encode(np.eye(2, dtype="uint8")))
+    >>> check_file(png, png.encode(np.eye(2, dtype="uint8")), np.eye(2, dtype="uint8"))
+    """
+    _check_header(codec, data, expected)
+    decoded = codec.decode(data, (), expected.dtype)
+    _check_own(decoded)
+    np.testing.assert_array_equal(decoded, expected, strict=True)
+
+
+def check_cut_short(codec: ImageCodec, data: bytes, lengths: Iterable[int] | None = None) -> None:
+    """Check that a file is refused wherever it is cut short: at all places, or at those given.
+
+    >>> bmp = codecs.sniff(b"BM")
+    >>> check_cut_short(bmp, bmp.encode(np.eye(3, dtype="uint8")))
+    """
+    for length in range(len(data)) if lengths is None else lengths:
+        _check_raises(codec.probe, InvalidValueError, data[:length])
+        _check_raises(
+            lambda cut: codec.decode(cut, (), np.dtype("uint8")), DamagedError, data[:length]
+        )
+
+
+def check_damaged(codec: ImageCodec, data: bytes, *, seed: int = 0, times: int = 100) -> None:
+    """Check that bytes which are wrong raise this package's errors, if any.
+
+    Parameters
+    ----------
+    codec : ImageCodec
+        Codec under test.
+    data : bytes
+        A file that decodes.
+    seed : int
+        Of the damage.
+    times : int
+        How often the file is damaged, in ways that take turns: a bit, some bytes, a piece that is
+        missing, noise after the signature.
+
+    Examples
+    --------
+    >>> bmp = codecs.sniff(b"BM")
+    >>> check_damaged(bmp, bmp.encode(np.eye(9, dtype="uint8")), times=20)
+    """
+    for wrong in damage(data, seed=seed, times=times):
+        header = None
+        with suppress(InvalidValueError):
+            header = codec.probe(wrong)
+        with suppress(DamagedError):
+            decoded = codec.decode(wrong, (), np.dtype("uint8"))
+            assert Header(decoded.shape, decoded.dtype.name) == header, (
+                f"probe of {codec!r} said {header}, decoding gave {decoded.shape}"
+            )
+
+
+def damage(data: bytes, *, seed: int, times: int) -> Iterator[bytes]:
+    """Give copies of some bytes with a few of them changed, missing or replaced by noise.
+
+    >>> len(list(damage(bytes(100), seed=0, times=7)))
+    7
+    """
+    rng = np.random.default_rng(seed)
+    for turn in range(times):
+        wrong, at = bytearray(data), int(rng.integers(len(data)))
+        match turn % 5:
+            case 0:
+                wrong[at] ^= 1 << int(rng.integers(8))
+            case 1:  # headers are at the start
+                wrong[at % 100 % len(data)] ^= int(rng.integers(1, 256))
+            case 2:
+                wrong[at : at + 8] = rng.bytes(8)
+            case 3:
+                del wrong[at : at + int(rng.integers(1, 50))]
+            case _:
+                wrong = wrong[: at % 64] + rng.bytes(200)
+        yield bytes(wrong)
+
+
+def _layouts(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Give an array with the same elements, laid out otherwise in memory."""
+    yield array.copy()
+    yield np.asfortranarray(array)
+    yield array.astype(array.dtype.newbyteorder(">"))
+    if array.ndim:
+        yield np.repeat(array, 2, axis=0)[::2]
+        yield array[::-1].copy()[::-1]
+
+
+def _check_own(array: NDArray[Any]) -> None:
+    """Check that an array is one that a user may keep and change."""
+    assert array.flags.writeable, "the array is read-only"
+    assert array.flags.c_contiguous, "the array is not contiguous"
+    assert array.dtype.newbyteorder("<") == array.dtype, "the array is big-endian"
+
+
+def _check_header(codec: ImageCodec, data: bytes, expected: NDArray[Any]) -> None:
+    """Check that probing foretells what decoding gives."""
+    assert codec.matches(data), f"{codec!r} does not know its own file"
+    assert codecs.sniff(data).name == codec.name, f"{codecs.sniff(data)!r} took it"
+    for buffer in (data, bytearray(data), memoryview(data)):
+        header = codec.probe(buffer)
+        assert header == Header(expected.shape, expected.dtype.name), f"{header}: {expected.shape}"
+        assert all(type(size) is int for size in header.shape), header
+
+
+def _check_raises(call: Any, error: type[Exception], data: bytes) -> None:
+    """Check that a call with a file cut short raises an error."""
+    try:
+        call(data)
+    except error:
+        return
+    raise AssertionError(f"a file cut to {len(data):,} bytes was taken for whole")
