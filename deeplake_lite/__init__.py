@@ -52,6 +52,13 @@ if TYPE_CHECKING:
         Sequence,
         Text,
     )
+    from deeplake_lite.ingest.arrays import from_arrays
+    from deeplake_lite.ingest.csv import from_csv
+    from deeplake_lite.ingest.dataframe import from_dataframe
+    from deeplake_lite.ingest.folder import from_folder
+    from deeplake_lite.ingest.parquet import from_parquet
+    from deeplake_lite.ingest.result import Ingested, IngestedDataset
+    from deeplake_lite.ingest.source import Skipped
     from deeplake_lite.schema import Schema
 
 _HOMES = {
@@ -69,6 +76,13 @@ _HOMES = {
         "Htype Image Json Keypoints Link "
         "Mask Polygons Scalar Sequence Text"
     ),
+    "ingest.arrays": "from_arrays",
+    "ingest.csv": "from_csv",
+    "ingest.dataframe": "from_dataframe",
+    "ingest.folder": "from_folder",
+    "ingest.parquet": "from_parquet",
+    "ingest.result": "Ingested IngestedDataset",
+    "ingest.source": "Skipped",
     "schema": "Schema",
 }
 """Which module a public name lives in; it is imported when the name is first used."""
@@ -104,6 +118,8 @@ __all__ = [
     "FormatError",
     "Htype",
     "Image",
+    "Ingested",
+    "IngestedDataset",
     "InvalidValueError",
     "Json",
     "Keypoints",
@@ -119,6 +135,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Sequence",
+    "Skipped",
     "StorageError",
     "Text",
     "UncommittedError",
@@ -126,5 +143,10 @@ __all__ = [
     "View",
     "create",
     "exists",
+    "from_arrays",
+    "from_csv",
+    "from_dataframe",
+    "from_folder",
+    "from_parquet",
     "open",
 ]

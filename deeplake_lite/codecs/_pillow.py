@@ -104,7 +104,8 @@ class PillowCodec(ImageCodec):
         check_begin(data, self)
         self._check_whole(data)
         with opened(self, self.plugin, data, not_whole) as image:
-            return self._read_header(image, data)
+            layout = self._check_image(image)
+            return Header((*self._size(image, data), *layout.channels), layout.dtype)
 
     @override
     def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -113,24 +114,26 @@ class PillowCodec(ImageCodec):
             check_begin(data, self)
             self._check_whole(data)
             with opened(self, self.plugin, data, damaged) as image:
-                self._read_header(image, data)
-                return self._read_pixels(image, data)
+                return self._read(image, data)
         except InvalidValueError as error:
             raise damaged(self, data, error) from error
 
-    def _read_header(self, image: ImageFile, data: bytes) -> Header:
-        """Return what decoding will give, and refuse what Pillow cannot convert or is too large."""
-        layout = self._layout(image)
-        pixel = np.dtype(layout.dtype).itemsize * (layout.channels or (1,))[0]
-        check_size(self, *image.size, pixel)
-        return Header((*self._size(image, data), *layout.channels), layout.dtype)
-
-    def _read_pixels(self, image: ImageFile, data: bytes) -> NDArray[Any]:
+    def _read(self, image: ImageFile, data: bytes) -> NDArray[Any]:
         """Return the pixels, converted and upright."""
-        layout, orientation = self._layout(image), self._orientation(image, data)
-        self._load(image)
+        layout = self._check_image(image)
+        self._before_load(image, data)
+        orientation = self._orientation(image, data)
+        image.load()
+        self._after_load(image, data)
         converted = image if image.mode == layout.mode else image.convert(layout.mode)
         return upright(np.array(converted).astype(layout.dtype, copy=False), orientation)
+
+    def _check_image(self, image: ImageFile) -> Layout:
+        """Refuse what Pillow cannot convert or is too large, and return what the pixels become."""
+        layout = self._layout(image)
+        width, height = image.size
+        check_size(self, height, width, np.dtype(layout.dtype).itemsize * (*layout.channels, 1)[0])
+        return layout
 
     def _layout(self, image: ImageFile) -> Layout:
         """Return what the pixels become."""
@@ -144,9 +147,11 @@ class PillowCodec(ImageCodec):
         width, height = image.size
         return (width, height) if self._orientation(image, data) >= 5 else (height, width)
 
-    def _load(self, image: ImageFile) -> None:
-        """Load the pixels."""
-        image.load()
+    def _before_load(self, image: ImageFile, data: bytes) -> None:
+        """Prepare memory, or check more than Pillow does. May raise anything."""
+
+    def _after_load(self, image: ImageFile, data: bytes) -> None:
+        """Check that all pixels are there. May raise anything."""
 
     def _orientation(self, image: ImageFile, data: bytes) -> int:  # noqa: ARG002 (PNG needs data)
         """Return how the pixels that Pillow gives are to be turned, 1 to 8."""

@@ -1,7 +1,7 @@
 """PNG: lossless pictures of 8 and 16 bits, and masks.
 
 A file is whole when its chunks lead up to IEND. Decoding also checks the CRC of the chunks that
-make the picture, which Pillow does not.
+make the picture, and that the last row is there, which Pillow does not.
 
 Notes
 -----
@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
 
+import numpy as np
 from PIL import Image
 from PIL.PngImagePlugin import PngImageFile
 
 from deeplake_lite.codecs._arrays import check_choice, check_option, check_pixels
-from deeplake_lite.codecs._files import damaged, not_whole
+from deeplake_lite.codecs._files import check_size, damaged, not_whole
 from deeplake_lite.codecs._pillow import Layout, PillowCodec, as_orientation, save
 
 if TYPE_CHECKING:
@@ -33,6 +34,18 @@ _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by colour type
 _MAX_INFLATION = 1032  # deflate's best: 258 bytes in 2 bits
 _METADATA = frozenset({b"eXIf", b"iTXt", b"zTXt"})  # chunks that may keep an orientation
 _GREY = 0
+_PIECE = 1 << 20  # bytes to inflate at a time
+_ADAM7 = [
+    (0, 0, 8, 8),
+    (4, 0, 8, 8),
+    (0, 4, 4, 8),
+    (2, 0, 4, 4),
+    (0, 2, 2, 4),
+    (1, 0, 2, 2),
+    (0, 1, 1, 2),
+]
+"""Where the passes of an interlaced picture begin, left and top, and their steps."""
+
 _STRETCH = {2: 85, 4: 17}  # by bits: what Pillow multiplies grey with
 _INDEXED = {"1": Layout("1"), "P": Layout("P")}
 
@@ -101,6 +114,7 @@ class Png(PillowCodec):
     def _check_whole(self, data: bytes) -> None:
         if data[12:16] != b"IHDR" or len(data) < _HEADER_END:
             raise not_whole(self, data, "the header IHDR is cut short or missing")
+        check_size(self, int.from_bytes(data[20:24]), int.from_bytes(data[16:20]), 0)
         stored = sum(chunk.length for chunk in self._chunks(data) if chunk.kind == b"IDAT")
         if _unpacked_size(data) > stored * _MAX_INFLATION:
             raise not_whole(self, data, "the IDAT chunks cannot hold the pixels of the header")
@@ -120,15 +134,41 @@ class Png(PillowCodec):
         return as_orientation(read())
 
     @override
-    def _read_pixels(self, image: ImageFile, data: bytes) -> NDArray[Any]:
+    def _before_load(self, image: ImageFile, data: bytes) -> None:
+        """Check the CRCs, and paint the memory, so that rows which are not there will show."""
         for kind, start, length in self._chunks(data):
             end = start + length
             critical = not kind[0] & 0x20
             if critical and zlib.crc32(data[start - 4 : end]).to_bytes(4) != data[end : end + 4]:
                 raise damaged(self, data, f"the CRC of chunk {kind.decode('latin-1')} is wrong")
-        pixels = super()._read_pixels(image, data)
+        bands = len(image.getbands())
+        paint = _paint(image)
+        image.im = Image.new(image.mode, image.size, (paint,) * bands if bands > 1 else paint).im
+
+    @override
+    def _after_load(self, image: ImageFile, data: bytes) -> None:
+        """Check that Pillow came to the last row: it takes pixels that end early for black."""
+        width, height = image.size
+        extrema = image.crop((0, height - 1, width, height)).getextrema()
+        suspect = set(np.ravel(extrema).tolist()) == {_paint(image)} or _is_interlaced(data)
+        if suspect and self._inflated_size(data) < _unpacked_size(data):
+            raise damaged(self, data, "the IDAT chunks end before the last row")
+
+    @override
+    def _read(self, image: ImageFile, data: bytes) -> NDArray[Any]:
+        pixels = super()._read(image, data)
         bits, color = data[24], data[25]
         return pixels // _STRETCH.get(bits, 1) if self.indexed and color == _GREY else pixels
+
+    def _inflated_size(self, data: bytes) -> int:
+        """Return how many bytes the IDAT chunks inflate to."""
+        stream, size = zlib.decompressobj(), 0
+        for kind, start, length in self._chunks(data):
+            packed = data[start : start + length] if kind == b"IDAT" else b""
+            while packed:
+                size += len(stream.decompress(packed, _PIECE))
+                packed = stream.unconsumed_tail
+        return size
 
     def _chunks(self, data: bytes) -> Iterator[_Chunk]:
         """Walk to IEND."""
@@ -141,7 +181,23 @@ class Png(PillowCodec):
             at += 12 + length
 
 
+def _is_interlaced(data: bytes) -> bool:
+    """Tell whether the rows come in seven passes."""
+    return data[28] == 1
+
+
 def _unpacked_size(data: bytes) -> int:
-    """Return how many bytes the rows take once inflated, at least."""
+    """Return how many bytes the rows take once inflated."""
     width, height = int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
-    return height * (1 + width * data[24] * _CHANNELS.get(data[25], 1) // 8)
+    bits = data[24] * _CHANNELS.get(data[25], 1)
+    passes = _ADAM7 if _is_interlaced(data) else [(0, 0, 1, 1)]
+    sizes = (
+        (len(range(left, width, right)), len(range(top, height, down)))
+        for left, top, right, down in passes
+    )
+    return sum(rows * (1 + (columns * bits + 7) // 8) for columns, rows in sizes if columns)
+
+
+def _paint(image: ImageFile) -> int:
+    """Return what the memory is painted with: a value that few last rows have throughout."""
+    return 255 if image.mode == "1" else 0xA5

@@ -17,7 +17,7 @@ from PIL import Image
 from PIL.TiffImagePlugin import TiffImageFile
 
 from deeplake_lite.codecs._arrays import check_choice, check_pixels
-from deeplake_lite.codecs._files import not_whole
+from deeplake_lite.codecs._files import not_whole, unsupported
 from deeplake_lite.codecs._ifd import check_whole
 from deeplake_lite.codecs._pillow import PillowCodec, as_orientation, save
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
 _ORIENTATION = 0x0112
+_BIG_BIG_ENDIAN = b"MM\0+"  # Pillow 13 takes it for a classic TIFF
 _COMPRESSIONS = {
     "none": "raw",
     "deflate": "tiff_adobe_deflate",
@@ -76,6 +77,8 @@ class Tiff(PillowCodec):
 
     @override
     def _check_whole(self, data: bytes) -> None:
+        if data.startswith(_BIG_BIG_ENDIAN):
+            raise unsupported(self, "with offsets of 8 bytes that are big-endian")
         try:
             check_whole(data)
         except ValueError as error:
@@ -94,10 +97,9 @@ class Tiff(PillowCodec):
         return 1
 
     @override
-    def _load(self, image: ImageFile) -> None:
-        """Load the pixels, into memory set aside here: Pillow would refuse 179 million of them."""
+    def _before_load(self, image: ImageFile, data: bytes) -> None:
+        """Set memory aside, since Pillow would refuse to for 179 million pixels."""
         image.im = Image.new(image.mode, getattr(image, "_tile_size", image.size)).im
-        image.load()
 
 
 def _tags(image: ImageFile) -> Container[int]:

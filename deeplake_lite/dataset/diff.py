@@ -90,7 +90,7 @@ class Diff:
         """Return one line per row added or removed and per cell changed.
 
         Columns: ``row_id``, ``change`` ("added", "removed" or "changed"), ``column``, and for a cell its values
-        ``before`` and ``after``, as previews show them where they are no scalars or texts.
+        ``before`` and ``after``: classes by name, and what is no scalar or text in a few words.
         """
         import pandas as pd
 
@@ -98,8 +98,9 @@ class Diff:
         lines += [(i, "removed", None, None, None) for i in self.removed.tolist()]
         for name, ids in self.changed.items():
             old, new = self.before(name), self.after(name)
+            htype = self._newer.schema[name].htype
             lines += [
-                (i, "changed", name, show.plain(a), show.plain(b))
+                (i, "changed", name, show.plain(a, htype), show.plain(b, htype))
                 for i, a, b in zip(ids.tolist(), old, new, strict=True)
             ]
         return pd.DataFrame(

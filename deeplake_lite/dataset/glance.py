@@ -94,11 +94,12 @@ def _shown(htype: Htype, value: Any) -> Content:
 
 def _affordable(table: Table, f: Field, slots: Slots) -> int:
     """Return how many of the cells can be read and decoded in passing; nearly always the first."""
-    nbytes = np.array([table.nbytes(f.id, slots[i : i + 1]) for i in range(len(slots))])
     numbers = np.maximum(table.shapes(f.id, slots), 1).prod(axis=1, dtype=np.int64)
+    if table.nbytes(f.id, slots) / _READ_BYTES + numbers.sum() / _DECODED <= 1:
+        return len(slots)
+    nbytes = np.array([table.nbytes(f.id, slots[i : i + 1]) for i in range(len(slots))])
     effort = np.cumsum(nbytes / _READ_BYTES + numbers / _DECODED)
-    few = int((effort <= 1).sum())
-    return few or int(len(slots) > 0 and effort[0] <= _LARGEST)
+    return int((effort <= 1).sum()) or int(effort[0] <= _LARGEST)
 
 
 def class_counts(table: Table, f: Field, slots: Slots) -> Tally | None:

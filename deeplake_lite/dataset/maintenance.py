@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from deeplake_lite.storage.scratch import open_transactions
 if TYPE_CHECKING:
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.storage.repo import Repository
+    from deeplake_lite.storage.scratch import Note
 
 SPARED = timedelta(hours=24)
 """Objects younger than this are never deleted: a transaction that has not committed may need them."""
@@ -44,12 +46,12 @@ class Vacuumed:
 class Damaged:
     """One damaged cell, or column."""
 
-    column: str
-    """Name of the column."""
+    column: str | None
+    """Name of the column; None where it is the index of the rows themselves."""
     row: int | None
     """Position of the row; None where the column as a whole does not read."""
     row_id: int | None
-    """Id of the row."""
+    """Id of the row; None where that does not read."""
     reason: str
     """What was found."""
 
@@ -72,7 +74,7 @@ class Report:
         if not self.damaged:
             return f"{self.rows:,} rows, {self.columns} columns: all bytes are what was written"
         lines = [
-            f"  column {d.column!r}"
+            ("  index" if d.column is None else f"  column {d.column!r}")
             + (f", row {d.row}" if d.row is not None else "")
             + f": {d.reason}"
             for d in self.damaged[:20]
@@ -98,63 +100,58 @@ def optimize(ds: Dataset, *, shuffle: bool, seed: int) -> str:
 def verify(ds: Dataset) -> Report:
     """Read everything again; see `Dataset.verify`."""
     ds._check_committed("verification")
-    fresh, found = ds._open(ds.version), list[Damaged]()
+    fresh = ds._open(ds.version)
     live = fresh.rows.live()
     row_of = dict(zip(live.tolist(), range(len(live)), strict=True))
+    lost = fresh.verify_rows()
+    unnamed = {damage.slot for damage in lost}
+    found = [Damaged(None, row_of.get(d.slot), None, d.reason) for d in lost]
     for f in fresh.schema:
-        for damage in fresh.verify(f.id, live):
-            row = None if damage.slot is None else row_of[damage.slot]
-            row_id = None if damage.slot is None else int(fresh.ids(np.array([damage.slot]))[0])
-            found.append(Damaged(f.name, row, row_id, damage.reason))
+        for slot, reason in ((d.slot, d.reason) for d in fresh.verify(f.id, live)):
+            known = slot is not None and slot not in unnamed
+            row_id = int(fresh.ids(np.array([slot]))[0]) if known else None
+            found.append(Damaged(f.name, row_of.get(slot), row_id, reason))
     return Report(len(live), len(fresh.schema), found)
 
 
 def vacuum(ds: Dataset, older_than: Any, *, dry_run: bool) -> Vacuumed:
     """Delete what no version needs any more; see `Dataset.vacuum`."""
-    repository, now = ds._lake.repository, datetime.now(UTC)
+    repository, now, expired = ds._lake.repository, datetime.now(UTC), 0
     with repository.lock():
-        expired = 0
-        if older_than is not None:
-            cutoff = _cutoff(older_than, now)
-            for needed in _needed(repository):
-                saved.keep(repository, needed)
-            expired = (
-                len(_expiring(repository, cutoff)) if dry_run else len(repository.expire(cutoff))
-            )
-        counts = repository.collect(_spared_since(repository, now), dry_run=dry_run)
+        repository.unpin()
+        others = _open_transactions(repository)
+        with repository.pinned(saved.versions_needed(repository)):
+            if older_than is not None:
+                bases = {*_branch_points(repository), *(note["version"] for note in others)}
+                cutoff = min([_cutoff(older_than, now), *(_time(repository, b) for b in bases)])
+                expiring = _expiring(repository, cutoff)
+                expired = len(expiring) if dry_run else len(repository.expire(cutoff))
+            started = (datetime.fromisoformat(note["started"]) for note in others)
+            counts = repository.collect(min([now - SPARED, *started]), dry_run=dry_run)
     return Vacuumed(expired, **counts)
 
 
-def _spared_since(repository: Repository, now: datetime) -> datetime:
-    """Return the time from which objects are spared: a day ago, or when the oldest open transaction began."""
-    since = now - SPARED
-    if local_folder(repository.url) is None:
-        return since
-    notes = open_transactions(repository.writers_folder())
-    return min([since, *(datetime.fromisoformat(note["started"]) for note in notes)])
+def _open_transactions(repository: Repository) -> list[Note]:
+    """Return the notes of a local lake's writers; an object store's keep out of sight, `SPARED` is for them."""
+    local = local_folder(repository.url) is not None
+    return open_transactions(repository.writers_folder()) if local else []
 
 
-def _needed(repository: Repository) -> set[str]:
-    """Return the versions that names do not keep but work needs: saved views, branch points, merged versions."""
-    tips = versions.branches(repository)
-    histories = [versions.history(repository, tip) for tip in tips.values()]
-    needed = saved.versions_needed(repository)
-    needed |= {str(c.metadata["merge"]) for h in histories for c in h if "merge" in c.metadata}
-    for i, a in enumerate(tips.values()):
-        for b in list(tips.values())[i + 1 :]:
-            needed.add(versions.merge_base(repository, a, b))
-    known = {c.id for h in histories for c in h}
-    return {n for n in needed if n in known or _readable(repository, n)}
+def _branch_points(repository: Repository) -> set[str]:
+    """Return where the histories of any two branches meet.
+
+    Nothing behind them expires: a history that is cut no longer leads there, and a merge would find no base.
+    """
+    tips = sorted(set(versions.branches(repository).values()))
+    return {versions.merge_base(repository, a, b) for a, b in combinations(tips, 2)}
 
 
-def _readable(repository: Repository, snapshot_id: str) -> bool:
-    try:
-        return bool(repository.ancestry(snapshot_id))
-    except KeyError:
-        return False
+def _time(repository: Repository, snapshot_id: str) -> datetime:
+    return repository.ancestry(snapshot_id)[0].time
 
 
 def _expiring(repository: Repository, cutoff: datetime) -> set[str]:
+    """Return the versions that would expire: older than `cutoff`, and no name stands for them."""
     named = {*repository.branches().values(), *repository.tags().values()}
     return {
         c.id

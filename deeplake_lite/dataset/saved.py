@@ -1,7 +1,7 @@
 """Named views: which version and which rows, kept with the lake but not as a version of its data.
 
-They live on the branch ``_aux``: per name a group with a document and the row ids. The version that a view
-reads is kept from the vacuum by a tag of the lake's own.
+They live on the branch ``_aux``: per name a group with a document and the row ids. The vacuum keeps the
+versions that they read.
 """
 
 from __future__ import annotations
@@ -146,14 +146,7 @@ def save(view: View, name: str) -> None:
         name, view.version, len(view), view.columns, view.origin, datetime.now(UTC), path
     )
     documents = _documents(_reader(repository)) | {name: kept.to_json()}
-    keep(repository, view.version)
     _write(repository, documents, f"save view {name}", {path: ids})
-
-
-def keep(repository: Repository, snapshot_id: str) -> None:
-    """Keep a version from the vacuum, whatever happens to its branch."""
-    if snapshot_id not in repository.tags().values():
-        repository.create_tag(f"{versions.KEEP}{snapshot_id}-{uuid4().hex[:6]}", snapshot_id)
 
 
 def versions_needed(repository: Repository) -> set[str]:

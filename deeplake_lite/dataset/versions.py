@@ -1,7 +1,7 @@
 """Which version a name means, what came before it, and where two histories meet.
 
 A name is a branch, a tag, a commit id (or enough of its beginning), or a time. Names that begin with an
-underscore are the lake's own: ``_aux`` holds saved views, ``_keep-…`` tags keep versions from the vacuum.
+underscore are the lake's own: ``_aux`` holds saved views, ``_pin-…`` keeps a version while the vacuum works.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 AUX = "_aux"
 """Branch of saved views."""
-
-KEEP = "_keep-"
-"""Begin of the tags that keep versions from the vacuum."""
 
 ROOT_MESSAGE = "Repository initialized"
 """Of the engine's own first snapshot, which holds no lake."""

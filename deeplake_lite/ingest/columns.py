@@ -1,25 +1,21 @@
 """What a column of Arrow data is in a lake, and its values as htypes take them.
 
 ===========================================  =====================================================
-Arrow                                        htype
-===========================================  =====================================================
-integers, floats, bool                       `Scalar` of the same dtype; decimals become float64
-timestamp, date, time, duration              `Scalar` datetime64 or timedelta64; time zones become UTC
-string                                       `Text`
-dictionary of strings                        `ClassLabel`
-binary                                       `Bytes`
-fixed-size list of numbers                   `Array` of that shape
-list of numbers                              `Array` of any length
-list of anything else                        `Sequence`
-struct, map, union                           `Json`
-null                                         `Text`, nullable
+Arrow                                        htype ===========================================
+===================================================== integers, floats, bool
+`Scalar` of the same dtype; decimals become float64 timestamp, date, time, duration
+`Scalar` datetime64, timedelta64; time zones become UTC string
+`Text` dictionary of strings                        `ClassLabel` binary
+`Bytes` fixed-size list of numbers                   `Array` of that shape list of numbers
+`Array` of any length list of anything else                        `Sequence` struct, map, union
+`Json` null                                         `Text`, nullable
 ===========================================  =====================================================
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -114,12 +110,19 @@ def dtype_of(kind: pa.DataType) -> str | None:
 
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether a type is text."""
-    return any(test(kind) for test in (kinds.is_string, kinds.is_large_string, kinds.is_string_view))
+    return any(
+        test(kind) for test in (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
+    )
 
 
 def is_bytes(kind: pa.DataType) -> bool:
     """Tell whether a type is bytes."""
-    tests = (kinds.is_binary, kinds.is_large_binary, kinds.is_fixed_size_binary, kinds.is_binary_view)
+    tests = (
+        kinds.is_binary,
+        kinds.is_large_binary,
+        kinds.is_fixed_size_binary,
+        kinds.is_binary_view,
+    )
     return any(test(kind) for test in tests)
 
 
@@ -127,6 +130,41 @@ def is_list(kind: pa.DataType) -> bool:
     """Tell whether a type is a list of anything."""
     tests = (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list, kinds.is_list_view)
     return any(test(kind) for test in (*tests, kinds.is_large_list_view))
+
+
+@dataclass(frozen=True)
+class ArrowColumn:
+    """A column of Arrow data in memory, among arrays and lists."""
+
+    array: pa.Array
+    """All its values, in one piece."""
+
+    @classmethod
+    def of(cls, array: pa.Array | pa.ChunkedArray) -> Self:
+        """Join the chunks of a column."""
+        return cls(array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in memory, bytes."""
+        return int(self.array.nbytes)
+
+    def htype(self, *, classes: bool = False) -> Htype:
+        """Return the column's type; `classes` makes a ClassLabel of texts."""
+        kind, nullable = self.array.type, bool(self.array.null_count)
+        if kinds.is_dictionary(kind) and is_text(kind.value_type):
+            return htype_of(kind, nullable=nullable, names=self.array.dictionary.to_pylist())
+        if classes and is_text(kind):
+            names = set(self.array.unique().to_pylist()) - {None}
+            return ClassLabel(sorted(names), nullable=nullable)
+        return htype_of(kind, nullable=nullable)
+
+    def values(self, start: int, stop: int, htype: Htype) -> Any:
+        """Return some of the values as `htype` takes them."""
+        return values_of(self.array.slice(start, stop - start), htype)
 
 
 def values_of(array: pa.Array, htype: Htype) -> Any:

@@ -1,20 +1,20 @@
 """From a block of values to checked cells, a few threads at work, bad rows raised or set aside.
 
-A block is encoded column by column. When a column refuses a value and rows may be skipped, it is encoded
-row by row instead, in threads, to find every bad row at once.
+A block is encoded column by column. When a column refuses a value and rows may be skipped, it is
+encoded row by row instead, in threads, to find every bad row at once.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.cells import concat, take
+from deeplake_lite.htypes.cells import Cells, concat, take
 from deeplake_lite.ingest.source import Skipped
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.base import Check
-    from deeplake_lite.htypes.cells import Cells
-    from deeplake_lite.ingest.source import Block
+    from deeplake_lite.ingest.source import Block, Names
     from deeplake_lite.schema import Field
 
 type OnError = Literal["raise", "skip"]
@@ -41,7 +40,7 @@ class Encoded:
     cells: Mapping[str, Cells]
     """Cells by column id, bad rows left out."""
 
-    places: Sequence[str]
+    places: Names
     """What each row that is left is called."""
 
     taken: int
@@ -49,6 +48,9 @@ class Encoded:
 
     skipped: tuple[Skipped, ...] = ()
     """The rows that were left out."""
+
+    unread: int = 0
+    """Rows that are there already and were not read any further."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -83,12 +85,8 @@ def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
     if rows.all():
         return encoded
     kept = np.flatnonzero(rows)
-    return Encoded(
-        {c: take(some, kept) for c, some in encoded.cells.items()},
-        [encoded.places[i] for i in kept.tolist()],
-        encoded.taken,
-        encoded.skipped,
-    )
+    cells = {c: take(some, kept) for c, some in encoded.cells.items()}
+    return replace(encoded, cells=cells, places=[encoded.places[i] for i in kept.tolist()])
 
 
 def ahead[T](blocks: Iterable[T]) -> Iterator[T]:

@@ -1,8 +1,8 @@
 """How the columns of a source meet those of a lake that is there already.
 
-The lake's types count, because its rows are written. Three things give way: classes that are new are added
-to the names, a picture column that gets files of another format keeps both, and a lake without rows takes
-the columns as they come.
+The lake's types count, because its rows are written. Three things give way: classes that are new
+are added to the names, a picture column that gets files of another format keeps both, and a lake
+without rows takes the columns as they come.
 """
 
 from __future__ import annotations
@@ -39,12 +39,16 @@ def wanted(source: Source, schema: Mapping[str, Any] | None) -> dict[str, Htype]
                 f"schema= names column {name!r}, which {source.title} does not have. "
                 f"It has: {', '.join(map(repr, found))}."
             )
-    found |= {name: resolve(spec) for name, spec in given.items()}
+    for name, htype in ((name, resolve(spec)) for name, spec in given.items()):
+        if htype != ClassLabel() or not isinstance(found[name], ClassLabel):
+            found[name] = htype  # a ClassLabel without names gets those that the source found
     if source.key is not None and source.key not in found:
         raise SchemaError(
             f"on= names column {source.key!r}, which {source.title} does not have. "
             f"It has: {', '.join(map(repr, found))}."
         )
+    if source.key is not None:
+        found[source.key] = replace(found[source.key], nullable=False)
     return found
 
 

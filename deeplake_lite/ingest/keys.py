@@ -1,6 +1,7 @@
-"""Which row of the lake has which key: looked up for a block at a time, kept up to date while rows are added.
+"""Which row of the lake has which key: looked up block by block, kept while rows are added.
 
-Keys are compared by digest, as `Dataset.upsert` does: equal values have equal ones, whatever their type.
+Keys are compared by digest, as `Dataset.upsert` does: equal values have equal ones, whatever their
+type.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.storage.arrays import ChunkCache
+from deeplake_lite.storage.column import Place
+from deeplake_lite.storage.table import make_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.table import Table
 
@@ -35,6 +40,8 @@ class Keys:
     """
 
     def __init__(self, table: Table, key: Field) -> None:
+        # A column of our own: `digest` is asked for in the thread that reads ahead, too.
+        self._column = make_column(key.htype, Place(table.session, key.id, ChunkCache(), new=True))
         slots = table.rows.live()
         digests = table.digests(key.id, slots)
         order = np.argsort(digests, kind="stable")
@@ -45,6 +52,10 @@ class Keys:
                 "the lake has rows with the same key. Delete all but one, or choose another key.",
                 column=key.name,
             )
+
+    def digest(self, cells: Cells) -> NDArray[np.uint64]:
+        """Return the digests of keys, (n,) uint64."""
+        return self._column.digest(cells)
 
     def find(self, digests: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the slot of each key, (n,) int64; -1 where there is none."""

@@ -1,7 +1,8 @@
 """What a source of rows is: its columns, its key, and blocks of values.
 
-A source reads nothing but what it needs to know its columns until `blocks` is asked for. A new source is
-one file in this folder with a class like these and a function that hands it to `writer.ingest`.
+A source reads nothing but what it needs to know its columns until `blocks` is asked for. A new
+source is one file in this folder with a class like these and a function that hands it to
+`writer.ingest`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,13 @@ class Skipped:
         return f"{self.path}: {self.reason}"
 
 
+class Names(Protocol):
+    """Names of rows: a list of texts, or `Places`."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> str: ...
+
+
 @dataclass(frozen=True)
 class Block:
     """Some rows on their way in."""
@@ -36,7 +44,7 @@ class Block:
     columns: Mapping[str, Any]
     """Values by column, as `Dataset.append` takes them; all of one length."""
 
-    places: Sequence[str]
+    places: Names
     """What each row is called where it is reported: a file, or ``"flowers.csv, row 17"``."""
 
 

@@ -1,12 +1,12 @@
 """Rows that come as Arrow record batches: what Parquet and CSV files have in common.
 
-The batches are read anew whenever they are asked for, so that names of classes can be collected before the
-rows are read, and nothing is kept.
+The batches are read anew whenever they are asked for, so that names of classes can be collected
+before the rows are read, and nothing is kept.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.ingest.columns import htype_of, is_text, values_of
 from deeplake_lite.ingest.source import Block, Places, Skipped
@@ -82,7 +82,7 @@ class TabularSource:
         text = is_text(f.type.value_type if kinds.is_dictionary(f.type) else f.type)
         if text and (given is not None or kinds.is_dictionary(f.type)):
             return ClassLabel(self._names(f.name), nullable=nullable)
-        return given or htype_of(f.type, nullable=nullable)
+        return replace(given, nullable=nullable) if given else htype_of(f.type, nullable=nullable)
 
     def _names(self, column: str) -> list[str]:
         """Return the classes of a column: a dictionary's in its order, texts sorted."""
@@ -95,6 +95,24 @@ class TabularSource:
             else:
                 texts.update(array.unique().to_pylist())
         return [name for name in [*ordered, *sorted(texts - {None})] if name is not None]
+
+
+def chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
+    """Return the chosen columns of a schema.
+
+    Raises
+    ------
+    NotFoundError
+        For a column that it does not have.
+    InvalidValueError
+        For a column that it has twice.
+    """
+    for name in schema.names if columns is None else columns:
+        if name not in schema.names:
+            raise NotFoundError.named("column", name, schema.names)
+        if schema.names.count(name) > 1:
+            raise InvalidValueError(f"column names must be unique, got {name!r} twice. Rename one.")
+    return schema if columns is None else pa.schema([schema.field(name) for name in columns])
 
 
 def split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -1,16 +1,16 @@
-"""The one way from a source into a lake: make or open it, check, compare by key, write, commit, go on.
+"""The one way from a source into a lake: open it, check, compare by key, write, commit, go on.
 
-Steps: the source's columns meet the lake's (`fitting`); blocks are read and checked one ahead of what is
-being written (`encoding`); rows whose key is new are appended, those that differ are changed (`keys`); every
-so many rows are committed. A rerun finds the rows by their key. Rows without a key are counted instead: the
-commit notes how far the source was read.
+Steps: the source's columns meet the lake's (`fitting`); blocks are read and checked one ahead of
+what is being written (`encoding`); rows whose key is new are appended, those that differ are
+changed (`keys`); every so many rows are committed. A rerun finds the rows by their key. Rows
+without a key are counted instead: the commit notes how far the source was read.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 NOTE = "ingest"
-"""Key of a commit's metadata: which source it took rows from, how many, and whether that was all."""
+"""Key of a commit's metadata: which source it took rows from, how many, whether that was all."""
 
 DELAY = 1.0
 """Seconds before the progress bar shows."""
@@ -51,13 +51,13 @@ class Options(TypedDict, total=False):
     branch: str
     """The branch to write to, ``"main"`` if left out."""
     on_error: OnError
-    """What a bad row does: ``"raise"`` (the lake stays as it was) or ``"skip"`` (`Ingested.skipped` lists it)."""
+    """What a bad row does: ``"raise"``, or ``"skip"`` it and list it in `Ingested.skipped`."""
     check: Check
     """How files are checked: ``"header"`` and end, or ``"full"``, by decoding them."""
     update: bool
-    """Whether rows whose key is there are read, compared and changed where they differ (True), or left unread."""
+    """Whether rows whose key is there are compared and changed (True), or left unread."""
     commit_every: int | None
-    """Commit every so many rows, so that an interrupted ingest goes on from there when it is run again."""
+    """Commit every so many rows; an interrupted ingest goes on from there when it is run again."""
     message: str
     """Of the commit."""
     progress: bool
@@ -159,50 +159,49 @@ class _Run:
 
     @property
     def key(self) -> Field | None:
-        """The column that tells rows apart."""
-        return None if self.source.key is None else self.ds.schema[self.source.key]
+        """The column that tells rows apart; here it takes no null."""
+        if self.source.key is None:
+            return None
+        f = self.ds.schema[self.source.key]
+        return replace(f, htype=replace(f.htype, nullable=False))
 
     @property
     def fields(self) -> list[Field]:
         """The source's columns, the key first."""
-        fields = [self.ds.schema[name] for name in self.names]
-        return sorted(fields, key=lambda f: f.name != self.source.key)
+        fields = [self.ds.schema[name] for name in self.names if name != self.source.key]
+        return fields if self.key is None else [self.key, *fields]
 
     def encoded(self, check: Check, on_error: OnError, update: bool) -> Iterator[Encoded]:
         """Yield the source's blocks, checked."""
         fields = self.fields
         for block in self.source.blocks(self.start):
             some = block if update else self._unseen(block)
+            unread = len(block.places) - len(some.places)
             done = encode(some, fields, check, on_error)
-            yield done if some is block else _accounting(done, len(block.places))
+            yield replace(done, taken=done.taken + unread, unread=unread)
 
     def _unseen(self, block: Block) -> Block:
         """Return those rows of a block whose key is new; the others are not read any further."""
-        if self.key is None:
+        if self.keys is None or self.key is None:
             return block
-        # Bad keys are left to `encode`, which says where they are.
         probe = encode(block, [self.key], "header", "skip")
-        if probe.skipped:
+        if probe.skipped:  # `encode` will say where
             return block
-        there = self._find(probe) >= 0
-        self.unchanged += int(there.sum())
-        kept = np.flatnonzero(~there).tolist()
-        columns = {name: pick(values, kept) for name, values in block.columns.items()}
-        return Block(columns, [block.places[i] for i in kept])
+        new = np.flatnonzero(self.keys.find(self._digest(probe)) < 0).tolist()
+        columns = {name: pick(values, new) for name, values in block.columns.items()}
+        return Block(columns, [block.places[i] for i in new])
 
-    def _find(self, block: Encoded) -> NDArray[np.int64]:
+    def _digest(self, block: Encoded) -> NDArray[np.uint64]:
         assert self.keys is not None
-        return self.keys.find(self._digests(block))
-
-    def _digests(self, block: Encoded) -> NDArray[np.uint64]:
         assert self.key is not None
-        return self.ds._table.digest(self.key.id, block.cells[self.key.id])
+        return self.keys.digest(block.cells[self.key.id])
 
     def write(self, block: Encoded, on_error: OnError) -> None:
         """Append what is new and change what differs."""
         self.skipped += block.skipped
         self.read += block.taken
         self.pending += block.taken
+        self.unchanged += block.unread
         if len(block):
             with self.ds._editing() as table:
                 if self.keys is None:
@@ -218,24 +217,22 @@ class _Run:
 
     def _upsert(self, table: Table, block: Encoded) -> None:
         assert self.keys is not None
-        slots = self._find(block)
+        slots = self.keys.find(self._digest(block))
         old, new = select(block, slots >= 0), select(block, slots < 0)
         if len(new):
-            self.keys.add(self._digests(new), self._append(table, new))
+            self.keys.add(self._digest(new), self._append(table, new))
         if len(old):
             changed = update_cells(table, slots[slots >= 0], old)
             self.changed += changed
             self.unchanged += len(old) - changed
 
     def _without_twins(self, block: Encoded, on_error: OnError) -> Encoded:
-        """Return a block whose keys differ from each other. Raises InvalidValueError unless twins are skipped."""
-        first = first_of_each(self._digests(block))
+        """Return a block whose keys differ from each other, or raise InvalidValueError."""
+        first = first_of_each(self._digest(block))
         twins = [block.places[i] for i in np.flatnonzero(~first).tolist()]
         rule = f"a key tells rows apart, but this one comes twice in column {self.source.key!r}"
         if twins and on_error == "raise":
-            raise InvalidValueError(
-                f'{twins[0]}: {rule}. Or leave such rows out: on_error="skip".'
-            )
+            raise InvalidValueError(f'{twins[0]}: {rule}. Or leave such rows out: on_error="skip".')
         self.skipped += [Skipped(place, rule) for place in twins]
         return select(block, first)
 
@@ -286,11 +283,6 @@ def pick(values: Any, rows: list[int]) -> Any:
     return values[rows] if isinstance(values, np.ndarray) else [values[i] for i in rows]
 
 
-def _accounting(block: Encoded, taken: int) -> Encoded:
-    """Return a block that accounts for so many rows of the source."""
-    return Encoded(block.cells, block.places, taken, block.skipped)
-
-
 def _slots(ds: Dataset) -> tuple[int, int]:
     """Tell whether other writers have moved our rows: the lake's generation and number of slots."""
     table = ds._table
@@ -306,8 +298,9 @@ def _check_options(source: Source, on_error: str, commit_every: int | None) -> N
         raise ValueError(f"commit_every is a number of rows, 1 or more, got {commit_every}.")
     if source.key is None and source.fingerprint is None:
         raise ValueError(
-            f"commit_every= needs a key for rows from {source.title}: without one, running an interrupted "
-            "ingest again would write rows twice. Name the column that tells rows apart: on=…."
+            f"commit_every= needs a key for rows from {source.title}: without one, running an "
+            "interrupted ingest again would write rows twice. Name the column that tells rows apart: "
+            "on=…."
         )
 
 

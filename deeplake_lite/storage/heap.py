@@ -54,12 +54,6 @@ PENDING = 2**61
 STRADDLE_BYTES = 2**20
 """A cell with no more than this before the last full chunk's end moves to the tail whole."""
 
-SMALL_BYTES = 4 * 1024
-"""Reads up to this size take a whole block along, for the cells beside."""
-
-BLOCK_BYTES = 64 * 1024
-"""Size of such a block."""
-
 IN_FLIGHT = 16
 """Reads at a time."""
 
@@ -305,64 +299,89 @@ class Heap:
         self, name: str, starts: Extents, lengths: Extents, out: list[Any]
     ) -> None:
         """Fill in the cells with a length; `out` of the others stays."""
-        decoded = name == "tail" or self.compressed
-        size = TAIL_CHUNK if name == "tail" else self.chunk_bytes
-        reads, spanning = chunks.plan_reads(
-            starts, lengths, size, gap=size if decoded else chunks.GAP_BYTES
-        )
-
-        async def fill(read: chunks.ChunkRead) -> None:
-            data = await self._read_range(name, read.chunk, read.start, read.stop)
+        size = self._chunk_size(name)
+        gap = size if self._is_decoded(name) else chunks.GAP_BYTES
+        reads, spanning = chunks.plan_reads(starts, lengths, size, gap=gap)
+        found = await self._read_ranges(name, [(r.chunk, r.start, r.stop) for r in reads])
+        for read, data in zip(reads, found, strict=True):
             at = starts[read.cells] - (read.chunk * size + read.start)
             upto = at + lengths[read.cells]
             for i, a, b in zip(read.cells.tolist(), at.tolist(), upto.tolist(), strict=True):
                 out[i] = data[a:b]
-
-        for some in chunks.batches(reads, IN_FLIGHT):
-            await gather(map(fill, some))
         for i in spanning:
             out[i] = await self._read_pieces(name, int(starts[i]), int(lengths[i]))
 
     async def _read_one(self, start: int, length: int) -> Buffer:
         """Return the bytes of one committed cell."""
         name, at = ("tail", ~start) if start < 0 else ("values", start)
-        size = TAIL_CHUNK if name == "tail" else self.chunk_bytes
+        size = self._chunk_size(name)
         first = at % size
         if not length or first + length > size:
             return await self._read_pieces(name, at, length)
-        return await self._read_range(name, at // size, first, first + length)
+        [found] = await self._read_ranges(name, [(at // size, first, first + length)])
+        return found
 
     async def _read_pieces(self, name: str, start: int, length: int) -> bytes:
-        size = TAIL_CHUNK if name == "tail" else self.chunk_bytes
-        found = []
-        for some in chunks.batches(chunks.pieces(start, length, size), IN_FLIGHT):
-            found += await gather(self._read_range(name, *piece) for piece in some)
-        return b"".join(found)
+        pieces = chunks.pieces(start, length, self._chunk_size(name))
+        return b"".join(await self._read_ranges(name, pieces))
 
-    async def _read_range(self, name: str, chunk: int, start: int, stop: int) -> memoryview:
-        """Return bytes of one chunk. Raises DamagedError when they are not there."""
-        key = f"{self.path}/{name}/c/{chunk}"
-        session, cache = self._session, self._cache
-        if name == "values" and self._fork is not None and chunk in self.claimed:
-            session, cache = self._fork, self._mine
-        if name == "values" and not self.compressed:
-            if stop - start > SMALL_BYTES or start // BLOCK_BYTES != (stop - 1) // BLOCK_BYTES:
-                found = await session.get(key, start, stop)
-            else:
-                block = start // BLOCK_BYTES
-                found = await _read_block(session, cache, key, block)
-                found = found[start - block * BLOCK_BYTES : stop - block * BLOCK_BYTES]
-        else:
-            held = cache.get((f"{self.path}/{name}", chunk))
-            if held is None:
-                held = _Chunk(_decode(key, await session.get(key)))
-                cache.put((f"{self.path}/{name}", chunk), held)
-            found = held.data[start:stop]
-        if found is None or len(found) != stop - start:
-            raise DamagedError(
-                f"Bytes {start} to {stop} of chunk {key!r} are missing. Run ds.verify()."
-            )
+    def _chunk_size(self, name: str) -> int:
+        return TAIL_CHUNK if name == "tail" else self.chunk_bytes
+
+    def _is_decoded(self, name: str) -> bool:
+        """Tell whether the chunks of an array carry Zstd, so that they are read whole."""
+        return name == "tail" or self.compressed
+
+    async def _read_ranges(
+        self, name: str, ranges: Sequence[tuple[int, int, int]]
+    ) -> list[memoryview]:
+        """Return ranges of chunks: (chunk, start, stop) of each.
+
+        Raises
+        ------
+        DamagedError
+            When some are not there.
+        """
+        mine = self.claimed if name == "values" else range(0)
+        found: list[Any] = [None] * len(ranges)
+        for session, part in (
+            (self._session, [i for i, r in enumerate(ranges) if r[0] not in mine]),
+            (self._fork, [i for i, r in enumerate(ranges) if r[0] in mine]),
+        ):
+            if part:
+                some = [ranges[i] for i in part]
+                datas = await self._read_from(cast("Session", session), name, some)
+                for i, data in zip(part, datas, strict=True):
+                    found[i] = data
+        for (chunk, start, stop), data in zip(ranges, found, strict=True):
+            if data is None or len(data) != stop - start:
+                raise DamagedError(
+                    f"Bytes {start} to {stop} of chunk {chunk} of {self.path}/{name} are missing. "
+                    "Run ds.verify()."
+                )
         return found
+
+    async def _read_from(
+        self, session: Session, name: str, ranges: Sequence[tuple[int, int, int]]
+    ) -> Sequence[memoryview | None]:
+        path = f"{self.path}/{name}"
+        if not self._is_decoded(name):
+            return await session.get_ranges(path, ranges)
+        numbers = list(dict.fromkeys(chunk for chunk, _, _ in ranges))
+        held: dict[int, memoryview] = {}
+        for some in chunks.batches(numbers, IN_FLIGHT):
+            decoded = await gather(self._decoded(session, path, chunk) for chunk in some)
+            held.update(zip(some, decoded, strict=True))
+        return [held[chunk][start:stop] for chunk, start, stop in ranges]
+
+    async def _decoded(self, session: Session, path: str, chunk: int) -> memoryview:
+        """Return a chunk that carries Zstd, from the cache if it is there."""
+        held = self._cache.get((path, chunk))
+        if held is None:
+            key = f"{path}/c/{chunk}"
+            held = _Chunk(_decode(key, await session.get(key)))
+            self._cache.put((path, chunk), held)
+        return cast("_Chunk", held).data
 
 
 @dataclass(frozen=True)

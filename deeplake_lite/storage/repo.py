@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import re
 import tempfile
 from dataclasses import dataclass
@@ -36,8 +37,10 @@ from deeplake_lite.errors import (
     VersionNotFoundError,
 )
 
+from deeplake_lite.storage.chunk_files import ChunkFiles
+
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Coroutine, Iterable, Iterator, Mapping
+    from collections.abc import Buffer, Coroutine, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from deeplake_lite.storage.arrays import ArraySpec
@@ -56,6 +59,17 @@ PIN = "_pin-"
 
 HEAP_SPLIT = 16_384
 """Heap chunks per manifest: the address space of a heap is 2**28 chunks, and its splits are enumerated."""
+
+IN_FLIGHT = 16
+"""Requests to the engine at a time."""
+
+READERS = 4
+"""Threads that read chunk files."""
+
+ONE_THREAD_BYTES = 2**20
+"""Less than this is read from chunk files in the caller's thread."""
+
+type Range = tuple[int, int, int]
 
 WRITE_ALL = {"write_empty_chunks": True}
 """Chunks of zeros are written too: looking for them costs more, and a chunk that is missing is damage."""
@@ -121,8 +135,13 @@ def _storage_error(error: BaseException) -> LakeError:
 class Session:
     """Reads and writes of Zarr arrays at one snapshot, or on top of one."""
 
-    def __init__(self, session: icechunk.Session, layouts: dict[str, Any]) -> None:
-        self._session, self._layouts = session, layouts
+    def __init__(
+        self,
+        session: icechunk.Session,
+        layouts: dict[str, Any],
+        files: ChunkFiles | None = None,
+    ) -> None:
+        self._session, self._layouts, self._files = session, layouts, files
         self.store = session.store
 
     @property
@@ -130,13 +149,39 @@ class Session:
         """The snapshot that this session reads, or builds on."""
         return str(self._session.snapshot_id)
 
-    async def get(
-        self, key: str, start: int | None = None, stop: int | None = None
-    ) -> memoryview | None:
-        """Return the bytes under `key`, or those from `start` to `stop`; None where there is nothing."""
-        byte_range = None if start is None or stop is None else RangeByteRequest(start, stop)
+    async def get(self, key: str) -> memoryview | None:
+        """Return the bytes under `key`; None where there is nothing."""
+        return await self._get(key, None)
+
+    async def get_ranges(self, path: str, ranges: Sequence[Range]) -> list[memoryview | None]:
+        """Return ranges of the chunks of a 1-D array without codecs: (chunk, start, stop) of each."""
+        if self._files is None:
+            return await self._ask(path, ranges)
+        if sum(stop - start for _, start, stop in ranges) <= ONE_THREAD_BYTES:
+            found = self._files.read_all(path, ranges)
+        else:
+            parts = [ranges[i::READERS] for i in range(min(READERS, len(ranges)))]
+            read = self._files.read_all
+            done = await asyncio.gather(*(asyncio.to_thread(read, path, part) for part in parts))
+            found = [done[i % len(parts)][i // len(parts)] for i in range(len(ranges))]
+        left = [i for i, data in enumerate(found) if data is None]
+        for i, data in zip(left, await self._ask(path, [ranges[i] for i in left]), strict=True):
+            found[i] = data
+        return found
+
+    async def _ask(self, path: str, ranges: Sequence[Range]) -> list[memoryview | None]:
+        """Ask the engine for ranges of chunks, a few at a time."""
+        gate = asyncio.Semaphore(IN_FLIGHT)
+
+        async def ask(chunk: int, start: int, stop: int) -> memoryview | None:
+            async with gate:
+                return await self._get(f"{path}/c/{chunk}", RangeByteRequest(start, stop))
+
+        return await gather(ask(*r) for r in ranges)
+
+    async def _get(self, key: str, part: RangeByteRequest | None) -> memoryview | None:
         try:
-            found = await self.store.get(key, default_buffer_prototype(), byte_range)
+            found = await self.store.get(key, default_buffer_prototype(), part)
         except icechunk.IcechunkError as error:
             raise _storage_error(error) from error
         return None if found is None else memoryview(cast("Any", found.as_numpy_array()))
@@ -226,6 +271,8 @@ class Session:
             ) from error
         except icechunk.IcechunkError as error:
             raise _storage_error(error) from error
+        except icechunk.IcechunkError as error:
+            raise _storage_error(error) from error
 
 
 class Repository:
@@ -293,7 +340,15 @@ class Repository:
 
     def reader(self, snapshot_id: str) -> Session:
         """Return a session that reads one version."""
-        return Session(self._repository.readonly_session(snapshot_id=snapshot_id), self._layouts)
+        session = self._repository.readonly_session(snapshot_id=snapshot_id)
+        folder = local_folder(self.url)
+        if folder is None:
+            return Session(session, self._layouts)
+        files = ChunkFiles(folder, lambda: self._inspect(snapshot_id))
+        return Session(session, self._layouts, files)
+
+    def _inspect(self, snapshot_id: str) -> dict[str, Any]:
+        return dict(json.loads(self._repository.inspect_snapshot(snapshot_id)))
 
     def writer(self, branch: str) -> Session:
         """Return a session that writes on top of a branch's tip."""
@@ -303,8 +358,8 @@ class Repository:
         """Return a session that collects chunks on top of a version that was the branch's tip."""
         writer = self.writer(branch)
         if writer.snapshot_id != snapshot_id:
-            with self.pinned([snapshot_id]) as [branch]:
-                writer = self.writer(branch)
+            with self.lock("pins"), self.pinned([snapshot_id]) as [pin]:
+                writer = self.writer(pin)
         return writer.fork()
 
     @contextlib.contextmanager
@@ -318,6 +373,15 @@ class Repository:
         finally:
             for name in names.keys() & set(self._repository.list_branches()):
                 self.delete_branch(name)
+
+    def unpin(self) -> None:
+        """Forget the pins of processes that died. The caller holds the writers' lock."""
+        if local_folder(self.url) is None:
+            return  # nobody can tell whose they are
+        with self.lock("pins"):
+            for name in self._repository.list_branches():
+                if name.startswith(PIN):
+                    self.delete_branch(name)
 
     def branches(self) -> dict[str, str]:
         """Return the snapshot id of each branch's tip."""

@@ -14,7 +14,8 @@ import numpy as np
 
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ArraySpec, ChunkCache, SlotArray, Slots
-from deeplake_lite.storage.column import Place
+from deeplake_lite.storage.column import Damage, Place
+from deeplake_lite.storage.dense import check_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -125,6 +126,11 @@ class Rows:
         self.ids.append(ids)
         self.slots += len(ids)
         self.arrange(np.concatenate([kept, pending]))
+
+    async def verify(self) -> list[Damage]:
+        """Read every array again; their chunks carry checksums."""
+        found = await check_arrays({"row ids": self.ids}, np.arange(self.slots))
+        return found + await check_arrays({"blocks of row ids": self.blocks}, None)
 
     async def write(self, session: Session) -> None:
         """Put everything that is pending into `session`."""

@@ -1,8 +1,8 @@
 """Where an open transaction puts chunks before it commits, and how writers keep out of each other's way.
 
 A `Scratch` holds a fork that collects chunks, and claims free ranges of heap chunks for it. On a local folder
-writers meet in ``.writers/``: each open transaction that has written something keeps a file there with its
-start and its claims, under a file lock that the operating system drops when the process dies. On an object
+writers meet in ``.writers/``: each open transaction keeps a file there with its start, the version that it
+builds on and its claims, under a file lock that the operating system drops when the process dies. On an object
 store a claim begins at a random chunk near the end; the commit checks that nobody else took it.
 """
 
@@ -13,7 +13,7 @@ import contextlib
 import json
 import secrets
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
@@ -52,7 +52,8 @@ class Scratch:
         self._repository, self._branch = repository, branch
         self._version, self._state = version, state
         self._fork: Session | None = None
-        self._desk: Desk | None = None
+        local = local_folder(repository.url) is not None
+        self._desk = Desk.take(repository.writers_folder(), version) if local else None
         self._claims: dict[str, int] = {}
 
     @property
@@ -63,8 +64,6 @@ class Scratch:
     async def fork(self) -> Session:
         """Return the session that collects chunks."""
         if self._fork is None:
-            if local_folder(self._repository.url) is not None:
-                self._desk = await asyncio.to_thread(Desk.take, self._repository.writers_folder())
             self._fork = self._repository.fork(self._branch, self._version)
         return self._fork
 
@@ -129,25 +128,29 @@ class Desk:
         The folder.
     name : str
         Name of this writer's files.
+    version : str
+        Snapshot id of the version that it builds on.
     """
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self._folder, self._name = folder, name
+    def __init__(self, folder: Path, name: str, version: str) -> None:
+        self._folder, self._name, self._version = folder, name, version
         self._lock = FileLock(folder / f"{name}.lock", thread_local=False)
         self._started = datetime.now(UTC)
 
     @classmethod
-    def take(cls, folder: Path) -> Desk:
+    def take(cls, folder: Path, version: str) -> Desk:
         """Take a place."""
-        desk = cls(folder, uuid4().hex)
+        desk = cls(folder, uuid4().hex, version)
         desk._lock.acquire()
         desk.write({})
         return desk
 
     def write(self, claims: dict[str, int]) -> None:
         """Note the claims, for others to keep clear of."""
-        note = {"started": self._started.isoformat(), "claims": claims}
-        (self._folder / f"{self._name}.json").write_text(json.dumps(note))
+        note = Note(started=self._started.isoformat(), version=self._version, claims=claims)
+        draft = self._folder / f"{self._name}.draft"
+        draft.write_text(json.dumps(note))
+        draft.replace(self._folder / f"{self._name}.json")
 
     def others(self) -> list[dict[str, int]]:
         """Return the claims of the writers that are alive."""
@@ -160,19 +163,28 @@ class Desk:
         (self._folder / f"{self._name}.lock").unlink(missing_ok=True)
 
 
-def open_transactions(folder: Path, *, but: str = "") -> list[dict[str, Any]]:
+class Note(TypedDict):
+    """What an open transaction tells the others."""
+
+    started: str
+    """When it began, ISO 8601, UTC."""
+    version: str
+    """Snapshot id of the version that it builds on."""
+    claims: dict[str, int]
+    """First chunk that it has taken, by path of the heap."""
+
+
+def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
     """Return the notes of the writers that are alive; those of dead ones are removed."""
     found = []
     for path in folder.glob("*.json"):
         if path.stem == but:
             continue
-        lock = FileLock(path.with_suffix(".lock"), timeout=0)
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            note = json.loads(path.read_text())
-            try:
-                with lock:
-                    path.unlink(missing_ok=True)
-                path.with_suffix(".lock").unlink(missing_ok=True)
-            except Timeout:
-                found.append(note)
+        try:
+            with FileLock(path.with_suffix(".lock"), timeout=0):
+                path.unlink(missing_ok=True)
+            path.with_suffix(".lock").unlink(missing_ok=True)
+        except Timeout:
+            with contextlib.suppress(FileNotFoundError):  # it has just left
+                found.append(json.loads(path.read_text()))
     return found

@@ -142,7 +142,12 @@ class Table:
         """
         session = self.repository.writer(branch)
         old = self.state
-        state = State(old.schema, generation=old.generation + 1, metadata=old.metadata)
+        state = State(
+            old.schema,
+            generation=old.generation + 1,
+            revision=old.revision,
+            metadata=old.metadata,
+        )
         fresh = self._blank(self.repository, session, state)
         run(fresh._copy_all(self, order))
         run(fresh._flush_new(session))
@@ -239,6 +244,10 @@ class Table:
     def verify(self, column: str, slots: Slots) -> list[Damage]:
         """Read cells again and compare them with what was noted when they were written."""
         return run(self._column(column).verify(slots))
+
+    def verify_rows(self) -> list[Damage]:
+        """Read the index of the rows again, all slots of it."""
+        return run(self.rows.verify())
 
     # ---- editing
 

@@ -37,7 +37,7 @@ def bmp(
 
 
 RUNS = bytes([3, 7, 1, 9, 0, 0, 0, 4, 1, 2, 3, 4, 0, 1])
-"""RLE8 of 4 × 2 pixels: a run of three, one of one, end of line, four as they are, end."""
+"""RLE8 of 4 x 2 pixels: a run of three, one of one, end of line, four as they are, end."""
 
 
 def test_configuration_round_trips():
@@ -105,7 +105,7 @@ def test_a_file_cut_short_anywhere_is_refused(photo, file_of):
         (b"MZ" + bytes(60), "must be a BMP file, got 62 bytes that look like nothing known"),
         (b"BM", "its pixels end at byte 18, so the file is cut short"),
         (bmp(2, 2, 8, 4, bytes(8)), "must be a whole BMP file"),
-        (bmp(0, 2, 8, 0, bytes(8)), "must have pixels"),
+        (bmp(0, 2, 8, 0, bytes(8)), "must be a whole BMP file"),
         (bmp(60_000, 60_000, 8, 1, RUNS), "up to 2,147,483,648 bytes once decoded"),
     ],
 )

@@ -39,7 +39,9 @@ def test_configuration_round_trips(compression):
 
 
 def test_configuration_out_of_range_is_refused():
-    with pytest.raises(SchemaError, match="compression of 'tiff' must be one of 'deflate', 'lzw'"):
+    with pytest.raises(
+        SchemaError, match="compression of 'tiff' must be one of 'none', 'deflate', 'lzw'"
+    ):
         Tiff("jpeg")
 
 
@@ -85,6 +87,10 @@ def test_compressions_decode_to_what_pillow_gives(photo, oracle, file_of, compre
 def test_files_of_scientists_decode(pixels, oracle, byteorder, bigtiff, tile, kind):
     array = pixels[kind]
     data = scientific(array, byteorder=byteorder, bigtiff=bigtiff, tile=tile, rowsperstrip=7)
+    if bigtiff and byteorder == ">":
+        with pytest.raises(InvalidValueError, match="offsets of 8 bytes that are big-endian"):
+            CODEC.probe(data)
+        return
     check_file(CODEC, data, array)
     check_file(CODEC, data, oracle(data))
     check_cut_short(CODEC, data, range(0, len(data), 997))
@@ -92,14 +98,15 @@ def test_files_of_scientists_decode(pixels, oracle, byteorder, bigtiff, tile, ki
 
 
 def test_planes_and_pages(photo, oracle):
-    planar = scientific(photo.transpose(2, 0, 1).copy(), planarconfig="separate")
+    channels = photo.transpose(2, 0, 1).copy()
+    planar = scientific(channels, planarconfig="separate", photometric="rgb")
     check_file(CODEC, planar, oracle(planar))
     pages = scientific(np.stack([photo, photo[::-1], photo]), photometric="rgb")
     check_file(CODEC, pages, photo)
     check_cut_short(CODEC, pages, range(0, len(pages), 997))
 
 
-def test_signed_16_bits_come_as_int32(oracle):
+def test_signed_16_bits_come_as_int32():
     data = scientific(np.array([[-3, 7]], "int16"))
     check_file(CODEC, data, np.array([[-3, 7]], "int32"))
 
@@ -119,7 +126,7 @@ def test_orientation_is_honoured(pixels, oracle, file_of, xmp_of, orientation, c
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_a_file_cut_short_anywhere_is_refused(pixels, file_of, exif_of, compression):
+def test_a_file_cut_short_anywhere_is_refused(pixels, compression):
     for kind in ("grey", "rgba", "float32"):
         check_cut_short(CODEC, Tiff(compression).encode(pixels[kind][:9, :7]))
     big, rng = Tiff(compression).encode(pixels["rgb"]), np.random.default_rng(0)
@@ -154,9 +161,8 @@ def test_what_is_no_tiff_is_refused(data, message):
 
 def test_strips_that_are_missing_are_noticed(photo):
     data = scientific(photo[..., 0], rowsperstrip=8)
-    place = data.index(struct.pack("<HHI", 257, 4, 1)) if b"" else -1
-    place = data.index(struct.pack("<H", 257) + struct.pack("<H", 3)) if place < 0 else place
-    taller = data[: place + 8] + struct.pack("<I", 960) + data[place + 12 :]
+    entry = struct.pack("<HHI", 257, 4, 1)  # ImageLength
+    taller = data.replace(entry + struct.pack("<I", 96), entry + struct.pack("<I", 960))
     with pytest.raises(
         InvalidValueError, match="120 strips or tiles make the picture, but only 12"
     ):

@@ -1,0 +1,181 @@
+"""Cells as Arrow arrays, and columns as Arrow fields.
+
+Numbers become primitives, arrays of one shape fixed-size lists (with several axes tensors),
+arrays of varying shape nested lists, files binary. A field's metadata has the htype's configuration,
+so that what reads the table can make the same column again. Imports pyarrow: `export` imports
+this when it is asked to.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from deeplake_lite.dataset.describe import axes_of
+from deeplake_lite.dataset.portable import common_times
+from deeplake_lite.dataset.values import decode_block
+from deeplake_lite.errors import DamagedError
+from deeplake_lite.htypes import Array, Boxes, ClassLabel, Image, Keypoints
+from deeplake_lite.htypes.base import Nested, Ragged
+from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.schema import Field
+
+type Null = NDArray[np.bool_] | None
+"""(n,) bool, True where null."""
+
+HTYPE = "deeplake_lite.htype"
+"""Key of a field's metadata: the configuration of its htype, JSON."""
+
+NOTES = "deeplake_lite.metadata"
+"""Key of a field's and the schema's metadata: the notes on it, JSON."""
+
+
+def field_of(f: Field) -> pa.Field:
+    """Return the Arrow field of a column.
+
+    >>> from deeplake_lite.schema import Schema
+    >>> field = field_of(Schema.build({"label": ClassLabel(["rose", "tulip"])}).fields[0])
+    >>> str(field.type)
+    'dictionary<values=string, indices=int32, ordered=0>'
+    >>> json.loads(field.metadata[HTYPE.encode()])
+    {'htype': 'class_label', 'names': ['rose', 'tulip']}
+    """
+    metadata = {HTYPE: json.dumps(f.htype.get_config()), **notes_of(f.metadata)}
+    kind = array_of(f.htype, f.htype.encode([])).type
+    return pa.field(f.name, kind, nullable=f.htype.nullable, metadata=metadata)
+
+
+def notes_of(notes: Mapping[str, Any]) -> dict[str, str]:
+    """Return notes as Arrow metadata."""
+    return {NOTES: json.dumps(dict(notes))} if notes else {}
+
+
+def array_of(htype: Htype, cells: Cells) -> pa.Array:
+    """Return cells as an Arrow array.
+
+    >>> boxes = Boxes("xyxy")
+    >>> array_of(boxes, boxes.encode([[[0, 0, 2, 1]], []])).to_pylist()
+    [[[0.0, 0.0, 2.0, 1.0]], []]
+    """
+    match cells:
+        case DenseCells():
+            return _dense(htype, cells)
+        case RaggedCells():
+            return _ragged(htype, cells)
+        case NestedCells(counts, items, valid):
+            layout = htype.layout
+            assert isinstance(layout, Nested)
+            return _lists(counts, array_of(layout.item, items), _null(valid))
+
+
+def _dense(htype: Htype, cells: DenseCells) -> pa.Array:
+    values = np.ascontiguousarray(htype.decode(cells.values, ()))
+    shape, null = values.shape[1:], _null(cells.valid)
+    if not shape:
+        return _leaf(htype, values, null)
+    leaf = _leaf(htype, values.reshape(-1))
+    if len(shape) > 1 and values.dtype.kind in "iuf":
+        flat = pa.FixedSizeListArray.from_arrays(leaf, int(np.prod(shape)), mask=_mask(null))
+        return pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(leaf.type, shape), flat)
+    for size in shape[:0:-1]:
+        leaf = pa.FixedSizeListArray.from_arrays(leaf, size)
+    return pa.FixedSizeListArray.from_arrays(leaf, shape[0], mask=_mask(null))
+
+
+def _leaf(htype: Htype, values: NDArray[Any], null: Null = None) -> pa.Array:
+    """Return numbers, (n,), as an array of primitives; classes by name."""
+    if isinstance(htype, ClassLabel) and htype.names:
+        return pa.DictionaryArray.from_arrays(
+            pa.array(values, mask=null), pa.array(htype.names, pa.string())
+        )
+    if values.dtype.kind == "c":
+        pairs = pa.array(values.view(values.real.dtype))
+        return pa.FixedSizeListArray.from_arrays(pairs, 2, mask=_mask(null))
+    return pa.array(common_times(values), mask=null)
+
+
+def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
+    layout, null = htype.layout, _null(cells.valid)
+    assert isinstance(layout, Ragged)
+    if layout.dtype == "bytes":
+        return _joined(cells, pa.large_binary())
+    if layout.dtype in ("utf8", "json"):
+        return _checked(_joined(cells, pa.large_string()))
+    shapes = np.maximum(cells.shapes, 0).astype(np.int64)
+    values = _flat(htype, cells, layout.dtype)
+    if isinstance(htype, Image):
+        return _tensors(values, cells, null)
+    if len(values) != shapes.prod(axis=1).sum():
+        raise DamagedError("Cells are not as long as their shapes say. Run ds.verify().")
+    found, axes = _leaf(htype, values), axes_of(htype)
+    for axis in range(len(axes) - 1, 0, -1):
+        if isinstance(size := axes[axis], int):
+            found = pa.FixedSizeListArray.from_arrays(found, size)
+        else:
+            lengths = np.repeat(shapes[:, axis], shapes[:, :axis].prod(axis=1))
+            found = _lists(lengths, found)
+    return _lists(shapes[:, 0], found, null)
+
+
+def _tensors(values: NDArray[Any], cells: RaggedCells, null: Null) -> pa.Array:
+    """Return arrays whose number of axes varies as data and shape."""
+    kept = cells.shapes >= 0
+    sizes = np.where(kept, cells.shapes, 1).prod(axis=1, dtype=np.int64) * kept.any(axis=1)
+    data = _lists(sizes, pa.array(values))
+    shapes = _lists(kept.sum(axis=1), pa.array(cells.shapes[kept]))
+    return pa.StructArray.from_arrays([data, shapes], ["data", "shape"], mask=_mask(null))
+
+
+def _flat(htype: Htype, cells: RaggedCells, dtype: str) -> NDArray[Any]:
+    """Return the numbers of all cells, back to back."""
+    if isinstance(htype, Boxes | Keypoints | ClassLabel) or (
+        isinstance(htype, Array) and not htype.codec
+    ):
+        flat = np.frombuffer(b"".join(cells.buffers), dtype)
+        return flat.view(htype.dtype) if isinstance(htype, Array) else flat
+    found = [v.reshape(-1) for v in decode_block(htype, cells) if v is not None]
+    none = np.empty(0, getattr(htype, "dtype", dtype) if dtype != "bool" else bool)
+    return np.concatenate([none, *found])
+
+
+def _joined(cells: RaggedCells, kind: pa.DataType) -> pa.Array:
+    """Return bytes as an array of a kind with 64-bit offsets; one copy."""
+    lengths = np.fromiter((memoryview(b).nbytes for b in cells.buffers), np.int64, len(cells))
+    valid = None if cells.valid is None else pa.array(cells.valid).buffers()[1]
+    data = pa.py_buffer(b"".join(cells.buffers))
+    return pa.Array.from_buffers(kind, len(cells), [valid, pa.py_buffer(_offsets(lengths)), data])
+
+
+def _checked(texts: pa.Array) -> pa.Array:
+    """Refuse bytes that are no text."""
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise DamagedError(f"A text must be UTF-8: {error}. Run ds.verify().") from error
+    return texts
+
+
+def _lists(lengths: NDArray[Any], items: pa.Array, null: Null = None) -> pa.Array:
+    return pa.LargeListArray.from_arrays(pa.array(_offsets(lengths)), items, mask=_mask(null))
+
+
+def _offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def _null(valid: NDArray[np.bool_] | None) -> Null:
+    return None if valid is None else ~valid
+
+
+def _mask(null: Null) -> pa.Array | None:
+    return None if null is None else pa.array(null)

@@ -1,0 +1,278 @@
+"""Rows that are in memory: arrays and lists by column, or a DataFrame.
+
+The type of a column is found in its values: an array's dtype and shape, what the items of a list
+have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes import (
+    Array,
+    Bytes,
+    ClassLabel,
+    Htype,
+    Image,
+    Json,
+    Scalar,
+    Sequence,
+    Text,
+    resolve,
+)
+from deeplake_lite.htypes.pixels import is_pillow
+from deeplake_lite.ingest.source import Block, Places, Skipped
+from deeplake_lite.ingest.writer import Options, ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deeplake_lite.ingest.result import IngestedDataset
+
+BLOCK_ROWS = 4_096
+BLOCK_BYTES = 32 * 2**20
+
+
+def from_arrays(
+    arrays: Mapping[str, Any], url: str, *, on: str | None = None, **options: Unpack[Options]
+) -> IngestedDataset:
+    """Take arrays and lists, one per column, into a lake.
+
+    Parameters
+    ----------
+    arrays : mapping
+        Values by column: an array (its first axis are the rows), or a list with one value per row.
+    url : str
+        Where the lake is, or is to be.
+    on : str, optional
+        The column that tells rows apart: rows that are there are changed where they differ. Left
+        out, all rows are appended.
+    **options
+        schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
+        see `ingest.writer.Options`.
+
+    Returns
+    -------
+    Dataset
+        Committed; its ``ingested`` tells what was done.
+
+    Notes
+    -----
+    Arrays of pictures become `Array` columns. For pictures that are shown and compressed as such
+    say ``schema={"image": dl.Image("png")}``; ``schema={"label": "class_label"}`` makes classes of
+    texts.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.from_arrays({"x": np.zeros((2, 3), "float32"), "name": ["a", "b"]}, "memory://from-arrays")
+    >>> [f.htype for f in ds.schema]
+    [Array('float32', (3,)), Text()]
+    >>> ds.ingested.added
+    2
+    """
+    return ingest(MemorySource.of(arrays, on, options.get("schema")), url, **options)
+
+
+@dataclass(frozen=True)
+class MemorySource:
+    """Rows of arrays and lists."""
+
+    values: Mapping[str, Any]
+    """One sequence or array per column."""
+
+    key: str | None
+    """The column that tells rows apart."""
+
+    schema: Mapping[str, Any]
+    """Types that the user asked for."""
+
+    title: str = "arrays"
+    """What messages call the source."""
+
+    fingerprint: None = None
+    """It cannot be found again."""
+
+    left_out: tuple[Skipped, ...] = ()
+    """There is nothing else in it."""
+
+    @classmethod
+    def of(
+        cls, arrays: Any, key: str | None, schema: Mapping[str, Any] | None, title: str = "arrays"
+    ) -> MemorySource:
+        """Check that the columns have one length. Raises InvalidValueError."""
+        if not isinstance(arrays, Mapping):
+            raise InvalidValueError(
+                f"must be a dict of arrays and lists by column, got {type(arrays).__name__}. "
+                "A DataFrame goes to dl.from_dataframe."
+            )
+        values = {name: _sequence(name, value) for name, value in arrays.items()}
+        lengths = {name: len(value) for name, value in values.items()}
+        if len(set(lengths.values())) > 1:
+            listed = ", ".join(f"{name!r} {n}" for name, n in lengths.items())
+            raise InvalidValueError(f"columns have one length, got {listed}. Cut or fill them.")
+        return cls(values, key, schema or {}, title)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self.values.values()), ()))
+
+    @cached_property
+    def columns(self) -> dict[str, Htype]:
+        """Type of each column."""
+        return {name: self._htype(name, value) for name, value in self.values.items()}
+
+    def _htype(self, name: str, values: Any) -> Htype:
+        given = resolve(self.schema[name]) if name in self.schema else None
+        found: Htype
+        if given is not None and given != ClassLabel():
+            return given
+        if hasattr(values, "htype"):  # an ArrowColumn
+            found = values.htype(classes=given is not None)
+            numbered = replace(ClassLabel(), nullable=found.nullable)
+            return found if given is None or isinstance(found, ClassLabel) else numbered
+        try:
+            found = found_htype(values)
+        except SchemaError as error:
+            raise SchemaError(f"Column {name!r}: {error}") from error
+        if given is not None and isinstance(found, Text):
+            names = sorted({str(v) for v in _plain(values) if v is not None})
+            return ClassLabel(names, nullable=found.nullable)
+        return found if given is None else replace(given, nullable=found.nullable)
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the rows from `start` on."""
+        sizes = [v.nbytes / max(len(v), 1) for v in self.values.values() if hasattr(v, "nbytes")]
+        step = int(np.clip(BLOCK_BYTES / max(sum(sizes), 1), 1, BLOCK_ROWS))
+        for at in range(start, self.rows, step):
+            stop = min(at + step, self.rows)
+            yield Block(self.slice(at, stop), Places(self.title, at, stop - at))
+
+    def slice(self, start: int, stop: int) -> dict[str, Any]:
+        """Return the values of some rows, by column."""
+        return {
+            name: values.values(start, stop, self.columns[name])
+            if hasattr(values, "htype")
+            else values[start:stop]
+            for name, values in self.values.items()
+        }
+
+
+def found_htype(values: Any) -> Htype:
+    """Return the type that a column's values have.
+
+    Raises
+    ------
+    SchemaError
+        When they have none in common.
+
+    Examples
+    --------
+    >>> found_htype(np.zeros((4, 28, 28), "uint8")), found_htype([1.5, None])
+    (Array('uint8', (28, 28)), Scalar('float64', nullable=True))
+    >>> found_htype([np.zeros((2, 4)), np.zeros((0, 4))]), found_htype([["a"], []])
+    (Array('float64', (None, 4)), Sequence(Text()))
+    """
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        found = _of_array(values.dtype, values.shape[1:])
+        nullable = bool(np.ma.getmaskarray(values).any()) or bool(
+            values.dtype.kind in "mM" and np.isnat(np.ma.getdata(values)).any()
+        )
+        return replace(found, nullable=True) if nullable else found
+    present = [v for v in _plain(values) if v is not None]
+    found = _of_items(present)
+    return replace(found, nullable=True) if len(present) < len(values) else found
+
+
+def _of_array(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Htype:
+    """Return the type for rows of one dtype and shape."""
+    if dtype.kind in "US":
+        text: Htype = Text() if dtype.kind == "U" else Bytes()
+        return Sequence(text) if shape else text
+    if dtype.kind not in "biufcmM":
+        raise SchemaError(f"there is no type for dtype {dtype}. Give one: schema={{…}}.")
+    return Array(dtype.name, shape) if shape else Scalar(dtype.name)
+
+
+_KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
+    ((bool, np.bool_), Scalar("bool")),
+    ((int, np.integer), Scalar("int64")),
+    ((int, float, np.integer, np.floating), Scalar("float64")),
+    ((complex, np.complexfloating), Scalar("complex128")),
+    ((str, PathLike), Text()),
+    ((bytes, bytearray, memoryview), Bytes()),
+    ((datetime, np.datetime64), Scalar("datetime64[us]")),
+    ((date,), Scalar("datetime64[D]")),
+    ((timedelta, np.timedelta64), Scalar("timedelta64[us]")),
+    ((Mapping,), Json()),
+)
+
+
+def _of_items(items: list[Any]) -> Htype:
+    """Return the type for values that are Python objects, none of them None."""
+    if not items:
+        return Text(nullable=True)
+    for types, htype in _KINDS:
+        if all(isinstance(item, types) for item in items):
+            return htype
+    if all(isinstance(item, np.ndarray) or hasattr(item, "__array__") for item in items):
+        return _of_arrays([np.asarray(item) for item in items])
+    if all(is_pillow(item) for item in items):
+        return Image("png")
+    if all(isinstance(item, list | tuple) for item in items):
+        return _of_lists(items)
+    kinds = ", ".join(sorted({type(item).__name__ for item in items}))
+    raise SchemaError(f"there is no one type for {kinds}. Give one: schema={{…: 'json'}}.")
+
+
+def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
+    """Return the type for an array per row: axes that differ are ragged."""
+    ranks = {array.ndim for array in arrays}
+    if len(ranks) > 1:
+        raise SchemaError(f"arrays have one rank, got {sorted(ranks)}. Give them one.")
+    dtype = np.result_type(*{array.dtype for array in arrays})
+    sizes = zip(*(array.shape for array in arrays), strict=True)
+    shape = tuple(s[0] if len(set(s)) == 1 and s[0] else None for s in sizes)
+    if None in shape and dtype.kind in "biufcmM":
+        return Array(dtype.name, shape)
+    return _of_array(dtype, tuple(n for n in shape if n is not None))
+
+
+def _of_lists(lists: list[Any]) -> Htype:
+    """Return the type for a list per row: ragged arrays of numbers, else a sequence."""
+    item = _of_items([v for items in lists for v in items if v is not None] or [""])
+    nulls = any(v is None for items in lists for v in items)
+    if isinstance(item, Scalar) and not nulls:
+        return Array(item.dtype, (None,))
+    if isinstance(item, Array) and None not in item.shape and not nulls:
+        return Array(item.dtype, (None, *item.shape))
+    return Sequence(replace(item, nullable=nulls))
+
+
+def _sequence(name: str, values: Any) -> Any:
+    """Return a column's values as an array or a list."""
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+        raise InvalidValueError(
+            f"must be an array or a list with one value per row, got {type(values).__name__} "
+            f"{values!r:.60}.",
+            column=name,
+        )
+    if isinstance(values, list | np.ndarray) or hasattr(values, "htype"):
+        return values
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    return list(values)
+
+
+def _plain(values: Any) -> Any:
+    """Return values as something to go through: an array of text as a list."""
+    return values.tolist() if isinstance(values, np.ndarray) else values

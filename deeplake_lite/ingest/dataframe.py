@@ -1,0 +1,111 @@
+"""Rows of a DataFrame: pandas, polars, or anything that gives itself as an Arrow table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+import pyarrow as pa
+
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.arrays import MemorySource
+from deeplake_lite.ingest.columns import ArrowColumn
+from deeplake_lite.ingest.tabular import chosen
+from deeplake_lite.ingest.writer import Options, ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from deeplake_lite.ingest.result import IngestedDataset
+
+
+def from_dataframe(
+    df: Any, url: str, *, on: str | None = None, **options: Unpack[Options]
+) -> IngestedDataset:
+    """Take the rows of a DataFrame into a lake.
+
+    Parameters
+    ----------
+    df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        The rows. A named index becomes a column, any other is left out. Categories become classes.
+    url : str
+        Where the lake is, or is to be.
+    on : str, optional
+        The column that tells rows apart: rows that are there are changed where they differ. Left
+        out, all rows are appended.
+    **options
+        schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
+        see `ingest.writer.Options`.
+
+    Returns
+    -------
+    Dataset
+        Committed; its ``ingested`` tells what was done.
+
+    Notes
+    -----
+    NaN in a column of floats stays NaN; None, NA and NaT are null. Columns of arrays, of paths
+    (``schema={"image": dl.Image("jpeg")}``) and of other objects are taken as `from_arrays` does.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import deeplake_lite as dl
+    >>> df = pd.DataFrame({"name": ["rose", "lily"], "kind": pd.Categorical(["a", "b"])})
+    >>> ds = dl.from_dataframe(df, "memory://from-dataframe", on="name")
+    >>> ds["kind"].names, ds["kind"][:]
+    (('a', 'b'), array([0, 1], dtype=int32))
+    """
+    return ingest(dataframe_source(df, on, options.get("schema")), url, **options)
+
+
+def dataframe_source(df: Any, key: str | None, schema: Mapping[str, Any] | None) -> MemorySource:
+    """Return the source for a DataFrame. Raises InvalidValueError for anything else."""
+    if hasattr(df, "iloc"):
+        columns = _from_pandas(df.reset_index() if any(df.index.names) else df)
+    elif hasattr(df, "__arrow_c_stream__"):
+        table = pa.table(df)
+        columns = {n: ArrowColumn.of(table.column(n)) for n in chosen(table.schema, None).names}
+    else:
+        raise InvalidValueError(
+            f"must be a DataFrame (pandas, polars) or an Arrow table, got {type(df).__name__}. "
+            "A dict of arrays goes to dl.from_arrays."
+        )
+    return MemorySource.of(columns, key, schema, "DataFrame")
+
+
+def _from_pandas(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns of a frame: Arrow's where it takes them, lists of objects otherwise."""
+    names = [str(name) for name in frame.columns]
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidValueError(f"column names must be unique, got {name!r} twice. Rename one.")
+    return {name: _column(frame.iloc[:, i]) for i, name in enumerate(names)}
+
+
+def _column(column: pd.Series[Any]) -> Any:
+    nan_stays = isinstance(column.dtype, np.dtype) and column.dtype.kind == "f"
+    if column.dtype == object and any(hasattr(v, "__array__") for v in column):
+        return _objects(column)  # Arrow would not keep the rank of arrays
+    try:
+        return ArrowColumn.of(pa.array(column, from_pandas=not nan_stays))
+    except (pa.ArrowException, TypeError, ValueError):
+        return _objects(column)
+
+
+def _objects(column: pd.Series[Any]) -> list[Any]:
+    """Return a column as a list, None where something is missing."""
+    return [None if _is_missing(value) else value for value in column.tolist()]
+
+
+def _is_missing(value: Any) -> bool:
+    """Tell whether an object stands for null: None, NA, NaT or NaN.
+
+    >>> [_is_missing(v) for v in (None, float("nan"), 0, "", np.zeros(2))]
+    [True, True, False, False, False]
+    """
+    if isinstance(value, float | np.floating):
+        return bool(np.isnan(value))
+    return value is None or type(value).__name__ in ("NAType", "NaTType")

@@ -1,0 +1,246 @@
+"""Pictures in folders: a folder per class, per split and class, or a table of labels."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from deeplake_lite import codecs
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes import ClassLabel, Htype, Image, Text
+from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.ingest.arrays import MemorySource
+from deeplake_lite.ingest.layout import Found, Layout, scan
+from deeplake_lite.ingest.source import Block, Skipped
+from deeplake_lite.ingest.writer import Options, ingest
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deeplake_lite.ingest.labels import Labels
+    from deeplake_lite.ingest.result import IngestedDataset
+
+BLOCK_ROWS = 1_024
+BLOCK_BYTES = 32 * 2**20
+"""Of the files of a block, at the most."""
+
+HEAD_BYTES = 32
+"""Of a file, enough to tell its format."""
+
+THREADS = 8
+
+
+def from_folder(
+    path: str | os.PathLike[str],
+    url: str,
+    *,
+    label: str = "label",
+    labels: str | os.PathLike[str] | None = None,
+    file_column: str | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Take a folder of pictures into a lake; files are kept byte for byte.
+
+    Run it again and only what is new or has changed is written: rows are told apart by their path.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder. Its folders are classes (``rose/1.jpg``); or splits and, in them, classes
+        (``train/rose/1.jpg``); or there are none.
+    url : str
+        Where the lake is, or is to be.
+    label : str
+        Name of the column of labels.
+    labels : str or Path, optional
+        A CSV with a column of file names, and others: labels come from its column `label`, and its
+        other columns are taken, too.
+    file_column : str, optional
+        The column of that CSV with the file names; found by looking at the files if left out.
+    **options
+        schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
+        see `ingest.writer.Options`.
+
+    Returns
+    -------
+    Dataset
+        Committed, with the columns ``image``, `label` (where there are any), ``split`` (where there
+        are split folders) and ``path``. Its ``ingested`` tells what was done, and lists what was
+        left out.
+
+    Raises
+    ------
+    NotFoundError
+        When there is no such folder or table.
+    InvalidValueError
+        When there are no pictures, or a file is none; with ``on_error="skip"`` such a file is left
+        out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from PIL import Image as PillowImage
+    >>> import deeplake_lite as dl
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in ("rose", "lily"):
+    ...     (folder / name).mkdir()
+    ...     PillowImage.new("RGB", (8, 8)).save(folder / name / "1.png")
+    >>> ds = dl.from_folder(folder, "memory://from-folder")
+    >>> ds["path"][:], ds["label"][:], ds["label"].names
+    (['lily/1.png', 'rose/1.png'], array([0, 1], dtype=int32), ('lily', 'rose'))
+    >>> again = dl.from_folder(folder, "memory://from-folder").ingested
+    >>> again.added, again.unchanged
+    (0, 2)
+    """
+    source = folder_source(path, label=label, labels=labels, file_column=file_column)
+    return ingest(source, url, **options)
+
+
+def folder_source(
+    path: str | os.PathLike[str],
+    *,
+    label: str = "label",
+    labels: str | os.PathLike[str] | None = None,
+    file_column: str | None = None,
+) -> FolderSource:
+    """Return the source for a folder. Raises NotFoundError, InvalidValueError."""
+    if isinstance(path, str) and scheme_of(path) is not None:
+        raise InvalidValueError(f"from_folder reads folders of this machine, got {path!r:.120}.")
+    folder = Path(path)
+    files, others = scan(folder)
+    table = None
+    if labels is not None:
+        from deeplake_lite.ingest.labels import read_labels  # pyarrow: 0.3 s
+
+        table = read_labels(labels, folder, [f.path for f in files], file_column)
+        others = [o for o in others if Path(o.path).name != Path(labels).name]
+        others += table.missing
+    return FolderSource(folder, tuple(files), Layout.of(files), label, table, tuple(others))
+
+
+@dataclass(frozen=True)
+class FolderSource:
+    """The pictures below a folder."""
+
+    folder: Path
+    """Where they are."""
+
+    files: tuple[Found, ...]
+    """In the order of the rows."""
+
+    layout: Layout
+    """What the folders mean."""
+
+    label: str
+    """Name of the column of labels."""
+
+    table: Labels | None
+    """Labels and other columns from a table."""
+
+    left_out: Sequence[Skipped]
+    """Files that are no pictures."""
+
+    key: str = "path"
+    """Rows are told apart by the file's path."""
+
+    fingerprint: None = None
+    """Not needed: there is a key."""
+
+    @property
+    def title(self) -> str:
+        """The folder's name."""
+        return self.folder.resolve().name or str(self.folder)
+
+    @property
+    def rows(self) -> int:
+        """How many pictures there are."""
+        return len(self.files)
+
+    @cached_property
+    def columns(self) -> dict[str, Htype]:
+        """Type of each column."""
+        found: dict[str, Htype] = {"image": Image(self._codec())}
+        layout, files = self.layout, [f.path for f in self.files]
+        if self.table is None and layout.classes:
+            some_without = any(layout.class_of(path) is None for path in files)
+            found[self.label] = ClassLabel(layout.classes, nullable=some_without)
+        if layout.splits:
+            found["split"] = ClassLabel(layout.splits)
+        found["path"] = Text()
+        return found | self._table_columns(found)
+
+    def _table_columns(self, found: Mapping[str, Htype]) -> dict[str, Htype]:
+        """Return the types of the columns that come from the table."""
+        if self.table is None:
+            return {}
+        for name in self.table.columns:
+            if name in found:
+                raise SchemaError(
+                    f"The table has a column {name!r}, which the folder has by itself. Rename it."
+                )
+        return dict(self._rest.columns)
+
+    @cached_property
+    def _rest(self) -> MemorySource:
+        """The columns that come from the table, as a source of their own."""
+        columns = {} if self.table is None else self.table.columns
+        schema: dict[str, Any] = {self.label: "class_label"} if self.label in columns else {}
+        if schema and not self._is_classes(columns[self.label]):
+            schema = {}
+        return MemorySource.of(columns, None, schema)
+
+    def _is_classes(self, column: Any) -> bool:
+        """Tell whether a column of the table can be classes: texts, or whole numbers from 0 on."""
+        from deeplake_lite.ingest.labels import class_numbers
+
+        return isinstance(column.htype(classes=True), ClassLabel) or class_numbers(column)
+
+    def _codec(self) -> str:
+        """Return the one codec of all files, by their first bytes, or "auto"."""
+        with ThreadPoolExecutor(THREADS) as pool:
+            paths = [self.folder / f.path for f in self.files]
+            found = set(pool.map(format_of, paths, chunksize=256)) - {None}
+        return str(found.pop()) if len(found) == 1 else "auto"
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the pictures from number `start` on."""
+        while start < len(self.files):
+            stop = self._end(start)
+            files = [f.path for f in self.files[start:stop]]
+            yield Block(self._values(files, start, stop), files)
+            start = stop
+
+    def _end(self, start: int) -> int:
+        """Return where the block ends that begins at `start`."""
+        size, stop = 0, start
+        while stop < min(len(self.files), start + BLOCK_ROWS) and size < BLOCK_BYTES:
+            size += self.files[stop].size
+            stop += 1
+        return stop
+
+    def _values(self, files: list[str], start: int, stop: int) -> dict[str, Any]:
+        """Return the values of some rows, by column; pictures as paths."""
+        layout = self.layout
+        values: dict[str, Any] = {
+            "image": [str(self.folder / path) for path in files],
+            "split": [layout.split_of(path) for path in files],
+            "path": files,
+        }
+        if self.table is None:
+            values[self.label] = [layout.class_of(path) for path in files]
+        else:
+            values |= self._rest.slice(start, stop)
+        return {name: values[name] for name in self.columns}
+
+
+def format_of(path: Path) -> str | None:
+    """Return the codec of a file, by its first bytes; None for what is no picture."""
+    try:
+        with path.open("rb") as file:
+            return codecs.sniff(file.read(HEAD_BYTES)).name
+    except (OSError, InvalidValueError):
+        return None

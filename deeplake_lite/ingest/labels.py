@@ -1,0 +1,149 @@
+"""Labels of pictures that come in a table: a CSV with a column of file names.
+
+Which column holds the names is found by looking at the files: the one most of whose values are
+paths, names or stems of files that are there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+
+from deeplake_lite.errors import InvalidValueError, NotFoundError
+from deeplake_lite.ingest.columns import ArrowColumn, is_text
+from deeplake_lite.ingest.source import Skipped
+from deeplake_lite.ingest.tabular import not_read
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+PROBED = 1_000
+"""Rows that are looked at to find the column of file names."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The rows of a table, in the order of the files."""
+
+    columns: dict[str, ArrowColumn]
+    """The columns but for that of the file names; null where a file is not named."""
+
+    missing: tuple[Skipped, ...]
+    """Rows that name a file that is not there."""
+
+
+def read_labels(
+    table: str | os.PathLike[str], folder: Path, files: Sequence[str], file_column: str | None
+) -> Labels:
+    """Read a CSV and put its rows into the order of `files`.
+
+    Parameters
+    ----------
+    table : str or Path
+        The CSV, from here or from `folder`.
+    folder : Path
+        Where the pictures are.
+    files : sequence of str
+        Their paths below it.
+    file_column : str, optional
+        The column with the file names; found if left out.
+
+    Raises
+    ------
+    NotFoundError
+        When there is no such table or column.
+    InvalidValueError
+        When it names a file twice, or no column names files.
+    """
+    path = Path(table) if Path(table).exists() else folder / table
+    if not path.is_file():
+        raise NotFoundError(f"There is no file {str(table)!r}, here or in {str(folder)!r}.")
+    try:
+        rows = arrow_csv.read_csv(path)
+    except pa.ArrowException as error:
+        raise not_read(str(path), error) from error
+    names = _Names(files)
+    chosen = file_column or _find_column(rows, names, path)
+    if chosen not in rows.schema.names:
+        raise NotFoundError.named("column", chosen, rows.schema.names)
+    order, missing = _order(rows.column(chosen).to_pylist(), names, path)
+    taken = rows.drop_columns([chosen]).take(pa.array(order, pa.int64()))
+    return Labels({n: ArrowColumn.of(taken.column(n)) for n in taken.schema.names}, missing)
+
+
+class _Names:
+    """Position of a file by its path, its name or its stem, where those are unique."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self.count = len(files)
+        self._at: dict[str, int] = {}
+        for form in (_stem, _name, str):
+            forms = [form(path) for path in files]
+            counts = Counter(forms)
+            self._at |= {f: i for i, f in enumerate(forms) if counts[f] == 1}
+
+    def find(self, name: Any) -> int | None:
+        """Return the position of the file that a value of the table means."""
+        text = str(PurePosixPath(str(name).strip().replace("\\", "/")))
+        at = self._at.get(text)
+        return self._at.get(_name(text)) if at is None else at
+
+
+def _name(path: str) -> str:
+    return PurePosixPath(path).name
+
+
+def _stem(path: str) -> str:
+    return PurePosixPath(path).stem
+
+
+def _find_column(rows: pa.Table, names: _Names, path: Path) -> str:
+    """Return the column that names files."""
+    hits = {
+        f.name: sum(names.find(v) is not None for v in rows.column(f.name)[:PROBED].to_pylist())
+        for f in rows.schema
+        if is_text(f.type) or pa.types.is_integer(f.type)
+    }
+    best: str | None = max(hits, key=lambda name: hits[name], default=None)
+    if best is None or not hits[best]:
+        listed = ", ".join(map(repr, rows.schema.names))
+        raise InvalidValueError(
+            f"no column of {str(path)!r} names files of the folder: {listed}. "
+            "Say which one is to: file_column=…."
+        )
+    return best
+
+
+def _order(
+    values: list[Any], names: _Names, path: Path
+) -> tuple[list[int | None], tuple[Skipped, ...]]:
+    """Return each file's row of the table, None where there is none; and rows without a file."""
+    order: list[int | None] = [None] * names.count
+    missing = []
+    for row, value in enumerate(values):
+        at = names.find(value)
+        if at is None:
+            missing.append(Skipped(f"{path.name}, row {row}", f"there is no file {value!r}"))
+        elif order[at] is not None:
+            raise InvalidValueError(
+                f"{path.name}, row {row}: {value!r} is named twice, in row {order[at]} too. "
+                "Leave one out."
+            )
+        else:
+            order[at] = row
+    return order, tuple(missing)
+
+
+def class_numbers(column: ArrowColumn) -> bool:
+    """Tell whether a column holds whole numbers from 0 on, which may stand for classes."""
+    array = column.array
+    if not pa.types.is_integer(array.type) or array.null_count == len(array):
+        return False
+    return bool(pc.min(array).as_py() >= 0)

@@ -1,0 +1,147 @@
+"""What a folder of pictures holds: the files in a fixed order, their classes and their splits.
+
+Steps: `scan` walks the folder, past hidden files and around loops of links; `Layout.of` tells class
+folders, split folders and flat folders apart.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from deeplake_lite.errors import InvalidValueError, NotFoundError
+from deeplake_lite.ingest.source import Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUFFIXES = {
+    ".jpg": "jpeg",
+    ".jpeg": "jpeg",
+    ".jpe": "jpeg",
+    ".jfif": "jpeg",
+    ".png": "png",
+    ".webp": "webp",
+    ".tif": "tiff",
+    ".tiff": "tiff",
+    ".bmp": "bmp",
+}
+"""Codec of a picture file, by the end of its name."""
+
+SPLITS = {
+    "train": 0,
+    "training": 0,
+    "val": 1,
+    "valid": 1,
+    "validation": 1,
+    "dev": 1,
+    "test": 2,
+    "testing": 2,
+}
+"""Names of folders that are no class but a split, and their order."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """One picture file."""
+
+    path: str
+    """Below the folder, parts joined by slashes."""
+
+    size: int
+    """Bytes."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the folders mean."""
+
+    splits: tuple[str, ...]
+    """Names of the split folders; none where there are no such folders."""
+
+    classes: tuple[str, ...]
+    """Names of the class folders, sorted; none in a flat folder."""
+
+    @classmethod
+    def of(cls, files: list[Found]) -> Layout:
+        """Read the layout off the files' paths.
+
+        >>> Layout.of([Found("train/rose/1.jpg", 9), Found("test/lily/1.jpg", 9)])
+        Layout(splits=('train', 'test'), classes=('lily', 'rose'))
+        >>> Layout.of([Found("rose/1.jpg", 9), Found("2.jpg", 9)])
+        Layout(splits=(), classes=('rose',))
+        """
+        tops = {PurePosixPath(f.path).parts[:-1][:1] for f in files}
+        names = {top[0] for top in tops if top}
+        is_split = bool(names) and () not in tops and all(n.lower() in SPLITS for n in names)
+        splits = sorted(names, key=lambda n: (SPLITS[n.lower()], n)) if is_split else []
+        found = cls(tuple(splits), ())
+        classes = {c for f in files if (c := found.class_of(f.path)) is not None}
+        return cls(tuple(splits), tuple(sorted(classes)))
+
+    def split_of(self, path: str) -> str | None:
+        """Return the split folder of a file."""
+        return PurePosixPath(path).parts[0] if self.splits else None
+
+    def class_of(self, path: str) -> str | None:
+        """Return the class folder of a file: the first below its split; None right in it."""
+        folders = PurePosixPath(path).parts[1 if self.splits else 0 : -1]
+        return folders[0] if folders else None
+
+
+def scan(folder: Path) -> tuple[list[Found], list[Skipped]]:
+    """Return the picture files below a folder, sorted by path, and the files that are none.
+
+    Raises
+    ------
+    NotFoundError
+        When there is no such folder.
+    InvalidValueError
+        When it is a file, or holds no pictures.
+    """
+    if not folder.exists():
+        raise NotFoundError(f"There is no folder {str(folder)!r} (from {Path.cwd()}). Check it.")
+    if not folder.is_dir():
+        raise InvalidValueError(f"{str(folder)!r} is a file. Give the folder that it is in.")
+    files, others = list[Found](), list[Skipped]()
+    for entry, path in _walk(folder, "", frozenset()):
+        if Path(path).suffix.lower() in SUFFIXES:
+            files.append(Found(path, _size(entry)))
+        else:
+            others.append(Skipped(path, "no picture by its name"))
+    if not files:
+        kinds = sorted({Path(o.path).suffix or "no suffix" for o in others})
+        there = f"{len(others)} other files ({', '.join(kinds[:5])})" if others else "no files"
+        raise InvalidValueError(
+            f"there are no pictures ({', '.join(SUFFIXES)}) below {str(folder)!r}, only {there}. "
+            "Check the folder."
+        )
+    return sorted(files, key=lambda f: f.path), sorted(others, key=lambda o: o.path)
+
+
+def _walk(
+    folder: Path, below: str, above: frozenset[tuple[int, int]]
+) -> Iterator[tuple[os.DirEntry[str], str]]:
+    """Yield the files below a folder; links are followed, but never to a folder above them."""
+    stat = folder.stat()
+    above |= {(stat.st_dev, stat.st_ino)}
+    with os.scandir(folder) as entries:
+        listed = sorted(entries, key=lambda entry: entry.name)
+    for entry in listed:
+        path = below + entry.name
+        if entry.name.startswith("."):
+            continue
+        if not entry.is_dir():
+            yield entry, path
+        elif (found := entry.stat()) and (found.st_dev, found.st_ino) not in above:
+            yield from _walk(Path(entry.path), f"{path}/", above)
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    """Return the size of a file; 0 for a link that leads nowhere, found out when it is read."""
+    try:
+        return entry.stat().st_size
+    except OSError:
+        return 0

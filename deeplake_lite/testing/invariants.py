@@ -1,0 +1,98 @@
+"""What holds for every dataset, whatever led to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deeplake_lite.htypes.base import Dense
+from deeplake_lite.storage.repo import run
+from deeplake_lite.storage.rows import COUNTER_BITS
+from deeplake_lite.testing.values import freeze
+
+if TYPE_CHECKING:
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.schema import Field
+    from deeplake_lite.testing.model import Content
+
+
+def check_content(view: View, content: Content) -> None:
+    """Check that a dataset holds what the model says: columns, rows in order, every cell, notes."""
+    fields = {f.id: f for f in view.schema}
+    assert [(f.id, f.name, f.htype) for f in view.schema] == [
+        (c, column.name, column.htype) for c, column in content.columns.items()
+    ]
+    assert view.row_ids.tolist() == list(content.rows)
+    assert dict(view._table.state.metadata) == content.notes
+    for c, f in fields.items():
+        got = [freeze(value) for value in view[f.name][:]]
+        assert got == [row[c] for row in content.rows.values()], f"column {f.name!r}"
+
+
+def check_consistent(ds: Dataset) -> None:
+    """Check that a committed dataset's indexes fit its data, and that every byte is as written."""
+    report = ds.verify()
+    assert report, report
+    table = ds._table
+    live, ids = table.rows.live(), ds.row_ids
+    assert len(np.unique(live)) == len(live) == len(ds), "a slot holds one row"
+    assert len(np.unique(ids)) == len(ids), "row ids are unique"
+    assert ((live >= 0) & (live < table.rows.slots)).all()
+    for f in ds.schema:
+        _check_reads(ds, f)
+        _check_statistics(ds, f)
+        _check_shapes(ds, f)
+    _check_id_blocks(ds)
+
+
+def _check_reads(ds: Dataset, f: Field) -> None:
+    """Check that one by one and in any order reads the same as all at once."""
+    every = [freeze(value) for value in ds[f.name][:]]
+    back = np.arange(len(ds))[::-1]
+    assert [freeze(ds[f.name][i]) for i in range(len(ds))] == every
+    assert [freeze(value) for value in ds[f.name][back]] == every[::-1]
+
+
+def _check_shapes(ds: Dataset, f: Field) -> None:
+    """Check that the shapes that are kept are those of the values."""
+    shapes = ds[f.name].shapes
+    assert len(shapes) == len(ds)
+    for value, kept in zip(ds[f.name][:], shapes.tolist(), strict=True):
+        if isinstance(value, np.ndarray):
+            assert value.shape == tuple(n for n in kept if n >= 0)
+
+
+def _check_statistics(ds: Dataset, f: Field) -> None:
+    """Check that the bounds of every chunk hold for its rows, one entry per chunk."""
+    found = ds._table.statistics(f.id)
+    if found is None:
+        return
+    bounds, counts = found
+    layout, slots = f.htype.layout, ds._table.rows.slots
+    assert isinstance(layout, Dense)
+    data = ds._table._column(f.id).arrays["data"]
+    size = data.spec.chunk_rows
+    assert len(bounds) == len(counts) == -(-slots // size), "one entry per chunk"
+    cells = ds._table.read([f.id], ds._table.rows.live())[f.id]
+    values = cells.values  # type: ignore[union-attr]
+    valid = np.ones(len(values), bool) if cells.valid is None else cells.valid
+    nan = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+    for slot, value, is_valid, is_nan in zip(
+        ds._table.rows.live().tolist(), values, valid, nan, strict=True
+    ):
+        nulls, nans = counts[slot // size]
+        if not is_valid:
+            assert nulls > 0
+        elif is_nan:
+            assert nans > 0
+        else:
+            assert bounds[slot // size][0] <= value <= bounds[slot // size][1]
+
+
+def _check_id_blocks(ds: Dataset) -> None:
+    """Check that every block of row ids that is in use is noted as taken."""
+    blocks = ds._table.rows.blocks
+    taken = run(blocks.read(np.arange(run(blocks.length()))))
+    assert set((ds.row_ids >> COUNTER_BITS).tolist()) <= set(taken.tolist())

@@ -1,0 +1,370 @@
+"""A lake of plain dicts: what every version is to hold, without a thought for storage.
+
+A `Content` is what one version holds: columns, rows by id, notes. `merge` brings two lines of edits together by
+the same rules as the lake: three-way by row, cell, column and note. A `ModelLake` holds the commits and branches,
+a `ModelHandle` the edits of one open transaction.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from deeplake_lite.testing.values import stored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from deeplake_lite.htypes import Htype
+
+type Side = Literal["raise", "ours", "theirs"]
+type Conflict = tuple[str, str | None, int | None]
+"""Kind, name of the column or note, row id."""
+
+
+@dataclass(frozen=True)
+class ModelColumn:
+    """A column, but for its cells."""
+
+    name: str
+    """What users call it."""
+    htype: Htype
+    """What its values mean."""
+
+
+@dataclass
+class Content:
+    """What one version holds."""
+
+    columns: dict[str, ModelColumn] = field(default_factory=dict)
+    """By column id, in order."""
+    rows: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Frozen cells by column id, by row id, in order."""
+    notes: dict[str, Any] = field(default_factory=dict)
+    """Metadata."""
+
+    def copy(self) -> Content:
+        """Return one that can be changed on its own."""
+        return deepcopy(self)
+
+    def by_name(self, name: str) -> str:
+        """Return the id of a column."""
+        return next(c for c, column in self.columns.items() if column.name == name)
+
+    def append(self, ids: Iterable[int], data: Mapping[str, Sequence[Any]]) -> None:
+        """Add rows; columns that `data` leaves out get their default."""
+        ids = list(ids)
+        cells = {}
+        for c, column in self.columns.items():
+            default = [column.htype.default] * len(ids)
+            cells[c] = stored(column.htype, data.get(column.name, default))
+        self.rows |= {i: {c: cells[c][n] for c in cells} for n, i in enumerate(ids)}
+
+    def set_cells(self, ids: Iterable[int], name: str, values: Sequence[Any]) -> None:
+        """Change cells of one column."""
+        c = self.by_name(name)
+        for i, value in zip(ids, stored(self.columns[c].htype, values), strict=True):
+            self.rows[i][c] = value
+
+    def add_column(self, c: str, column: ModelColumn, values: Sequence[Any] | None) -> None:
+        """Add a column, with one value per row or its default."""
+        default = [column.htype.default] * len(self.rows)
+        for row, value in zip(
+            self.rows.values(),
+            stored(column.htype, default if values is None else values),
+            strict=True,
+        ):
+            row[c] = value
+        self.columns[c] = column
+
+    def drop_column(self, name: str) -> None:
+        """Remove a column."""
+        c = self.by_name(name)
+        del self.columns[c]
+        for row in self.rows.values():
+            del row[c]
+
+    def rename_column(self, old: str, new: str) -> None:
+        """Give a column another name."""
+        c = self.by_name(old)
+        self.columns[c] = replace(self.columns[c], name=new)
+
+
+@dataclass(frozen=True)
+class ModelChanges:
+    """What one version has that an older one had not, and the other way round."""
+
+    added: list[int]
+    """Row ids, in order."""
+    removed: list[int]
+    """Row ids, in the old order."""
+    cells: dict[str, set[int]]
+    """Row ids by column id."""
+
+
+def difference(a: Content, b: Content) -> ModelChanges:
+    """Return what `b` changed, relative to `a`."""
+    both, shared = a.rows.keys() & b.rows.keys(), a.columns.keys() & b.columns.keys()
+    cells = {c: {i for i in both if a.rows[i][c] != b.rows[i][c]} for c in shared}
+    return ModelChanges(
+        added=[i for i in b.rows if i not in a.rows],
+        removed=[i for i in a.rows if i not in b.rows],
+        cells={c: ids for c, ids in cells.items() if ids},
+    )
+
+
+class NoDefaultError(Exception):
+    """Rows meet a column that has no default and takes no null."""
+
+
+def merge(
+    base: Content, ours: Content, theirs: Content, side: Side
+) -> tuple[Content, set[Conflict]]:
+    """Return our content with what they changed since `base`, and what both changed.
+
+    "raise" resolves as "ours" does.
+    """
+    merger = _Merger(base, ours, theirs, side == "theirs")
+    return merger.content(), merger.conflicts
+
+
+class _Merger:
+    """One merge."""
+
+    def __init__(self, base: Content, ours: Content, theirs: Content, wins: bool) -> None:
+        self.base, self.ours, self.theirs, self.wins = base, ours, theirs, wins
+        self.mine, self.other = difference(base, ours), difference(base, theirs)
+        self.conflicts: set[Conflict] = set()
+
+    def content(self) -> Content:
+        columns = self._columns()
+        kept = {i: self._row(i, columns) for i in self.ours.rows if self._stays(i)}
+        added = [i for i in self.other.added if i not in self.ours.rows]
+        revived = sorted(i for i in self.mine.removed if self._revived(i))
+        rows = kept | {i: self._copied(i, self.theirs, columns) for i in added + revived}
+        notes = {
+            k: self._choose(
+                "metadata",
+                k,
+                self.base.notes.get(k),
+                self.ours.notes.get(k),
+                self.theirs.notes.get(k),
+            )
+            for k in {**self.ours.notes, **self.theirs.notes}
+        }
+        return Content(columns, rows, {k: v for k, v in notes.items() if v is not None})
+
+    def _choose(self, kind: str, name: str, base: Any, ours: Any, theirs: Any) -> Any:
+        if theirs in (ours, base):
+            return ours
+        if ours == base:
+            return theirs
+        self.conflicts.add((kind, name, None))
+        return theirs if self.wins else ours
+
+    def _columns(self) -> dict[str, ModelColumn]:
+        base, ours, theirs = self.base.columns, self.ours.columns, self.theirs.columns
+        found: dict[str, ModelColumn] = {}
+        for c in ours | theirs:
+            if c in ours and c in theirs:
+                found[c] = self._column(base.get(c, ours[c]), ours[c], theirs[c])
+            elif c not in base:
+                found[c] = (ours | theirs)[c]
+            elif (kept := self._dropped(c)) is not None:
+                found[c] = kept
+        return self._named(found)
+
+    def _column(self, base: ModelColumn, ours: ModelColumn, theirs: ModelColumn) -> ModelColumn:
+        return ModelColumn(
+            self._choose("column", ours.name, base.name, ours.name, theirs.name),
+            self._choose("column", ours.name, base.htype, ours.htype, theirs.htype),
+        )
+
+    def _dropped(self, c: str) -> ModelColumn | None:
+        """Merge a column that one side dropped: it goes, unless the other side changed it."""
+        ours, theirs = self.ours.columns.get(c), self.theirs.columns.get(c)
+        changes = self.mine if theirs is None else self.other
+        if (ours or theirs) == self.base.columns[c] and c not in changes.cells:
+            return None
+        self.conflicts.add(("column", self.base.columns[c].name, None))
+        return theirs if self.wins else ours
+
+    def _named(self, columns: dict[str, ModelColumn]) -> dict[str, ModelColumn]:
+        """Settle names that come twice: the winner's stay, and columns that it has not go."""
+        winner = (self.theirs if self.wins else self.ours).columns
+        while twice := self._clashing(columns):
+            self.conflicts |= {("column", columns[c].name, None) for c in twice}
+            if any(c in winner and columns[c].name != winner[c].name for c in twice):
+                for c in twice & winner.keys():
+                    columns[c] = replace(columns[c], name=winner[c].name)
+            else:
+                columns = {
+                    c: column for c, column in columns.items() if c not in twice - winner.keys()
+                }
+        return columns
+
+    @staticmethod
+    def _clashing(columns: dict[str, ModelColumn]) -> set[str]:
+        def clash(a: str, b: str) -> bool:
+            return a == b or a.startswith(b + "/") or b.startswith(a + "/")
+
+        return {
+            c
+            for c in columns
+            for d in columns
+            if c != d and clash(columns[c].name, columns[d].name)
+        }
+
+    def _touched(self, i: int, changes: ModelChanges) -> bool:
+        return any(i in ids for ids in changes.cells.values())
+
+    def _stays(self, i: int) -> bool:
+        """Tell whether a row of ours stays; one that they removed and we changed is a conflict."""
+        if i not in self.base.rows or i in self.theirs.rows:
+            return True
+        if self._touched(i, self.mine):
+            self.conflicts.add(("row", None, i))
+            return not self.wins
+        return False
+
+    def _revived(self, i: int) -> bool:
+        """Tell whether a row that we removed comes back: one that they changed is a conflict."""
+        if i not in self.theirs.rows or not self._touched(i, self.other):
+            return False
+        self.conflicts.add(("row", None, i))
+        return self.wins
+
+    def _row(self, i: int, columns: dict[str, ModelColumn]) -> dict[str, Any]:
+        if i not in self.theirs.rows:
+            return self._copied(i, self.ours, columns)
+        return {c: self._cell(i, c, column) for c, column in columns.items()}
+
+    def _cell(self, i: int, c: str, column: ModelColumn) -> Any:
+        if c not in self.theirs.columns:
+            return self.ours.rows[i][c]
+        if c not in self.ours.columns:
+            return self.theirs.rows[i][c]
+        ours, theirs = self.ours.rows[i][c], self.theirs.rows[i][c]
+        if i in self.base.rows:
+            if i not in self.other.cells.get(c, ()):
+                return ours
+            if i not in self.mine.cells.get(c, ()):
+                return theirs
+        if ours != theirs:
+            self.conflicts.add(("cell", column.name, i))
+        return theirs if self.wins else ours
+
+    def _copied(self, i: int, source: Content, columns: dict[str, ModelColumn]) -> dict[str, Any]:
+        """Return a row of one side; columns that only the other side has get their default."""
+        missing = [column for c, column in columns.items() if c not in source.columns]
+        if any(column.htype.default is None and not column.htype.nullable for column in missing):
+            raise NoDefaultError
+        return {
+            c: source.rows[i][c]
+            if c in source.columns
+            else stored(column.htype, [column.htype.default])[0]
+            for c, column in columns.items()
+        }
+
+
+@dataclass(frozen=True)
+class ModelCommit:
+    """One version."""
+
+    content: Content
+    """What it holds. Nobody changes it."""
+    parents: tuple[str, ...]
+    """Ids of the versions that it was made from."""
+    number: int
+    """Later commits have higher ones."""
+
+
+@dataclass
+class ModelLake:
+    """All versions."""
+
+    commits: dict[str, ModelCommit] = field(default_factory=dict)
+    """By id."""
+    branches: dict[str, str] = field(default_factory=dict)
+    """Id of each branch's tip."""
+
+    def commit(self, branch: str, id_: str, content: Content, *merged: str) -> None:
+        """Make `content` the next version of a branch."""
+        parents = (*([self.branches[branch]] if branch in self.branches else []), *merged)
+        self.commits[id_] = ModelCommit(content.copy(), parents, len(self.commits))
+        self.branches[branch] = id_
+
+    def ancestors(self, id_: str) -> set[str]:
+        """Return a version and all that it was made from."""
+        found, todo = set[str](), [id_]
+        while todo:
+            if (version := todo.pop()) not in found:
+                found.add(version)
+                todo += self.commits[version].parents
+        return found
+
+    def merge_base(self, a: str, b: str) -> str:
+        """Return the newest version that both have seen and that nothing else that both have seen follows."""
+        common = self.ancestors(a) & self.ancestors(b)
+        seen = {p for c in common for p in self.ancestors(c) - {c}}
+        return max(common - seen, key=lambda c: self.commits[c].number)
+
+
+class ConflictsError(Exception):
+    """Both sides changed the same; `conflicts` says what."""
+
+    def __init__(self, conflicts: set[Conflict]) -> None:
+        super().__init__(conflicts)
+        self.conflicts = conflicts
+
+
+@dataclass
+class ModelHandle:
+    """One open handle: where it stands, and its edits."""
+
+    lake: ModelLake
+    """Shared by all handles."""
+    branch: str
+    """Where commits go."""
+    version: str
+    """What the edits build on."""
+    content: Content
+    """Edits included."""
+    dirty: bool = False
+    """Whether there are any."""
+
+    @classmethod
+    def open(cls, lake: ModelLake, branch: str) -> ModelHandle:
+        """Return a handle at a branch's tip."""
+        tip = lake.branches[branch]
+        return cls(lake, branch, tip, lake.commits[tip].content.copy())
+
+    @property
+    def tip(self) -> str:
+        """What the branch has become."""
+        return self.lake.branches[self.branch]
+
+    def go(self, version: str) -> None:
+        """Stand at a version, without edits."""
+        self.version, self.dirty = version, False
+        self.content = self.lake.commits[version].content.copy()
+
+    def rebased(self, side: Side) -> Content:
+        """Return the edits on top of the tip; `side` "ours" are the edits. Raises ConflictsError."""
+        base, tip = (self.lake.commits[v].content for v in (self.version, self.tip))
+        if self.tip == self.version:
+            return self.content
+        merged, conflicts = merge(base, tip, self.content, "theirs" if side == "ours" else "ours")
+        if side == "raise" and conflicts:
+            raise ConflictsError(conflicts)
+        return merged
+
+    def merged(self, theirs: str, side: Side) -> Content:
+        """Return the content with another version merged in. Raises ConflictsError."""
+        base = self.lake.commits[self.lake.merge_base(self.version, theirs)].content
+        other = self.lake.commits[theirs].content
+        content, conflicts = merge(base, self.content, other, side)
+        if side == "raise" and conflicts:
+            raise ConflictsError(conflicts)
+        return content

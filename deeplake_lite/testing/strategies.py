@@ -1,0 +1,175 @@
+"""What to draw from: element types, values that they take, schemas, and rows.
+
+>>> from hypothesis import find
+>>> find(htypes(), lambda htype: htype.nullable)
+Scalar('bool', nullable=True)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from deeplake_lite.htypes import (
+    Array,
+    Boxes,
+    Bytes,
+    ClassLabel,
+    Embedding,
+    Htype,
+    Image,
+    Json,
+    Keypoints,
+    Mask,
+    Polygons,
+    Scalar,
+    Sequence,
+    Text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hypothesis.strategies import SearchStrategy
+
+NUMBERS = ("bool", "int8", "int32", "int64", "uint8", "uint64", "float32", "float64")
+"""Dtypes that are drawn."""
+
+SIDE = 4
+"""Longest axis of a drawn array."""
+
+LONGEST = 6
+"""Longest drawn text, list or sequence."""
+
+
+def column_names() -> SearchStrategy[str]:
+    """Draw names of columns, groups included; short, so that they meet again."""
+    return st.sampled_from(["a", "b", "c", "d/e", "d/f", "ü"])
+
+
+def htypes(*, nested: bool = True) -> SearchStrategy[Htype]:
+    """Draw element types of every layout."""
+    axis = st.none() | st.integers(0, SIDE)
+    plain = st.one_of(
+        st.builds(Scalar, st.sampled_from(NUMBERS)),
+        st.builds(Text),
+        st.builds(Array, st.sampled_from(NUMBERS), st.tuples(axis) | st.tuples(axis, axis)),
+        st.builds(Bytes),
+        st.builds(Json),
+        st.builds(ClassLabel, st.just(("rose", "tulip", "lily"))),
+        st.builds(Embedding, st.integers(1, SIDE)),
+        st.builds(Boxes),
+        st.builds(Keypoints, dims=st.sampled_from((2, 3))),
+        st.builds(Polygons),
+        st.builds(Mask, st.sampled_from(("semantic", "instance"))),
+        st.builds(Image, st.sampled_from(("png", "raw", "zstd"))),
+    )
+    some = plain | st.builds(Sequence, plain) if nested else plain
+    return st.builds(replace, some, nullable=st.booleans())
+
+
+def values(htype: Htype) -> SearchStrategy[Any]:
+    """Draw values that a type takes, None where it is nullable."""
+    some = _VALUES[type(htype)](htype)
+    return st.none() | some if htype.nullable else some
+
+
+def schemas(*, min_size: int = 1, max_size: int = 4) -> SearchStrategy[dict[str, Htype]]:
+    """Draw columns by name."""
+    return st.dictionaries(column_names(), htypes(), min_size=min_size, max_size=max_size)
+
+
+def rows(
+    schema: dict[str, Htype], *, min_size: int = 0, max_size: int = 8
+) -> SearchStrategy[dict[str, list[Any]]]:
+    """Draw values of all columns, by name, the same number of each."""
+
+    def columns(count: int) -> SearchStrategy[dict[str, list[Any]]]:
+        return st.fixed_dictionaries(
+            {
+                name: st.lists(values(htype), min_size=count, max_size=count)
+                for name, htype in schema.items()
+            }
+        )
+
+    return st.integers(min_size, max_size).flatmap(columns)
+
+
+def tables(**sizes: int) -> SearchStrategy[tuple[dict[str, Htype], dict[str, list[Any]]]]:
+    """Draw a schema, and rows for it."""
+    return schemas().flatmap(lambda schema: st.tuples(st.just(schema), rows(schema, **sizes)))
+
+
+def _arrays(dtype: str, shape: Any) -> SearchStrategy[Any]:
+    floats = {"allow_nan": True} if np.dtype(dtype).kind == "f" else {}
+    elements = npst.from_dtype(np.dtype(dtype), **floats)
+    return npst.arrays(dtype, shape, elements=elements, fill=st.nothing())
+
+
+def _array(htype: Any) -> SearchStrategy[Any]:
+    axes = [st.integers(0, SIDE) if n is None else st.just(n) for n in htype.shape]
+    return st.tuples(*axes).flatmap(lambda shape: _arrays(htype.dtype, shape))
+
+
+def _image(htype: Any) -> SearchStrategy[Any]:
+    sides = st.tuples(st.integers(1, SIDE), st.integers(1, SIDE))
+    shapes = sides | sides.map(lambda side: (*side, 3))
+    return shapes.flatmap(lambda shape: _arrays("uint8", shape))
+
+
+def _mask(htype: Any) -> SearchStrategy[Any]:
+    sides = [st.integers(1, SIDE), st.integers(1, SIDE)]
+    if htype.kind == "semantic":
+        return st.tuples(*sides).flatmap(lambda shape: _arrays("uint8", shape))
+    return st.tuples(st.integers(0, SIDE), *sides).flatmap(lambda shape: _arrays("bool", shape))
+
+
+def _boxes(htype: Any) -> SearchStrategy[Any]:
+    corner = st.tuples(*[st.integers(0, 99)] * 2)
+    box = st.tuples(corner, corner).map(
+        lambda c: [*np.minimum(*c).tolist(), *np.maximum(*c).tolist()]
+    )
+    return st.lists(box, max_size=SIDE)
+
+
+def _keypoints(htype: Any) -> SearchStrategy[Any]:
+    place = st.tuples(*[st.integers(0, 99)] * 2)
+    point = place if htype.dims == 2 else st.builds(lambda p, v: (*p, v), place, st.integers(0, 2))
+    return st.integers(1, SIDE).flatmap(
+        lambda k: st.lists(st.lists(point, min_size=k, max_size=k), max_size=SIDE)
+    )
+
+
+def _polygons(htype: Any) -> SearchStrategy[Any]:
+    point = st.tuples(*[st.integers(0, 99)] * 2)
+    return st.lists(st.lists(point, min_size=3, max_size=SIDE), max_size=SIDE)
+
+
+def _json(htype: Any) -> SearchStrategy[Any]:
+    leaf = st.booleans() | st.integers(-99, 99) | st.text(max_size=LONGEST)
+    return st.dictionaries(st.text(max_size=2), leaf, max_size=3) | st.lists(leaf, max_size=3)
+
+
+def _finite(htype: Any) -> SearchStrategy[Any]:
+    return npst.arrays("float32", htype.dim, elements=st.floats(-9, 9, width=32))
+
+
+_VALUES: dict[type[Htype], Callable[[Any], SearchStrategy[Any]]] = {
+    Scalar: lambda htype: npst.from_dtype(np.dtype(htype.dtype)),
+    Text: lambda _: st.text(st.characters(codec="utf-8"), max_size=LONGEST),
+    Array: _array,
+    Bytes: lambda _: st.binary(max_size=LONGEST),
+    Json: _json,
+    ClassLabel: lambda htype: st.sampled_from(htype.names),
+    Embedding: _finite,
+    Boxes: _boxes,
+    Keypoints: _keypoints,
+    Polygons: _polygons,
+    Mask: _mask,
+    Image: _image,
+    Sequence: lambda htype: st.lists(values(htype.of), max_size=SIDE),
+}

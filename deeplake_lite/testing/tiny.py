@@ -1,0 +1,47 @@
+"""Chunks of a few bytes, so that a few rows reach every edge that large data has."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TINY = {
+    "storage.arrays.INDEX_ROWS": 4,
+    "storage.arrays.DENSE_BYTES": 24,
+    "storage.column.SPILL_BYTES": 40,
+    "storage.heap.RAW_CHUNK": 64,
+    "storage.heap.TEXT_CHUNK": 32,
+    "storage.heap.TAIL_CHUNK": 24,
+    "storage.heap.STRADDLE_BYTES": 16,
+    "storage.heap.SMALL_BYTES": 8,
+    "storage.heap.BLOCK_BYTES": 16,
+    "storage.heap.IN_FLIGHT": 2,
+    "storage.heap.WRITES_IN_FLIGHT": 2,
+    "storage.chunks.GAP_BYTES": 8,
+    "storage.table.COPY_ROWS": 3,
+    "dataset.merge.COPY_ROWS": 3,
+    "dataset.upserts.BLOCK_ROWS": 3,
+    "dataset.incoming.FIRST_ROWS": 2,
+    "dataset.incoming.MOST_ROWS": 5,
+    "dataset.view.ITER_ROWS": 3,
+}
+"""Constants by path within the package, and what they become."""
+
+
+@contextmanager
+def tiny_chunks() -> Iterator[None]:
+    """Make chunks, blocks and spills tiny within. A lake made outside must not be written inside.
+
+    >>> from deeplake_lite.storage.arrays import ArraySpec
+    >>> with tiny_chunks():
+    ...     ArraySpec("int64").chunk_rows
+    3
+    """
+    with ExitStack() as stack:
+        for path, value in TINY.items():
+            stack.enter_context(patch(f"deeplake_lite.{path}", value))
+        yield

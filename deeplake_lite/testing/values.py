@@ -1,0 +1,52 @@
+"""When two values are equal, as something that can be hashed: arrays, NaN and nulls included."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deeplake_lite.htypes import Htype
+
+
+def freeze(value: Any) -> Any:
+    """Return a hashable stand-in for a decoded value; equal values, and only they, have equal ones.
+
+    >>> freeze([np.array([1.0, np.nan])]) == freeze([np.array([1.0, np.nan])])
+    True
+    >>> freeze(np.zeros((2, 3))) == freeze(np.zeros((3, 2)))
+    False
+    """
+    if value is np.ma.masked:
+        return None
+    match value:
+        case np.ndarray():
+            plain = np.where(np.isnan(value), np.nan, value) if value.dtype.kind in "fc" else value
+            return ("array", value.dtype.str, value.shape, plain.astype(value.dtype).tobytes())
+        case np.generic():
+            return freeze(value.item())
+        case float() if math.isnan(value):
+            return "NaN"
+        case float():
+            return ("float", value.hex())
+        case dict():
+            return ("dict", tuple((k, freeze(v)) for k, v in value.items()))
+        case list() | tuple():
+            return ("list", tuple(map(freeze, value)))
+        case memoryview() | bytearray():
+            return bytes(value)
+    return value
+
+
+def stored(htype: Htype, values: Sequence[Any]) -> list[Any]:
+    """Return what values read as once they are in a column, frozen; the type itself is trusted.
+
+    >>> from deeplake_lite.htypes import Scalar
+    >>> stored(Scalar("int8", nullable=True), [1, None])
+    [1, None]
+    """
+    return [freeze(value) for value in htype.decode_cells(htype.encode(values))]
