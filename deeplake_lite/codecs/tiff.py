@@ -33,7 +33,6 @@ _COMPRESSIONS = {
     "none": "raw",
     "deflate": "tiff_adobe_deflate",
     "lzw": "tiff_lzw",
-    "zstd": "zstd",
 }
 """Our names to Pillow's."""
 
@@ -44,7 +43,7 @@ class Tiff(PillowCodec):
 
     Parameters
     ----------
-    compression : {"deflate", "lzw", "zstd", "none"}
+    compression : {"deflate", "lzw", "none"}
         How encoded pixels are packed. Files packed in any way that libtiff knows are read.
 
     Examples

@@ -1,9 +1,9 @@
 """Cells as Arrow arrays, and columns as Arrow fields.
 
-Numbers become primitives, arrays of one shape fixed-size lists (with several axes tensors),
-arrays of varying shape nested lists, files binary. A field's metadata has the htype's configuration,
+Numbers become primitives, arrays of one shape fixed-size lists (with several axes tensors), of
+varying shape nested lists, files binary. A field's metadata has the htype's configuration,
 so that what reads the table can make the same column again. Imports pyarrow: `export` imports
-this when it is asked to.
+this when asked to.
 """
 
 from __future__ import annotations

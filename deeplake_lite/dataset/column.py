@@ -1,4 +1,4 @@
-"""One column of a view: its values, shapes and encoded bytes; on a Dataset it takes assignments too."""
+"""One column of a view: its values, shapes and encoded bytes; on a Dataset it takes assignments."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Column:
 
     @property
     def shapes(self) -> NDArray[np.int32]:
-        """Shapes of the values, (n, ndim) int32, without reading them; -1 for axes that a value does not have."""
+        """Shapes of the values, (n, ndim) int32, without reading them; -1 for axes not there."""
         return self._view._table.shapes(self._field.id, self._view._live())
 
     @property
@@ -74,7 +74,7 @@ class Column:
         return (row[self.name] for row in self._view[[self.name]])
 
     def __getitem__(self, index: Any) -> Any:
-        """Return one value (by position), or the values of several rows: an ndarray for fixed shapes, else a list."""
+        """Return one value (by position), or those of several rows: an ndarray or a list."""
         view, f = self._view, self._field
         if isinstance(index, int | np.integer) and not isinstance(index, bool | np.bool_):
             slots = view._at(np.array([one_position(int(index), len(view))]))
@@ -93,7 +93,7 @@ class Column:
         return np.array(self[:], dtype=dtype, copy=copy)
 
     def encoded(self, index: Any = slice(None)) -> list[Buffer]:
-        """Return the stored bytes of some values, undecoded; views of larger buffers where they can be.
+        """Return the stored bytes of some values, undecoded; views of larger buffers, if possible.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class Column:
         return list(decode_block(f.htype, cells, follow=False))
 
     def lengths(self) -> NDArray[np.int64]:
-        """Return how many items each sequence has, (n,) int64. Raises SchemaError for other types."""
+        """Return how many items each sequence has, (n,) int64. Raises SchemaError for others."""
         f = self._field
         cells = self._view._table.read([f.id], self._view._live())[f.id]
         if not isinstance(cells, NestedCells):

@@ -89,8 +89,8 @@ class Diff:
     def to_pandas(self) -> pd.DataFrame:
         """Return one line per row added or removed and per cell changed.
 
-        Columns: ``row_id``, ``change`` ("added", "removed" or "changed"), ``column``, and for a cell its values
-        ``before`` and ``after``: classes by name, and what is no scalar or text in a few words.
+        Columns: ``row_id``, ``change`` ("added", "removed" or "changed"), ``column``, and for a
+        cell ``before`` and ``after``: classes by name, what is no scalar or text in a few words.
         """
         import pandas as pd
 

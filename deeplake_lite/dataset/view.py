@@ -1,7 +1,7 @@
 """Rows of one version, read-only: what every selection of rows can do, and a Dataset too.
 
-A view pins a snapshot, or the open transaction of the handle it came from. Indexing with a name gives a
-column, with an integer a row, with anything else another view.
+A view pins a snapshot, or the open transaction of the handle it came from. Indexing with a name
+gives a column, with an integer a row, with anything else another view.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class View:
     >>> ds.append({"x": [1, 2, 3], "name": ["a", "b", "c"]})
     >>> view = ds[[2, 0]]
     >>> view["x"][:], view[0]
-    (array([3, 1], dtype=int32), {'x': 3, 'name': 'c'})
+    (array([3, 1], dtype=int32), {'x': np.int32(3), 'name': 'c'})
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class View:
     @overload
     def __getitem__(self, index: Any) -> View: ...
     def __getitem__(self, index: Any) -> Any:
-        """Return a column (by name), a row (by position), or a view (slice, list, mask, list of names)."""
+        """Return a column (by name), a row (by position), or a view (slice, list, mask, names)."""
         if isinstance(index, str):
             return self._column(index)
         if isinstance(index, int | np.integer) and not isinstance(index, bool | np.bool_):
@@ -151,8 +151,8 @@ class View:
     ) -> tuple[View, ...]:
         """Split the rows, the same way wherever the same rows are.
 
-        Where a row goes depends on its id and the seed alone, so rows that are added later do not move
-        the others between the parts much: see Notes.
+        Where a row goes depends on its id and the seed alone, so rows that are added later do not
+        move the others between the parts much: see Notes.
 
         Parameters
         ----------
@@ -172,8 +172,8 @@ class View:
 
         Notes
         -----
-        Rows (or groups) are ranked by xxh3_64 of their id and the seed, and the ranking is cut at the
-        fractions; with `by`, within each value.
+        Rows (or groups) are ranked by xxh3_64 of their id and the seed, and the ranking is cut at
+        the fractions; with `by`, within each value.
 
         Examples
         --------
@@ -188,25 +188,112 @@ class View:
         return tuple(self[positions]._called(f"split {i}") for i, positions in enumerate(parts))
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows as an Arrow table: encoded samples as binary, tensors as fixed-size lists or structs."""
+        """Return the rows as an Arrow table.
+
+        Returns
+        -------
+        pyarrow.Table
+            Numbers and times as primitives, classes as a dictionary of their names, vectors as
+            fixed-size lists, arrays of one shape as Arrow's tensors (``to_numpy_ndarray`` gives
+            them back), boxes and other arrays of varying shape as nested lists, files as the bytes
+            that are stored, text and JSON as strings, links as their address. The metadata of each
+            field holds the configuration of its type.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> schema = {"label": dl.ClassLabel(["a", "b"]), "v": dl.Embedding(2)}
+        >>> ds = dl.create("memory://arrow-doc", schema)
+        >>> ds.append({"label": [1, 0], "v": [[1, 2], [3, 4]]})
+        >>> ds.to_arrow().to_pylist()
+        [{'label': 'b', 'v': [1.0, 2.0]}, {'label': 'a', 'v': [3.0, 4.0]}]
+        """
         return export.to_arrow(self)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the rows as a DataFrame, one Python object per ragged cell."""
+        """Return the rows as a DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Nullable columns in pandas' nullable dtypes, classes as categories, text as strings,
+            arrays as one ndarray per row. Pictures stay encoded, as bytes: ``ds["image"][i]``
+            decodes one.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> schema = {"x": dl.Scalar("int8", nullable=True), "t": "text"}
+        >>> ds = dl.create("memory://pandas-doc", schema)
+        >>> ds.append({"x": [1, None], "t": ["a", "b"]})
+        >>> ds.to_pandas()
+              x  t
+        0     1  a
+        1  <NA>  b
+        """
         return export.to_pandas(self)
 
     def to_xarray(self) -> xr.Dataset:
-        """Return the dense columns as lazy variables over a ``row`` dimension."""
+        """Return the columns of fixed shape as lazy variables over a ``row`` dimension.
+
+        Returns
+        -------
+        xarray.Dataset
+            Nothing is read before it is asked for. Null is NaN (integers become floats), NaT, or
+            -1 for a class. The coordinate ``row_id`` has the rows' ids; the attribute
+            ``ragged_columns`` names the columns left out.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://to-xarray-doc", {"v": dl.Embedding(2), "t": "text"})
+        >>> ds.append({"v": [[1, 2], [3, 4]], "t": ["a", "b"]})
+        >>> ds.to_xarray()["v"][:, 1].values
+        array([2., 4.], dtype=float32)
+        """
         return export.to_xarray(self)
 
     def to_folder(
         self, path: str | Path, *, image: str | None = None, label: str | None = None
     ) -> Path:
-        """Write the samples of an image column as files, a folder per class, and the rest as a CSV."""
+        """Write the samples of an image column as files, a folder per class, and the rest as a CSV.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder that is new or empty.
+        image : str, optional
+            Column of the samples, written as they are stored; the only image column if left out.
+        label : str, optional
+            Column that names the folders; the only one of classes if left out.
+
+        Returns
+        -------
+        Path
+            The folder: ``tulip/000041.jpg`` for row 41, and ``metadata.csv`` with the numbers,
+            texts and classes of each row beside its ``file_name``.
+
+        Raises
+        ------
+        ExistsError
+            When the folder holds something.
+        SchemaError
+            When there are several columns to choose from, or none.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl, tempfile
+        >>> schema = {"image": "image", "label": dl.ClassLabel(["rose"])}
+        >>> ds = dl.create("memory://folder-doc", schema)
+        >>> ds.append({"image": [np.zeros((4, 4), "uint8")], "label": ["rose"]})
+        >>> root = ds.to_folder(tempfile.mkdtemp())
+        >>> sorted(p.relative_to(root).as_posix() for p in root.rglob("*.*"))
+        ['metadata.csv', 'rose/000000.png']
+        """
         return export.to_folder(self, path, image=image, label=label)
 
     def save(self, name: str) -> None:
-        """Keep the view under a name, with the lake: its version, its rows, and how they were chosen."""
+        """Keep the view under a name, with the lake: its version, its rows and its origin."""
         from deeplake_lite.dataset import saved
 
         saved.save(self, name)

@@ -71,14 +71,3 @@ class Keys:
     def add(self, digests: NDArray[np.uint64], slots: NDArray[np.int64]) -> None:
         """Note rows that were added."""
         self._added.update(zip(digests.tolist(), slots.tolist(), strict=True))
-
-
-def first_of_each(digests: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Tell which rows are the first with their key.
-
-    >>> first_of_each(np.array([7, 8, 7], "uint64")).tolist()
-    [True, True, False]
-    """
-    first = np.zeros(len(digests), bool)
-    first[np.unique(digests, return_index=True)[1]] = True
-    return first

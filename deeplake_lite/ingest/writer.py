@@ -21,7 +21,7 @@ from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.ingest.encoding import Encoded, OnError, ahead, encode, select
 from deeplake_lite.ingest.fitting import fit, wanted
-from deeplake_lite.ingest.keys import Keys, first_of_each
+from deeplake_lite.ingest.keys import Keys
 from deeplake_lite.ingest.result import Ingested, IngestedDataset
 from deeplake_lite.ingest.source import Block, Skipped
 
@@ -148,6 +148,8 @@ class _Run:
     unchanged: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     keys: Keys | None = None
+    seen: set[int] = field(default_factory=set)
+    """Digests of the keys that this run has met."""
 
     def __post_init__(self) -> None:
         self.skipped += self.source.left_out
@@ -228,7 +230,10 @@ class _Run:
 
     def _without_twins(self, block: Encoded, on_error: OnError) -> Encoded:
         """Return a block whose keys differ from each other, or raise InvalidValueError."""
-        first = first_of_each(self._digest(block))
+        first = np.ones(len(block), bool)
+        for i, digest in enumerate(self._digest(block).tolist()):
+            first[i] = digest not in self.seen
+            self.seen.add(digest)
         twins = [block.places[i] for i in np.flatnonzero(~first).tolist()]
         rule = f"a key tells rows apart, but this one comes twice in column {self.source.key!r}"
         if twins and on_error == "raise":
@@ -298,8 +303,8 @@ def _check_options(source: Source, on_error: str, commit_every: int | None) -> N
         raise ValueError(f"commit_every is a number of rows, 1 or more, got {commit_every}.")
     if source.key is None and source.fingerprint is None:
         raise ValueError(
-            f"commit_every= needs a key for rows from {source.title}: without one, running an "
-            "interrupted ingest again would write rows twice. Name the column that tells rows apart: "
+            f"commit_every= needs a key for rows from {source.title}: without one, an "
+            "interrupted ingest that is run again would write rows twice. Name that column: "
             "on=…."
         )
 

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import google_crc32c
 import numpy as np
 from zarr.codecs import BloscCodec, Crc32cCodec
 
@@ -37,8 +38,11 @@ DENSE_BYTES = 256 * 1024
 WIDE_BYTES = 4_096
 """Rows this wide are stored without compression: reading them is bound by the decoder, not by the disk."""
 
-SPILL_BYTES = 64 * 2**20
-"""Pending bytes of one array beyond which its full chunks are written before the commit."""
+WRITES_IN_FLIGHT = 8
+"""Wide chunks that are being written at a time."""
+
+SPILL_BYTES = 32 * 2**20
+"""Pending bytes of one array from which on its full chunks are written before the commit."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +66,23 @@ class ArraySpec:
         """Rows in one chunk."""
         return max(1, min(INDEX_ROWS, DENSE_BYTES // self.row_bytes))
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether chunks are stored without compression."""
+        return self.row_bytes >= WIDE_BYTES
+
+    def chunk_key(self, path: str, chunk: int) -> str:
+        """Return the key of a chunk in the array at `path`.
+
+        >>> ArraySpec("uint8", (64, 64)).chunk_key("0/c1/data", 7)
+        '0/c1/data/c/7/0/0'
+        """
+        return "/".join([path, "c", str(chunk), *["0"] * len(self.shape)])
+
     def zarr_arguments(self, length: int) -> dict[str, Any]:
         """Return what Zarr needs to make the array, `length` rows long."""
         blosc = BloscCodec(cname="zstd", clevel=1, shuffle="shuffle")
-        codecs = [Crc32cCodec()] if self.row_bytes >= WIDE_BYTES else [blosc, Crc32cCodec()]
+        codecs = [Crc32cCodec()] if self.is_wide else [blosc, Crc32cCodec()]
         axes = self.axes or tuple(f"axis_{i}" for i in range(len(self.shape)))
         return {
             "shape": (length, *self.shape),
@@ -76,6 +93,17 @@ class ArraySpec:
             "fill_value": np.zeros((), self.dtype).item(),
             "dimension_names": ("row", *axes),
         }
+
+
+def with_checksum(rows: NDArray[Any]) -> bytes:
+    """Return the bytes of a chunk as Zarr's ``bytes`` and ``crc32c`` codecs write it.
+
+    >>> with_checksum(np.zeros(1, np.uint8)).hex()
+    '0051537d52'
+    """
+    data = np.ascontiguousarray(rows).reshape(-1).view(np.uint8)
+    data.flags.writeable = False
+    return b"".join((data.data, google_crc32c.value(data).to_bytes(4, "little")))
 
 
 class ChunkCache:
@@ -182,10 +210,18 @@ class SlotArray:
         return out
 
     def append(self, values: NDArray[Any]) -> None:
-        """Add pending rows, (n, *shape); copied unless they are an array of their own."""
-        if len(values):
-            own = values.flags.owndata and values.flags.c_contiguous and values.dtype == self.spec.dtype
-            self._appended.append(values if own else np.array(values, self.spec.dtype, order="C"))
+        """Add pending rows, (n, *shape).
+
+        They are copied, unless they are an array of their own, or so large that `spill`, which the caller
+        is to call next, writes them.
+        """
+        if not len(values):
+            return
+        ready = values.flags.c_contiguous and values.dtype == self.spec.dtype
+        if ready and (values.flags.owndata or values.nbytes >= SPILL_BYTES):
+            self._appended.append(values)
+        else:
+            self._appended.append(np.array(values, self.spec.dtype, order="C"))
 
     async def set(self, slots: Slots, values: NDArray[Any]) -> None:
         """Change rows, stored or pending; the last value given for a slot counts."""
@@ -265,11 +301,31 @@ class SlotArray:
             await array.resize((start + len(rows), *self.spec.shape))
         try:
             if rows.size:
-                await array.setitem(slice(start, start + len(rows)), rows)
+                await self._fill(session, array, start, rows)
         except BaseException:
             await array.resize((start, *self.spec.shape))
             raise
         return array
+
+    async def _fill(
+        self, session: Session, array: AsyncArray[Any], start: int, rows: NDArray[Any]
+    ) -> None:
+        """Write rows from `start`; full chunks that carry a checksum only are put together here."""
+        size, end = self.spec.chunk_rows, start + len(rows)
+        first, last = -(-start // size), end // size
+        if not self.spec.is_wide or last <= first:
+            await array.setitem(slice(start, end), rows)
+            return
+
+        async def put(chunk: int) -> None:
+            span = rows[chunk * size - start : (chunk + 1) * size - start]
+            await session.put(self.spec.chunk_key(self.path, chunk), with_checksum(span))
+
+        for some in chunks.batches(range(first, last), WRITES_IN_FLIGHT):
+            await gather(map(put, some))
+        for a, b in ((start, first * size), (last * size, end)):
+            if a < b:
+                await array.setitem(slice(a, b), rows[a - start : b - start])
 
     async def _write_updates(self, array: AsyncArray[Any]) -> None:
         [(slots, values)] = self._consolidated()

@@ -218,7 +218,8 @@ class Heap:
 
     async def read(self, extents: Extents) -> list[Buffer]:
         """Return the bytes of each extent, in order; views of the chunks where they can be."""
-        await self.drain()
+        if self._writes:
+            await self.drain()
         out: list[Any] = [b""] * len(extents)
         if len(extents) == 1 and extents[0, 0] < PENDING:
             return [await self._read_one(int(extents[0, 0]), int(extents[0, 1]))]
@@ -376,11 +377,12 @@ class Heap:
 
     async def _decoded(self, session: Session, path: str, chunk: int) -> memoryview:
         """Return a chunk that carries Zstd, from the cache if it is there."""
-        held = self._cache.get((path, chunk))
+        cache = self._mine if session is self._fork else self._cache
+        held = cache.get((path, chunk))
         if held is None:
             key = f"{path}/c/{chunk}"
             held = _Chunk(_decode(key, await session.get(key)))
-            self._cache.put((path, chunk), held)
+            cache.put((path, chunk), held)
         return cast("_Chunk", held).data
 
 

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import icechunk
+import numpy as np
 import zarr.api.asynchronous as zarr_async
 from filelock import FileLock
 from zarr import AsyncArray
@@ -132,6 +133,17 @@ def _storage_error(error: BaseException) -> LakeError:
     )
 
 
+class _Whole(cpu.Buffer):
+    """Bytes on their way to the store, which asks for bytes: handed on without a copy."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(np.frombuffer(data, np.uint8))
+        self._data_bytes = data
+
+    def to_bytes(self) -> bytes:
+        return self._data_bytes
+
+
 class Session:
     """Reads and writes of Zarr arrays at one snapshot, or on top of one."""
 
@@ -189,7 +201,7 @@ class Session:
     async def put(self, key: str, data: Buffer) -> None:
         """Store `data` under `key`."""
         try:
-            await self.store.set(key, cpu.Buffer.from_bytes(bytes(data)))
+            await self.store.set(key, _Whole(bytes(data)))
         except icechunk.IcechunkError as error:
             raise _storage_error(error) from error
 

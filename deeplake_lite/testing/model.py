@@ -1,8 +1,8 @@
 """A lake of plain dicts: what every version is to hold, without a thought for storage.
 
-A `Content` is what one version holds: columns, rows by id, notes. `merge` brings two lines of edits together by
-the same rules as the lake: three-way by row, cell, column and note. A `ModelLake` holds the commits and branches,
-a `ModelHandle` the edits of one open transaction.
+A `Content` is what one version holds: columns, rows by id, notes. `merge` brings two lines of edits
+together by the same rules as the lake: three-way by row, cell, column and note. A `ModelLake` holds
+the commits and branches, a `ModelHandle` the edits of one open transaction.
 """
 
 from __future__ import annotations
@@ -69,12 +69,8 @@ class Content:
 
     def add_column(self, c: str, column: ModelColumn, values: Sequence[Any] | None) -> None:
         """Add a column, with one value per row or its default."""
-        default = [column.htype.default] * len(self.rows)
-        for row, value in zip(
-            self.rows.values(),
-            stored(column.htype, default if values is None else values),
-            strict=True,
-        ):
+        given = [column.htype.default] * len(self.rows) if values is None else values
+        for row, value in zip(self.rows.values(), stored(column.htype, given), strict=True):
             row[c] = value
         self.columns[c] = column
 
@@ -305,7 +301,7 @@ class ModelLake:
         return found
 
     def merge_base(self, a: str, b: str) -> str:
-        """Return the newest version that both have seen and that nothing else that both have seen follows."""
+        """Return the newest version that both have seen, those that another follows left out."""
         common = self.ancestors(a) & self.ancestors(b)
         seen = {p for c in common for p in self.ancestors(c) - {c}}
         return max(common - seen, key=lambda c: self.commits[c].number)
@@ -351,7 +347,7 @@ class ModelHandle:
         self.content = self.lake.commits[version].content.copy()
 
     def rebased(self, side: Side) -> Content:
-        """Return the edits on top of the tip; `side` "ours" are the edits. Raises ConflictsError."""
+        """Return the edits on top of the tip; "ours" are the edits. Raises ConflictsError."""
         base, tip = (self.lake.commits[v].content for v in (self.version, self.tip))
         if self.tip == self.version:
             return self.content

@@ -17,8 +17,6 @@ TINY = {
     "storage.heap.TEXT_CHUNK": 32,
     "storage.heap.TAIL_CHUNK": 24,
     "storage.heap.STRADDLE_BYTES": 16,
-    "storage.heap.SMALL_BYTES": 8,
-    "storage.heap.BLOCK_BYTES": 16,
     "storage.heap.IN_FLIGHT": 2,
     "storage.heap.WRITES_IN_FLIGHT": 2,
     "storage.chunks.GAP_BYTES": 8,

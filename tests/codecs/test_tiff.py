@@ -23,7 +23,7 @@ from deeplake_lite.testing.codecs import (
 
 CODEC = Tiff()
 UINT8 = np.dtype("uint8")
-COMPRESSIONS = ["deflate", "lzw", "zstd", "none"]
+COMPRESSIONS = ["deflate", "lzw", "none"]
 
 
 def scientific(array: np.ndarray, **options: object) -> bytes:
@@ -183,7 +183,7 @@ def test_damage_raises_only_our_errors(pixels):
             check_damaged(CODEC, Tiff(compression).encode(pixels[kind]), times=300)
 
 
-@pytest.mark.parametrize("compression", ["none", "zstd"])
+@pytest.mark.parametrize("compression", ["none", "lzw"])
 def test_a_picture_that_pillow_thinks_a_bomb_is_read(compression):
     array = np.zeros((9_500, 9_500), UINT8)
     codec = Tiff(compression)

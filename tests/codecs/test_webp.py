@@ -87,7 +87,7 @@ def test_bytes_after_the_end_are_ignored(photo, oracle, file_of):
     [
         (b"", "got 0 bytes: the file is empty"),
         (b"RIFF\4\0\0\0WAVE", "must be a WEBP file, got 12 bytes that look like"),
-        (b"RIFF\4\0\0\0WEBP", "must be a whole WEBP file, got 12 bytes: not a WEBP file"),
+        (b"RIFF\4\0\0\0WEBP", "must be a whole WEBP file, got 12 bytes: "),
     ],
 )
 def test_what_is_no_webp_is_refused(data, message):

@@ -1,0 +1,263 @@
+"""Folders of pictures: layouts, keys, bad files, labels in a table."""
+
+import os
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import deeplake_lite as dl
+
+from .conftest import JPEG, picture
+
+CLASSES = ("rose/b.jpg", "rose/a.jpg", "lily/c.jpg")
+
+
+def test_a_folder_per_class_becomes_sorted_classes_and_paths(photos, url):
+    folder = photos(*CLASSES)
+    ds = dl.from_folder(folder, url)
+    assert ds.columns == ("image", "label", "path")
+    assert ds["path"][:] == ["lily/c.jpg", "rose/a.jpg", "rose/b.jpg"]
+    assert ds["label"].names == ("lily", "rose")
+    assert ds["label"][:].tolist() == [0, 1, 1]
+    assert ds["image"].htype == dl.Image("jpeg")
+    assert [bytes(b) for b in ds["image"].encoded()] == [
+        (folder / path).read_bytes() for path in ds["path"][:]
+    ]
+
+
+def test_the_result_is_the_dataset_and_tells_what_was_done(photos, url):
+    ds = dl.from_folder(photos(*CLASSES), url)
+    assert isinstance(ds, dl.Dataset)
+    assert (ds.ingested.added, ds.ingested.changed, ds.ingested.unchanged) == (3, 0, 0)
+    assert repr(ds.ingested).startswith("3 rows added in ")
+    assert not ds.status()
+    assert dl.open(url).version == ds.version
+
+
+def test_the_same_folder_twice_changes_nothing(photos, url):
+    folder = photos(*CLASSES)
+    first = dl.from_folder(folder, url)
+    second = dl.from_folder(folder, url)
+    assert second.version == first.version
+    assert (second.ingested.added, second.ingested.unchanged) == (0, 3)
+
+
+def test_only_what_is_new_or_differs_is_written(photos, url):
+    folder = photos(*CLASSES)
+    before = dl.from_folder(folder, url)
+    ids = before.row_ids
+    (folder / "rose/a.jpg").write_bytes(picture(77, JPEG))
+    (folder / "rose/z.jpg").write_bytes(picture(78, JPEG))
+    after = dl.from_folder(folder, url)
+    assert (after.ingested.added, after.ingested.changed, after.ingested.unchanged) == (1, 1, 2)
+    assert after.row_ids[:3].tolist() == ids.tolist()
+    diff = after.diff(before.version)
+    assert {name: len(rows) for name, rows in diff.changed.items()} == {"image": 1}
+    assert len(diff.added) == 1
+
+
+def test_without_update_rows_that_are_there_are_not_read(photos, url):
+    folder = photos(*CLASSES)
+    dl.from_folder(folder, url)
+    for path in CLASSES:
+        (folder / path).write_bytes(b"no picture any more")
+    (folder / "rose/z.jpg").write_bytes(picture(78, JPEG))
+    ds = dl.from_folder(folder, url, update=False)
+    assert (ds.ingested.added, ds.ingested.unchanged) == (1, 3)
+
+
+def test_a_class_that_is_new_gets_the_next_number(photos, url):
+    dl.from_folder(photos(*CLASSES), url)
+    ds = dl.from_folder(photos(*CLASSES, "aster/d.jpg"), url)
+    assert ds["label"].names == ("lily", "rose", "aster")
+    assert dict(zip(ds["path"][:], ds["label"][:].tolist(), strict=True)) == {
+        "lily/c.jpg": 0,
+        "rose/a.jpg": 1,
+        "rose/b.jpg": 1,
+        "aster/d.jpg": 2,
+    }
+
+
+def test_split_folders_become_a_column(photos, url):
+    ds = dl.from_folder(photos("val/rose/1.png", "train/rose/1.png", "train/lily/2.png"), url)
+    assert ds.columns == ("image", "label", "split", "path")
+    assert ds["split"].names == ("train", "val")
+    assert ds["split"][:].tolist() == [0, 0, 1]
+    assert ds["label"].names == ("lily", "rose")
+
+
+def test_a_flat_folder_has_no_labels(photos, url):
+    ds = dl.from_folder(photos("2.png", "1.png"), url)
+    assert ds.columns == ("image", "path")
+    assert ds["path"][:] == ["1.png", "2.png"]
+
+
+def test_pictures_beside_class_folders_have_no_class(photos, url):
+    ds = dl.from_folder(photos("1.png", "rose/2.png"), url)
+    assert ds["label"].htype.nullable
+    assert ds["label"][:].tolist() == [None, 0]
+
+
+def test_the_codec_is_what_the_files_are_whatever_they_are_called(photos, url):
+    folder = photos("1.png", "2.png")
+    assert dl.from_folder(folder, url)["image"].htype == dl.Image("png")
+    (folder / "3.png").write_bytes(picture(3, JPEG))
+    again = dl.from_folder(folder, url)
+    assert again["image"].htype == dl.Image("auto")
+    assert bytes(again["image"].encoded()[2]) == picture(3, JPEG)
+    assert dl.from_folder(folder, url + "2")["image"].htype == dl.Image("auto")
+
+
+def test_files_that_are_no_pictures_are_listed_and_hidden_ones_are_not(photos, url, capsys):
+    folder = photos("rose/1.png")
+    (folder / "rose/notes.txt").write_text("red")
+    (folder / ".DS_Store").write_text("")
+    (folder / ".cache").mkdir()
+    (folder / ".cache/2.png").write_bytes(picture())
+    ds = dl.from_folder(folder, url)
+    assert [s.path for s in ds.ingested.skipped] == ["rose/notes.txt"]
+    assert "1 left out" in capsys.readouterr().err
+    dl.from_folder(folder, url, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+BAD = {
+    "empty.jpg": b"",
+    "text.jpg": b"this is no picture",
+    "cut.jpg": picture(1, JPEG)[:-200],
+    "page.png": b"<!DOCTYPE html><html></html>",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_named_and_nothing_is_written(photos, url, name):
+    folder = photos(*CLASSES)
+    (folder / name).write_bytes(BAD[name])
+    with pytest.raises(dl.InvalidValueError, match=rf"column 'image'.*{name}.*on_error=\"skip\""):
+        dl.from_folder(folder, url)
+    assert len(dl.open(url)) == 0
+
+
+def test_bad_files_can_be_left_out_and_are_listed_with_the_reason(photos, url):
+    folder = photos(*CLASSES)
+    for name, data in BAD.items():
+        (folder / name).write_bytes(data)
+    ds = dl.from_folder(folder, url, on_error="skip", progress=False)
+    assert ds.ingested.added == 3
+    assert {s.path for s in ds.ingested.skipped} == set(BAD)
+    assert all(s.reason for s in ds.ingested.skipped)
+    (folder / "cut.jpg").write_bytes(picture(1, JPEG))
+    assert dl.from_folder(folder, url, on_error="skip", progress=False).ingested.added == 1
+
+
+def test_a_file_without_permission_is_left_out_like_any_bad_file(photos, url, monkeypatch):
+    folder = photos(*CLASSES)
+    (folder / "gone.jpg").symlink_to(folder / "nowhere.jpg")
+    ds = dl.from_folder(folder, url, on_error="skip", progress=False)
+    assert [s.path for s in ds.ingested.skipped] == ["gone.jpg"]
+
+
+def test_full_check_finds_what_the_header_does_not_tell(photos, url):
+    folder = photos("1.png")
+    data = bytearray(picture(5))
+    at = data.index(b"IDAT") + 12
+    data[at : at + 8] = bytes(8)
+    (folder / "2.png").write_bytes(bytes(data))
+    with pytest.raises(dl.InvalidValueError, match=r"2\.png"):
+        dl.from_folder(folder, url, check="full")
+
+
+def test_loops_of_links_end(photos, url):
+    folder = photos("rose/1.png")
+    (folder / "rose/again").symlink_to(folder, target_is_directory=True)
+    (folder / "rose/self").symlink_to(folder / "rose", target_is_directory=True)
+    assert dl.from_folder(folder, url)["path"][:] == ["rose/1.png"]
+
+
+def test_a_link_to_another_folder_is_followed(photos, url, tmp_path):
+    folder = photos("rose/1.png")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more/2.png").write_bytes(picture(2))
+    (folder / "lily").symlink_to(tmp_path / "more", target_is_directory=True)
+    assert dl.from_folder(folder, url)["path"][:] == ["lily/2.png", "rose/1.png"]
+
+
+def test_a_folder_that_is_missing_empty_or_a_file_says_so(tmp_path, url):
+    with pytest.raises(dl.NotFoundError, match=r"no folder '.*nowhere'"):
+        dl.from_folder(tmp_path / "nowhere", url)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(dl.InvalidValueError, match="no pictures .* only no files"):
+        dl.from_folder(tmp_path / "empty", url)
+    (tmp_path / "empty/a.txt").write_text("a")
+    with pytest.raises(dl.InvalidValueError, match=r"only 1 other files \(\.txt\)"):
+        dl.from_folder(tmp_path / "empty", url)
+    with pytest.raises(dl.InvalidValueError, match="is a file"):
+        dl.from_folder(tmp_path / "empty/a.txt", url)
+    with pytest.raises(dl.InvalidValueError, match="folders of this machine"):
+        dl.from_folder("s3://bucket/photos", url)
+    assert not os.path.exists(url)
+
+
+def test_labels_come_from_a_table_by_file_name(photos, url):
+    folder = photos("x/1.png", "x/2.png", "3.png")
+    (folder / "labels.csv").write_text(
+        "id,filename,label,weight\n7,2.png,rose,1.5\n8,x/1.png,lily,\n9,3,rose,3\n"
+    )
+    ds = dl.from_folder(folder, url, labels="labels.csv")
+    assert ds.columns == ("image", "path", "id", "label", "weight")
+    assert ds["path"][:] == ["3.png", "x/1.png", "x/2.png"]
+    assert ds["label"].htype.to_names(ds["label"][:]) == ["rose", "lily", "rose"]
+    assert ds["id"][:].tolist() == [9, 8, 7]
+    assert ds["weight"][:].tolist() == [3.0, None, 1.5]
+    assert ds.ingested.skipped == ()
+
+
+def test_a_table_may_name_fewer_and_more_files_than_there_are(photos, url):
+    folder = photos("1.png", "2.png")
+    (folder / "t.csv").write_text("file,species\n1.png,rose\n9.png,lily\n")
+    ds = dl.from_folder(folder, url, labels="t.csv", label="species", progress=False)
+    assert ds["species"][:].tolist() == [0, None]
+    assert [str(s) for s in ds.ingested.skipped] == ["t.csv, row 1: there is no file '9.png'"]
+
+
+def test_whole_numbers_in_a_table_are_classes_without_names(photos, url):
+    folder = photos("1.png", "2.png")
+    (folder / "t.csv").write_text("file,label\n1.png,3\n2.png,0\n")
+    ds = dl.from_folder(folder, url, labels=folder / "t.csv")
+    assert ds["label"].htype == dl.ClassLabel()
+    assert ds["label"][:].tolist() == [3, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("a,b\nx,y\n", {}, "no column .* names files"),
+        ("file,path\n1.png,x\n", {}, "has a column 'path'"),
+        ("file\n1.png\n1.png\n", {}, "named twice"),
+        ("file\n1.png\n", {"file_column": "name"}, "no column 'name'"),
+    ],
+)
+def test_a_table_that_does_not_fit_says_why(photos, url, text, options, message):
+    folder = photos("1.png", "2.png")
+    (folder / "t.csv").write_text(text)
+    with pytest.raises(dl.LakeError, match=message):
+        dl.from_folder(folder, url, labels="t.csv", **options)
+    with pytest.raises(dl.NotFoundError, match=r"no file 'nowhere\.csv'"):
+        dl.from_folder(folder, url, labels="nowhere.csv")
+
+
+def test_the_type_of_pictures_can_be_given(photos, url):
+    folder = photos("1.png")
+    ds = dl.from_folder(folder, url, schema={"image": dl.Image("png", mode="L")})
+    pixels = np.asarray(Image.open(BytesIO(picture(0))).convert("L"))
+    assert np.array_equal(ds["image"][0], pixels)
+
+
+def test_rows_are_taken_block_by_block_in_one_order(photos, url, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.ingest.folder.BLOCK_ROWS", 2)
+    paths = [f"rose/{i:02}.png" for i in range(7)]
+    ds = dl.from_folder(photos(*reversed(paths)), url, commit_every=3)
+    assert ds["path"][:] == paths
+    assert [c.message for c in ds.log()] == ["ingest photos"] * 2 + ["created"]

@@ -1,0 +1,312 @@
+"""Arrays, DataFrames, Parquet and CSV: types, nulls, keys, batches."""
+
+import datetime
+import gzip
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.ingest import csv as csv_module
+
+WHEN = datetime.datetime(2026, 1, 2, 3, 4, 5)
+
+CASES = {
+    "int8": (pa.array([1, -2], pa.int8()), dl.Scalar("int8"), [1, -2]),
+    "uint64": (pa.array([2**64 - 1, 0], pa.uint64()), dl.Scalar("uint64"), [2**64 - 1, 0]),
+    "big nullable": (
+        pa.array([2**53 + 1, None]),
+        dl.Scalar("int64", nullable=True),
+        [2**53 + 1, None],
+    ),
+    "float16": (pa.array(np.array([1, 2], "float16")), dl.Scalar("float16"), [1, 2]),
+    "bool": (pa.array([True, None]), dl.Scalar("bool", nullable=True), [True, None]),
+    "text": (pa.array(["rose", ""]), dl.Text(), ["rose", ""]),
+    "large text": (pa.array(["é", None], pa.large_string()), dl.Text(nullable=True), ["é", None]),
+    "bytes": (pa.array([b"a", b""]), dl.Bytes(), [b"a", b""]),
+    "date": (
+        pa.array([WHEN.date(), None]),
+        dl.Scalar("datetime64[D]", nullable=True),
+        [np.datetime64("2026-01-02"), None],
+    ),
+    "zone": (
+        pa.array([WHEN, WHEN], pa.timestamp("us", tz="Europe/Paris")),
+        dl.Scalar("datetime64[us]"),
+        [np.datetime64(WHEN)] * 2,
+    ),
+    "duration": (
+        pa.array([datetime.timedelta(seconds=2)] * 2),
+        dl.Scalar("timedelta64[us]"),
+        [np.timedelta64(2, "s")] * 2,
+    ),
+    "time": (
+        pa.array([datetime.time(0, 0, 2), None], pa.time64("us")),
+        dl.Scalar("timedelta64[us]", nullable=True),
+        [np.timedelta64(2, "s"), None],
+    ),
+    "decimal": (pa.array([Decimal("1.50"), Decimal(2)]), dl.Scalar("float64"), [1.5, 2]),
+    "dictionary": (
+        pa.array(["b", "a"]).dictionary_encode(),
+        dl.ClassLabel(["b", "a"]),
+        [0, 1],
+    ),
+    "numbers by dictionary": (
+        pa.array([5, 7]).dictionary_encode(),
+        dl.Scalar("int64"),
+        [5, 7],
+    ),
+    "fixed": (
+        pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32(), 2)),
+        dl.Array("float32", (2,)),
+        [[1, 2], [3, 4]],
+    ),
+    "fixed in fixed": (
+        pa.array([[[1, 2]], [[3, 4]]], pa.list_(pa.list_(pa.int16(), 2), 1)),
+        dl.Array("int16", (1, 2)),
+        [[[1, 2]], [[3, 4]]],
+    ),
+    "ragged": (pa.array([[1, 2], []]), dl.Array("int64", (None,)), [[1, 2], []]),
+    "texts": (
+        pa.array([["a", None], []]),
+        dl.Sequence(dl.Text(nullable=True)),
+        [["a", None], []],
+    ),
+    "struct": (pa.array([{"a": 1, "b": ["x"]}] * 2), dl.Json(), [{"a": 1, "b": ["x"]}] * 2),
+    "map": (
+        pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())),
+        dl.Json(),
+        [{"a": 1}, {}],
+    ),
+    "null": (pa.nulls(2), dl.Text(nullable=True), [None, None]),
+}
+
+
+def values_in(ds):
+    """Return the values of column x, one by one."""
+    values = [ds[i]["x"] for i in range(len(ds))]
+    return [v.tolist() if isinstance(v, np.ndarray) else v for v in values]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_type_of_parquet_becomes_a_type_of_the_lake(tmp_path, name):
+    array, htype, values = CASES[name]
+    pq.write_table(pa.table({"x": array}), tmp_path / "a.parquet")
+    ds = dl.from_parquet(tmp_path / "a.parquet", str(tmp_path / "a.lake"))
+    there = ds["x"].htype
+    nested = pa.types.is_nested(array.type)  # whose statistics do not tell of nulls
+    assert there == htype or nested
+    assert values_in(ds) == values
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_type_of_arrow_becomes_a_type_of_the_lake(tmp_path, name):
+    array, htype, values = CASES[name]
+    ds = dl.from_dataframe(pa.table({"x": array}), str(tmp_path / "a.lake"))
+    assert ds["x"].htype == htype
+    assert values_in(ds) == values
+
+
+def test_files_of_a_pattern_are_read_in_order_and_batches(tmp_path, url):
+    for i in (2, 0, 1):
+        table = pa.table({"x": np.arange(10_000) + 10_000 * i})
+        pq.write_table(table, tmp_path / f"{i}.parquet")
+    ds = dl.from_parquet(tmp_path / "*.parquet", url)
+    assert np.array_equal(ds["x"][:], np.arange(30_000))
+    assert dl.from_parquet(tmp_path, url + "2", columns=["x"]).ingested.added == 30_000
+
+
+def test_rows_with_a_key_are_changed_and_rows_without_are_appended(tmp_path, url):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"k": ["a", "b"], "x": [1, 2]}), path)
+    dl.from_parquet(path, url, on="k")
+    pq.write_table(pa.table({"k": ["b", "c"], "x": [20, 3]}), path)
+    ds = dl.from_parquet(path, url, on="k")
+    assert ds["x"][:].tolist() == [1, 20, 3]
+    assert (ds.ingested.added, ds.ingested.changed) == (1, 1)
+    assert len(dl.from_parquet(path, url)) == 5
+
+
+def test_a_key_that_comes_twice_is_refused_or_left_out(url):
+    rows = {"k": ["a", "b", "a"], "x": [1, 2, 3]}
+    with pytest.raises(dl.InvalidValueError, match="row 2: a key .* comes twice in column 'k'"):
+        dl.from_arrays(rows, url, on="k")
+    ds = dl.from_arrays(rows, url, on="k", on_error="skip", progress=False)
+    assert ds["x"][:].tolist() == [1, 2]
+    assert [s.path for s in ds.ingested.skipped] == ["arrays, row 2"]
+
+
+def test_a_key_that_comes_twice_in_different_blocks_is_the_same_row(url, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 2)
+    with pytest.raises(dl.InvalidValueError, match="comes twice"):
+        dl.from_arrays({"k": [1, 2, 1], "x": [1, 2, 3]}, url, on="k")
+
+
+def test_a_key_is_never_null(url):
+    with pytest.raises(dl.InvalidValueError, match="takes no null"):
+        dl.from_arrays({"k": ["a", None]}, url, on="k")
+
+
+def test_a_lake_with_twins_of_a_key_says_so(url):
+    dl.from_arrays({"k": ["a", "a"]}, url)
+    with pytest.raises(dl.InvalidValueError, match="rows with the same key"):
+        dl.from_arrays({"k": ["b"]}, url, on="k")
+
+
+def test_types_of_arrays_and_lists_are_found(url):
+    ds = dl.from_arrays(
+        {
+            "pixels": np.zeros((2, 4, 5), "uint8"),
+            "masked": np.ma.masked_array([1, 2], [False, True]),
+            "boxes": [np.zeros((2, 4), "float32"), np.zeros((0, 4), "float32")],
+            "tags": [["a"], ["b", "c"]],
+            "counts": [[1, 2], [3]],
+            "note": ["x", None],
+            "when": [WHEN, WHEN],
+            "mixed": [1, 2.5],
+            "extra": [{"a": 1}, {}],
+            "names": np.array(["u", "v"]),
+        },
+        url,
+    )
+    assert {f.name: f.htype for f in ds.schema} == {
+        "pixels": dl.Array("uint8", (4, 5)),
+        "masked": dl.Scalar("int64", nullable=True),
+        "boxes": dl.Array("float32", (None, 4)),
+        "tags": dl.Sequence("text"),
+        "counts": dl.Array("int64", (None,)),
+        "note": dl.Text(nullable=True),
+        "when": dl.Scalar("datetime64[us]"),
+        "mixed": dl.Scalar("float64"),
+        "extra": dl.Json(),
+        "names": dl.Text(),
+    }
+
+
+def test_types_can_be_given_and_classes_found(url):
+    ds = dl.from_arrays(
+        {"image": [np.zeros((4, 5, 3), "uint8")] * 3, "label": ["b", "a", None]},
+        url,
+        schema={"image": dl.Image("png"), "label": "class_label"},
+    )
+    assert ds["image"].htype == dl.Image("png")
+    assert ds["label"].htype == dl.ClassLabel(["a", "b"], nullable=True)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"a": [1, 2], "b": [1]}, "one length, got 'a' 2, 'b' 1"),
+        ({"a": 5}, "column 'a': must be an array or a list"),
+        ({"a": "text"}, "must be an array or a list"),
+        ({"a": [1, "x"]}, "no one type for int, str"),
+        ([1, 2], "must be a dict"),
+    ],
+)
+def test_arrays_that_are_no_columns_are_refused(url, arrays, message):
+    with pytest.raises(dl.LakeError, match=message):
+        dl.from_arrays(arrays, url)
+    assert not dl.exists(url)
+
+
+def test_a_dataframe_keeps_categories_arrays_and_a_named_index(url):
+    df = pd.DataFrame(
+        {
+            "kind": pd.Categorical(["b", "a", None], categories=["b", "a", "c"]),
+            "vector": [np.zeros((2, 2)), np.ones((1, 2)), np.ones((0, 2))],
+            "number": pd.array([1, None, 3], dtype="Int64"),
+            "value": [1.0, np.nan, 3.0],
+            "note": ["x", None, "z"],
+            "when": pd.to_datetime(["2026-01-02", None, "2026-01-04"]),
+        },
+        index=pd.Index(["p", "q", "r"], name="name"),
+    )
+    ds = dl.from_dataframe(df, url, on="name")
+    assert ds.columns == ("name", "kind", "vector", "number", "value", "note", "when")
+    assert ds["kind"].names == ("b", "a", "c")
+    assert ds["kind"][:].tolist() == [0, 1, None]
+    assert ds["vector"].htype == dl.Array("float64", (None, 2))
+    assert ds["number"][:].tolist() == [1, None, 3]
+    assert np.isnan(ds["value"][1])
+    assert ds["note"][:] == ["x", None, "z"]
+    assert ds["when"].htype.nullable
+
+
+def test_a_dataframe_of_paths_becomes_pictures(photos, url):
+    folder = photos("1.png", "2.png")
+    df = pd.DataFrame({"image": [str(folder / "1.png"), str(folder / "2.png")]})
+    ds = dl.from_dataframe(df, url, schema={"image": dl.Image("png")})
+    assert ds["image"][1].shape == (8, 9, 3)
+
+
+def test_pictures_of_hugging_face_are_taken_from_structs(photos, tmp_path, url):
+    data = (photos("1.png") / "1.png").read_bytes()
+    rows = pa.table({"image": pa.array([{"bytes": data, "path": "1.png"}])})
+    pq.write_table(rows, tmp_path / "a.parquet")
+    ds = dl.from_parquet(tmp_path / "a.parquet", url, schema={"image": dl.Image("png")})
+    assert bytes(ds["image"].encoded()[0]) == data
+
+
+def test_what_is_no_dataframe_is_refused(url):
+    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* got dict"):
+        dl.from_dataframe({"a": [1]}, url)
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    with pytest.raises(dl.InvalidValueError, match="'a' twice"):
+        dl.from_dataframe(twice, url)
+
+
+def test_csv_types_are_those_of_all_rows(tmp_path, url):
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"id,x,t,when\n1,1,,2026-01-02\n2,,b,\n3,2.5,c,2026-01-03\n"))
+    ds = dl.from_csv(path, url, on="id")
+    assert {f.name: f.htype for f in ds.schema} == {
+        "id": dl.Scalar("int64"),
+        "x": dl.Scalar("float64", nullable=True),
+        "t": dl.Text(),
+        "when": dl.Scalar("datetime64[D]", nullable=True),
+    }
+    assert ds["t"][:] == ["", "b", "c"]
+
+
+def test_a_large_csv_is_read_block_by_block(tmp_path, url, monkeypatch):
+    monkeypatch.setattr(csv_module, "AT_ONCE", 0)
+    monkeypatch.setattr(csv_module, "BLOCK_BYTES", 2_000)
+    path = tmp_path / "a.csv"
+    lines = [f"{i},name {i}" for i in range(1_000)]
+    path.write_text("\n".join(["id,name", *lines]) + "\n")
+    assert dl.from_csv(path, url)["id"][:].tolist() == list(range(1_000))
+    path.write_text("\n".join(["id,name", *lines, "oops,last"]) + "\n")
+    with pytest.raises(dl.InvalidValueError, match="give it: schema="):
+        dl.from_csv(path, url + "2")
+    given = dl.from_csv(path, url + "2", schema={"id": "text"})
+    assert given["id"][1_000] == "oops"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("a,b\n1,2\n3\n", "does not read"), ("", "does not read"), ("a,,c\n1,2,3\n", "has no name")],
+)
+def test_a_csv_that_is_none_is_refused(tmp_path, url, text, message):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(dl.InvalidValueError, match=message):
+        dl.from_csv(path, url)
+    assert not dl.exists(url)
+
+
+def test_a_file_that_is_missing_or_no_parquet_is_refused(tmp_path, url):
+    with pytest.raises(dl.NotFoundError, match=r"no \.parquet file"):
+        dl.from_parquet(tmp_path / "no.parquet", url)
+    (tmp_path / "a.parquet").write_bytes(b"no parquet")
+    with pytest.raises(dl.InvalidValueError, match="does not read"):
+        dl.from_parquet(tmp_path / "a.parquet", url)
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
+    with pytest.raises(dl.NotFoundError, match="no column 'b'"):
+        dl.from_parquet(tmp_path / "a.parquet", url, columns=["b"])
+    with pytest.raises(dl.SchemaError, match="on= names column 'k'"):
+        dl.from_parquet(tmp_path / "a.parquet", url, on="k")
+    with pytest.raises(dl.SchemaError, match="schema= names column 'k'"):
+        dl.from_parquet(tmp_path / "a.parquet", url, schema={"k": "text"})

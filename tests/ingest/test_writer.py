@@ -1,0 +1,210 @@
+"""The writer: schemas that meet, errors, commits on the way, crashes, progress."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.ingest.arrays import MemorySource
+from deeplake_lite.ingest.encoding import ahead
+from deeplake_lite.ingest.writer import ingest
+
+from .conftest import fill
+
+ROWS = 3_000
+
+
+def test_an_error_leaves_the_lake_as_it_was(url):
+    dl.from_arrays({"k": ["a"], "x": [1]}, url, on="k")
+    before = dl.open(url).version
+    bad = {"k": ["b", "c"], "x": [1, "no number"]}
+    with pytest.raises(dl.InvalidValueError, match=r"column 'x'.*arrays, row 1"):
+        dl.from_arrays(bad, url, on="k", schema={"x": "int64"})
+    assert dl.open(url).version == before
+
+
+def test_the_lakes_types_count_and_a_column_that_it_lacks_is_named(url):
+    dl.create(url, {"k": "text", "x": "float32", "z": dl.Scalar("int8", nullable=True)})
+    ds = dl.from_arrays({"k": ["a"], "x": [1]}, url, on="k")
+    assert ds["x"].htype == dl.Scalar("float32")
+    assert ds[0]["z"] is None
+    with pytest.raises(dl.SchemaError, match=r"has no column 'y'\. Add it first"):
+        dl.from_arrays({"k": ["a"], "y": [1]}, url, on="k")
+    with pytest.raises(dl.SchemaError, match="not Scalar\\('int8'\\)"):
+        dl.from_arrays({"k": ["a"], "x": [1]}, url, on="k", schema={"x": "int8"})
+
+
+def test_a_column_without_default_must_be_given(url):
+    dl.from_arrays({"k": ["a"], "x": [1]}, url, on="k")
+    with pytest.raises(dl.SchemaError, match="no column 'x', and it has no default"):
+        dl.from_arrays({"k": ["b"]}, url, on="k")
+
+
+def test_a_lake_without_rows_takes_the_types_that_are_given(url):
+    rows = {"x": ["1", "b"]}
+    with pytest.raises(dl.InvalidValueError):
+        dl.from_arrays(rows, url, schema={"x": "int64"})
+    assert dl.from_arrays(rows, url, schema={"x": "text"})["x"][:] == ["1", "b"]
+
+
+def test_bad_rows_are_found_in_every_column_at_once(url):
+    rows = {"x": [1, "a", 3, 4], "y": [1, 2, "b", 4]}
+    schema = {"x": "int64", "y": "int64"}
+    ds = dl.from_arrays(rows, url, schema=schema, on_error="skip", progress=False)
+    assert ds["y"][:].tolist() == [1, 4]
+    assert [s.path for s in ds.ingested.skipped] == ["arrays, row 1", "arrays, row 2"]
+    assert ds.ingested.skipped[0].reason.startswith("column 'x': ")
+
+
+def test_all_rows_bad_is_an_empty_ingest(url):
+    ds = dl.from_arrays({"x": ["a"]}, url, schema={"x": "int8"}, on_error="skip", progress=False)
+    assert (len(ds), len(ds.ingested.skipped)) == (0, 1)
+
+
+def test_options_that_make_no_sense_are_refused(url):
+    with pytest.raises(ValueError, match="on_error is 'raise' or 'skip'"):
+        dl.from_arrays({"x": [1]}, url, on_error="ignore")
+    with pytest.raises(ValueError, match="1 or more"):
+        dl.from_arrays({"x": [1]}, url, on="x", commit_every=0)
+    with pytest.raises(ValueError, match=r"needs a key.*on="):
+        dl.from_arrays({"x": [1]}, url, commit_every=10)
+
+
+def test_rows_go_to_the_branch_that_is_named(url):
+    dl.from_arrays({"x": [1]}, url).branch("more")
+    ds = dl.from_arrays({"x": [2]}, url, branch="more", message="two")
+    assert ds.current_branch == "more"
+    assert ds.log()[0].message == "two"
+    assert len(dl.open(url)) == 1
+
+
+def test_keys_survive_other_writers_between_commits(url, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 10)
+    dl.from_arrays({"k": np.arange(5), "x": np.zeros(5, int)}, url, on="k")
+    source = MemorySource.of({"k": np.arange(60), "x": np.arange(60)}, "k", None)
+    blocks = source.blocks
+
+    def interrupted(start=0):
+        for i, block in enumerate(blocks(start)):
+            if i == 3:
+                other = dl.open(url)
+                other.append({"k": [1_000], "x": [1]})
+                other.commit("from elsewhere")
+            yield block
+
+    object.__setattr__(source, "blocks", interrupted)
+    ds = ingest(source, url, commit_every=10)
+    assert sorted(ds["k"][:].tolist()) == [*range(60), 1_000]
+    twice = dl.from_arrays({"k": np.arange(60), "x": np.arange(60)}, url, on="k")
+    assert twice.ingested.unchanged == 60
+
+
+def test_nothing_is_printed_in_less_than_a_second(url, capsys):
+    dl.from_arrays({"x": [1]}, url)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bar_shows_what_takes_longer(url, capsys, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.ingest.writer.DELAY", 0)
+    monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 500)
+    dl.from_arrays({"x": np.arange(5_000)}, url)
+    assert "rows" in capsys.readouterr().err
+    dl.from_arrays({"x": np.arange(5_000)}, url, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_reading_ahead_passes_errors_on_and_ends():
+    def broken():
+        yield 1
+        raise KeyError("two")
+
+    seen = []
+    with pytest.raises(KeyError, match="two"):
+        seen.extend(ahead(broken()))
+    first = next(ahead(iter(range(10))))
+    assert first == 0
+
+
+CRASH = """
+import sys
+import deeplake_lite as dl
+from deeplake_lite.ingest import folder, tabular
+folder.BLOCK_ROWS = tabular.BATCH_ROWS = 50
+kind, source, url = sys.argv[1:]
+ingest = {"folder": dl.from_folder, "parquet": dl.from_parquet}[kind]
+ingest(source, url, commit_every=100, progress=False)
+print("done")
+"""
+
+
+def run_and_kill(kind: str, source: Path, url: str, commits: int) -> None:
+    """Start an ingest in a process of its own and kill it after some commits."""
+    process = subprocess.Popen([sys.executable, "-c", CRASH, kind, str(source), url])
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(Exception):  # the lake is only being made
+            if len(dl.open(url).log()) > commits:
+                break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert process.returncode == -signal.SIGKILL
+
+
+def run_to_the_end(kind: str, source: Path, url: str) -> None:
+    command = [sys.executable, "-c", CRASH, kind, str(source), url]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "done\n", done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+def test_a_folder_goes_on_after_a_kill_without_twins(tmp_path, url):
+    paths = [f"{i % 3}/{i:04}.png" for i in range(ROWS // 2)]
+    folder = fill(tmp_path / "photos", paths)
+    run_and_kill("folder", folder, url, commits=3)
+    there = len(dl.open(url))
+    assert 0 < there < len(paths)
+    run_to_the_end("folder", folder, url)
+    ds = dl.open(url)
+    assert sorted(ds["path"][:]) == sorted(paths)
+    assert ds.verify()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+def test_rows_without_a_key_go_on_after_a_kill_without_twins(tmp_path, url):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": np.arange(ROWS)}), path, row_group_size=50)
+    run_and_kill("parquet", path, url, commits=3)
+    assert 0 < len(dl.open(url)) < ROWS
+    run_to_the_end("parquet", path, url)
+    assert dl.open(url)["x"][:].tolist() == list(range(ROWS))
+    run_to_the_end("parquet", path, url)  # it was done: another run appends the rows again
+    assert len(dl.open(url)) == 2 * ROWS
+
+
+def test_ctrl_c_drops_what_is_not_committed_and_the_next_run_goes_on(url, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 10)
+    rows = {"k": np.arange(100)}
+    source = MemorySource.of(rows, "k", None)
+    blocks = source.blocks
+
+    def interrupted(start=0):
+        for i, block in enumerate(blocks(start)):
+            if i == 5:
+                raise KeyboardInterrupt
+            yield block
+
+    object.__setattr__(source, "blocks", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ingest(source, url, commit_every=20)
+    assert len(dl.open(url)) == 40
+    assert dl.from_arrays(rows, url, on="k")["k"][:].tolist() == list(range(100))
