@@ -15,7 +15,7 @@ from deeplake_lite.errors import LakeError
 from deeplake_lite.schema import SchemaChanges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 type Ids = NDArray[np.int64]
 type Positions = NDArray[np.int64]
+type Touched = dict[str, set[int]]
 
 NONE = np.empty(0, np.int64)
 
@@ -78,27 +79,72 @@ def match_rows(a: Ids, b: Ids) -> tuple[Positions, Positions]:
 
 def difference(a: Table, b: Table) -> Changes:
     """Return what `b` changed, relative to `a`. Pending edits of `b` count."""
-    slots_a, slots_b = a.rows.live(), b.rows.live()
-    ids_a, ids_b = a.ids(slots_a), b.ids(slots_b)
-    at_a, at_b = match_rows(ids_a, ids_b)
-    only_a = np.ones(len(ids_a), bool)
-    only_a[at_a] = False
-    only_b = np.ones(len(ids_b), bool)
-    only_b[at_b] = False
-    suspects = _suspects(a, b)
-    shared = {f.id for f in a.schema} & {f.id for f in b.schema}
-    cells = {
-        f.id: np.sort(ids_a[at_a[_differing(a, b, f.id, slots_a[at_a], slots_b[at_b], suspects)]])
-        for f in b.schema
-        if f.id in shared
-    }
+    if b.edits is not None and a.edits is None and a.snapshot_id == b.snapshot_id:
+        pairs, touched = _pairs_of_edits(a, b), None
+    else:
+        touched = _touched_chunks(a, b)
+        pairs = _same_rows(a) if _keeps_rows(a, b, touched) else _match_tables(a, b)
+    known = {f.id for f in a.schema}
+    cells = {f.id: _changed_rows(a, b, f.id, pairs, touched) for f in b.schema if f.id in known}
     return Changes(
-        added=ids_b[only_b],
-        removed=ids_a[only_a],
+        added=pairs.added,
+        removed=pairs.removed,
         cells={c: ids for c, ids in cells.items() if len(ids)},
         schema=a.schema.compare(b.schema),
         metadata=compare_notes(a.state.metadata, b.state.metadata),
     )
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The rows that two versions share, and those that only one has."""
+
+    a: Slots
+    """Slots of the shared rows in the older."""
+    b: Slots
+    """Slots of the same rows in the newer."""
+    added: Ids
+    """Rows of the newer only."""
+    removed: Ids
+    """Rows of the older only."""
+
+
+def _match_tables(a: Table, b: Table) -> _Pairs:
+    """Match all rows by id."""
+    slots_a, slots_b = a.rows.live(), b.rows.live()
+    ids_a, ids_b = a.ids(slots_a), b.ids(slots_b)
+    at_a, at_b = match_rows(ids_a, ids_b)
+    only_a, only_b = np.ones(len(ids_a), bool), np.ones(len(ids_b), bool)
+    only_a[at_a] = only_b[at_b] = False
+    return _Pairs(slots_a[at_a], slots_b[at_b], ids_b[only_b], ids_a[only_a])
+
+
+def _same_rows(a: Table) -> _Pairs:
+    """Pair each row with itself."""
+    live = a.rows.live()
+    return _Pairs(live, live, NONE, NONE)
+
+
+def _keeps_rows(a: Table, b: Table, touched: Touched | None) -> bool:
+    """Tell from the logs that both versions have the same rows in the same slots."""
+    rows = {f"{a.state.generation}/rows/{name}" for name in ("id", "slot")}
+    return (
+        touched is not None
+        and not rows & touched.keys()
+        and (a.state.slots, a.state.ordered) == (b.state.slots, b.state.ordered)
+    )
+
+
+def _pairs_of_edits(a: Table, b: Table) -> _Pairs:
+    """Pair the rows of a version with those of an open transaction on it, where cells were updated."""
+    edits = b.edits
+    assert edits is not None
+    live = b.rows.live()
+    gone = np.setdiff1d(a.rows.live(), live) if edits.deleted or edits.arranged else NONE
+    touched = [edits.slots_updated(column) for column in edits.updated]
+    updated = np.unique(np.concatenate([NONE, *touched]))
+    updated = updated[(updated < a.state.slots) & np.isin(updated, live)]
+    return _Pairs(updated, updated, b.ids(live[live >= a.state.slots]), a.ids(gone))
 
 
 def compare_notes(
@@ -120,29 +166,16 @@ def common_ancestor(repository: Repository, a: str, b: str) -> str | None:
     return next((commit.id for commit in repository.ancestry(b) if commit.id in known), None)
 
 
-type Suspects = Callable[[str, Slots], NDArray[np.bool_]]
-
-
-def _suspects(a: Table, b: Table) -> Suspects | None:
-    """Return what tells, for a column, which slots may hold another cell in `b`; None where any may."""
-    edits = b.edits
-    if edits is not None and not a.edits and a.snapshot_id == b.snapshot_id:
-        return lambda column, slots: np.isin(slots, edits.slots_updated(column))
+def _touched_chunks(a: Table, b: Table) -> Touched | None:
+    """Return, by array path, the chunks in which two versions may differ; None where any may."""
     if a.edits or b.edits or a.state.generation != b.state.generation:
         return None
-    touched = _touched_chunks(a.repository, a.snapshot_id, b.snapshot_id)
-    if touched is None:
-        return None
-    return lambda column, slots: b.in_chunks(column, slots, touched)
-
-
-def _touched_chunks(repository: Repository, a: str, b: str) -> dict[str, set[int]] | None:
-    """Return, by array path, the chunks written on the way from one version to the other."""
-    base, found = common_ancestor(repository, a, b), dict[str, set[int]]()
+    repository, found = a.repository, dict[str, set[int]]()
+    base = common_ancestor(repository, a.snapshot_id, b.snapshot_id)
     if base is None:
         return None
     try:
-        for side in {a, b} - {base}:
+        for side in {a.snapshot_id, b.snapshot_id} - {base}:
             for path, touched in repository.changed_chunks(base, side).items():
                 found.setdefault(path, set()).update(touched)
     except LakeError:  # the logs between them have been vacuumed
@@ -150,14 +183,14 @@ def _touched_chunks(repository: Repository, a: str, b: str) -> dict[str, set[int
     return found
 
 
-def _differing(
-    a: Table, b: Table, column: str, slots_a: Slots, slots_b: Slots, suspects: Suspects | None
-) -> Positions:
-    """Return the indices of the row pairs whose cells of `column` differ."""
-    maybe = np.arange(len(slots_a))
-    if suspects is not None:
-        maybe = np.flatnonzero((slots_a != slots_b) | suspects(column, slots_b))
+def _changed_rows(a: Table, b: Table, column: str, pairs: _Pairs, touched: Touched | None) -> Ids:
+    """Return the ids of the shared rows whose cells of `column` differ, ascending."""
+    maybe = np.arange(len(pairs.a))
+    if touched is not None:
+        moved = pairs.a is not pairs.b and pairs.a != pairs.b
+        maybe = np.flatnonzero(b.in_chunks(column, pairs.b, touched) | moved)
     if not len(maybe):
         return NONE
-    unequal = a.digests(column, slots_a[maybe]) != b.digests(column, slots_b[maybe])
-    return maybe[unequal]
+    slots = pairs.a[maybe]
+    unequal = a.digests(column, slots) != b.digests(column, pairs.b[maybe])
+    return np.sort(a.ids(slots[unequal]))

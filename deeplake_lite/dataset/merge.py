@@ -308,8 +308,9 @@ def _unequal(ours: Table, theirs: Table, column: str, ids: Ids) -> Ids:
     """Return those of `ids` whose cells differ between the two sides."""
     if not len(ids):
         return NONE
-    here = ours.digests(column, slots_of(ours, ids))
-    return ids[here != theirs.digests(column, slots_of(theirs, ids))]
+    here, there = slots_of(ours, ids), slots_of(theirs, ids)
+    differ = ours.digests(column, here) != theirs.digests(column, there)
+    return np.asarray(ids[differ])
 
 
 def _rows_from(source: Table, ids: Ids, schema: Schema) -> Iterator[dict[str, Cells]]:

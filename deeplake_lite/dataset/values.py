@@ -119,7 +119,7 @@ def _decode_nested(htype: Htype, cells: NestedCells, allow: tuple[str, ...]) -> 
     item = cast("Nested", htype.layout).item
     items = decode_block(item, cells.items, allow)
     ends = np.cumsum(cells.counts).tolist()
-    starts = [0, *ends[:-1]]
+    starts = [0, *ends][:-1]
     found = [htype.decode(items[a:b], ()) for a, b in zip(starts, ends, strict=True)]
     if cells.valid is None:
         return found

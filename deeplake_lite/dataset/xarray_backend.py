@@ -102,7 +102,7 @@ class LakeBackend(BackendEntrypoint):
         address = os.fspath(filename_or_obj)
         if address.rstrip("/").endswith(".lake"):
             return True
-        parts = ("refs", "snapshots", "manifests")
+        parts = ("refs", "snapshots")
         return "://" not in address and all((Path(address) / part).is_dir() for part in parts)
 
 
@@ -129,8 +129,10 @@ class LakeArray(BackendArray):
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
         """Return part of the array, indexed the way that NumPy does."""
+        sizes = zip(key.tuple, self.shape, strict=True)
+        whole = type(key)(tuple(_forward_if_empty(part, size) for part, size in sizes))
         support = indexing.IndexingSupport.OUTER
-        return indexing.explicit_indexing_adapter(key, self.shape, support, self._take)
+        return indexing.explicit_indexing_adapter(whole, self.shape, support, self._take)
 
     def _take(self, key: tuple[Any, ...]) -> Any:
         """Read the rows of an outer index, then index the other axes one by one."""
@@ -139,6 +141,13 @@ class LakeArray(BackendArray):
         for axis in range(len(key) - 1, 0, -1):
             values = values[(slice(None),) * axis + (key[axis],)]
         return values if np.ndim(rows) else values[0]
+
+
+def _forward_if_empty(part: Any, size: int) -> Any:
+    """Turn a slice of nothing around: xarray 2026.9 stumbles over ``[0:0:-1]``."""
+    if isinstance(part, slice) and not len(range(*part.indices(size))):
+        return slice(0, 0, 1)
+    return part
 
 
 def lazy_dataset(view: View, dropped: set[str]) -> xr.Dataset:

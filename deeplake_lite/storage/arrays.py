@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import google_crc32c
 import numpy as np
@@ -372,11 +372,10 @@ class SlotArray:
         found = self._cache.get((self.path, chunk))
         if found is None:
             size = self.spec.chunk_rows
-            found = np.asarray(
-                await (await self._zarr()).getitem(slice(chunk * size, (chunk + 1) * size))
-            )
+            array = await self._zarr()
+            found = np.asarray(await array.getitem(slice(chunk * size, (chunk + 1) * size)))
             self._cache.put((self.path, chunk), found)
-        return found
+        return cast("NDArray[Any]", found)
 
     def _pending(self) -> NDArray[Any]:
         """Return the appended rows as one array that is ours to change."""

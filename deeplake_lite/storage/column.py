@@ -98,6 +98,11 @@ class Column(ABC):
         """Name of the slot array whose chunks change whenever a cell does."""
         return "hashes" if "hashes" in self.arrays else "data"
 
+    @property
+    def spillable(self) -> list[SlotArray]:
+        """The slot arrays whose pending values are final, so that they can be written before the commit."""
+        return list(self.arrays.values())
+
     async def mark(self) -> Any:
         """Return a mark that `rewind` takes back to."""
         return {name: await array.mark() for name, array in self.arrays.items()}
@@ -133,7 +138,7 @@ class Column(ABC):
 
     async def spill(self, claims: Claims) -> bool:
         """Write what no longer fits into memory; tell whether anything was."""
-        large = [a for a in self.arrays.values() if await _pending_bytes(a) >= SPILL_BYTES]
+        large = [a for a in self.spillable if await _pending_bytes(a) >= SPILL_BYTES]
         for array in large:
             await array.spill(await claims.fork())
         return bool(large)

@@ -7,6 +7,7 @@ Beside it, where the column is nullable, ``valid``; where it is a scalar with an
 from __future__ import annotations
 
 from dataclasses import replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -133,6 +134,8 @@ class _Statistics:
 
     def __init__(self, place: Place, spec: ArraySpec) -> None:
         self._chunk_rows = spec.chunk_rows
+        chunks_stored = None if place.slots is None else -(-place.slots // spec.chunk_rows)
+        place = replace(place, slots=chunks_stored)
         if place.slots is not None:
             place = replace(place, slots=-(-place.slots // spec.chunk_rows))
         self.arrays = {

@@ -408,17 +408,6 @@ class Settled:
         return out
 
 
-async def _read_block(session: Session, cache: ChunkCache, key: str, block: int) -> memoryview:
-    """Return an aligned block of a chunk, kept for the small cells beside the one asked for."""
-    held = cache.get((f"{key}@", block))
-    if held is None:
-        start = block * BLOCK_BYTES
-        found = await session.get(key, start, start + BLOCK_BYTES)
-        held = _Chunk(memoryview(b"") if found is None else found)
-        cache.put((f"{key}@", block), held)
-    return cast("_Chunk", held).data
-
-
 def _decode(key: str, stored: memoryview | None) -> memoryview:
     """Return the bytes of a Zstd chunk. Raises DamagedError."""
     if stored is None:

@@ -155,7 +155,7 @@ def _hashes(
     digests: NDArray[np.uint64], counts: NDArray[np.int64], valid: NDArray[np.bool_] | None
 ) -> NDArray[np.uint64]:
     ends = np.cumsum(counts).tolist()
-    starts = [0, *ends[:-1]]
+    starts = [0, *ends][:-1]
     little = digests.astype("<u8", copy=False)
     found = np.fromiter(
         (xxhash.xxh3_64_intdigest(little[a:b]) for a, b in zip(starts, ends, strict=True)),

@@ -25,6 +25,7 @@ from deeplake_lite.storage.heap import Heap
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deeplake_lite.storage.arrays import SlotArray
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
 
@@ -79,6 +80,11 @@ class RaggedColumn(Column):
     async def nbytes(self, slots: Slots) -> int:
         """Return the stored size of the cells, bytes, without reading them."""
         return int((await self.arrays["extents"].read(slots))[:, 1].sum())
+
+    @property
+    def spillable(self) -> list[SlotArray]:
+        """The slot arrays but for the extents: what goes to the tail is known at the commit."""
+        return [array for name, array in self.arrays.items() if name != "extents"]
 
     async def mark(self) -> Any:
         """Return a mark that `rewind` takes back to."""

@@ -24,6 +24,7 @@ import zarr.api.asynchronous as zarr_async
 from filelock import FileLock
 from zarr import AsyncArray
 from zarr.abc.store import RangeByteRequest
+from zarr.core.array_spec import ArrayConfigParams
 from zarr.core.buffer import cpu, default_buffer_prototype
 from zarr.core.sync import sync
 from zarr.storage import StorePath
@@ -72,7 +73,7 @@ ONE_THREAD_BYTES = 2**20
 
 type Range = tuple[int, int, int]
 
-WRITE_ALL = {"write_empty_chunks": True}
+WRITE_ALL: ArrayConfigParams = {"write_empty_chunks": True}
 """Chunks of zeros are written too: looking for them costs more, and a chunk that is missing is damage."""
 
 _memory: dict[str, tempfile.TemporaryDirectory[str]] = {}
@@ -105,7 +106,7 @@ def run[T](work: Coroutine[Any, Any, T]) -> T:
         When the store refuses: disk full, no permission, no network.
     """
     try:
-        return cast("T", sync(work))
+        return sync(work)
     except icechunk.IcechunkError as error:
         raise _storage_error(error) from error
 
@@ -223,7 +224,8 @@ class Session:
             self._layouts[path] = array.metadata
             return array
         metadata = known.update_shape((length, *known.shape[1:]))
-        return AsyncArray(metadata, StorePath(self.store, path), config=WRITE_ALL)
+        found: AsyncArray[Any] = AsyncArray(metadata, StorePath(self.store, path), config=WRITE_ALL)
+        return found
 
     async def create_array(self, path: str, spec: ArraySpec, length: int) -> AsyncArray[Any]:
         """Make the array at `path`, `length` rows long."""
@@ -265,7 +267,7 @@ class Session:
 
     def merge(self, fork: Session) -> None:
         """Take over what `fork` collected. Nothing is checked: the caller knows that it is disjoint."""
-        self._session.merge(fork._session)
+        self._session.merge(cast("icechunk.ForkSession", fork._session))
 
     def commit(self, message: str, metadata: Mapping[str, Any] | None = None) -> str:
         """Make what was written the branch's next version.
@@ -281,8 +283,6 @@ class Session:
             raise ConflictError(
                 f"The branch moved while this commit was written: {error}"
             ) from error
-        except icechunk.IcechunkError as error:
-            raise _storage_error(error) from error
         except icechunk.IcechunkError as error:
             raise _storage_error(error) from error
 

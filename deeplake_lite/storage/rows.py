@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ArraySpec, ChunkCache, SlotArray, Slots
 from deeplake_lite.storage.column import Damage, Place
 from deeplake_lite.storage.dense import check_arrays
@@ -108,8 +107,7 @@ class Rows:
 
     def arrange(self, order: Slots | None) -> None:
         """Set the rows there are, and their order."""
-        identity = order is not None and len(order) == self.slots
-        identity = identity and chunks.contiguous(order) == slice(0, self.slots)
+        identity = order is None or np.array_equal(order, np.arange(self.slots))
         self.order = None if identity else order
 
     async def adopt(self, other: Rows, deleted: Slots) -> None:

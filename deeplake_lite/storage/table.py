@@ -220,8 +220,10 @@ class Table:
         found, hit = self._column(column), np.zeros(len(slots), bool)
         for name in {found.compared, "valid"} & set(found.arrays):
             array = found.arrays[name]
-            some = np.array(sorted(touched.get(array.path, ())), np.int64)
-            hit |= np.isin(slots // array.spec.chunk_rows, some)
+            if some := touched.get(array.path):
+                marked = np.zeros(max(int(slots.max(initial=0)) // array.spec.chunk_rows, *some) + 1, bool)
+                marked[list(some)] = True
+                hit |= marked[slots // array.spec.chunk_rows]
         return hit
 
     def digest(self, column: str, cells: Cells) -> NDArray[np.uint64]:

@@ -53,7 +53,7 @@ def column_names() -> SearchStrategy[str]:
 
 def htypes(*, nested: bool = True) -> SearchStrategy[Htype]:
     """Draw element types of every layout."""
-    axis = st.none() | st.integers(0, SIDE)
+    axis = st.none() | st.integers(1, SIDE)
     plain = st.one_of(
         st.builds(Scalar, st.sampled_from(NUMBERS)),
         st.builds(Text),

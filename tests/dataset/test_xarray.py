@@ -65,7 +65,7 @@ def test_nothing_is_read_before_it_is_asked_for(cubes, reads):
     opened._repr_html_()
     assert reads == []
     assert np.array_equal(part.values, CUBE[[30, 2], :, 0])
-    assert reads == [30, 2]
+    assert sorted(reads) == [2, 30]
 
 
 def test_rows_are_told_by_their_ids(cubes):
@@ -118,7 +118,7 @@ def test_values_may_be_changed_in_memory_only(cubes):
     assert cubes["x"][0] == 0
 
 
-def test_an_opened_dataset_does_not_move(cubes, tmp_path):
+def test_an_opened_dataset_does_not_move(tmp_path):
     ds = dl.create(str(tmp_path / "a.lake"), {"x": "int32"})
     ds.append({"x": [1, 2]})
     ds.commit("two")

@@ -1,0 +1,281 @@
+"""Reads a lake with zarr and icechunk alone, as deeplake_lite/storage/FORMAT.md describes it.
+
+Run as ``python format_reader.py LAKE SNAPSHOT RESULT``: writes what it finds as a pickle. Section numbers are
+those of FORMAT.md.
+"""
+
+import base64
+import io
+import json
+import math
+import pickle
+import sys
+
+import icechunk
+import numcodecs
+import numpy as np
+import xxhash
+import zarr
+from PIL import Image, ImageOps
+
+FORMAT = 1
+NULL_DIGEST = 0x6E756C6C9E3779B9
+NUMBER_CODECS = ("raw", "zstd", "lz4", "blosc")
+
+
+def read_lake(path, snapshot):
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(path))
+    root = zarr.open_group(repository.readonly_session(snapshot_id=snapshot).store, mode="r")
+    document = root.attrs["deeplake_lite"]
+    if document["format"] > FORMAT:
+        raise SystemExit(f"format {document['format']} is newer than {FORMAT}")
+    group = root[str(document["generation"])]
+    slots = read_slots(group["rows"], document)
+    columns = {c["name"]: c for c in document["schema"]["columns"]}
+    return {
+        "document": document,
+        "ids": group["rows/id"][:][slots],
+        "blocks": group["rows/block"][:],
+        "columns": {name: read_column(group[c["id"]], c["htype"], slots) for name, c in columns.items()},
+        "defaults": {name: from_json(c["htype"].get("default")) for name, c in columns.items()},
+        "statistics": {
+            name: (group[f"{c['id']}/bounds"][:], group[f"{c['id']}/counts"][:])
+            for name, c in columns.items()
+            if "bounds" in group[c["id"]]
+        },
+        "metadata": [(c.id, c.parent_id, dict(c.metadata)) for c in repository.ancestry(snapshot_id=snapshot)],
+        "views": read_views(repository),
+    }
+
+
+def read_slots(rows, document):
+    """§3: the slots of the rows, in their order."""
+    return np.arange(document["slots"]) if document["ordered"] else rows["slot"][:]
+
+
+def read_views(repository):
+    """§8: the saved views, with their row ids."""
+    if "_aux" not in repository.list_branches():
+        return {}
+    root = zarr.open_group(repository.readonly_session("_aux").store, mode="r")
+    return {n: v | {"ids": root[v["array"]][:]} for n, v in root.attrs["deeplake_lite_views"].items()}
+
+
+# ---- §4, layouts
+
+
+def layout_of(htype):
+    """§6: (kind, dtype, shape or number of axes, item htype)."""
+    match htype["htype"]:
+        case "scalar":
+            return "dense", stored(htype["dtype"]), (), None
+        case "array":
+            shape = htype["shape"]
+            if None not in shape and htype.get("codec") is None:
+                return "dense", stored(htype["dtype"]), tuple(shape), None
+            return "ragged", stored(htype["dtype"]), len(shape), None
+        case "embedding":
+            return "dense", htype.get("dtype", "float32"), (htype["dim"],), None
+        case "class_label":
+            several = htype.get("multiple", False)
+            return ("ragged", "int32", 1, None) if several else ("dense", "int32", (), None)
+        case "text" | "link":
+            return "ragged", "utf8", 0, None
+        case "json" | "bytes" as kind:
+            return "ragged", kind, 0, None
+        case "image":
+            numbers = htype.get("codec", "auto") in NUMBER_CODECS
+            return "ragged", htype.get("dtype", "uint8") if numbers else "bytes", 3, None
+        case "mask":
+            if htype.get("kind") == "instance":
+                return "ragged", "bool", 3, None
+            return "ragged", "int32" if htype.get("dtype") == "int32" else "bytes", 2, None
+        case "boxes":
+            return "ragged", htype.get("dtype", "float32"), 2, None
+        case "keypoints":
+            return "ragged", "float32", 3, None
+        case "polygons":
+            return "nested", None, None, {"htype": "array", "dtype": "float32", "shape": [None, 2]}
+        case "sequence":
+            return "nested", None, None, htype["of"]
+    raise SystemExit(f"unknown htype {htype}")
+
+
+def read_column(group, htype, slots):
+    """Values of some slots (None where null), digests as stored, digests as computed."""
+    valid = group["valid"][:][slots] if htype.get("nullable") else np.ones(len(slots), bool)
+    kind, dtype, shape, item = layout_of(htype)
+    if kind == "dense":
+        return read_dense(group, htype, dtype, shape, slots, valid)
+    if kind == "ragged":
+        return read_ragged(group, htype, dtype, shape, slots, valid)
+    return read_nested(group, item, slots, valid)
+
+
+def read_dense(group, htype, dtype, shape, slots, valid):
+    data = group["data"][:][slots]
+    assert data.dtype == dtype
+    assert data.shape == (len(slots), *shape)
+    digests = [dense_digest(cell) if v else NULL_DIGEST for cell, v in zip(data, valid, strict=True)]
+    values = data.view(htype["dtype"]) if is_time(htype) else data
+    return {"values": [x if v else None for x, v in zip(values, valid, strict=True)], "stored": None, "hashes": digests}
+
+
+def read_ragged(group, htype, dtype, ndim, slots, valid):
+    extents, hashes = group["extents"][:][slots], group["hashes"][:][slots]
+    shapes = group["shapes"][:][slots] if ndim else np.zeros((len(slots), 0), "int32")
+    values, digests = [], []
+    for (start, length), shape, v in zip(extents.tolist(), shapes.tolist(), valid, strict=True):
+        if not v:
+            assert length == 0
+            assert all(n == -1 for n in shape)
+            values.append(None)
+            digests.append(0)
+            continue
+        data = read_bytes(group, start, length)
+        kept = tuple(n for n in shape if n >= 0)
+        values.append(decode(htype, data, kept))
+        digests.append(ragged_digest(data, dtype, kept))
+    return {"values": values, "stored": hashes.tolist(), "hashes": digests}
+
+
+def read_bytes(group, start, length):
+    if length == 0:
+        return b""
+    if start < 0:
+        return group["tail"][~start : ~start + length].tobytes()
+    return group["values"][start : start + length].tobytes()
+
+
+def read_nested(group, item, slots, valid):
+    spans, hashes = group["spans"][:][slots], group["hashes"][:][slots]
+    values, digests = [], []
+    for (first, count), v in zip(spans.tolist(), valid, strict=True):
+        items = read_column(group["items"], item, np.arange(first, first + count))
+        assert items["stored"] in (None, items["hashes"])
+        assert v or count == 0
+        values.append(items["values"] if v else None)
+        together = b"".join(digest.to_bytes(8, "little") for digest in items["hashes"])
+        digests.append(xxhash.xxh3_64_intdigest(together) if v else 0)
+    return {"values": values, "stored": hashes.tolist(), "hashes": digests}
+
+
+# ---- §5, hashes
+
+
+def ragged_digest(data, dtype, shape):
+    seed = xxhash.xxh3_64_intdigest(f"{dtype}:{','.join(map(str, shape))}".encode("ascii"))
+    return xxhash.xxh3_64_intdigest(data, seed)
+
+
+def dense_digest(cell):
+    cell = np.array(cell)
+    if cell.dtype.kind in "fc":
+        cell[np.isnan(cell)] = np.nan
+    data = cell.astype(cell.dtype.newbyteorder("<")).tobytes()
+    if len(data) <= 8:
+        return int.from_bytes(data.ljust(8, b"\0"), "little")
+    return xxhash.xxh3_64_intdigest(data)
+
+
+# ---- §6 and §7, cells
+
+
+def stored(dtype):
+    return "int64" if dtype.endswith("]") else dtype
+
+
+def is_time(htype):
+    return htype["htype"] in ("scalar", "array") and htype["dtype"].endswith("]")
+
+
+def decode(htype, data, shape):
+    match htype["htype"]:
+        case "text" | "link":
+            return data.decode()
+        case "json":
+            return json.loads(data)
+        case "bytes":
+            return data
+        case "image":
+            return decode_image(htype, data, shape)
+        case "mask":
+            return decode_mask(htype, data, shape)
+        case "array":
+            array = numbers(htype.get("codec"), data, shape, stored(htype["dtype"]))
+            return array.view(htype["dtype"]) if is_time(htype) else array
+        case "class_label":
+            return numbers(None, data, shape, "int32")
+        case "boxes":
+            return numbers(None, data, shape, htype.get("dtype", "float32"))
+        case "keypoints":
+            return numbers(None, data, shape, "float32")
+    raise SystemExit(f"unknown htype {htype}")
+
+
+def numbers(codec, data, shape, dtype):
+    dtype = np.dtype(dtype).newbyteorder("<")
+    if not math.prod(shape):
+        return np.empty(shape, dtype)
+    if codec not in (None, "raw"):
+        data = numcodecs.get_codec({"id": codec}).decode(data)
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def decode_image(htype, data, shape):
+    codec, mode = htype.get("codec", "auto"), htype.get("mode")
+    if codec in NUMBER_CODECS:
+        return numbers(codec, data, shape, htype.get("dtype", "uint8"))
+    with Image.open(io.BytesIO(data)) as image:
+        upright = ImageOps.exif_transpose(image)
+        pixels = np.array(upright.convert(mode)) if mode else plain_pixels(upright)
+    assert pixels.shape == shape
+    return pixels
+
+
+def plain_pixels(image):
+    """The table of §7."""
+    if image.mode == "P":
+        image = image.convert("RGBA" if "transparency" in image.info else "RGB")
+    elif image.mode in ("CMYK", "YCbCr", "LAB"):
+        image = image.convert("RGB")
+    elif image.mode == "1":
+        image = image.convert("L")
+    pixels = np.array(image)
+    return pixels.astype("uint16") if image.mode.startswith("I;16") else pixels
+
+
+def decode_mask(htype, data, shape):
+    if htype.get("kind") == "instance":
+        count = math.prod(shape)
+        bits = numbers("zstd", data, (-(-count // 8),), "uint8")
+        return np.unpackbits(bits, count=count).reshape(shape).astype(bool)
+    if htype.get("dtype") == "int32":
+        return numbers("zstd", data, shape, "int32")
+    with Image.open(io.BytesIO(data)) as image:  # a palette's indices stay as they are
+        found = np.array(image).astype(htype.get("dtype", "uint8"))
+    bits, colour = data[24], data[25]
+    return found // {2: 85, 4: 17}.get(bits, 1) if colour == 0 else found
+
+
+def from_json(value):
+    """§6: values that JSON lacks."""
+    if isinstance(value, list):
+        return [from_json(item) for item in value]
+    match value:
+        case {"$float": text}:
+            return float(text)
+        case {"$complex": [real, imag]}:
+            return complex(from_json(real), from_json(imag))
+        case {"$bytes": text}:
+            return base64.b64decode(text)
+        case {"$object": items} | dict(items):
+            return {key: from_json(item) for key, item in items.items()}
+    return value
+
+
+if __name__ == "__main__":
+    icechunk.set_logs_filter("error")
+    lake, snapshot, result = sys.argv[1:]
+    with open(result, "wb") as file:
+        pickle.dump(read_lake(lake, snapshot), file)
