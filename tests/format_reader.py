@@ -1,7 +1,7 @@
 """Reads a lake with zarr and icechunk alone, as deeplake_lite/storage/FORMAT.md describes it.
 
-Run as ``python format_reader.py LAKE SNAPSHOT RESULT``: writes what it finds as a pickle. Section numbers are
-those of FORMAT.md.
+Run as ``python format_reader.py LAKE SNAPSHOT RESULT``: writes what it finds as a pickle. Section
+numbers are those of FORMAT.md.
 """
 
 import base64
@@ -36,14 +36,18 @@ def read_lake(path, snapshot):
         "document": document,
         "ids": group["rows/id"][:][slots],
         "blocks": group["rows/block"][:],
-        "columns": {name: read_column(group[c["id"]], c["htype"], slots) for name, c in columns.items()},
+        "columns": {
+            name: read_column(group[c["id"]], c["htype"], slots) for name, c in columns.items()
+        },
         "defaults": {name: from_json(c["htype"].get("default")) for name, c in columns.items()},
         "statistics": {
             name: (group[f"{c['id']}/bounds"][:], group[f"{c['id']}/counts"][:])
             for name, c in columns.items()
             if "bounds" in group[c["id"]]
         },
-        "metadata": [(c.id, c.parent_id, dict(c.metadata)) for c in repository.ancestry(snapshot_id=snapshot)],
+        "metadata": [
+            (c.id, c.parent_id, dict(c.metadata)) for c in repository.ancestry(snapshot_id=snapshot)
+        ],
         "views": read_views(repository),
     }
 
@@ -58,7 +62,9 @@ def read_views(repository):
     if "_aux" not in repository.list_branches():
         return {}
     root = zarr.open_group(repository.readonly_session("_aux").store, mode="r")
-    return {n: v | {"ids": root[v["array"]][:]} for n, v in root.attrs["deeplake_lite_views"].items()}
+    return {
+        n: v | {"ids": root[v["array"]][:]} for n, v in root.attrs["deeplake_lite_views"].items()
+    }
 
 
 # ---- §4, layouts
@@ -116,9 +122,15 @@ def read_dense(group, htype, dtype, shape, slots, valid):
     data = group["data"][:][slots]
     assert data.dtype == dtype
     assert data.shape == (len(slots), *shape)
-    digests = [dense_digest(cell) if v else NULL_DIGEST for cell, v in zip(data, valid, strict=True)]
+    digests = [
+        dense_digest(cell) if v else NULL_DIGEST for cell, v in zip(data, valid, strict=True)
+    ]
     values = data.view(htype["dtype"]) if is_time(htype) else data
-    return {"values": [x if v else None for x, v in zip(values, valid, strict=True)], "stored": None, "hashes": digests}
+    return {
+        "values": [x if v else None for x, v in zip(values, valid, strict=True)],
+        "stored": None,
+        "hashes": digests,
+    }
 
 
 def read_ragged(group, htype, dtype, ndim, slots, valid):

@@ -1,1 +1,1 @@
-
+"""What users hold: datasets, views, columns and diffs of one lake."""

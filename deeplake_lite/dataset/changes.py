@@ -1,24 +1,25 @@
 """What differs between two versions, row by row and cell by cell, in terms of row ids.
 
-Rows are matched by id, never by position. Cells are compared by digest, and only those whose index chunk
-was written between the two versions: the engine's transaction logs name the chunks.
+Rows are matched by id, never by position. Cells are compared by digest, and only those whose index
+chunk was written between the two versions: the engine's transaction logs name the chunks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deeplake_lite.errors import LakeError
-from deeplake_lite.schema import SchemaChanges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.schema import SchemaChanges
     from deeplake_lite.storage.arrays import Slots
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.table import Table
@@ -39,7 +40,8 @@ class Changes:
     removed: Ids
     """Ids of the rows removed, in the old order."""
     cells: Mapping[str, Ids]
-    """Ids of the rows whose cell changed, ascending, by column id; columns of both versions only."""
+    """Ids of the rows whose cell changed, ascending, by column id; columns of both versions
+    only."""
     schema: SchemaChanges
     """Columns added, dropped, renamed, annotated."""
     metadata: Mapping[str, tuple[object, object]] = field(default_factory=dict)
@@ -56,7 +58,7 @@ class Changes:
 
 
 def match_rows(a: Ids, b: Ids) -> tuple[Positions, Positions]:
-    """Return where the ids that both have are, in `a` and in `b`, pair by pair, in the order of `a`.
+    """Return where the ids that both have are, in `a` and in `b`, in the order of `a`.
 
     >>> [x.tolist() for x in match_rows(np.array([5, 6, 7]), np.array([7, 5, 9]))]
     [[0, 2], [1, 0]]
@@ -136,7 +138,7 @@ def _keeps_rows(a: Table, b: Table, touched: Touched | None) -> bool:
 
 
 def _pairs_of_edits(a: Table, b: Table) -> _Pairs:
-    """Pair the rows of a version with those of an open transaction on it, where cells were updated."""
+    """Pair the rows of a version with those that an open transaction updated."""
     edits = b.edits
     assert edits is not None
     live = b.rows.live()
@@ -160,10 +162,14 @@ def compare_notes(
 
 def common_ancestor(repository: Repository, a: str, b: str) -> str | None:
     """Return the newest snapshot that both have in their history, not counting merges."""
-    if a == b:
-        return a
-    known = {commit.id for commit in repository.ancestry(a)}
-    return next((commit.id for commit in repository.ancestry(b) if commit.id in known), None)
+    seen: set[str] = set()
+    for pair in zip_longest(repository.ancestry(a), repository.ancestry(b)):
+        for commit in filter(None, pair):
+            version: str = commit.id
+            if version in seen:
+                return version
+            seen.add(version)
+    return None
 
 
 def _touched_chunks(a: Table, b: Table) -> Touched | None:

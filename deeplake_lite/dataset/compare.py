@@ -118,54 +118,72 @@ def _chosen(changed: Ids, added: Ids, removed: Ids) -> tuple[Ids, Ids, Ids]:
 
 def _examples(diff: Diff) -> Iterator[DiffExample]:
     changed, added, removed = _chosen(_any_of(diff.changed), diff.added, diff.removed)
-    yield from _changed_rows(diff, changed)
-    yield from _whole_rows("added", diff._newer, added)
-    yield from _whole_rows("removed", diff._older, removed)
+    older = Side(diff._older, np.concatenate([changed, removed]))
+    newer = Side(diff._newer, np.concatenate([changed, added]))
+    yield from _changed_rows(diff, older, newer, changed)
+    yield from _whole_rows("added", newer, added)
+    yield from _whole_rows("removed", older, removed)
 
 
-def _changed_rows(diff: Diff, ids: Ids) -> Iterator[DiffExample]:
+class Side:
+    """One version of a diff, as far as the chosen rows go.
+
+    Parameters
+    ----------
+    table : Table
+        The version.
+    ids : ndarray, (n,) int64
+        Ids of the rows that may be asked for.
+    """
+
+    def __init__(self, table: Table, ids: Ids) -> None:
+        self.table = table
+        self._slots = dict(zip(ids.tolist(), slots_of(table, ids).tolist(), strict=True))
+
+    def slots(self, ids: Ids) -> Ids:
+        """Return where some of the rows are kept."""
+        return np.array([self._slots[row_id] for row_id in ids.tolist()], np.int64)
+
+    def values(self, f: Field, ids: Ids) -> list[Content]:
+        """Return what cells show."""
+        return glance.contents(self.table, f, self.slots(ids))
+
+    def positions(self, ids: Ids) -> list[int]:
+        """Return where rows are."""
+        live, slots = self.table.rows.live(), self.slots(ids)
+        at = np.flatnonzero(np.isin(live, slots))
+        where = dict(zip(live[at].tolist(), at.tolist(), strict=True))
+        return [where[slot] for slot in slots.tolist()]
+
+    def pictures(self, ids: Ids) -> list[Picture | None]:
+        """Return the rows' pictures, from the first column that has any."""
+        f = next((f for f in self.table.schema if isinstance(f.htype, Image)), None)
+        found: Sequence[Content] = self.values(f, ids) if f else [None] * len(ids)
+        return [content if isinstance(content, Picture) else None for content in found]
+
+
+def _changed_rows(diff: Diff, older: Side, newer: Side, ids: Ids) -> Iterator[DiffExample]:
     """Yield rows with the cells that changed, before and after."""
     cells: dict[int, list[CellChange]] = {row_id: [] for row_id in ids.tolist()}
     for name, changed in list(diff.changed.items())[:MOST_COLUMNS]:
         some = ids[np.isin(ids, changed)]
-        new = diff._newer.schema[name]
-        old = next(f for f in diff._older.schema if f.id == new.id)
-        before, after = _values(diff._older, old, some), _values(diff._newer, new, some)
-        for row_id, a, b in zip(some.tolist(), before, after, strict=True):
-            cells[row_id].append(CellChange(name, a, b))
-    pictures = _pictures(diff._newer, ids)
-    rows = _positions(diff._newer, ids)
-    for row_id, row, picture in zip(ids.tolist(), rows, pictures, strict=True):
+        new = newer.table.schema[name]
+        old = next(f for f in older.table.schema if f.id == new.id)
+        sides = older.values(old, some), newer.values(new, some)
+        for row_id, before, after in zip(some.tolist(), *sides, strict=True):
+            cells[row_id].append(CellChange(name, before, after))
+    rows = zip(ids.tolist(), newer.positions(ids), newer.pictures(ids), strict=True)
+    for row_id, row, picture in rows:
         drawn = any(isinstance(s, Picture) for c in cells[row_id] for s in (c.before, c.after))
         yield DiffExample("changed", row, tuple(cells[row_id]), None if drawn else picture)
 
 
-def _whole_rows(kind: ChangeKind, table: Table, ids: Ids) -> Iterator[DiffExample]:
+def _whole_rows(kind: ChangeKind, side: Side, ids: Ids) -> Iterator[DiffExample]:
     """Yield rows that only one side has, with a few of their values."""
-    fields = [f for f in table.schema if not isinstance(f.htype, Image)][:_FIELDS]
-    values = [_values(table, f, ids) for f in fields]
-    pictures = _pictures(table, ids)
-    for i, row in enumerate(_positions(table, ids)):
+    fields = [f for f in side.table.schema if not isinstance(f.htype, Image)][:_FIELDS]
+    values = [side.values(f, ids) for f in fields]
+    for i, (row, picture) in enumerate(zip(side.positions(ids), side.pictures(ids), strict=True)):
         pairs = zip(fields, (column[i] for column in values), strict=True)
-        before = kind == "removed"
-        cells = (CellChange(f.name, *((v, None) if before else (None, v))) for f, v in pairs)
-        yield DiffExample(kind, row, tuple(cells), pictures[i])
-
-
-def _values(table: Table, f: Field, ids: Ids) -> list[Content]:
-    return glance.contents(table, f, slots_of(table, ids))
-
-
-def _pictures(table: Table, ids: Ids) -> list[Picture | None]:
-    """Return the rows' pictures, from the first column that has any."""
-    f = next((f for f in table.schema if isinstance(f.htype, Image)), None)
-    found: Sequence[Content] = _values(table, f, ids) if f else [None] * len(ids)
-    return [content if isinstance(content, Picture) else None for content in found]
-
-
-def _positions(table: Table, ids: Ids) -> list[int]:
-    """Return where rows are."""
-    live, slots = table.rows.live(), slots_of(table, ids)
-    at = np.flatnonzero(np.isin(live, slots))
-    where = dict(zip(live[at].tolist(), at.tolist(), strict=True))
-    return [where[slot] for slot in slots.tolist()]
+        gone = kind == "removed"
+        cells = (CellChange(f.name, *((v, None) if gone else (None, v))) for f, v in pairs)
+        yield DiffExample(kind, row, tuple(cells), picture)

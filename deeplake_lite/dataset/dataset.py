@@ -1,6 +1,7 @@
 """A version of a lake that can be read, edited and committed: the handle that users hold.
 
-A Dataset is a view of all rows of its version. Its methods are short: each calls the module that knows.
+A Dataset is a view of all rows of its version. Its methods are short: each calls the module that
+knows.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ TRIES = 20
 class Dataset(View):
     """All rows of one version of a lake, and the way to the next.
 
-    Made by `create` and `open`. Edits go to the handle's open transaction; nobody else sees them until
-    `commit`.
+    Made by `create` and `open`. Edits go to the handle's open transaction; nobody else sees them
+    until `commit`.
 
     Examples
     --------
@@ -250,8 +251,8 @@ class Dataset(View):
     def commit(self, message: str = "") -> str:
         """Make the edits the branch's next version; return its id.
 
-        Without edits nothing is written, and the id is the current one. Other writers' commits in between
-        are kept: appends of both survive, edits of different cells too.
+        Without edits nothing is written, and the id is the current one. Other writers' commits in
+        between are kept: appends of both survive, edits of different cells too.
 
         Raises
         ------
@@ -304,7 +305,7 @@ class Dataset(View):
         with self._guard:
             self._check_clean("another branch is checked out")
             self._pinned = self._open(versions.check_branch(self._lake.repository, branch))
-            self._branch = branch
+            self._branch = self._name = branch
         return self
 
     def delete_branch(self, name: str) -> None:
@@ -343,14 +344,15 @@ class Dataset(View):
         return Diff(self._lake, older, newer, difference(older, newer), *names)
 
     def merge(self, branch: str, *, on_conflict: Resolution = "raise", message: str = "") -> str:
-        """Bring the edits of another branch, tag or commit into this branch; return the new version's id.
+        """Bring the edits of another branch, tag or commit into this one; return the new id.
 
         Parameters
         ----------
         branch : str
             What to merge.
         on_conflict : {"raise", "ours", "theirs"}
-            Whose value counts where both changed the same cell since they parted. "ours" is this branch.
+            Whose value counts where both changed the same cell since they parted. "ours" is this
+            branch.
         message : str, optional
             Of the merge commit.
 
@@ -402,7 +404,7 @@ class Dataset(View):
         return self
 
     def restore(self, version: str | datetime) -> None:
-        """Stage an older version's rows, cells, columns and notes; commit to keep, discard to go back."""
+        """Stage an older version's rows, columns and notes; commit to keep, discard to go back."""
         self._check_clean("an older version is restored")
         old = self._open(versions.resolve(self._lake.repository, version))
         plan = plan_restore(old, difference(self._pinned, old))
@@ -417,7 +419,7 @@ class Dataset(View):
         return saved.SavedViews(self._lake)
 
     def optimize(self, *, shuffle: bool = False, seed: int = 0) -> str:
-        """Rewrite the lake contiguously, in the rows' order or shuffled once and for all; return the new version.
+        """Rewrite the lake contiguously, in the rows' order or shuffled; return the new version.
 
         Frees nothing by itself: older versions keep their chunks until `vacuum`.
         """
@@ -432,8 +434,8 @@ class Dataset(View):
         Parameters
         ----------
         older_than : str, timedelta or datetime, optional
-            Versions older than this expire first (``"30d"``), but for those that a branch, a tag, a saved
-            view or a merge needs. Without it, none does.
+            Versions older than this expire first (``"30d"``), but for those that a branch, a tag, a
+            saved view or a merge needs. Without it, none does.
         dry_run : bool
             Whether to only count.
         """
@@ -541,7 +543,8 @@ class Dataset(View):
     def _check_writable(self) -> None:
         if self._branch is None:
             raise ReadOnlyError(
-                f"Version {self._name!r} never moves. Open a branch to write: dl.open({self.url!r})."
+                f"Version {self._name!r} never moves. "
+                f"Open a branch to write: dl.open({self.url!r})."
             )
 
     def _check_clean(self, purpose: str) -> None:
@@ -569,13 +572,15 @@ def create(
     Parameters
     ----------
     url : str
-        A folder that is new or empty, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or ``az://…``.
+        A folder that is new or empty, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or
+        ``az://…``.
     schema : mapping
         Type of each column, by name: an htype such as ``dl.Image("jpeg")``, or a dtype name.
     metadata : mapping, optional
         Notes on the dataset, JSON.
     storage_options : mapping, optional
-        What an object store needs: region, endpoint_url, credentials. By default its environment variables.
+        What an object store needs: region, endpoint_url, credentials. By default its environment
+        variables.
 
     Raises
     ------
@@ -585,7 +590,8 @@ def create(
     Examples
     --------
     >>> import deeplake_lite as dl
-    >>> ds = dl.create("memory://flowers", {"image": dl.Image("jpeg"), "label": dl.ClassLabel(["rose"])})
+    >>> schema = {"image": dl.Image("jpeg"), "label": dl.ClassLabel(["rose"])}
+    >>> ds = dl.create("memory://flowers", schema)
     >>> ds.columns
     ('image', 'label')
     """

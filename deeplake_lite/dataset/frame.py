@@ -1,6 +1,6 @@
 """Cells as columns of a DataFrame: nullable dtypes, categories, texts, and objects for all else.
 
-Imports pandas: `export` imports this when it is asked to.
+Imports pandas and pyarrow: `export` imports this when it is asked to.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from deeplake_lite.dataset.arrow import array_of
 from deeplake_lite.dataset.portable import common_times, values_of
 from deeplake_lite.htypes import ClassLabel, Link, Text
 from deeplake_lite.htypes.cells import Cells, DenseCells
@@ -32,9 +33,10 @@ def column_of(htype: Htype, cells: Cells) -> Any:
     """
     if isinstance(cells, DenseCells) and cells.values.ndim == 1:
         return _scalars(htype, cells)
-    values = values_of(htype, cells)
     if isinstance(htype, Text | Link):
-        return pd.array(values, dtype="string")
+        dtype: Any = pd.StringDtype("pyarrow")  # the stubs lack the method
+        return dtype.__from_arrow__(array_of(htype, cells))
+    values = values_of(htype, cells)
     objects = np.empty(len(values), object)
     for i, value in enumerate(values):
         objects[i] = value

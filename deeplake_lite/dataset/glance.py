@@ -7,6 +7,7 @@ so in its place.
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -42,15 +43,17 @@ _READ_BYTES = 2 * 2**20  # of one column
 _DECODED = 12_000_000  # numbers of one column
 _LARGEST = 16  # times both: even a single value may be too large to show
 _BINS = 10
+_MIDNIGHT = re.compile(r"T00(:00)*(\.0+)?$")
 
 
 def nearby(slots: Slots) -> NDArray[np.int64]:
-    """Return the positions of the rows that share the first row's index chunk.
+    """Return the positions of the rows that share the first row's index chunk, not looking far.
 
     >>> nearby(np.array([5, 8_191, 8_192, 7])).tolist()
     [0, 1, 3]
     """
-    return np.flatnonzero(slots // INDEX_ROWS == slots[:1] // INDEX_ROWS)
+    some = slots[: 8 * INDEX_ROWS]
+    return np.flatnonzero(some // INDEX_ROWS == some[:1] // INDEX_ROWS)
 
 
 def spread(positions: NDArray[np.int64], count: int = ROWS) -> NDArray[np.int64]:
@@ -84,8 +87,8 @@ def contents(table: Table, f: Field, slots: Slots) -> list[Content]:
 
 def _shown(htype: Htype, value: Any) -> Content:
     """Show one value without what the table of columns says already: dtype, shape, many digits."""
-    if isinstance(value, np.floating):
-        return f"{value:.4g}"
+    if isinstance(value, np.floating | np.datetime64):
+        return _short(value)
     content = htype.preview(value)
     if isinstance(value, np.ndarray) and isinstance(htype.layout, Dense) and value.ndim:
         return str(content).partition(": ")[2]
@@ -170,8 +173,10 @@ def _histogram(f: Field, numbers: NDArray[Any]) -> Tally | None:
     if high / 2 - low / 2 > np.finfo(np.float64).max / 4:
         return None
     counts, edges = np.histogram(finite.astype(np.float64), _BINS, (low, high))
-    ends = [_written(f.htype, np.int64(e) if _is_time(f.htype) else e) for e in edges]
-    names = (f"{a} to {b}" for a, b in pairwise(ends))
+    if _is_time(f.htype):
+        names = [f"from {_written(f.htype, np.int64(e))[:19]}" for e in edges[:-1]]
+    else:
+        names = [f"{_short(a)} to {_short(b)}" for a, b in pairwise(edges)]
     return Tally(f.name, tuple(zip(names, counts.tolist(), strict=True)), "bin")
 
 
@@ -182,5 +187,16 @@ def _is_time(htype: Htype) -> bool:
 def _written(htype: Htype, number: Any) -> str:
     """Write a stored number as it reads."""
     if isinstance(number, np.floating):
-        return f"{float(number):.4g}"
-    return str(htype.decode(np.asarray(number)[None], ())[0])
+        return _short(number)
+    return _short(htype.decode(np.asarray(number)[None], ())[0])
+
+
+def _short(value: Any) -> str:
+    """Write a number in a few digits, midnight as a date.
+
+    >>> _short(np.float64(0.123456)), _short(np.datetime64("2026-01-02T00:00:00.000"))
+    ('0.1235', '2026-01-02')
+    """
+    if isinstance(value, np.floating):
+        return f"{value:.4g}"
+    return _MIDNIGHT.sub("", str(value)) if isinstance(value, np.datetime64) else str(value)

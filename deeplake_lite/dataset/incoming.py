@@ -1,6 +1,7 @@
 """From what users hand in to blocks of checked cells: columns or rows, all columns of one length.
 
-Blocks keep memory bounded: each holds about `BLOCK_BYTES` of encoded cells, whatever the size of a row.
+Blocks keep memory bounded: each holds about `BLOCK_BYTES` of encoded cells, whatever the size of a
+row.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def encode_blocks(
 
 
 def encode_column(f: Field, values: Any, start: int, stop: int, check: Check) -> Cells:
-    """Encode the values of one column from `start` to `stop`; its default where `values` is None."""
+    """Encode values of one column from `start` to `stop`; its default where there are none."""
     try:
         if values is None:
             return f.htype.encode_default(stop - start)

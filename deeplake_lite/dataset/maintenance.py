@@ -1,4 +1,4 @@
-"""Upkeep of a lake: rewriting it contiguously, deleting what nothing needs, reading everything again."""
+"""Upkeep of a lake: rewriting it, deleting what nothing needs, reading everything again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.scratch import Note
 
 SPARED = timedelta(hours=24)
-"""Objects younger than this are never deleted: a transaction that has not committed may need them."""
+"""Objects younger than this are never deleted: a transaction that has not committed may need
+them."""
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -132,7 +133,7 @@ def vacuum(ds: Dataset, older_than: Any, *, dry_run: bool) -> Vacuumed:
 
 
 def _open_transactions(repository: Repository) -> list[Note]:
-    """Return the notes of a local lake's writers; an object store's keep out of sight, `SPARED` is for them."""
+    """Return the notes of a local lake's writers; those of an object store are not seen."""
     local = local_folder(repository.url) is not None
     return open_transactions(repository.writers_folder()) if local else []
 
@@ -140,14 +141,15 @@ def _open_transactions(repository: Repository) -> list[Note]:
 def _branch_points(repository: Repository) -> set[str]:
     """Return where the histories of any two branches meet.
 
-    Nothing behind them expires: a history that is cut no longer leads there, and a merge would find no base.
+    Nothing behind them expires: a history that is cut no longer leads there, and a merge would find
+    no base.
     """
     tips = sorted(set(versions.branches(repository).values()))
     return {versions.merge_base(repository, a, b) for a, b in combinations(tips, 2)}
 
 
 def _time(repository: Repository, snapshot_id: str) -> datetime:
-    return repository.ancestry(snapshot_id)[0].time
+    return next(repository.ancestry(snapshot_id)).time
 
 
 def _expiring(repository: Repository, cutoff: datetime) -> set[str]:
@@ -175,7 +177,7 @@ def _cutoff(older_than: Any, now: datetime) -> datetime:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", str(older_than))
     if found is None:
         raise ValueError(
-            f"older_than is a time, a timedelta, or a number with s, m, h, d or w, got {older_than!r}. "
-            "For example: older_than='30d'."
+            "older_than is a time, a timedelta, or a number with s, m, h, d or w, "
+            f"got {older_than!r}. For example: older_than='30d'."
         )
     return now - timedelta(**{UNITS[found[2]]: float(found[1])})

@@ -1,7 +1,7 @@
 """Bringing two lines of edits together: three-way by row id, cell, column and note.
 
-Steps: `plan_merge` compares what both sides changed since their base, lists what collides, and says what is
-to be put onto our side; `apply` does so, copying encoded bytes from theirs.
+Steps: `plan_merge` compares what both sides changed since their base, lists what collides, and says
+what is to be put onto our side; `apply` does so, copying encoded bytes from theirs.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def check_conflicts(conflicts: list[Conflict], way_out: str) -> None:
 def plan_merge(
     base: Table, ours: Table, theirs: Table, mine: Changes, other: Changes, side: Resolution
 ) -> tuple[MergePlan, list[Conflict]]:
-    """Plan putting their changes (`other`) onto our side, which has made its own (`mine`) since `base`.
+    """Plan putting their changes (`other`) onto our side, which has made its own (`mine`).
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def _merge_schemas(
 
 
 def _settle_names(kept: list[Field], winner: Mapping[str, Field], merger: _Merger) -> list[Field]:
-    """Return the columns without two of one name: they get the winner's names, and what it has not goes."""
+    """Return the columns without two of one name: the winner's names count, the rest goes."""
     while clashing := _clashing(kept):
         for f in clashing:
             merger.conflicts.append(
@@ -314,7 +314,7 @@ def _unequal(ours: Table, theirs: Table, column: str, ids: Ids) -> Ids:
 
 
 def _rows_from(source: Table, ids: Ids, schema: Schema) -> Iterator[dict[str, Cells]]:
-    """Yield the cells of rows in blocks; columns that the source does not have get their default."""
+    """Yield cells of rows in blocks; columns that the source does not have get their default."""
     known = {f.id for f in source.schema}
     slots = slots_of(source, ids)
     for some in chunks.spans(len(slots), COPY_ROWS):

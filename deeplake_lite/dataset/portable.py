@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.values import decode_block
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.base import Nested, Ragged
 from deeplake_lite.htypes.cells import Cells, NestedCells, RaggedCells, concat
@@ -26,19 +25,23 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Field
 
-BLOCK_ROWS = 8_192
-"""Rows that are read at a time: those of one index chunk."""
+BLOCK_ROWS = 65_536
+"""Rows that are read at a time: texts share large chunks, which are decompressed once per block."""
+
+FILE_ROWS = 8_192
+"""Rows that are read at a time when there are files among their cells."""
 
 _COMMON = ("s", "ms", "us", "ns")
 
 
 def read_blocks(
-    view: View, fields: Sequence[Field], what: str, rows: int = BLOCK_ROWS
+    view: View, fields: Sequence[Field], what: str, rows: int | None = None
 ) -> Iterator[dict[str, Cells]]:
     """Yield the cells of some columns by name, block by block; a bar comes up after a second."""
     from tqdm.auto import tqdm
 
     slots, ids = view._live(), [f.id for f in fields]
+    rows = rows or (FILE_ROWS if any(is_file(f.htype) for f in fields) else BLOCK_ROWS)
     with tqdm(total=len(slots), desc=what, unit=" rows", delay=1, leave=False) as bar:
         for span in chunks.spans(len(slots), rows):
             cells = view._table.read(ids, slots[span])
@@ -98,12 +101,10 @@ def values_of(htype: Htype, cells: Cells) -> list[Any]:
         return _split(values_of(htype.layout.item, cells.items), cells)
     if isinstance(htype, ClassLabel):
         return [htype.to_names(value) for value in htype.decode_cells(cells)]
-    if not isinstance(cells, RaggedCells):
+    if not isinstance(cells, RaggedCells) or not is_file(htype):
         return htype.decode_cells(cells)
-    if is_file(htype):
-        valid = [True] * len(cells) if cells.valid is None else cells.valid.tolist()
-        return [bytes(b) if v else None for b, v in zip(cells.buffers, valid, strict=True)]
-    return list(decode_block(htype, cells, follow=False))
+    valid = [True] * len(cells) if cells.valid is None else cells.valid.tolist()
+    return [bytes(b) if v else None for b, v in zip(cells.buffers, valid, strict=True)]
 
 
 def _split(items: list[Any], cells: NestedCells) -> list[Any]:

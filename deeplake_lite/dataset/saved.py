@@ -1,7 +1,7 @@
 """Named views: which version and which rows, kept with the lake but not as a version of its data.
 
-They live on the branch ``_aux``: per name a group with a document and the row ids. The vacuum keeps the
-versions that they read.
+They live on the branch ``_aux``: per name a group with a document and the row ids. The vacuum keeps
+the versions that they read.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _write(
 ) -> None:
     with repository.lock():
         if versions.AUX not in repository.branches():
-            root = repository.ancestry(repository.tip("main"))[-1].id
+            root = list(repository.ancestry(repository.tip("main")))[-1].id
             repository.create_branch(versions.AUX, root)
         session = repository.writer(versions.AUX)
         run(_put(session, documents, ids or {}))

@@ -147,6 +147,10 @@ def _page(view: View) -> DatasetSummary:
     )
 
 
+VERSIONS = 8
+"""Commits that a page lists."""
+
+
 def _or[T](otherwise: T, read: Callable[[], T]) -> T:
     """Return what can be read, or something else: a damaged lake still shows what it can."""
     try:
@@ -205,7 +209,7 @@ def _versions(view: View) -> Iterable[VersionLine]:
         versions.branches(repository).items(), versions.tags(repository).items()
     ):
         names.setdefault(commit, []).append(name)
-    for c in versions.history(repository, view.version):
+    for c in versions.history(repository, view.version, VERSIONS):
         yield VersionLine(c.id, c.message, c.time, tuple(names.get(c.id, ())))
 
 

@@ -1,7 +1,7 @@
 """Cutting rows into parts for training and testing, the same way wherever the same rows are.
 
-Rows are ranked by a hash of their id and the seed; the ranking is cut at the fractions. Positions, versions
-and the order of rows play no part.
+Rows are ranked by a hash of their id and the seed; the ranking is cut at the fractions. Positions,
+versions and the order of rows play no part.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def split(
 def _split_groups(
     codes: NDArray[np.int64], keys: list[bytes], shares: NDArray[np.float64], seed: int
 ) -> list[NDArray[np.int64]]:
-    """Put whole groups into parts: in the order of their rank, each where most rows are still missing."""
+    """Put whole groups into parts: by rank, each where most rows are still missing."""
     sizes = np.bincount(codes)
     rank = np.array([xxhash.xxh3_64_intdigest(key, seed) for key in keys], np.uint64)
     missing = shares * len(codes)
@@ -72,7 +72,7 @@ def _cut(count: int, shares: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _codes(view: View, column: str) -> NDArray[np.int64]:
-    """Return a number per row, equal for equal values, from 0 on in the order of first appearance."""
+    """Return a number per row, equal for equal values, in the order of first appearance."""
     f = view.schema[column]
     digests = view._table.digests(f.id, view._live())
     _, first, inverse = np.unique(digests, return_index=True, return_inverse=True)

@@ -1,7 +1,7 @@
 """Appending what is new and changing what differs, told apart by a key; and filling a new column.
 
-Rows match when the values of the key column are equal. Cells are compared by digest, so that taking in the
-same data twice writes nothing.
+Rows match when the values of the key column are equal. Cells are compared by digest, so that taking
+in the same data twice writes nothing.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def column_blocks(table: Table, added: Field, values: Any) -> Iterator[Cells]:
 
 
 def _encode_rows(f: Field, values: Any, rows: NDArray[np.int64], check: Check) -> Cells:
-    """Encode the values of some rows, or the default where `values` is None; an error names the row."""
+    """Encode values of some rows, or the default where there are none; an error names the row."""
     try:
         given = None if values is None else _pick(values, rows)
         return encode_column(f, given, 0, len(rows), check)
@@ -94,7 +94,7 @@ def _encode_rows(f: Field, values: Any, rows: NDArray[np.int64], check: Check) -
 
 
 def _naming[T](rows: NDArray[np.int64], blocks: Iterator[T]) -> Iterator[T]:
-    """Yield blocks that were made of some rows; an error names the row among all that were handed in."""
+    """Yield blocks made of some rows; an error names the row among all that were given."""
     try:
         yield from blocks
     except InvalidValueError as error:

@@ -1,4 +1,4 @@
-"""From stored cells to what users read: arrays for fixed shapes, lists for the rest, None and masks for nulls.
+"""From stored cells to what users read: arrays and lists, None and masks for nulls.
 
 Encoded samples are decoded in a few threads; the decoders release the GIL.
 """
@@ -55,7 +55,7 @@ def decode_block(
             found = _decode_ragged(htype, cells)
             return [_follow(htype, v, allow) for v in found] if follow else found
         case NestedCells():
-            return _decode_nested(htype, cells, allow)
+            return _decode_nested(htype, cells, allow, follow=follow)
 
 
 def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> Any:
@@ -115,9 +115,11 @@ def _decode_in_threads(
     return [value for part in done for value in part]
 
 
-def _decode_nested(htype: Htype, cells: NestedCells, allow: tuple[str, ...]) -> list[Any]:
+def _decode_nested(
+    htype: Htype, cells: NestedCells, allow: tuple[str, ...], *, follow: bool
+) -> list[Any]:
     item = cast("Nested", htype.layout).item
-    items = decode_block(item, cells.items, allow)
+    items = decode_block(item, cells.items, allow, follow=follow)
     ends = np.cumsum(cells.counts).tolist()
     starts = [0, *ends][:-1]
     found = [htype.decode(items[a:b], ()) for a, b in zip(starts, ends, strict=True)]

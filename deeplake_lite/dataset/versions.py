@@ -1,7 +1,8 @@
 """Which version a name means, what came before it, and where two histories meet.
 
-A name is a branch, a tag, a commit id (or enough of its beginning), or a time. Names that begin with an
-underscore are the lake's own: ``_aux`` holds saved views, ``_pin-…`` keeps a version while the vacuum works.
+A name is a branch, a tag, a commit id (or enough of its beginning), or a time. Names that begin
+with an underscore are the lake's own: ``_aux`` holds saved views, ``_pin-…`` keeps a version while
+the vacuum works.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, VersionNotFoundError
@@ -33,9 +35,10 @@ def tags(repository: Repository) -> dict[str, str]:
     return {n: i for n, i in repository.tags().items() if not n.startswith("_")}
 
 
-def history(repository: Repository, snapshot_id: str) -> list[Commit]:
-    """Return the commits up to a snapshot, newest first."""
-    return [c for c in repository.ancestry(snapshot_id) if c.message != ROOT_MESSAGE or c.parent]
+def history(repository: Repository, snapshot_id: str, most: int | None = None) -> list[Commit]:
+    """Return the commits up to a snapshot, newest first; at most so many."""
+    found = repository.ancestry(snapshot_id)
+    return list(islice((c for c in found if c.message != ROOT_MESSAGE or c.parent), most))
 
 
 def resolve(repository: Repository, version: str | datetime) -> str:
@@ -57,7 +60,8 @@ def resolve(repository: Repository, version: str | datetime) -> str:
         return matching[0]
     if len(matching) > 1:
         raise VersionNotFoundError(
-            f"{version!r} begins {len(matching)} commit ids. Give more of it: {', '.join(sorted(matching))}."
+            f"{version!r} begins {len(matching)} commit ids. "
+            f"Give more of it: {', '.join(sorted(matching))}."
         )
     if re.match(r"\d{4}-\d\d-\d\d", version):
         return _at_time(repository, datetime.fromisoformat(version))
@@ -65,7 +69,7 @@ def resolve(repository: Repository, version: str | datetime) -> str:
 
 
 def _at_time(repository: Repository, when: datetime) -> str:
-    """Return the last commit of ``main`` that was there at `when` (local time unless it says otherwise)."""
+    """Return the last commit of ``main`` at `when`, local time unless it has a zone."""
     when = when.astimezone(UTC)
     commits = history(repository, repository.tip("main"))
     found = next((c.id for c in commits if c.time <= when), None)
@@ -103,7 +107,7 @@ def check_branch(repository: Repository, name: str) -> str:
 
 
 def parents(commit: Commit) -> list[str]:
-    """Return the ids of the versions that a commit was made from: its parent, and what it merged."""
+    """Return the versions that a commit was made from: its parent, and what it merged."""
     merged = commit.metadata.get("merge")
     return [p for p in (commit.parent, merged) if isinstance(p, str)]
 

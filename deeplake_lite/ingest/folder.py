@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +19,6 @@ from deeplake_lite.ingest.source import Block, Skipped
 from deeplake_lite.ingest.writer import Options, ingest
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping, Sequence
 
     from deeplake_lite.ingest.labels import Labels
@@ -28,7 +28,7 @@ BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
 """Of the files of a block, at the most."""
 
-HEAD_BYTES = 32
+HEAD_BYTES = 16
 """Of a file, enough to tell its format."""
 
 THREADS = 8
@@ -201,9 +201,10 @@ class FolderSource:
 
     def _codec(self) -> str:
         """Return the one codec of all files, by their first bytes, or "auto"."""
+        paths, share = [os.path.join(self.folder, f.path) for f in self.files], 8 * THREADS
         with ThreadPoolExecutor(THREADS) as pool:
-            paths = [self.folder / f.path for f in self.files]
-            found = set(pool.map(format_of, paths, chunksize=256)) - {None}
+            heads = set().union(*pool.map(heads_of, (paths[i::share] for i in range(share))))
+        found = {format_of(head) for head in heads} - {None}
         return str(found.pop()) if len(found) == 1 else "auto"
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
@@ -237,10 +238,30 @@ class FolderSource:
         return {name: values[name] for name in self.columns}
 
 
-def format_of(path: Path) -> str | None:
-    """Return the codec of a file, by its first bytes; None for what is no picture."""
+def heads_of(paths: Sequence[str]) -> set[bytes]:
+    """Return the first bytes of files, those that can be read: each that differs once."""
+    found = set()
+    for path in paths:
+        try:
+            handle = os.open(path, os.O_RDONLY)
+        except OSError:
+            continue
+        try:
+            found.add(os.read(handle, HEAD_BYTES))
+        except OSError:
+            continue
+        finally:
+            os.close(handle)
+    return found
+
+
+def format_of(head: bytes) -> str | None:
+    """Return the codec of a file that begins so; None for what is no picture.
+
+    >>> format_of(bytes.fromhex("ffd8ffe0")), format_of(b"GIF89a")
+    ('jpeg', None)
+    """
     try:
-        with path.open("rb") as file:
-            return codecs.sniff(file.read(HEAD_BYTES)).name
-    except (OSError, InvalidValueError):
+        return codecs.sniff(head).name
+    except InvalidValueError:
         return None

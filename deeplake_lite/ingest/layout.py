@@ -107,7 +107,7 @@ def scan(folder: Path) -> tuple[list[Found], list[Skipped]]:
         raise InvalidValueError(f"{str(folder)!r} is a file. Give the folder that it is in.")
     files, others = list[Found](), list[Skipped]()
     for entry, path in _walk(folder, "", frozenset()):
-        if Path(path).suffix.lower() in SUFFIXES:
+        if os.path.splitext(entry.name)[1].lower() in SUFFIXES:
             files.append(Found(path, _size(entry)))
         else:
             others.append(Skipped(path, "no picture by its name"))

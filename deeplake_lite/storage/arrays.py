@@ -1,9 +1,9 @@
-"""How one value per slot is kept: a Zarr array that only grows, with the open transaction's edits on top.
+"""How one value per slot is kept: a Zarr array that only grows, with pending edits on top.
 
-Slots are append-only: slot *i* keeps its place for as long as the lake is not optimised. A `SlotArray` reads
-committed rows from its Zarr array, chunk by chunk through a cache, and pending rows and updates from
-memory; `write` puts what is pending into a writer's session. Everything that the lake keeps per row
-(numbers, extents, shapes, hashes, validity, row ids) goes through here.
+Slots are append-only: slot *i* keeps its place for as long as the lake is not optimised. A
+`SlotArray` reads committed rows from its Zarr array, chunk by chunk through a cache, and pending
+rows and updates from memory; `write` puts what is pending into a writer's session. Everything that
+the lake keeps per row (numbers, extents, shapes, hashes, validity, row ids) goes through here.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ INDEX_ROWS = 8_192
 """Most rows in one chunk of an array that is kept per slot."""
 
 DENSE_BYTES = 256 * 1024
-"""Most bytes in one such chunk, unless a single row is larger: a commit of one row rewrites one chunk."""
+"""Most bytes in one such chunk, unless a single row is larger: a commit of one row rewrites one
+chunk."""
 
 WIDE_BYTES = 4_096
-"""Rows this wide are stored without compression: reading them is bound by the decoder, not by the disk."""
+"""Rows this wide are stored without compression: reading them is bound by the decoder, not by the
+disk."""
 
 WRITES_IN_FLIGHT = 8
 """Wide chunks that are being written at a time."""
@@ -107,7 +109,7 @@ def with_checksum(rows: NDArray[Any]) -> bytes:
 
 
 class ChunkCache:
-    """Decoded chunks, least recently used out first. Only the I/O loop touches it, so it takes no lock."""
+    """Decoded chunks, least recently used out first. Only the I/O loop touches it: no lock."""
 
     def __init__(self, limit: int = 64 * 2**20) -> None:
         self._limit, self._held = limit, 0
@@ -212,8 +214,8 @@ class SlotArray:
     def append(self, values: NDArray[Any]) -> None:
         """Add pending rows, (n, *shape).
 
-        They are copied, unless they are an array of their own, or so large that `spill`, which the caller
-        is to call next, writes them.
+        They are copied, unless they are an array of their own, or so large that `spill`, which the
+        caller is to call next, writes them.
         """
         if not len(values):
             return

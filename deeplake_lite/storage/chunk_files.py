@@ -1,9 +1,9 @@
-"""Where the chunks of a local lake lie as files, so that bytes are read without going through the engine.
+"""Where the chunks of a local lake lie as files, to be read without the engine.
 
-A range of a file read by the operating system costs 7 µs, the same range through Icechunk 1.1 costs 240 µs.
-The manifests that name the files are read as Icechunk's specification describes them (a header of 39 bytes,
-then a FlatBuffer under Zstd: https://icechunk.io/en/latest/spec/). Whatever is not as expected (another
-version of the specification, an inlined chunk) is left to the engine.
+A range of a file read by the operating system costs 7 µs, the same range through Icechunk 1.1 costs
+240 µs. The manifests that name the files are read as Icechunk's specification describes them (a
+header of 39 bytes, then a FlatBuffer under Zstd: https://icechunk.io/en/latest/spec/). Whatever is
+not as expected (another version of the specification, an inlined chunk) is left to the engine.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def _read_at(descriptor: int, start: int, length: int) -> bytes:
     """Return `length` bytes of a file from `start`, in as many calls as the system takes."""
     if hasattr(os, "pread"):
         data = os.pread(descriptor, length, start)
-        while len(data) < length and (more := os.pread(descriptor, length - len(data), start + len(data))):
+        while len(data) < length and (
+            more := os.pread(descriptor, length - len(data), start + len(data))
+        ):
             data += more
         return data
     os.lseek(descriptor, start, os.SEEK_SET)

@@ -1,13 +1,13 @@
 """Which chunks hold which rows or bytes: arithmetic only, no I/O.
 
-Rows of a `SlotArray` lie ``chunk_rows`` to a chunk. Cells of a heap lie back to back in chunks of fixed size;
-`plan_reads` turns their extents into few byte ranges, each within one chunk.
+Rows of a `SlotArray` lie ``chunk_rows`` to a chunk. Cells of a heap lie back to back in chunks of
+fixed size; `plan_reads` turns their extents into few byte ranges, each within one chunk.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import batched
+from itertools import batched, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +45,7 @@ def runs_of_equal(keys: NDArray[np.int64]) -> list[slice]:
     if len(keys) == 0:
         return []
     edges = [0, *(np.flatnonzero(np.diff(keys)) + 1).tolist(), len(keys)]
-    return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def group(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[slice]]:
@@ -120,7 +120,7 @@ def plan_reads(
             int(end[b - 1] - chunk[a] * chunk_bytes),
             single[a:b],
         )
-        for a, b in zip(edges, edges[1:], strict=False)
+        for a, b in pairwise(edges)
     ]
     return reads, spanning.tolist()
 

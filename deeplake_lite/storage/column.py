@@ -1,7 +1,7 @@
 """What every column of the lake can do, whatever its layout: read, append and set cells by slot.
 
-A column is made of slot arrays (and a heap, or a column of items). The open transaction's edits live in
-those; a column only says what they mean.
+A column is made of slot arrays (and a heap, or a column of items). The open transaction's edits
+live in those; a column only says what they mean.
 """
 
 from __future__ import annotations
@@ -41,9 +41,7 @@ class Place:
     def array(self, name: str, spec: ArraySpec) -> SlotArray:
         """Return the array `name` of this column, one value per slot."""
         path = f"{self.path}/{name}"
-        return SlotArray(
-            self.session, path, spec, self.cache, new=self.new, stored=self.slots
-        )
+        return SlotArray(self.session, path, spec, self.cache, new=self.new, stored=self.slots)
 
     def below(self, name: str) -> Place:
         """Return the place of a column within this one."""
@@ -75,7 +73,7 @@ class Column(ABC):
 
     @abstractmethod
     async def stage(self, cells: Cells, claims: Claims) -> Staged:
-        """Put the cells' bytes and items away; return what the slot arrays are to keep of each cell."""
+        """Put the cells' bytes and items away; return what the slot arrays are to keep."""
 
     @abstractmethod
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
@@ -87,7 +85,7 @@ class Column(ABC):
 
     @abstractmethod
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Read the cells of `slots` again and compare them with what was noted when they were written."""
+        """Read the cells of `slots` again and compare them with what was noted about them."""
 
     @abstractmethod
     async def nbytes(self, slots: Slots) -> int:
@@ -100,7 +98,7 @@ class Column(ABC):
 
     @property
     def spillable(self) -> list[SlotArray]:
-        """The slot arrays whose pending values are final, so that they can be written before the commit."""
+        """The slot arrays whose pending values are final: they may be written early."""
         return list(self.arrays.values())
 
     async def mark(self) -> Any:
@@ -133,7 +131,7 @@ class Column(ABC):
         """Return how many slots the column has."""
         return await next(iter(self.arrays.values())).length()
 
-    async def drain(self) -> None:
+    async def drain(self) -> None:  # noqa: B027 (numbers are not under way)
         """Wait until all that was appended is where it is to be. Raises what a write raised."""
 
     async def spill(self, claims: Claims) -> bool:

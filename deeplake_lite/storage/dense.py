@@ -1,19 +1,17 @@
-"""Columns of one fixed shape: a Zarr array ``data`` of shape (slots, \\*shape), readable without this package.
+"""Columns of one fixed shape: one Zarr array, readable without this package.
 
-Beside it, where the column is nullable, ``valid``; where it is a scalar with an order, ``bounds`` and
-``counts``, one row per chunk of ``data``.
+Beside it, where the column is nullable, ``valid``; where it is a scalar with an order, ``bounds``
+and ``counts``, one row per chunk of ``data``.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import xxhash
 
-from deeplake_lite.htypes.base import Dense, Htype
 from deeplake_lite.htypes.cells import Cells, DenseCells
 from deeplake_lite.storage import chunks, stats
 from deeplake_lite.storage.arrays import ArraySpec, SlotArray, Slots
@@ -22,6 +20,7 @@ from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes.base import Dense, Htype
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
 
@@ -46,7 +45,7 @@ class DenseColumn(Column):
         values = await self.arrays["data"].read(slots)
         return DenseCells(values, await self.read_valid(slots))
 
-    async def stage(self, cells: Cells, claims: Claims) -> Staged:
+    async def stage(self, cells: Cells, claims: Claims) -> Staged:  # noqa: ARG002
         """Return what the slot arrays are to keep of each cell."""
         assert isinstance(cells, DenseCells)
         kept: Staged = {"data": cells.values}
@@ -78,7 +77,7 @@ class DenseColumn(Column):
         return len(slots) * self.arrays["data"].spec.row_bytes
 
     async def statistics(self) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-        """Return the committed bounds, (chunks, 2), and counts of nulls and NaNs, (chunks, 2); None without."""
+        """Return the committed bounds and counts of nulls and NaNs, (chunks, 2) each, or None."""
         return None if self._stats is None else await self._stats.read()
 
     async def spill(self, claims: Claims) -> bool:
@@ -119,6 +118,7 @@ class DenseColumn(Column):
             await self._stats.note(first, rows, await self._valid_from(first, len(rows)))
             if (updates := data.pending_updates()) is not None:
                 await self._stats.note_updates(*updates, await self._valid_at(updates[0]))
+        if self._stats is not None:  # a spill may have noted all there is
             await self._stats.write(session)
         await super().write(session)
 
@@ -134,8 +134,6 @@ class _Statistics:
 
     def __init__(self, place: Place, spec: ArraySpec) -> None:
         self._chunk_rows = spec.chunk_rows
-        chunks_stored = None if place.slots is None else -(-place.slots // spec.chunk_rows)
-        place = replace(place, slots=chunks_stored)
         if place.slots is not None:
             place = replace(place, slots=-(-place.slots // spec.chunk_rows))
         self.arrays = {
@@ -179,7 +177,8 @@ class _Statistics:
     async def write(self, session: Session) -> None:
         """Put both arrays into `session`."""
         for array in self.arrays.values():
-            await array.write(session)
+            if array.dirty:
+                await array.write(session)
 
 
 def row_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
@@ -201,7 +200,7 @@ def row_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> list[Damage]:
-    """Read `slots` (all, where None) of each array; a chunk that fails its checksum damages its slots."""
+    """Read `slots` (all, where None) of each array; a chunk that fails damages its slots."""
     found = []
     for name, array in arrays.items():
         where = np.arange(await array.length()) if slots is None else slots

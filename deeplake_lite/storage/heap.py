@@ -1,12 +1,13 @@
-"""Where the bytes of a ragged column lie: cells of any length, back to back, found again by their extents.
+"""Where the bytes of a ragged column lie: cells back to back, found by their extents.
 
-An extent is ``(start, length)``. A start of zero or more is a byte of ``values``, an array of full size in
-which every transaction takes a free range of chunks, so that two writers never touch the same one. A
-negative start is byte ``~start`` of ``tail``, an array that only grows: what does not fill a chunk of
-``values`` goes there when the transaction commits. Until then starts count from `PENDING`.
+An extent is ``(start, length)``. A start of zero or more is a byte of ``values``, an array of full
+size in which every transaction takes a free range of chunks, so that two writers never touch the
+same one. A negative start is byte ``~start`` of ``tail``, an array that only grows: what does not
+fill a chunk of ``values`` goes there when the transaction commits. Until then starts count from
+`PENDING`.
 
-Steps: `append` gives pending extents, writing full chunks as it goes; `settle` writes the rest at the commit
-and tells what the pending extents have become.
+Steps: `append` gives pending extents, writing full chunks as it goes; `settle` writes the rest at
+the commit and tells what the pending extents have become.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ type HeapMark = tuple[int, tuple[bytes, ...], int]
 """Chunks written, bytes behind them, and where the straddling cells begin."""
 
 HEAP_CHUNKS = 2**28
-"""Chunks of ``values``, nearly all of them never written: its address space (1 PiB of encoded samples)."""
+"""Chunks of ``values``, nearly all of them never written: its address space (1 PiB of encoded
+samples)."""
 
 RAW_CHUNK = 4 * 2**20
-"""Chunk of ``values`` that hold encoded samples: read by byte range, so large chunks cost nothing."""
+"""Chunk of ``values`` that hold encoded samples: read by byte range, so large chunks cost
+nothing."""
 
 TEXT_CHUNK = 256 * 1024
 """Chunk of ``values`` under Zstd: one text costs the decoding of one chunk."""
@@ -154,7 +157,9 @@ class Heap:
         self.path, self.compressed = path, compressed
         self.chunk_bytes = TEXT_CHUNK if compressed else RAW_CHUNK
         self._session, self._cache = session, cache
-        self._mine = ChunkCache(MINE_BYTES)  # chunks that a rewind may write over: shared with nobody
+        self._mine = ChunkCache(
+            MINE_BYTES
+        )  # chunks that a rewind may write over: shared with nobody
         self._fork: Session | None = None  # where full chunks of the open transaction are
         self._first = -1  # claimed chunk, none yet
         self._written = 0  # full chunks written behind it
@@ -171,7 +176,12 @@ class Heap:
         self._new = False
         codec = [ZstdCodec(level=1)]
         for name, length, chunk, codecs in (
-            ("values", HEAP_CHUNKS * self.chunk_bytes, self.chunk_bytes, codec if self.compressed else []),
+            (
+                "values",
+                HEAP_CHUNKS * self.chunk_bytes,
+                self.chunk_bytes,
+                codec if self.compressed else [],
+            ),
             ("tail", 0, TAIL_CHUNK, codec),
         ):
             await session.create_bytes(f"{self.path}/{name}", length, chunk, codecs)

@@ -1,7 +1,8 @@
-"""Columns whose cells are sequences: the items in a column of their own, and per slot where its items are.
+"""Columns whose cells are sequences: items in a column of their own, and where each cell's are.
 
-``spans`` (slots, 2) int64 holds the first item and their number, ``hashes`` (slots,) uint64 is xxh3_64 over
-the digests of the items, ``valid`` is there where the column is nullable, and ``items`` is a column.
+``spans`` (slots, 2) int64 holds the first item and their number, ``hashes`` (slots,) uint64 is
+xxh3_64 over the digests of the items, ``valid`` is there where the column is nullable, and
+``items`` is a column.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import xxhash
 
-from deeplake_lite.htypes.base import Htype, Nested
 from deeplake_lite.htypes.cells import Cells, NestedCells
 from deeplake_lite.storage.arrays import ArraySpec, Slots
 from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes.base import Htype, Nested
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
 

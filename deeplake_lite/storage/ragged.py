@@ -1,8 +1,9 @@
-"""Columns whose cells differ in size, or are encoded: bytes in a heap, and per slot where and what they are.
+"""Columns whose cells differ in size, or are encoded: bytes in a heap, and where they are.
 
-``extents`` (slots, 2) int64 says where the bytes lie, ``shapes`` (slots, ndim) int32 what shape decoding
-gives, ``hashes`` (slots,) uint64 is xxh3_64 over the bytes, seeded by the hash of dtype and shape, and
-``valid`` (slots,) bool is there where the column is nullable. A null has no bytes and hash 0.
+``extents`` (slots, 2) int64 says where the bytes lie, ``shapes`` (slots, ndim) int32 what shape
+decoding gives, ``hashes`` (slots,) uint64 is xxh3_64 over the bytes, seeded by the hash of dtype
+and shape, and ``valid`` (slots,) bool is there where the column is nullable. A null has no bytes
+and hash 0.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import numpy as np
 import xxhash
 
 from deeplake_lite.errors import DamagedError
-from deeplake_lite.htypes.base import Htype, Ragged
 from deeplake_lite.htypes.cells import Cells, RaggedCells
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ArraySpec, Slots
@@ -25,6 +25,7 @@ from deeplake_lite.storage.heap import Heap
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes.base import Htype, Ragged
     from deeplake_lite.storage.arrays import SlotArray
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
@@ -59,7 +60,7 @@ class RaggedColumn(Column):
         return RaggedCells(buffers, await self.read_shapes(slots), await self.read_valid(slots))
 
     async def read_shapes(self, slots: Slots) -> NDArray[np.int32]:
-        """Return (n, ndim) int32 shapes, -1 for axes that a cell does not have; the bytes are not touched."""
+        """Return (n, ndim) int32 shapes without the bytes; -1 for axes that a cell has not."""
         if "shapes" not in self.arrays:
             return np.empty((len(slots), 0), np.int32)
         return await self.arrays["shapes"].read(slots)

@@ -1,8 +1,9 @@
-"""Where a lake is, and which versions it has: from a URL to a repository, its sessions and its refs.
+"""Where a lake is, and which versions it has: repository, sessions and refs behind a URL.
 
-Steps: `create` or `open` a `Repository`; take a `Session` from it (a reader of one snapshot, a writer at a
-branch's tip, or a fork of a writer that collects chunks until it is merged); read, write and commit through
-the session. The only module that imports icechunk, so that the engine can be changed in one place.
+Steps: `create` or `open` a `Repository`; take a `Session` from it (a reader of one snapshot, a
+writer at a branch's tip, or a fork of a writer that collects chunks until it is merged); read,
+write and commit through the session. The only module that imports icechunk, so that the engine can
+be changed in one place.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ import zarr.api.asynchronous as zarr_async
 from filelock import FileLock
 from zarr import AsyncArray
 from zarr.abc.store import RangeByteRequest
-from zarr.core.array_spec import ArrayConfigParams
 from zarr.core.buffer import cpu, default_buffer_prototype
 from zarr.core.sync import sync
 from zarr.storage import StorePath
@@ -38,12 +38,13 @@ from deeplake_lite.errors import (
     StorageError,
     VersionNotFoundError,
 )
-
 from deeplake_lite.storage.chunk_files import ChunkFiles
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Coroutine, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
+
+    from zarr.core.array_spec import ArrayConfigParams
 
     from deeplake_lite.storage.arrays import ArraySpec
 
@@ -60,7 +61,8 @@ PIN = "_pin-"
 """Begin of the branches that `Repository.pinned` makes."""
 
 HEAP_SPLIT = 16_384
-"""Heap chunks per manifest: the address space of a heap is 2**28 chunks, and its splits are enumerated."""
+"""Heap chunks per manifest: the address space of a heap is 2**28 chunks, and its splits are
+enumerated."""
 
 IN_FLIGHT = 16
 """Requests to the engine at a time."""
@@ -74,7 +76,8 @@ ONE_THREAD_BYTES = 2**20
 type Range = tuple[int, int, int]
 
 WRITE_ALL: ArrayConfigParams = {"write_empty_chunks": True}
-"""Chunks of zeros are written too: looking for them costs more, and a chunk that is missing is damage."""
+"""Chunks of zeros are written too: looking for them costs more, and a chunk that is missing is
+damage."""
 
 _memory: dict[str, tempfile.TemporaryDirectory[str]] = {}
 """Folders of the ``memory://`` lakes of this process; they vanish with it."""
@@ -167,7 +170,7 @@ class Session:
         return await self._get(key, None)
 
     async def get_ranges(self, path: str, ranges: Sequence[Range]) -> list[memoryview | None]:
-        """Return ranges of the chunks of a 1-D array without codecs: (chunk, start, stop) of each."""
+        """Return ranges of chunks of a 1-D array without codecs: (chunk, start, stop) of each."""
         if self._files is None:
             return await self._ask(path, ranges)
         if sum(stop - start for _, start, stop in ranges) <= ONE_THREAD_BYTES:
@@ -266,7 +269,7 @@ class Session:
         return Session(self._session.fork(), self._layouts)
 
     def merge(self, fork: Session) -> None:
-        """Take over what `fork` collected. Nothing is checked: the caller knows that it is disjoint."""
+        """Take over what `fork` collected, unchecked: the caller knows that it is disjoint."""
         self._session.merge(cast("icechunk.ForkSession", fork._session))
 
     def commit(self, message: str, metadata: Mapping[str, Any] | None = None) -> str:
@@ -275,7 +278,8 @@ class Session:
         Raises
         ------
         ConflictError
-            When the branch has moved since the session was opened; nothing is lost, write again on the new tip.
+            When the branch has moved since the session was opened; nothing is lost, write again on
+            the new tip.
         """
         try:
             return str(self._session.commit(message, dict(metadata or {})))
@@ -293,9 +297,11 @@ class Repository:
     Parameters
     ----------
     url : str
-        A folder, ``file://…``, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or ``az://account/container/…``.
+        A folder, ``file://…``, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or
+        ``az://account/container/…``.
     options : mapping, optional
-        What the object store needs (region, endpoint_url, credentials); by default its environment variables.
+        What the object store needs (region, endpoint_url, credentials); by default its environment
+        variables.
     """
 
     def __init__(
@@ -309,7 +315,7 @@ class Repository:
 
     @classmethod
     def create(cls, url: str, options: Mapping[str, Any] | None = None) -> Repository:
-        """Make an empty repository. Raises ExistsError where one is, or where a folder holds other files."""
+        """Make an empty repository. Raises ExistsError where there is one, or other files."""
         folder = local_folder(url)
         if (
             folder is not None
@@ -318,7 +324,7 @@ class Repository:
         ):
             kind = "a lake" if cls.exists(url) else "files"
             raise ExistsError(
-                f"A lake is created in a new or empty folder; {str(folder)!r} already holds {kind}. "
+                f"A lake is created in a new or empty folder; {str(folder)!r} holds {kind}. "
                 "Choose another name, or dl.open it."
             )
         storage = _storage(url, options)
@@ -335,7 +341,8 @@ class Repository:
         """Open the repository at `url`. Raises LakeNotFoundError where there is none."""
         if not cls.exists(url, options):
             raise LakeNotFoundError(
-                f"There is no lake at {url!r}. Check the path, or make one with dl.create({url!r}, schema)."
+                f"There is no lake at {url!r}. "
+                f"Check the path, or make one with dl.create({url!r}, schema)."
             )
         storage = _storage(url, options)
         return cls(url, storage, icechunk.Repository.open(storage))
@@ -376,7 +383,7 @@ class Repository:
 
     @contextlib.contextmanager
     def pinned(self, snapshot_ids: Iterable[str]) -> Iterator[list[str]]:
-        """Name versions by branches of the lake's own for a while, so that they neither expire nor go."""
+        """Name versions by branches of the lake's own for a while, so that they do not expire."""
         names = {f"{PIN}{uuid4().hex}": i for i in snapshot_ids}
         try:
             for name, snapshot_id in names.items():
@@ -425,18 +432,24 @@ class Repository:
         """Forget a tag. Its name can never be used again: the engine keeps a tombstone."""
         self._repository.delete_tag(name)
 
-    def ancestry(self, snapshot_id: str) -> list[Commit]:
-        """Return a version and those before it, newest first."""
+    def ancestry(self, snapshot_id: str) -> Iterator[Commit]:
+        """Yield a version and those before it, newest first, each read when it is asked for.
+
+        Raises
+        ------
+        VersionNotFoundError
+            When the version, or one before it, is not there.
+        """
         try:
-            found = list(self._repository.ancestry(snapshot_id=snapshot_id))
+            for s in self._repository.ancestry(snapshot_id=snapshot_id):
+                yield Commit(s.id, s.parent_id, s.message, s.written_at, dict(s.metadata))
         except icechunk.IcechunkError as error:
             raise VersionNotFoundError(
                 f"There is no version {snapshot_id!r} in {self.url!r}."
             ) from error
-        return [Commit(s.id, s.parent_id, s.message, s.written_at, dict(s.metadata)) for s in found]
 
     def changed_chunks(self, older: str, newer: str) -> dict[str, set[int]]:
-        """Return, per array path, which chunks along the first axis changed from one version to a later one."""
+        """Return, per array path, which chunks of the first axis changed between two versions."""
         try:
             diff = self._repository.diff(from_snapshot_id=older, to_snapshot_id=newer)
         except icechunk.IcechunkError as error:
@@ -447,11 +460,11 @@ class Repository:
         }
 
     def expire(self, older_than: datetime) -> set[str]:
-        """Drop versions older than `older_than` from the history, but for those that a ref names."""
+        """Drop older versions from the history, but for those that a ref names."""
         return set(self._repository.expire_snapshots(older_than))
 
     def collect(self, older_than: datetime, *, dry_run: bool) -> dict[str, int]:
-        """Delete objects that no version needs and that are older than `older_than`; return the counts."""
+        """Delete old objects that no version needs; return the counts."""
         s = self._repository.garbage_collect(older_than, dry_run=dry_run)
         return {
             "bytes": s.bytes_deleted,

@@ -1,8 +1,9 @@
 """Which rows there are, in which order, and who they are.
 
-A row lives in one slot for good. `order` maps positions to slots, and is None while position *i* is slot
-*i*; deleting and reordering touch only it. Each slot has a row id, an int64 that no other row on any branch or
-machine has: a random block of 47 bits, drawn per transaction and 65,536 rows, and a counter of 16 bits.
+A row lives in one slot for good. `order` maps positions to slots, and is None while position *i* is
+slot *i*; deleting and reordering touch only it. Each slot has a row id, an int64 that no other row
+on any branch or machine has: a random block of 47 bits, drawn per transaction and 65,536 rows, and
+a counter of 16 bits.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class Rows:
         self.order = None if identity else order
 
     async def adopt(self, other: Rows, deleted: Slots) -> None:
-        """Put the pending rows of `other`, an earlier version, behind these; remove the `deleted` slots."""
+        """Put pending rows of `other`, an earlier version, behind these; remove `deleted` slots."""
         _, ids = await other.ids.pending_rows()
         _, blocks = await other.blocks.pending_rows()
         ids = await self._without_collision(ids, blocks)
@@ -179,7 +180,7 @@ class Rows:
     async def _without_collision(
         self, ids: NDArray[np.int64], blocks: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Note `blocks` as taken; return `ids` with those blocks replaced that another writer has drawn."""
+        """Note `blocks` as taken; return `ids` without blocks that another writer has drawn."""
         ids = ids.copy()
         taken = await self.blocks.read(np.arange(await self.blocks.length()))
         for block in blocks.tolist():

@@ -1,9 +1,10 @@
-"""Where an open transaction puts chunks before it commits, and how writers keep out of each other's way.
+"""Where an open transaction puts chunks, and how writers keep out of each other's way.
 
-A `Scratch` holds a fork that collects chunks, and claims free ranges of heap chunks for it. On a local folder
-writers meet in ``.writers/``: each open transaction keeps a file there with its start, the version that it
-builds on and its claims, under a file lock that the operating system drops when the process dies. On an object
-store a claim begins at a random chunk near the end; the commit checks that nobody else took it.
+A `Scratch` holds a fork that collects chunks, and claims free ranges of heap chunks for it. On a
+local folder writers meet in ``.writers/``: each open transaction keeps a file there with its start,
+the version that it builds on and its claims, under a file lock that the operating system drops when
+the process dies. On an object store a claim begins at a random chunk near the end; the commit
+checks that nobody else took it.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class Scratch:
         return self._claims[path]
 
     def _end(self, path: str) -> int:
-        """Return the chunk behind the last one taken, in our version and on the branch as it is now.
+        """Return the chunk behind the last one taken, in our version and on the branch now.
 
         Asked after the claims of others: a writer that commits gives its claim back only then.
         """

@@ -1,7 +1,7 @@
 """What the lake says about itself: one JSON document in the root group's attributes.
 
-It holds the format number, the schema, the metadata, how many slots there are, whether rows lie in the
-slots' order, and how far each heap's chunks are taken. Everything else is in arrays.
+It holds the format number, the schema, the metadata, how many slots there are, whether rows lie in
+the slots' order, and how far each heap's chunks are taken. Everything else is in arrays.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class State:
         found = attributes.get(KEY)
         if not isinstance(found, dict) or not isinstance(found.get("format"), int):
             raise FormatError(
-                f"The root group carries no {KEY!r} document: an Icechunk repository, but not a lake. "
+                f"The root group carries no {KEY!r} document: a repository, but not a lake. "
                 "Make one with dl.create in a folder of its own."
             )
         if found["format"] > FORMAT:

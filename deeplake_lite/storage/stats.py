@@ -1,8 +1,8 @@
 """What a chunk of numbers holds without reading it: bounds, nulls and NaNs, one row per chunk.
 
-Bounds are kept in the column's dtype. They only ever widen, so after an update they may be wider than the
-data, and the counts are upper bounds; `optimize` makes them exact again. A chunk with no number in it
-has its bounds the wrong way round.
+Bounds are kept in the column's dtype. They only ever widen, so after an update they may be wider
+than the data, and the counts are upper bounds; `optimize` makes them exact again. A chunk with no
+number in it has its bounds the wrong way round.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One version of the lake, by slot, with the edits of an open transaction on top.
 
-Steps: `Table.open` reads the document of a snapshot; columns open when they are first read. `edit` gives a
-table that takes edits; `commit` puts them behind whatever the branch's tip has become, and writes what is
-pending. Sync outside, async inside: this is where the two meet.
+Steps: `Table.open` reads the document of a snapshot; columns open when they are first read. `edit`
+gives a table that takes edits; `commit` puts them behind whatever the branch's tip has become, and
+writes what is pending. Sync outside, async inside: this is where the two meet.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 
 from deeplake_lite.errors import ConflictError, FormatError, InvalidValueError
 from deeplake_lite.htypes.base import Dense, Htype, Nested, Ragged
-from deeplake_lite.htypes.cells import Cells
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ChunkCache, Slots
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Repository, Session
 
@@ -41,7 +41,7 @@ COPY_ROWS = 1_024
 
 
 class MovedError(ConflictError):
-    """The branch's tip is one that pending edits cannot be put behind as they are; copy them instead."""
+    """Pending edits cannot be put behind the branch's tip as they are; copy them instead."""
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Edits:
 
     @property
     def touches_old(self) -> bool:
-        """Whether anything but new rows was written, so that another writer may have changed it too."""
+        """Whether anything but new rows was written, which others may have changed too."""
         return bool(self.deleted or self.updated or self.document or self.arranged)
 
     def slots_updated(self, column: str) -> Slots:
@@ -136,7 +136,7 @@ class Table:
         return session.commit("created")
 
     def rewrite(self, branch: str, order: Slots, message: str) -> str:
-        """Write these rows of the table, which is the branch's tip, contiguously as its next version.
+        """Write these rows of the branch's tip contiguously as its next version.
 
         The caller holds the writers' lock. Row ids stay; slots do not.
         """
@@ -204,7 +204,7 @@ class Table:
         return run(self._column(column).digests(slots))
 
     def shapes(self, column: str, slots: Slots) -> NDArray[np.int32]:
-        """Return (n, ndim) int32 shapes without reading the cells; -1 for axes that a cell does not have."""
+        """Return (n, ndim) int32 shapes; -1 for axes that a cell does not have."""
         found = self._column(column)
         if isinstance(found, RaggedColumn):
             return run(found.read_shapes(slots))
@@ -221,7 +221,9 @@ class Table:
         for name in {found.compared, "valid"} & set(found.arrays):
             array = found.arrays[name]
             if some := touched.get(array.path):
-                marked = np.zeros(max(int(slots.max(initial=0)) // array.spec.chunk_rows, *some) + 1, bool)
+                marked = np.zeros(
+                    max(int(slots.max(initial=0)) // array.spec.chunk_rows, *some) + 1, bool
+                )
                 marked[list(some)] = True
                 hit |= marked[slots // array.spec.chunk_rows]
         return hit
@@ -239,7 +241,7 @@ class Table:
         return run(self.rows.ids.read(slots))
 
     def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-        """Return a scalar column's bounds and counts per chunk, as committed; None for other columns."""
+        """Return a scalar column's committed bounds and counts per chunk; None for others."""
         found = self._column(column)
         return run(found.statistics()) if isinstance(found, DenseColumn) else None
 
@@ -269,7 +271,7 @@ class Table:
     def append(
         self, blocks: Iterable[Mapping[str, Cells]], ids: NDArray[np.int64] | None = None
     ) -> Slots:
-        """Add rows that come in blocks of cells by column id, all of them or none; return their slots.
+        """Add rows that come in blocks of cells by column id, all or none; return their slots.
 
         Ids are drawn unless they are given, one per row of all blocks.
         """
@@ -348,7 +350,7 @@ class Table:
         edits.document = True
 
     def set_document(self, **changes: Any) -> None:
-        """Change fields of the document: ``schema`` (columns dropped, renamed, annotated) or ``metadata``."""
+        """Change fields of the document, ``schema`` or ``metadata``."""
         edits, _ = self._open_edits()
         edits.document = True
         self.state = self.state.with_(**changes)
@@ -356,7 +358,8 @@ class Table:
     def commit(self, branch: str, message: str, metadata: Mapping[str, Any]) -> str:
         """Write the edits behind the branch's tip; return the new snapshot's id.
 
-        The caller holds the writers' lock and has made sure that nobody else changed the same cells.
+        The caller holds the writers' lock and has made sure that nobody else changed the same
+        cells.
 
         Raises
         ------
@@ -399,7 +402,11 @@ class Table:
         known = {f.id for f in tip.schema}
         if any(c not in known for c in self._columns):
             return False
-        keys = [f"{path}/c/{chunk}" for path, taken in claimed.items() for chunk in range(taken.start, taken.stop + 1)]
+        keys = [
+            f"{path}/c/{chunk}"
+            for path, taken in claimed.items()
+            for chunk in range(taken.start, taken.stop + 1)
+        ]
         return not any(await gather(map(session.has, keys)))
 
     async def _adopt(self, other: Table, edits: Edits, *, moved: bool) -> None:
@@ -465,8 +472,8 @@ def default_cells(f: Field, count: int) -> Cells:
         return f.htype.encode_default(count)
     except InvalidValueError as error:
         raise InvalidValueError(
-            f"{count:,} row(s) come from where this column is not known, and it has no default. Give it one "
-            f"where it is: ds.set_default({f.name!r}, …), commit, and try again.",
+            f"{count:,} row(s) come from where this column is not known, and it has no default. "
+            f"Give it one where it is: ds.set_default({f.name!r}, …), commit, and try again.",
             column=f.name,
         ) from error
 

@@ -21,8 +21,8 @@ def freeze(value: Any) -> Any:
     >>> freeze(np.zeros((2, 3))) == freeze(np.zeros((3, 2)))
     False
     """
-    if value is np.ma.masked:
-        return None
+    if isinstance(value, np.ma.MaskedArray):  # a row of a masked block, or masked itself
+        return None if value.mask.all() else freeze(value.data)
     match value:
         case np.ndarray():
             plain = np.where(np.isnan(value), np.nan, value) if value.dtype.kind in "fc" else value

@@ -193,7 +193,6 @@ def test_views_leave_in_their_order(full):
 
 def test_blocks_make_one_table(monkeypatch):
     monkeypatch.setattr("deeplake_lite.dataset.portable.BLOCK_ROWS", 2)
-    monkeypatch.setattr("deeplake_lite.dataset.portable.read_blocks.__defaults__", (2,))
     ds = lake(
         {"label": dl.ClassLabel(["a", "b"]), "t": "text"},
         {"label": [0, 1] * 4, "t": list("abcdefgh")},

@@ -1,6 +1,6 @@
 """Arrays, DataFrames, Parquet and CSV: types, nulls, keys, batches."""
 
-import datetime
+import datetime as dt
 import gzip
 from decimal import Decimal
 
@@ -13,7 +13,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.ingest import csv as csv_module
 
-WHEN = datetime.datetime(2026, 1, 2, 3, 4, 5)
+WHEN = dt.datetime(2026, 1, 2, 3, 4, 5)
 
 CASES = {
     "int8": (pa.array([1, -2], pa.int8()), dl.Scalar("int8"), [1, -2]),
@@ -39,12 +39,12 @@ CASES = {
         [np.datetime64(WHEN)] * 2,
     ),
     "duration": (
-        pa.array([datetime.timedelta(seconds=2)] * 2),
+        pa.array([dt.timedelta(seconds=2)] * 2),
         dl.Scalar("timedelta64[us]"),
         [np.timedelta64(2, "s")] * 2,
     ),
     "time": (
-        pa.array([datetime.time(0, 0, 2), None], pa.time64("us")),
+        pa.array([dt.time(0, 0, 2), None], pa.time64("us")),
         dl.Scalar("timedelta64[us]", nullable=True),
         [np.timedelta64(2, "s"), None],
     ),
@@ -132,7 +132,7 @@ def test_rows_with_a_key_are_changed_and_rows_without_are_appended(tmp_path, url
 
 def test_a_key_that_comes_twice_is_refused_or_left_out(url):
     rows = {"k": ["a", "b", "a"], "x": [1, 2, 3]}
-    with pytest.raises(dl.InvalidValueError, match="row 2: a key .* comes twice in column 'k'"):
+    with pytest.raises(dl.InvalidValueError, match=r"row 2: a key .* comes twice in column 'k'"):
         dl.from_arrays(rows, url, on="k")
     ds = dl.from_arrays(rows, url, on="k", on_error="skip", progress=False)
     assert ds["x"][:].tolist() == [1, 2]

@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001, RUF002 (typographic signs)
 """The plain-text twins: what `repr` prints, complete, because some pages show no HTML at all.
 
 Each is a header, one line per column, then what else there is. None of them raises.

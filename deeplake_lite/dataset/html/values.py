@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001 (typographic signs)
 """What there is to show of a dataset, a column or a diff: small frozen values, read before drawing.
 
 The dataset layer fills them in (names, counts, previews); `text` and `pages` turn them into lines

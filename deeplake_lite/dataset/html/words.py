@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001, RUF002 (typographic signs)
 """How numbers and strings read: counts, sizes, shapes, times, bars; strings visible and short."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The command line: ``deeplake-lite info photos.lake``.
 
-Each command gathers one JSON document; it is printed as such with ``--json``, as text otherwise. Libraries
-are imported within the commands, so that ``--help`` comes at once.
+Each command gathers one JSON document; it is printed as such with ``--json``, as text otherwise.
+Libraries are imported within the commands, so that ``--help`` comes at once.
 """
 
 from __future__ import annotations
@@ -64,11 +64,13 @@ CommitEvery = Annotated[
     int | None, typer.Option(help="Commit every so many rows; a rerun goes on from there.")
 ]
 Update = Annotated[
-    bool, typer.Option("--update/--no-update", help="Compare rows whose key is there, or skip them.")
+    bool,
+    typer.Option("--update/--no-update", help="Compare rows whose key is there, or skip them."),
 ]
 Types = Annotated[
-    list[str] | None, typer.Option("--type", metavar="COLUMN=TYPE", help="Such as species=class_label.")
-]  # fmt: skip
+    list[str] | None,
+    typer.Option("--type", metavar="COLUMN=TYPE", help="Such as species=class_label."),
+]
 
 
 def main() -> None:
@@ -111,7 +113,9 @@ def _print_version(wanted: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Take the options that come before the command."""
@@ -120,14 +124,16 @@ def _options(
 @app.command()
 @_command
 def demo(
-    folder: Annotated[str | None, typer.Argument(metavar="[DIR]", help="Where to make the lake.")] = None,
+    folder: Annotated[
+        str | None, typer.Argument(metavar="[DIR]", help="Where to make the lake.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make a lake of handwritten digits and photographs, and go through what one does with it.
 
     Without DIR it is ./digits.lake, or the next name that is free. Needs the extra "demo".
     """  # fmt: skip
-    from deeplake_lite.demo import run_demo
+    from deeplake_lite.cli.demo import run_demo
 
     say = (lambda _: None) if as_json else typer.echo
     document = run_demo(folder, say)
@@ -160,9 +166,9 @@ def info(url: Url, version: Version = None, as_json: Json = False) -> None:
     width = max((len(name) for name in ds.columns), default=0)
     for f in ds.schema:
         typer.echo(f"  {f.name:{width}}  {f.htype}")
-    for kind in ("branches", "tags", "views"):
-        if document[kind]:
-            typer.echo(f"{kind}: {', '.join(document[kind])}")
+    for kind, names in (("branches", ds.branches), ("tags", ds.tags), ("views", ds.views())):
+        if names:
+            typer.echo(f"{kind}: {', '.join(names)}")
     return typer.echo(f"{len(log)} commits, the last: {log[0].id} {log[0].message}")
 
 
@@ -303,7 +309,7 @@ def export(
 
     CSV leaves out columns that are no text, number or class.
     """
-    from deeplake_lite.export import FORMATS
+    from deeplake_lite.cli.exports import FORMATS
 
     if format_ not in FORMATS:
         raise typer.BadParameter(f"--format is one of {', '.join(FORMATS)}, got {format_!r}.")
@@ -313,7 +319,9 @@ def export(
     if as_json:
         return _echo_json({"path": str(done.path), "rows": len(rows), "left_out": done.left_out})
     if done.left_out:
-        typer.echo(f"left out, because {format_} does not hold them: {', '.join(done.left_out)}", err=True)
+        typer.echo(
+            f"left out, because {format_} does not hold them: {', '.join(done.left_out)}", err=True
+        )
     return typer.echo(f"{len(rows):,} rows written to {done.path}")  # fmt: skip
 
 

@@ -1,0 +1,46 @@
+"""Settings and lakes that all tests share."""
+
+from __future__ import annotations
+
+import os
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import deeplake_lite as dl
+from deeplake_lite.testing.tiny import tiny_chunks
+
+SLOW_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("default", max_examples=30, stateful_step_count=30, **SLOW_MACHINE)
+settings.register_profile("thorough", max_examples=1_000, stateful_step_count=60, **SLOW_MACHINE)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+_numbers = count()
+
+
+@pytest.fixture
+def make_lake():
+    """Make a lake in memory: its schema, then columns of rows to commit."""
+
+    def make(schema, **columns):
+        ds = dl.create(f"memory://test-{next(_numbers)}", schema)
+        if columns:
+            ds.append(columns)
+            ds.commit("rows")
+        return ds
+
+    return make
+
+
+@pytest.fixture
+def new_url():
+    """Return the URL of a lake that is not there yet."""
+    return lambda: f"memory://test-{next(_numbers)}"
+
+
+@pytest.fixture
+def tiny():
+    """Make chunks, blocks and spills of a few bytes."""
+    with tiny_chunks():
+        yield

@@ -1,0 +1,232 @@
+"""The command line: what it prints, its JSON, its exit codes."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+import deeplake_lite as dl
+from deeplake_lite.cli import app
+
+runner = CliRunner()
+
+
+def run(*args, code=0):
+    """Run a command and return its stdout."""
+    done = runner.invoke(app, [str(a) for a in args])
+    assert done.exit_code == code, (done.output, done.exception)
+    return done.stdout
+
+
+def run_json(*args, code=0):
+    """Run a command with --json and return its one document."""
+    return json.loads(run(*args, "--json", code=code))
+
+
+@pytest.fixture
+def photos(tmp_path):
+    for i in range(4):
+        path = tmp_path / "photos" / ("rose", "lily")[i % 2] / f"{i}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pixels = np.random.default_rng(i).integers(0, 255, (60, 50, 3), np.uint8)
+        Image.fromarray(pixels).save(path)
+    return tmp_path / "photos"
+
+
+@pytest.fixture
+def lake(photos, tmp_path):
+    """Return a lake with two versions, tagged a and b, and a saved view."""
+    ds = dl.from_folder(photos, str(tmp_path / "photos.lake"))
+    ds.tag("a")
+    ds["label"][0] = "rose"
+    ds.delete([3])
+    ds.commit("one corrected, one deleted")
+    ds.tag("b")
+    ds[[0]].save("first")
+    return ds.url
+
+
+def test_help_tells_the_exit_codes_and_lists_the_commands():
+    text = run("--help")
+    assert "130  interrupted" in text
+    for command in ("demo", "info", "log", "diff", "ingest", "export", "verify", "vacuum"):
+        assert f"\n  {command}" in text
+        run(command, "--help")
+
+
+def test_info_shows_columns_rows_and_versions(lake):
+    text = run("info", lake)
+    assert "3 rows, 3 columns" in text
+    assert "label  ClassLabel(['lily', 'rose'])" in text
+    found = run_json("info", lake)
+    assert found["rows"] == 3
+    assert [c["name"] for c in found["columns"]] == ["image", "label", "path"]
+    assert set(found["tags"]) == {"a", "b"}
+    assert found["views"] == ["first"]
+    assert run_json("info", lake, "--version", "a")["rows"] == 4
+
+
+def test_log_lists_the_newest_first(lake):
+    assert "one corrected, one deleted" in run("log", lake).splitlines()[0]
+    found = run_json("log", lake, "-n", "2")
+    assert [c["message"] for c in found] == ["one corrected, one deleted", "ingest photos"]
+
+
+def test_diff_answers_like_git(lake):
+    run("diff", lake, "a", "b")
+    found = run_json("diff", lake, "a", "b", "--exit-code", code=1)
+    assert found["different"] is True
+    assert len(found["removed"]) == 1
+    assert found["changed"] == {"label": [found["changed"]["label"][0]]}
+    assert isinstance(found["removed"][0], str)
+    assert run_json("diff", lake, "b", "main", "--exit-code")["different"] is False
+
+
+def test_ingest_folder_tells_what_it_did(photos, tmp_path):
+    url = tmp_path / "new.lake"
+    (photos / "rose/bad.png").write_bytes(b"bad")
+    done = runner.invoke(app, ["ingest", "folder", str(photos), str(url)])
+    assert done.exit_code == 2
+    assert "bad.png" in done.stderr
+    assert done.stderr.startswith("error: ")
+    done = runner.invoke(app, ["ingest", "folder", str(photos), str(url), "--on-error", "skip"])
+    assert done.exit_code == 0
+    assert done.stdout.startswith("4 rows added, 1 skipped in ")
+    assert "skipped rose/bad.png: column 'image'" in done.stderr
+    again = run_json("ingest", "folder", photos, url, "--on-error", "skip", "--no-update")
+    assert (again["added"], again["unchanged"], len(again["skipped"])) == (0, 4, 1)
+
+
+def test_ingest_csv_and_parquet_take_types_and_keys(tmp_path):
+    (tmp_path / "a.csv").write_text("name;petals\nrose;5\nlily;6\n")
+    url = tmp_path / "a.lake"
+    options = ["--delimiter", ";", "--type", "petals=int8", "--type", "name=class_label"]
+    assert run_json("ingest", "csv", tmp_path / "a.csv", url, *options)["added"] == 2
+    assert dl.open(str(url))["name"].names == ("lily", "rose")
+    assert dl.open(str(url))["petals"].htype == dl.Scalar("int8")
+    pq.write_table(arrow_csv.read_csv(tmp_path / "a.csv"), tmp_path / "a.parquet")
+    bad = run_json("ingest", "parquet", tmp_path / "a.parquet", url, "--on", "nothing", code=2)
+    assert "nothing" in bad["error"]
+    url = tmp_path / "b.lake"
+    run("ingest", "parquet", tmp_path / "a.parquet", url, "--on", "name;petals")
+    assert len(dl.open(str(url))) == 2
+
+
+def test_export_writes_folders_parquet_and_csv(lake, tmp_path):
+    run("export", lake, tmp_path / "files")
+    assert len(list((tmp_path / "files").rglob("*.png"))) == 3
+    found = run_json("export", lake, tmp_path / "out", "--format", "parquet", "--version", "a")
+    assert pq.read_table(found["path"]).num_rows == 4
+    found = run_json("export", lake, tmp_path / "out", "--format", "csv", "--view", "first")
+    assert found["left_out"] == ["image"]
+    assert Path(found["path"]).read_text().splitlines() == ['"label","path"', '"rose","lily/1.png"']
+    run("export", lake, tmp_path / "out", "--format", "csv", code=2)
+    run("export", lake, tmp_path / "out", "--format", "xls", code=2)
+
+
+def test_verify_says_no_when_a_bit_has_flipped(lake):
+    assert run_json("verify", lake) == {"ok": True, "rows": 3, "damaged": []}
+    run("verify", lake)
+    chunks = (Path(lake) / "chunks").rglob("*")
+    largest = max((p for p in chunks if p.is_file()), key=lambda p: p.stat().st_size)
+    data = bytearray(largest.read_bytes())
+    data[len(data) // 2] ^= 1
+    largest.write_bytes(bytes(data))
+    found = run_json("verify", lake, code=1)
+    assert not found["ok"]
+    assert found["damaged"][0]["column"] == "image"
+    run("verify", lake, code=1)
+
+
+def test_vacuum_counts_and_deletes(lake):
+    assert run_json("vacuum", lake, "--dry-run")["dry_run"] is True
+    assert "deleted 0 versions" in run("vacuum", lake)
+    run_json("vacuum", lake, "--older-than", "30d")
+    assert "30d" in run_json("vacuum", lake, "--older-than", "x", code=2)["error"]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("info", "nowhere.lake"),
+        ("log", "nowhere.lake"),
+        ("verify", "nowhere.lake"),
+        ("ingest", "folder", "nowhere", "x.lake"),
+        ("ingest", "csv", "nowhere.csv", "x.lake"),
+        ("ingest", "parquet", "nowhere.parquet", "x.lake"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(args, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = runner.invoke(app, [*args])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert "error" in run_json(*args, code=2)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (),
+        ("frob",),
+        ("info",),
+        ("ingest", "csv", "a", "b", "--on-error", "ignore"),
+        ("ingest", "csv", "a", "b", "--type", "x"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(args):
+    assert runner.invoke(app, [*args]).exit_code == 2
+
+
+def test_an_interrupt_is_130(monkeypatch, lake):
+    def interrupt(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("deeplake_lite.cli.commands._open", interrupt)
+    run("info", lake, code=130)
+
+
+def test_the_demo_runs_tells_its_steps_and_does_not_run_over_itself(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = run("demo")
+    assert "11. verify" in text
+    assert "deeplake-lite diff digits.lake v1 main" in text
+    found = run_json("demo")
+    assert found["url"] == "digits-2.lake"
+    assert len(found["steps"]) == 11
+    assert "Or make another" in run_json("demo", "digits.lake", code=2)["error"]
+    ds = dl.open("digits.lake")
+    assert len(ds) > 1_797
+    assert ds.verify()
+    assert "merged" in run("log", "digits.lake")
+
+
+@pytest.mark.parametrize("package", ["sklearn", "skimage"])
+def test_the_demo_says_what_is_not_installed(monkeypatch, tmp_path, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setitem(sys.modules, f"{package}.datasets", None)
+    monkeypatch.setitem(sys.modules, f"{package}.data", None)
+    error = run_json("demo", tmp_path / "d.lake", code=2)["error"]
+    assert 'pip install "deeplake-lite[demo]"' in error
+    assert not (tmp_path / "d.lake").exists()
+
+
+def test_the_entry_point_starts_quickly_and_prints_its_version():
+    program = Path(sys.executable).parent / "deeplake-lite"
+    started = time.perf_counter()
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip()[0].isdigit()
+    assert time.perf_counter() - started < 5
+    heavy = "import sys, deeplake_lite.cli; print({'zarr', 'pyarrow', 'pandas'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
