@@ -319,7 +319,7 @@ CASES = {
         None,
     ),
 }
-"""By column: its htype, six values, and what they read as (the same, or a mapping or function of the value)."""
+"""By column: its htype, six values, and what they read as: the same, or a mapping or function."""
 
 
 def values_of(case, places):
@@ -350,7 +350,7 @@ def same(found, wanted):
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Return a lake with every htype, and its first and last version with the values that each row has."""
+    """Return a lake with every htype, and which values the rows of two of its versions have."""
     url = str(tmp_path_factory.mktemp("format") / "all.lake")
     ds = dl.create(
         url, {name: case[0] for name, case in CASES.items()}, metadata={"made": "by a test"}
@@ -497,7 +497,7 @@ def test_the_example_is_what_is_written(tmp_path, monkeypatch):
 
 def describe(path, array):
     values = json.dumps(array[:].tolist()) if array.nbytes < MIB else "no chunk"
-    return f"/{path:<23} {array.shape!s:<19} {array.dtype!s:<7} {values}"
+    return f"/{path:<24} {array.shape!s:<19} {array.dtype!s:<7} {values}"
 
 
 def raise_format(url):
@@ -549,5 +549,5 @@ def test_an_icechunk_repository_that_is_no_lake_is_refused(tmp_path, grouped):
         session = repository.writable_session("main")
         zarr.create_group(session.store)
         session.commit("a group")
-    with pytest.raises(dl.FormatError, match="an Icechunk repository, but not a lake"):
+    with pytest.raises(dl.FormatError, match="but not a lake"):
         dl.open(url)

@@ -153,7 +153,7 @@ class PillowCodec(ImageCodec):
     def _after_load(self, image: ImageFile, data: bytes) -> None:
         """Check that all pixels are there. May raise anything."""
 
-    def _orientation(self, image: ImageFile, data: bytes) -> int:
+    def _orientation(self, image: ImageFile, data: bytes) -> int:  # noqa: ARG002 (PNG needs data)
         """Return how the pixels that Pillow gives are to be turned, 1 to 8."""
         return as_orientation(image.getexif())
 

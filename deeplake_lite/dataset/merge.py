@@ -148,15 +148,21 @@ def plan_restore(old: Table, changes: Changes) -> MergePlan:
 
 
 def apply(plan: MergePlan, target: Table, source: Table) -> None:
-    """Put a plan onto `target`, a table that takes edits, copying cells from `source`."""
+    """Put a plan onto `target`, a table that takes edits, copying cells from `source`.
+
+    What goes makes room first: a row that is removed needs no default, a column that is dropped no name.
+    """
+    if len(plan.remove):
+        target.delete(np.flatnonzero(np.isin(target.ids(target.rows.live()), plan.remove)))
     known = {f.id for f in target.schema}
+    kept = Schema(tuple(f for f in plan.schema if f.id in known))
+    if kept != target.schema or plan.metadata != target.state.metadata:
+        target.set_document(schema=kept, metadata=plan.metadata)
     for f in plan.schema:
         if f.id not in known:
             target.add_column(f, _cells_for(target, source, f))
-    if plan.schema != target.schema or plan.metadata != target.state.metadata:
-        target.set_document(schema=plan.schema, metadata=plan.metadata)
-    if len(plan.remove):
-        target.delete(np.flatnonzero(np.isin(target.ids(target.rows.live()), plan.remove)))
+    if plan.schema != target.schema:
+        target.set_document(schema=plan.schema)
     if len(plan.add):
         target.append(_rows_from(source, plan.add, plan.schema), plan.add)
     for column, ids in plan.cells.items():

@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 (typographic signs)
+
 """Pages and their plain-text twins: well formed, escaped, small, complete, and never in the way."""
 
 import re

@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 (typographic signs)
+
 """What datasets, views, columns and diffs show: right, small, cheap, and never an error."""
 
 from html.parser import HTMLParser

@@ -90,7 +90,7 @@ def make_htypes() -> None:
 
 
 def make_history() -> None:
-    """Commits, branches, a merge, a tag, deleted and changed rows, a saved view, a rewritten branch."""
+    """Branches, a merge, a tag, deleted and changed rows, a saved view, a rewritten branch."""
     ds = dl.create(place("history"), {"label": dl.ClassLabel(["rose", "tulip"]), "title": "text"})
     ds.append({"label": ["rose", "tulip", "rose"], "title": ["a", "b", LONG]})
     ds.commit("three rows")
@@ -118,6 +118,5 @@ if __name__ == "__main__":
     for folder in HERE.glob(f"format{FORMAT}-*.lake"):
         shutil.rmtree(folder / ".writers", ignore_errors=True)
         files = [path for path in folder.rglob("*") if path.is_file()]
-        print(
-            f"{folder.name}: {len(files)} files, {sum(path.stat().st_size for path in files):,} bytes"
-        )
+        size = sum(path.stat().st_size for path in files)
+        print(f"{folder.name}: {len(files)} files, {size:,} bytes")

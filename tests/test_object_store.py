@@ -1,0 +1,112 @@
+"""Lakes on an object store: a real S3 server on this machine, started and stopped here."""
+
+import os
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+import deeplake_lite as dl
+from deeplake_lite.storage.repo import Session
+
+KEYS = {"access_key_id": "key", "secret_access_key": "secret", "region": "us-east-1"}
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    url = f"http://{host}:{port}"
+    client = boto3.client(
+        "s3",
+        endpoint_url=url,
+        region_name="us-east-1",
+        aws_access_key_id="key",
+        aws_secret_access_key="secret",
+    )
+    client.create_bucket(Bucket="lakes")
+    client.close()
+    yield url
+    server.stop()
+
+
+@pytest.fixture
+def options(endpoint):
+    return {**KEYS, "endpoint_url": endpoint, "allow_http": True, "force_path_style": True}
+
+
+def rows(start, count, size):
+    return {
+        "x": list(range(start, start + count)),
+        "text": [f"row {i}" for i in range(start, start + count)],
+        "data": [os.urandom(size) for _ in range(count)],
+    }
+
+
+def lake(name, options):
+    schema = {"x": "int32", "text": "text", "data": "bytes"}
+    return dl.create(f"s3://lakes/{name}", schema, storage_options=options)
+
+
+def test_a_lake_on_s3_is_written_and_read(options):
+    ds = lake("plain", options)
+    data = rows(0, 3, 5_000_000)
+    ds.append(data)
+    first = ds.commit("three rows")
+    ds.delete([1])
+    ds.commit("one less")
+    again = dl.open(ds.url, storage_options=options)
+    assert again["x"][:].tolist() == [0, 2]
+    assert again["data"][1] == data["data"][2]
+    old = dl.open(ds.url, version=first, storage_options=options)
+    assert old["text"][:] == ["row 0", "row 1", "row 2"]
+    assert again.verify()
+
+
+def test_appends_and_edits_of_two_writers_survive_on_s3(options):
+    lake("two", options).commit()
+    a, b = (dl.open("s3://lakes/two", storage_options=options) for _ in range(2))
+    a.append(rows(0, 2, 5_000_000))
+    a.commit("a")
+    b.append(rows(10, 2, 5_000_000))
+    b.commit("b")
+    a.refresh()
+    a["x"][0], b["text"][0] = 100, "changed"
+    a.commit("number")
+    b.commit("text")
+    assert b["x"][:].tolist() == [100, 1, 10, 11]
+    assert b["text"][0] == "changed"
+    assert b.verify()
+
+
+def test_a_commit_that_loses_the_race_on_s3_is_written_again(options, monkeypatch):
+    ds = lake("race", options)
+    ds.append(rows(0, 2, 5_000_000))
+    rivals = [dl.open(ds.url, storage_options=options)]
+    commit = Session.commit
+
+    def beaten(self, message, metadata=None):
+        if message == "mine" and rivals:
+            rival = rivals.pop()
+            rival.append(rows(10, 1, 10))
+            rival.commit("rival")
+        return commit(self, message, metadata)
+
+    monkeypatch.setattr(Session, "commit", beaten)
+    ds.commit("mine")
+    assert ds["x"][:].tolist() == [10, 0, 1]
+    assert [c.message for c in ds.log()] == ["mine", "rival", "created"]
+    assert ds.verify()
+
+
+def test_there_is_no_lake_where_none_was_made_on_s3(options):
+    assert not dl.exists("s3://lakes/none", storage_options=options)
+    with pytest.raises(dl.LakeNotFoundError, match="There is no lake at 's3://lakes/none'"):
+        dl.open("s3://lakes/none", storage_options=options)
+
+
+def test_a_lake_on_s3_is_not_made_twice(options):
+    lake("once", options)
+    with pytest.raises(dl.ExistsError, match="There is a lake at"):
+        lake("once", options)
