@@ -16,6 +16,7 @@ import google_crc32c
 import numpy as np
 from zarr.codecs import BloscCodec, Crc32cCodec
 
+from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.repo import gather
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 type Slots = NDArray[np.int64]
+
+type SlotMark = tuple[int, tuple[NDArray[Any], ...]]
+"""Rows stored, and blocks of rows pending."""
 
 INDEX_ROWS = 8_192
 """Most rows in one chunk of an array that is kept per slot."""
@@ -234,22 +238,20 @@ class SlotArray:
         if old.any():
             self._updates.append((slots[old].copy(), np.array(values[old], self.spec.dtype)))
 
-    async def mark(self) -> tuple[int, int]:
-        """Return a mark that `rewind` takes back to: rows stored, and rows pending."""
-        stored = await self.stored()
-        return stored, sum(map(len, self._appended))
+    async def mark(self) -> SlotMark:
+        """Return a mark that `rewind` takes back to."""
+        return await self.stored(), tuple(self._appended)
 
-    async def rewind(self, mark: tuple[int, int]) -> None:
-        """Drop the rows appended since `mark`, also those spilled since."""
-        stored, pending = mark
+    async def rewind(self, mark: SlotMark) -> None:
+        """Drop the rows appended since `mark`, also those spilled since.
+
+        Nothing is read back: a write that failed may be why we are here.
+        """
+        stored, blocks = mark
         if await self.stored() > stored:
-            array = await self._zarr()
-            self._appended = [np.array(await array.getitem(slice(stored, stored + pending)))]
-            await array.resize((stored, *self.spec.shape))
-            self._stored = stored
-            self._cache.drop(self.path)
-        else:
-            self._appended = [self._pending()[:pending].copy()] if pending else []
+            await (await self._zarr()).resize((stored, *self.spec.shape))
+            self._stored, self._cache = stored, ChunkCache()
+        self._appended = list(blocks)
 
     async def pending_rows(self) -> tuple[int, NDArray[Any]]:
         """Return where pending rows begin, and the rows."""
@@ -354,7 +356,7 @@ class SlotArray:
         size = self.spec.chunk_rows
         span = chunks.contiguous(slots)
         if span is not None and span.stop - span.start > size:
-            return np.array(await (await self._zarr()).getitem(span), copy=None)
+            return await self._read_span(span)
         if len(slots) == 1:
             slot = int(slots[0])
             return np.array((await self._chunk(slot // size))[slot % size])[None]
@@ -374,10 +376,19 @@ class SlotArray:
         found = self._cache.get((self.path, chunk))
         if found is None:
             size = self.spec.chunk_rows
-            array = await self._zarr()
-            found = np.asarray(await array.getitem(slice(chunk * size, (chunk + 1) * size)))
+            found = await self._read_span(slice(chunk * size, (chunk + 1) * size))
             self._cache.put((self.path, chunk), found)
         return cast("NDArray[Any]", found)
+
+    async def _read_span(self, span: slice) -> NDArray[Any]:
+        """Return stored rows. Raises DamagedError when a checksum does not match."""
+        try:
+            return np.asarray(await (await self._zarr()).getitem(span))
+        except (ValueError, RuntimeError) as error:
+            raise DamagedError(
+                f"Rows {span.start} to {span.stop} of {self.path} do not read: {error} "
+                "Run ds.verify()."
+            ) from error
 
     def _pending(self) -> NDArray[Any]:
         """Return the appended rows as one array that is ours to change."""

@@ -276,7 +276,7 @@ class Heap:
 
     async def _claim(self, claims: Claims) -> None:
         """Take a free range of chunks."""
-        self._fork, self._first = await claims.claim(self.path)
+        self._fork, self._first = await claims.claim(f"{self.path}/values")
         if self._new:
             await self._create(self._fork)
 

@@ -1,0 +1,145 @@
+"""NumPy says what an index means; a dataset, a view and a column agree with it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import deeplake_lite as dl
+
+N = 23
+
+
+@pytest.fixture(scope="module")
+def ds():
+    made = dl.create(
+        "memory://indexing",
+        {
+            "x": "int64",
+            "name": "text",
+            "vector": dl.Array("float32", (3,)),
+            "ragged": dl.Array("int16", (None, 2)),
+            "maybe": dl.Scalar("float64", nullable=True),
+        },
+    )
+    made.append(rows(0, 9))
+    made.commit("some")
+    made.append(rows(9, 18))
+    made.delete([2])
+    made.commit("more, one less")
+    made.append(rows(18, N + 1))  # the open transaction's
+    return made
+
+
+def rows(start, stop):
+    return {
+        "x": np.arange(start, stop),
+        "name": [f"row {i}" for i in range(start, stop)],
+        "vector": np.arange(start, stop)[:, None] + np.zeros(3),
+        "ragged": [np.full((i % 4, 2), i) for i in range(start, stop)],
+        "maybe": [None if i % 5 == 0 else i / 2 for i in range(start, stop)],
+    }
+
+
+@pytest.fixture(scope="module")
+def oracle():
+    return np.array([i for i in range(N + 1) if i != 2])
+
+
+integers = st.integers(-N, N - 1)
+edges = st.none() | st.integers(-N - 3, N + 3)
+slices = st.builds(slice, edges, edges, st.none() | st.integers(-4, 4).filter(bool))
+lists = st.lists(integers, max_size=12)
+masks = st.lists(st.booleans(), min_size=N, max_size=N)
+indices = slices | lists | masks | lists.map(lambda i: np.array(i, np.int32))
+
+
+def numpy_index(index):
+    return np.array(index, np.int64) if isinstance(index, list) and not index else index
+
+
+@given(index=indices)
+def test_a_view_has_the_rows_that_numpy_picks(ds, oracle, index):
+    picked = oracle[numpy_index(index)]
+    view = ds[index]
+    assert len(view) == len(picked)
+    assert view["x"][:].tolist() == picked.tolist()
+    assert view["name"][:] == [f"row {i}" for i in picked]
+
+
+@given(first=indices, data=st.data())
+def test_a_view_of_a_view_is_numpys_of_the_picked(ds, oracle, first, data):
+    picked = oracle[numpy_index(first)]
+    edge = st.none() | st.integers(-len(picked) - 2, len(picked) + 2)
+    second = data.draw(st.builds(slice, edge, edge, st.sampled_from([None, 1, 2, -1, -3])))
+    assert ds[first][second]["x"][:].tolist() == picked[second].tolist()
+
+
+@given(position=integers)
+def test_a_row_has_every_value_at_its_position(ds, oracle, position):
+    i = int(oracle[position])
+    row = ds[position]
+    assert list(row) == ["x", "name", "vector", "ragged", "maybe"]
+    assert row["x"] == i
+    assert row["name"] == f"row {i}"
+    assert row["vector"].tolist() == [i] * 3
+    assert row["ragged"].tolist() == [[i, i]] * (i % 4)
+    assert row["maybe"] == (None if i % 5 == 0 else i / 2)
+
+
+@given(index=indices)
+def test_a_column_reads_what_its_rows_have(ds, oracle, index):
+    picked = oracle[numpy_index(index)]
+    assert ds["vector"][index].tolist() == [[i] * 3 for i in picked]
+    assert [v.tolist() for v in ds["ragged"][index]] == [[[i, i]] * (i % 4) for i in picked]
+    expected = np.ma.MaskedArray(picked / 2, picked % 5 == 0)
+    assert ds["maybe"][index].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int64, int])
+def test_positions_may_be_any_integer(ds, kind):
+    assert ds[kind(3)]["x"] == 4
+    assert ds["x"][kind(3)] == 4
+
+
+def test_iterating_gives_every_row_once(ds, oracle):
+    assert [row["x"] for row in ds] == oracle.tolist()
+    assert list(ds["name"]) == [f"row {i}" for i in oracle]
+
+
+def test_columns_are_chosen_by_name(ds):
+    view = ds[["name", "x"]]
+    assert view.columns == ("name", "x")
+    assert list(view[0]) == ["name", "x"]
+    assert view[1:3]["x"][:].tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("position", [N, -N - 1])
+def test_a_position_out_of_range_is_an_index_error(ds, position):
+    with pytest.raises(IndexError, match=f"row {position} is out of range: there are {N} rows"):
+        ds[position]
+    with pytest.raises(IndexError, match="is out of range"):
+        ds[[0, position]]
+
+
+def test_a_mask_of_another_length_is_an_index_error(ds):
+    with pytest.raises(IndexError, match=f"there are {N} rows, got 2"):
+        ds[[True, False]]
+
+
+@pytest.mark.parametrize("index", [1.5, [0.5], None, {"a": 1}, [[1, 2]], ...])
+def test_what_is_no_index_is_an_index_error(ds, index):
+    with pytest.raises(IndexError, match="rows are chosen with an integer, a slice"):
+        ds[index]
+
+
+def test_an_unknown_column_suggests_the_nearest(ds):
+    with pytest.raises(dl.ColumnNotFoundError, match=r"'nmae'. Did you mean 'name'\?"):
+        ds["nmae"]
+    with pytest.raises(dl.ColumnNotFoundError, match="There is no column 'y'"):
+        ds[["x", "y"]]
+
+
+def test_a_column_not_selected_is_not_there(ds):
+    with pytest.raises(dl.ColumnNotFoundError, match="Known: 'x'"):
+        ds[["x"]]["name"]

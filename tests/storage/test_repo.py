@@ -1,0 +1,148 @@
+"""URLs, refs, locks and errors of the engine."""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.errors import ConflictError, ExistsError, FormatError, LakeNotFoundError
+from deeplake_lite.storage.repo import PIN, Repository, local_folder, run
+from deeplake_lite.storage.scratch import Desk, open_transactions
+from deeplake_lite.storage.state import FORMAT, KEY
+
+
+def test_a_path_that_is_not_there_is_no_lake(tmp_path):
+    with pytest.raises(LakeNotFoundError, match=r"There is no lake at .*nowhere.*dl\.create"):
+        dl.open(str(tmp_path / "nowhere"))
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_folder_of_other_files_is_no_lake(tmp_path):
+    (tmp_path / "notes.txt").write_text("x")
+    with pytest.raises(LakeNotFoundError, match="There is no lake"):
+        dl.open(str(tmp_path))
+    assert not dl.exists(str(tmp_path))
+
+
+def test_a_file_is_no_lake(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(LakeNotFoundError, match="There is no lake"):
+        dl.open(str(tmp_path / "file"))
+    with pytest.raises(ExistsError, match="new or empty folder; .* holds files"):
+        dl.create(str(tmp_path / "file"), {"x": "int32"})
+
+
+def test_a_lake_in_memory_that_was_never_made_is_no_lake():
+    with pytest.raises(LakeNotFoundError, match="There is no lake"):
+        dl.open("memory://never-made")
+
+
+def test_a_url_of_another_kind_is_refused():
+    with pytest.raises(LakeNotFoundError, match=r"folder, memory://, s3://, gs:// or az://"):
+        dl.create("ftp://host/lake", {"x": "int32"})
+
+
+def test_creating_over_a_lake_is_refused(tmp_path):
+    dl.create(str(tmp_path / "lake"), {"x": "int32"})
+    with pytest.raises(ExistsError, match=r"holds a lake.*dl\.open"):
+        dl.create(str(tmp_path / "lake"), {"x": "int32"})
+
+
+def test_creating_over_other_files_is_refused_and_they_stay(tmp_path):
+    (tmp_path / "notes.txt").write_text("x")
+    with pytest.raises(ExistsError, match="new or empty folder; .* holds files"):
+        dl.create(str(tmp_path), {"x": "int32"})
+    assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_an_empty_folder_becomes_a_lake(tmp_path):
+    dl.create(str(tmp_path), {"x": "int32"})
+    assert dl.exists(str(tmp_path))
+
+
+def test_a_file_url_is_a_folder(tmp_path):
+    ds = dl.create(f"file://{tmp_path}/lake", {"x": "int32"})
+    ds.append({"x": [1]})
+    ds.commit("one")
+    assert dl.open(str(tmp_path / "lake"))["x"][:].tolist() == [1]
+    assert local_folder(f"file://{tmp_path}/lake") == tmp_path / "lake"
+
+
+def test_an_icechunk_repository_that_is_no_lake_says_so(new_url):
+    url = new_url()
+    repository = Repository.create(url)
+    session = repository.writer("main")
+    run(session.set_attributes({"other": 1}))
+    session.commit("something else")
+    with pytest.raises(FormatError, match="a repository, but not a lake"):
+        dl.open(url)
+
+
+def test_a_newer_format_is_refused_with_both_numbers(make_lake):
+    ds = make_lake({"x": "int32"}, x=[1])
+    session = Repository.open(ds.url).writer("main")
+    document = run(session.attributes())[KEY]
+    run(session.set_attributes({KEY: document | {"format": FORMAT + 1}}))
+    session.commit("from the future")
+    match = rf"format {FORMAT + 1}, this release reads up to {FORMAT}.*Upgrade"
+    with pytest.raises(FormatError, match=match):
+        dl.open(ds.url)
+
+
+def test_a_commit_on_a_branch_that_moved_is_a_conflict(make_lake):
+    repository = Repository.open(make_lake({"x": "int32"}).url)
+    late, early = repository.writer("main"), repository.writer("main")
+    run(early.set_attributes({"a": 1}))
+    early.commit("early")
+    run(late.set_attributes({"a": 2}))
+    with pytest.raises(ConflictError, match="moved while this commit was written"):
+        late.commit("late")
+
+
+def test_pins_keep_a_version_for_a_while_and_go(make_lake):
+    ds = make_lake({"x": "int32"}, x=[1])
+    repository = Repository.open(ds.url)
+    with repository.pinned([ds.version]) as [name]:
+        assert repository.branches()[name] == ds.version
+        assert name not in ds.branches
+    assert not [n for n in repository.branches() if n.startswith(PIN)]
+
+
+def test_claims_are_taken_while_the_commit_lock_is_held(make_lake):
+    repository = Repository.open(make_lake({"x": "int32"}).url)
+    with repository.lock(), repository.lock("claims"):
+        pass
+
+
+def test_notes_of_dead_writers_are_cleared_away(tmp_path):
+    code = f"""
+        import os
+        from pathlib import Path
+        from deeplake_lite.storage.scratch import Desk
+        desk = Desk.take(Path({str(tmp_path)!r}), "V1")
+        desk.write({{"0/c/values": 3}})
+        os._exit(9)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False)
+    assert done.returncode == 9
+    alive = Desk.take(tmp_path, "V2")
+    alive.write({"0/c/values": 5})
+    assert len(list(tmp_path.glob("*.json"))) == 2
+    [note] = open_transactions(tmp_path)
+    assert (note["version"], note["claims"]) == ("V2", {"0/c/values": 5})
+    assert [json.loads(p.read_text())["version"] for p in tmp_path.glob("*.json")] == ["V2"]
+    alive.leave()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_transaction_leaves_nothing_behind_when_it_ends(tmp_path):
+    ds = dl.create(str(tmp_path / "lake"), {"b": "bytes"})
+    ds.append({"b": [bytes(5 * 2**20)]})
+    ds.commit("large")
+    ds.append({"b": [bytes(5 * 2**20)]})
+    ds.discard()
+    writers = {p.name for p in (tmp_path / "lake" / ".writers").iterdir()}
+    assert writers <= {"commit.lock", "claims.lock", "pins.lock"}

@@ -1,0 +1,95 @@
+"""Positions, slots and row ids."""
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.storage import rows as rows_module
+from deeplake_lite.storage.rows import BLOCK_ROWS, COUNTER_BITS
+
+
+def test_ids_of_one_transaction_follow_each_other(make_lake):
+    ids = make_lake({"x": "int32"}, x=range(5)).row_ids
+    assert np.diff(ids).tolist() == [1] * 4
+    assert ids[0] & (BLOCK_ROWS - 1) == 0
+
+
+def test_ids_are_positive_and_fit_into_63_bits(make_lake):
+    ids = make_lake({"x": "int32"}, x=range(5)).row_ids
+    assert (ids >= 0).all()
+
+
+def test_more_rows_than_a_block_holds_take_more_blocks(make_lake):
+    ds = make_lake({"x": "uint8"}, x=np.zeros(BLOCK_ROWS + 10, "uint8"))
+    assert len(np.unique(ds.row_ids)) == BLOCK_ROWS + 10
+    assert len(np.unique(ds.row_ids >> COUNTER_BITS)) == 2
+
+
+def test_each_transaction_draws_a_block_of_its_own(make_lake):
+    ds = make_lake({"x": "int32"}, x=[1])
+    ds.append({"x": [2]})
+    ds.commit("second")
+    assert len(np.unique(ds.row_ids >> COUNTER_BITS)) == 2
+
+
+def test_a_block_that_is_taken_is_drawn_again(make_lake, monkeypatch):
+    drawn = iter([7, 7, 8, 8, 9])
+    monkeypatch.setattr(rows_module.secrets, "randbits", lambda bits: next(drawn))
+    ds = make_lake({"x": "int32"}, x=[1])
+    ds.append({"x": [2]})
+    ds.commit("second")
+    assert (ds.row_ids >> COUNTER_BITS).tolist() == [7, 8]
+
+
+def test_a_block_that_another_writer_drew_too_is_replaced_at_the_commit(make_lake, monkeypatch):
+    ds = make_lake({"x": "int32"}, x=[1])
+    drawn = iter([7, 7, 8])
+    monkeypatch.setattr(rows_module.secrets, "randbits", lambda bits: next(drawn))
+    a, b = dl.open(ds.url), dl.open(ds.url)
+    a.append({"x": [2, 3]})
+    b.append({"x": [4, 5]})
+    a.commit("a")
+    b.commit("b")
+    assert (b.row_ids[1:] >> COUNTER_BITS).tolist() == [7, 7, 8, 8]
+    assert len(np.unique(b.row_ids)) == 5
+
+
+def test_rows_in_the_order_of_their_slots_need_no_order(make_lake):
+    ds = make_lake({"x": "int32"}, x=range(4))
+    assert ds._table.state.ordered
+    ds.delete([3])
+    ds.commit("fewer")
+    assert not ds._table.state.ordered
+    ds.append({"x": [9]})
+    ds.commit("more")
+    assert dl.open(ds.url)["x"][:].tolist() == [0, 1, 2, 9]
+    ds.optimize()
+    assert ds._table.state.ordered
+
+
+def test_the_order_grows_shrinks_and_goes(make_lake, tiny):
+    ds = make_lake({"x": "int32"}, x=range(12))
+    expected = list(range(12))
+    for gone in (5, 0, 9, 3):
+        ds.delete([gone])
+        del expected[gone]
+        ds.append({"x": [100 + gone]})
+        expected.append(100 + gone)
+        ds.commit("one out, one in")
+        assert dl.open(ds.url)["x"][:].tolist() == expected
+    ds.delete(slice(None))
+    ds.commit("none")
+    assert len(dl.open(ds.url)) == 0
+    ds.append({"x": [1]})
+    ds.commit("one")
+    assert dl.open(ds.url)["x"][:].tolist() == [1]
+
+
+@pytest.mark.parametrize("rows", [[0], [2, 0], slice(None), slice(1, None, 2)])
+def test_deleted_rows_leave_the_others_their_ids(make_lake, rows):
+    ds = make_lake({"x": "int32"}, x=range(4))
+    kept = np.delete(ds.row_ids, rows)
+    ds.delete(rows)
+    assert ds.row_ids.tolist() == kept.tolist()
+    ds.commit("fewer")
+    assert ds.row_ids.tolist() == kept.tolist()

@@ -1,0 +1,139 @@
+"""Versions by slot: edits on top, spills, commits on a tip that has moved."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import deeplake_lite as dl
+from deeplake_lite.storage.repo import Session
+from deeplake_lite.testing.invariants import check_consistent
+from deeplake_lite.testing.strategies import tables
+from deeplake_lite.testing.tiny import tiny_chunks
+from deeplake_lite.testing.values import freeze, stored
+
+
+@pytest.mark.parametrize("size", ["tiny", "real"])
+def test_every_type_comes_back_before_and_after_the_commit(size, new_url):
+    @given(tables(max_size=12))
+    @settings(max_examples=60)
+    def check(table):
+        schema, data = table
+        expected = {name: stored(htype, data[name]) for name, htype in schema.items()}
+        ds = dl.create(new_url(), schema)
+        ds.append(data)
+        for _ in ("pending", "committed"):
+            for name in schema:
+                assert [freeze(v) for v in ds[name][:]] == expected[name]
+            ds.commit("rows")
+        check_consistent(dl.open(ds.url))
+
+    if size == "real":
+        check()
+    else:
+        with tiny_chunks():
+            check()
+
+
+def test_a_transaction_that_spills_reads_the_version_it_began_with(tiny, make_lake):
+    ds = make_lake({"x": "int32"}, x=range(10))
+    late, early = dl.open(ds.url), dl.open(ds.url)
+    early["x"][0] = 77
+    early.commit("first")
+    late.append({"x": range(100)})
+    assert late["x"][0] == 0
+    late.commit("second")
+    assert late["x"][[0, 1, 10, -1]].tolist() == [77, 1, 0, 99]
+
+
+def test_a_transaction_that_spills_outlives_an_optimize(tiny, make_lake):
+    ds = make_lake({"x": "int32", "t": "text"}, x=range(10), t=map(str, range(10)))
+    late, early = dl.open(ds.url), dl.open(ds.url)
+    early.delete([0])
+    early.commit("fewer")
+    early.optimize()
+    late.append({"x": range(100), "t": [str(n) * 9 for n in range(100)]})
+    assert late["t"][[0, 5, 99]] == ["0", "5", "89" * 9]
+    late.commit("more")
+    assert late["x"][:].tolist() == [*range(1, 10), *range(100)]
+    assert late["t"][:] == [*map(str, range(1, 10)), *(str(n) * 9 for n in range(100))]
+    check_consistent(late)
+
+
+def test_views_of_the_committed_version_stay_while_it_is_edited(make_lake):
+    ds = make_lake({"x": "int32", "t": "text"}, x=[1, 2], t=["a", "b"])
+    view = ds[:]
+    ds["x"][0] = 9
+    ds.append({"x": [3], "t": ["c"]})
+    assert view["x"][:].tolist() == [1, 2]
+    pending = ds[:]
+    ds.commit("edits")
+    assert pending["x"][:].tolist() == [9, 2, 3]
+    assert view["t"][:] == ["a", "b"]
+
+
+def test_a_write_that_fails_in_the_middle_of_an_append_leaves_what_was_pending(
+    tiny, make_lake, monkeypatch
+):
+    ds = make_lake({"b": "bytes"}, b=[b"committed"])
+    ds.append({"b": [b"p" * 50]})
+    put, calls = Session.put, []
+
+    async def put_twice(self, key, data):
+        calls.append(key)
+        if len(calls) > 2:
+            raise OSError(28, "No space left on device")
+        await put(self, key, data)
+
+    monkeypatch.setattr(Session, "put", put_twice)
+    with pytest.raises(OSError, match="No space left"):
+        ds.append({"b": [b"x" * 60] * 20})
+    assert ds["b"][:] == [b"committed", b"p" * 50]
+    monkeypatch.undo()
+    ds.append({"b": [b"y" * 60] * 3})
+    ds.commit("later")
+    assert ds["b"][:] == [b"committed", b"p" * 50, *[b"y" * 60] * 3]
+    check_consistent(ds)
+
+
+def test_a_commit_that_fails_is_tried_again_with_nothing_lost(tiny, make_lake, monkeypatch):
+    ds = make_lake({"b": "bytes", "x": "int32"}, b=[b"committed"], x=[0])
+    ds.append({"b": [b"x" * 60] * 20, "x": range(20)})
+    ds["b"][0] = b"changed"
+    version, commit = ds.version, Session.commit
+
+    def refuse(self, message, metadata=None):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Session, "commit", refuse)
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space left"):
+            ds.commit("full")
+    assert ds.version == version
+    assert len(dl.open(ds.url)) == 1
+    monkeypatch.setattr(Session, "commit", commit)
+    ds.commit("room again")
+    assert ds["b"][:] == [b"changed", *[b"x" * 60] * 20]
+    assert ds["x"][:].tolist() == [0, *range(20)]
+    check_consistent(dl.open(ds.url))
+
+
+def test_many_commits_of_one_row_read_as_one_append(tiny, make_lake):
+    ds = make_lake({"x": "int32", "t": "text", "s": dl.Sequence("int8")})
+    for n in range(60):
+        ds.append({"x": [n], "t": [str(n)], "s": [[n] * (n % 4)]})
+        ds.commit(f"row {n}")
+    again = dl.open(ds.url)
+    assert again["x"][:].tolist() == list(range(60))
+    assert again["t"][:] == [str(n) for n in range(60)]
+    assert [np.asarray(v).tolist() for v in again["s"][:]] == [[n] * (n % 4) for n in range(60)]
+    check_consistent(again)
+
+
+def test_the_revision_counts_commits(make_lake):
+    ds = make_lake({"x": "int32"}, x=[1])
+    before = ds._table.state.revision
+    ds["x"][0] = 2
+    ds.commit("edit")
+    assert ds._table.state.revision == before + 1
+    ds.optimize()
+    assert ds._table.state.revision == before + 2

@@ -1,0 +1,46 @@
+"""What `import deeplake_lite` offers, and what it leaves alone until it is asked for."""
+
+import subprocess
+import sys
+
+import pytest
+
+import deeplake_lite as dl
+
+HEAVY = (
+    "zarr",
+    "icechunk",
+    "numcodecs",
+    "pandas",
+    "pyarrow",
+    "xarray",
+    "PIL",
+    "torch",
+    "tensorflow",
+    "jax",
+)
+
+
+def test_every_public_name_is_there():
+    assert sorted(dl._MODULES) == sorted(dl.__all__)
+    for name in dl.__all__:
+        assert getattr(dl, name).__name__ in (name, name.removeprefix("from_"))
+
+
+def test_public_names_are_listed_once():
+    assert len(set(dl.__all__)) == len(dl.__all__)
+    assert set(dl.__all__) <= set(dir(dl))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'crate'"):
+        dl.crate  # noqa: B018
+
+
+@pytest.mark.parametrize("statement", ["import deeplake_lite", "from deeplake_lite import errors"])
+def test_importing_loads_nothing_heavy(statement):
+    code = f"{statement}; import sys; print(*[m for m in {HEAVY} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""

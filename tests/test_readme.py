@@ -1,0 +1,50 @@
+"""What README.md says to type is what works."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import deeplake_lite as dl
+
+ROOT = Path(__file__).parent.parent
+TEXT = (ROOT / "README.md").read_text()
+COMMANDS = re.search(r"```\n(pip install uv .*?)\n```", TEXT, re.DOTALL)[1].splitlines()
+
+
+def test_the_tour_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
+        exec(block, names)
+    assert "1 cell" in capsys.readouterr().out
+    assert dl.open("flowers.lake").verify()
+
+
+def test_continuous_integration_runs_the_commands_of_the_readme():
+    script = (ROOT / ".ci" / "run").read_text()
+    for command in COMMANDS:
+        assert command.removeprefix("pip install uv && ") in script
+
+
+def test_the_extras_of_the_commands_exist():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {"demo", "torch", "tensorflow", "jax", "media", "dask", "all"} <= set(
+        project["optional-dependencies"]
+    )
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(((?!http)[^)]+)\)", TEXT))))
+def test_a_link_leads_somewhere(target):
+    assert (ROOT / target).exists()
+
+
+def test_every_type_of_a_column_is_in_the_table():
+    table = TEXT.split("## Types of columns")[1].split("##")[0]
+    for name in dl.__all__:
+        kind = getattr(dl, name)
+        if isinstance(kind, type) and issubclass(kind, dl.Htype) and kind is not dl.Htype:
+            assert f"`{name}" in table
