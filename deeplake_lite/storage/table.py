@@ -282,6 +282,7 @@ class Table:
             for block in blocks:
                 count += run(self._append(block))
             run(self._drain(columns))
+            count = count if ids is None else len(ids)  # without columns, blocks tell nothing
             added = run(self.rows.append(count, ids))
         except BaseException:
             run(self._rewind(marks))

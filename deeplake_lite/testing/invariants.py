@@ -24,7 +24,7 @@ def check_content(view: View, content: Content) -> None:
     assert [(f.id, f.name, f.htype) for f in view.schema] == [
         (c, column.name, column.htype) for c, column in content.columns.items()
     ]
-    assert view.row_ids.tolist() == list(content.rows)
+    assert view.row_ids.tolist() == list(content.rows), "rows, in order"
     assert dict(view._table.state.metadata) == content.notes
     for c, f in fields.items():
         got = [freeze(value) for value in view[f.name][:]]

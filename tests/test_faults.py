@@ -1,0 +1,234 @@
+"""What a lake is like after the worst: a killed writer, a full disk, a flipped bit, two writers at once."""
+
+import errno
+import multiprocessing
+import random
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.storage.repo import Session
+
+KILLS = 50
+ROWS = 3  # of each commit
+SECONDS = 30
+
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(["deeplake_lite.dataset.dataset", "deeplake_lite.htypes.bytes"])
+
+
+def make(url):
+    return dl.create(
+        str(url),
+        {"writer": "text", "x": "int64", "data": "bytes", "parts": dl.Sequence("int32")},
+    )
+
+
+def some_rows(writer, start):
+    """Return rows that can be told from their numbers; now and then one that fills a chunk."""
+    size = 4_300_000 if start % 15 == 0 else 2_000
+    return {
+        "writer": [writer] * ROWS,
+        "x": list(range(start, start + ROWS)),
+        "data": [bytes([(start + i) % 256]) * (size + i) for i in range(ROWS)],
+        "parts": [list(range(i)) for i in range(ROWS)],
+    }
+
+
+def write_for_ever(url, started):
+    ds = dl.open(url)
+    start = len(ds)
+    started.set()
+    while True:
+        ds.append(some_rows("killed", start))
+        ds.commit(f"from {start}")
+        start += ROWS
+
+
+def check_rows(ds, positions):
+    """Compare rows with what their numbers say."""
+    for row in ds[positions]:
+        assert row["data"] == bytes([row["x"] % 256]) * len(row["data"])
+        assert row["parts"] == list(range(row["x"] % ROWS))
+
+
+@pytest.mark.slow
+def test_a_killed_writer_leaves_the_last_commit_whole(tmp_path):
+    url, chance = str(tmp_path / "killed.lake"), random.Random(7)
+    make(url).commit()
+    for kill in range(KILLS):
+        started = processes.Event()
+        writer = processes.Process(target=write_for_ever, args=(url, started), daemon=True)
+        writer.start()
+        assert started.wait(60)
+        time.sleep(chance.uniform(0, 0.3))
+        writer.kill()
+        writer.join()
+        ds = dl.open(url)
+        assert len(ds) % ROWS == 0
+        assert ds["x"][:].tolist() == list(range(len(ds)))
+        check_rows(ds, slice(-2 * ROWS, None))
+        if kill % 10 == 9:
+            report = ds.verify()
+            assert report, report
+        ds.append(some_rows("next", len(ds)))
+        ds.commit("the next writer works")
+        assert len(dl.open(url)) == len(ds)
+
+
+def append_until(url, name, stop, counts):
+    ds = dl.open(url)
+    done = 0
+    while time.monotonic() < stop:
+        ds.append(some_rows(name, done))
+        ds.commit(name)
+        done += ROWS
+    counts.put((name, done))
+
+
+@pytest.mark.slow
+def test_two_processes_that_append_and_commit_lose_no_row(tmp_path):
+    url, counts = str(tmp_path / "two.lake"), processes.Queue()
+    make(url).commit()
+    stop = time.monotonic() + SECONDS
+    writers = [
+        processes.Process(target=append_until, args=(url, name, stop, counts), daemon=True)
+        for name in ("a", "b")
+    ]
+    for writer in writers:
+        writer.start()
+    written = dict(counts.get(timeout=SECONDS + 90) for _ in writers)
+    for writer in writers:
+        writer.join()
+    ds = dl.open(url)
+    assert min(written.values()) > 0
+    names, numbers = np.array(ds["writer"][:]), ds["x"][:]
+    for name, count in written.items():
+        assert numbers[names == name].tolist() == list(range(count))
+    assert len(np.unique(ds.row_ids)) == len(ds) == sum(written.values())
+    report = ds.verify()
+    assert report, report
+
+
+@pytest.mark.parametrize("when", ["append", "commit"])
+def test_a_full_disk_leaves_everything_as_it_was(tmp_path, monkeypatch, when):
+    ds = make(tmp_path / "full.lake")
+    ds.append(some_rows("before", 0))
+    ds.commit("before")
+    ds.append(some_rows("pending", ROWS))
+
+    async def full(self, *arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "put", full)
+        if when == "append":
+            with pytest.raises(OSError, match="No space left on device"):
+                ds.append(some_rows("lost", 15))
+        else:
+            patch.setattr(Session, "create_array", full)
+            patch.setattr(Session, "open_array", full)
+            with pytest.raises(OSError, match="No space left on device"):
+                ds.commit("fails")
+    assert len(dl.open(ds.url)) == ROWS
+    assert len(ds) == 2 * ROWS
+    check_rows(ds, slice(None))
+    ds.append(some_rows("after", 2 * ROWS))
+    ds.commit("after")
+    again = dl.open(ds.url)
+    assert again["writer"][:] == ["before"] * 3 + ["pending"] * 3 + ["after"] * 3
+    check_rows(again, slice(None))
+    assert again.verify()
+
+
+@pytest.fixture(scope="module")
+def sound_lake(tmp_path_factory):
+    """A lake of every layout, whose chunks are all in files of their own."""
+    folder = tmp_path_factory.mktemp("sound") / "sound.lake"
+    rng = np.random.default_rng(0)
+    n = 40
+    ds = dl.create(
+        str(folder),
+        {
+            "number": dl.Scalar("float64", nullable=True),
+            "vector": dl.Embedding(64),
+            "wide": dl.Array("uint8", (70, 70)),
+            "text": "text",
+            "ragged": dl.Array("float32", (None, 2)),
+            "items": dl.Sequence("text"),
+            "data": "bytes",
+        },
+    )
+    ds.append(
+        {
+            "number": [None if i == 5 else float(v) for i, v in enumerate(rng.random(n))],
+            "vector": rng.random((n, 64), np.float32),
+            "wide": rng.integers(0, 255, (n, 70, 70), np.uint8),
+            "text": [rng.bytes(40).hex() for _ in range(n)],
+            "ragged": [rng.random((i % 5, 2), np.float32) for i in range(n)],
+            "items": [[rng.bytes(9).hex() for _ in range(i % 3)] for i in range(n)],
+            "data": [rng.bytes(150_000) for _ in range(n)],
+        }
+    )
+    ds.delete([3])
+    ds.commit("sound")
+    return folder
+
+
+def flip(path, chance):
+    data = bytearray(path.read_bytes())
+    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    path.write_bytes(data)
+
+
+def test_a_sound_lake_verifies(sound_lake):
+    assert dl.open(str(sound_lake)).verify()
+
+
+def test_any_flipped_bit_of_any_chunk_file_is_found(sound_lake, tmp_path):
+    chance = random.Random(3)
+    chunks = sorted((sound_lake / "chunks").iterdir())
+    assert len(chunks) > 15
+    for chunk in chunks:
+        copy = tmp_path / chunk.name
+        shutil.copytree(sound_lake, copy)
+        flip(copy / "chunks" / chunk.name, chance)
+        assert is_found(copy), f"a flipped bit of {chunk.name} ({chunk.stat().st_size} bytes)"
+        shutil.rmtree(copy)
+
+
+def is_found(folder: Path) -> bool:
+    """Tell whether opening or verifying a lake says that it is damaged, and where."""
+    try:
+        report = dl.open(str(folder)).verify()
+    except dl.DamagedError:
+        return True
+    return not report and all(d.column for d in report.damaged)
+
+
+def test_damage_is_reported_by_column_and_row(sound_lake, tmp_path):
+    copy = tmp_path / "copy.lake"
+    shutil.copytree(sound_lake, copy)
+    largest = max((copy / "chunks").iterdir(), key=lambda path: path.stat().st_size)
+    data = bytearray(largest.read_bytes())
+    data[1_000_000] ^= 1
+    largest.write_bytes(data)
+    [damaged] = dl.open(str(copy)).verify().damaged
+    assert damaged.column == "data"
+    row = dl.open(str(sound_lake))[damaged.row]
+    assert damaged.row_id == dl.open(str(sound_lake)).row_ids[damaged.row]
+    assert row["data"] != dl.open(str(copy))[damaged.row]["data"]
+
+
+def test_a_chunk_file_that_is_gone_is_damage(sound_lake, tmp_path):
+    copy = tmp_path / "copy.lake"
+    shutil.copytree(sound_lake, copy)
+    max((copy / "chunks").iterdir(), key=lambda path: path.stat().st_size).unlink()
+    report = dl.open(str(copy)).verify()
+    assert {d.column for d in report.damaged} == {"data"}
+    with pytest.raises(dl.DamagedError, match=r"Run ds\.verify\(\)"):
+        dl.open(str(copy))["data"][:]
