@@ -1,0 +1,240 @@
+"""Two writers on one branch."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.testing.invariants import check_consistent
+
+SIZE = 5 * 2**20  # more than one chunk of a heap
+
+
+@pytest.fixture
+def a(make_lake):
+    return make_lake({"x": "int32", "t": "text"}, x=[1, 2, 3], t=["a", "b", "c"])
+
+
+@pytest.fixture
+def b(a):
+    return dl.open(a.url)
+
+
+def test_appends_of_both_survive(a, b):
+    a.append({"x": [4], "t": ["A"]})
+    b.append({"x": [5, 6], "t": ["B", "B"]})
+    a.commit("a")
+    b.commit("b")
+    assert b["x"][:].tolist() == [1, 2, 3, 4, 5, 6]
+    assert len(np.unique(b.row_ids)) == 6
+    assert a["x"][:].tolist() == [1, 2, 3, 4]
+    assert a.refresh()["t"][:] == ["a", "b", "c", "A", "B", "B"]
+    check_consistent(a)
+
+
+def test_edits_of_different_cells_survive(a, b):
+    a["x"][0] = 10
+    a.delete([2])
+    b["t"][0] = "z"
+    b["x"][1] = 20
+    a.commit("a")
+    b.commit("b")
+    assert b["x"][:].tolist() == [10, 20]
+    assert b["t"][:] == ["z", "b"]
+
+
+def test_edits_of_one_cell_are_a_conflict_at_the_second_commit(a, b):
+    a["x"][0] = 10
+    b["x"][0] = 20
+    b["t"][1] = "z"
+    a.commit("a")
+    with pytest.raises(dl.ConflictError, match=r"cell 'x' of row \d+.*\n.*ds\.rebase") as error:
+        b.commit("b")
+    [conflict] = error.value.conflicts
+    assert (conflict.kind, conflict.name, conflict.row_id) == ("cell", "x", b.row_ids[0])
+    assert b["x"][0] == 20
+    assert b.status()
+
+
+@pytest.mark.parametrize(("side", "expected"), [("ours", 20), ("theirs", 10)])
+def test_the_loser_rebases_and_commits(a, b, side, expected):
+    a["x"][0] = 10
+    b["x"][0] = 20
+    b["t"][1] = "z"
+    b.append({"x": [4], "t": ["d"]})
+    a.commit("a")
+    with pytest.raises(dl.ConflictError, match="Choose a side"):
+        b.rebase()
+    b.rebase(on_conflict=side)
+    b.commit("b")
+    assert b["x"][:].tolist() == [expected, 2, 3, 4]
+    assert b["t"][:] == ["a", "z", "c", "d"]
+
+
+def test_a_rebase_without_edits_goes_to_the_tip(a, b):
+    a["x"][0] = 10
+    a.commit("a")
+    b.rebase()
+    assert b["x"][0] == 10
+    assert b.version == a.version
+
+
+@pytest.mark.parametrize("who", ["remover", "changer"])
+def test_a_row_removed_by_one_and_changed_by_the_other_is_a_conflict(a, b, who):
+    a.delete([0])
+    b["x"][0] = 20
+    first, second = (a, b) if who == "changer" else (b, a)
+    first.commit("first")
+    with pytest.raises(dl.ConflictError, match="removed it, the other side changed it"):
+        second.commit("second")
+
+
+def test_both_remove_the_same_row(a, b):
+    a.delete([0])
+    b.delete([0, 1])
+    a.commit("a")
+    b.commit("b")
+    assert b["x"][:].tolist() == [3]
+
+
+def test_one_adds_a_column_while_the_other_appends(a, b):
+    a.add_column("n", dl.Scalar("int8", default=7))
+    b.append({"x": [4], "t": ["d"]})
+    a.commit("a")
+    b.commit("b")
+    assert b["n"][:].tolist() == [7] * 4
+
+
+def test_one_adds_a_column_without_default_while_the_other_appends(a, b):
+    a.add_column("n", "int8", values=[1, 2, 3])
+    b.append({"x": [4], "t": ["d"]})
+    a.commit("a")
+    with pytest.raises(dl.InvalidValueError, match=r"column 'n'.*ds\.set_default\('n'"):
+        b.commit("b")
+    assert b["x"][:].tolist() == [1, 2, 3, 4]
+    a.set_default("n", 0)
+    a.commit("default")
+    b.commit("b")
+    assert b["n"][:].tolist() == [1, 2, 3, 0]
+
+
+def test_one_drops_a_column_while_the_other_appends_to_it(a, b):
+    a.drop_column("t")
+    b.append({"x": [4], "t": ["d"]})
+    a.commit("a")
+    b.commit("b")
+    assert b.columns == ("x",)
+    assert b["x"][:].tolist() == [1, 2, 3, 4]
+
+
+def test_one_drops_a_column_while_the_other_changes_a_cell_of_it(a, b):
+    a.drop_column("t")
+    b["t"][0] = "z"
+    a.commit("a")
+    with pytest.raises(dl.ConflictError, match="dropped it, the other side changed it"):
+        b.commit("b")
+
+
+def test_one_renames_a_column_while_the_other_appends(a, b):
+    a.rename_column("x", "number")
+    b.append({"x": [4], "t": ["d"]})
+    b["x"][0] = 10
+    a.commit("a")
+    b.commit("b")
+    assert b["number"][:].tolist() == [10, 2, 3, 4]
+
+
+def test_one_optimises_while_the_other_appends_and_edits(a, b):
+    a.delete([1])
+    a.commit("a")
+    b.append({"x": [4], "t": ["d"]})
+    b["x"][2] = 30
+    a.optimize(shuffle=True)
+    b.commit("b")
+    assert sorted(b["x"][:].tolist()) == [1, 4, 30]
+    check_consistent(b)
+
+
+def test_optimising_a_branch_that_moved_is_refused(a, b):
+    b["x"][0] = 10
+    b.commit("b")
+    with pytest.raises(dl.ConflictError, match=r"has moved. Run ds\.refresh\(\)"):
+        a.optimize()
+
+
+def test_edits_with_large_cells_are_copied_onto_a_tip_they_cannot_follow(make_lake):
+    a = make_lake({"b": "bytes"}, b=[b"x"])
+    b = dl.open(a.url)
+    a.append({"b": [bytes([7]) * SIZE]})
+    a.metadata["k"] = 1  # a change of the document: the rows are copied
+    b.append({"b": [bytes([8]) * SIZE]})
+    b.commit("b")
+    a.commit("a")
+    assert [len(v) for v in a["b"][:]] == [1, SIZE, SIZE]
+    assert [v[-1] for v in a["b"][1:]] == [8, 7]
+
+
+def test_writers_of_large_cells_take_different_chunks(make_lake):
+    a = make_lake({"b": "bytes"}, b=[b"x"])
+    b, c = dl.open(a.url), dl.open(a.url)
+    for n, ds in enumerate((a, b, c)):
+        ds.append({"b": [bytes([n]) * SIZE]})
+    claims = [ds._table._column(ds.schema["b"].id).heap.claimed for ds in (a, b, c)]
+    assert len({claim.start for claim in claims}) == 3
+    for ds in (c, a, b):
+        ds.commit("large")
+    assert [v[-1] for v in b["b"][1:]] == [2, 0, 1]
+    for n, ds in enumerate((a.refresh(), b, c.refresh())):
+        ds.append({"b": [bytes([n + 10]) * SIZE]})
+        ds.commit("again")
+    check_consistent(dl.open(a.url))
+    assert sorted(v[-1] for v in dl.open(a.url)["b"][1:]) == [0, 1, 2, 10, 11, 12]
+
+
+def test_large_values_of_both_writers_are_committed_without_a_second_copy(make_lake, monkeypatch):
+    from deeplake_lite.storage.repo import Session
+
+    a = make_lake({"b": "bytes"}, b=[b"x"])
+    b = dl.open(a.url)
+    a.append({"b": [bytes([1]) * 2 * SIZE]})
+    b.append({"b": [bytes([2]) * 2 * SIZE]})
+    put, sizes = Session.put, []
+
+    async def counted(self, key, data):
+        sizes.append(len(memoryview(data)))
+        await put(self, key, data)
+
+    monkeypatch.setattr(Session, "put", counted)
+    a.commit("a")
+    b.commit("b")
+    assert sum(sizes) < SIZE
+    assert [v[0] for v in b["b"][1:]] == [1, 2]
+
+
+def test_threads_with_a_handle_each_lose_no_row(make_lake):
+    url = make_lake({"x": "int32"}).url
+
+    def write(writer):
+        ds = dl.open(url)
+        for n in range(8):
+            ds.append({"x": [100 * writer + n]})
+            ds.commit(f"{writer}: {n}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    ds = dl.open(url)
+    assert sorted(ds["x"][:].tolist()) == [100 * w + n for w in range(4) for n in range(8)]
+    assert len(ds.log()) == 1 + 32
+
+
+def test_threads_that_share_a_handle_lose_no_row(make_lake):
+    ds = make_lake({"x": "int32"})
+
+    def write(n):
+        ds.append({"x": [n]})
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(40)))
+    ds.commit("forty")
+    assert sorted(ds["x"][:].tolist()) == list(range(40))

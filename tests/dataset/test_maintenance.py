@@ -1,0 +1,274 @@
+"""Rewriting a lake, deleting what nothing needs, reading everything again."""
+
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.dataset import maintenance
+from deeplake_lite.storage.repo import local_folder
+from deeplake_lite.testing.invariants import check_consistent
+
+SIZE = 5 * 2**20
+
+
+@pytest.fixture
+def ds(tmp_path):
+    ds = dl.create(str(tmp_path / "lake"), {"x": "int32", "b": "bytes"})
+    ds.append({"x": range(4), "b": [bytes([i]) * 3000 for i in range(4)]})
+    ds.commit("rows")
+    return ds
+
+
+@pytest.fixture
+def unspared(monkeypatch):
+    """Let objects go at any age."""
+    monkeypatch.setattr(maintenance, "SPARED", timedelta(0))
+
+
+def age(ds, hours=48):
+    """Make every object of the lake look older."""
+    past = time.time() - hours * 3600
+    for path in local_folder(ds.url).rglob("*"):
+        if path.is_file() and ".writers" not in path.parts:
+            os.utime(path, (past, past))
+
+
+def files(ds, kind="chunks"):
+    return len(list((Path(ds.url) / kind).iterdir()))
+
+
+# ---- optimize
+
+
+def test_an_optimised_lake_holds_the_same_rows_contiguously(ds):
+    ds.delete([1])
+    ds["b"][0] = b"new"
+    ds.commit("fragmented")
+    before, ids = [ds[i] for i in range(len(ds))], ds.row_ids.tolist()
+    old = ds.version
+    ds.optimize()
+    assert [ds[i] for i in range(len(ds))] == before
+    assert ds.row_ids.tolist() == ids
+    assert ds._table.rows.slots == len(ds)
+    assert dl.open(ds.url, version=old)["x"][:].tolist() == [0, 2, 3]
+    assert not ds.diff(old)
+    check_consistent(ds)
+
+
+def test_shuffling_once_is_the_same_for_the_same_seed(make_lake):
+    def shuffled(seed):
+        ds = make_lake({"x": "int32"}, x=range(50))
+        ds.optimize(shuffle=True, seed=seed)
+        return ds["x"][:].tolist()
+
+    assert shuffled(1) == shuffled(1) != shuffled(2)
+    assert sorted(shuffled(1)) == list(range(50))
+
+
+def test_an_empty_lake_is_optimised(make_lake):
+    ds = make_lake({"x": "int32", "s": dl.Sequence("text")})
+    ds.optimize()
+    ds.append({"x": [1], "s": [["a"]]})
+    ds.commit("row")
+    assert dl.open(ds.url)["s"][:] == [["a"]]
+
+
+def test_many_optimisations_in_a_row(ds):
+    for n in range(3):
+        ds.append({"x": [n], "b": [b"n"]})
+        ds.commit("more")
+        ds.optimize()
+    assert len(dl.open(ds.url)) == 7
+    check_consistent(ds)
+
+
+# ---- vacuum
+
+
+def test_a_vacuum_of_nothing_deletes_nothing(ds):
+    done = ds.vacuum()
+    assert (done.expired, done.chunks, done.snapshots) == (0, 0, 0)
+    check_consistent(ds)
+
+
+def test_young_objects_are_spared(ds):
+    ds.optimize()
+    before = files(ds)
+    assert ds.vacuum(older_than="0s").chunks == 0
+    assert files(ds) == before
+
+
+def test_old_versions_expire_and_their_chunks_go(ds):
+    old = ds.version
+    ds.optimize()
+    age(ds)
+    assert ds.vacuum(older_than="0s", dry_run=True).chunks > 0
+    before = files(ds)
+    done = ds.vacuum(older_than="0s")
+    assert files(ds) == before - done.chunks < before
+    assert done.expired == 2
+    again = dl.open(ds.url)
+    check_consistent(again)
+    with pytest.raises(dl.VersionNotFoundError):
+        dl.open(ds.url, version=old)
+    again.append({"x": [9], "b": [b"9"]})
+    again.commit("goes on")
+
+
+def test_a_dry_run_deletes_nothing(ds, unspared):
+    ds.optimize()
+    counts = [files(ds, kind) for kind in ("chunks", "snapshots", "manifests")]
+    ds.vacuum(older_than="0s", dry_run=True)
+    assert [files(ds, kind) for kind in ("chunks", "snapshots", "manifests")] == counts
+    assert len(dl.open(ds.url).log()) == 3
+
+
+def test_without_an_age_no_version_expires(ds, unspared):
+    old = ds.version
+    ds.optimize()
+    ds.vacuum()
+    check_consistent(dl.open(ds.url, version=old))
+
+
+def test_what_was_appended_and_discarded_goes(ds, unspared):
+    before = files(ds)
+    ds.append({"x": [1], "b": [bytes(SIZE)]})
+    assert files(ds) > before
+    ds.discard()
+    assert ds.vacuum().chunks >= 1
+    assert files(ds) == before
+
+
+@pytest.mark.parametrize("keep", ["tag", "view", "branch"])
+def test_names_keep_their_versions(ds, unspared, keep):
+    expected = ds["b"][:]
+    old = ds.version
+    if keep == "tag":
+        ds.tag("v1")
+    elif keep == "view":
+        ds[:].save("v1")
+    else:
+        ds.branch("v1")
+    ds["b"][:] = [b"changed"] * 4
+    ds.commit("changed")
+    ds.optimize()
+    ds.vacuum(older_than="0s")
+    again = dl.open(ds.url)
+    kept = again.views()["v1"] if keep == "view" else dl.open(ds.url, version="v1")
+    assert kept["b"][:] == expected
+    assert kept.version == old
+    check_consistent(again)
+
+
+def test_a_view_that_was_deleted_keeps_nothing(ds, unspared):
+    ds[:].save("v1")
+    old = ds.version
+    ds.optimize()
+    ds.vacuum(older_than="0s")
+    ds.views().delete("v1")
+    assert ds.vacuum(older_than="0s").chunks > 0
+    with pytest.raises(dl.VersionNotFoundError):
+        dl.open(ds.url, version=old)
+
+
+def test_branches_still_merge_after_a_vacuum(ds, unspared):
+    ds.branch("fix")
+    fix = dl.open(ds.url, branch="fix")
+    for n in range(3):
+        ds["x"][0] = 10 + n
+        ds.commit("main")
+        fix["x"][1] = 20 + n
+        fix.commit("fix")
+    ds.vacuum(older_than="0s")
+    again = dl.open(ds.url)
+    again.merge("fix")
+    assert again["x"][:].tolist() == [12, 22, 2, 3]
+    fix = dl.open(ds.url, branch="fix")
+    fix["x"][2] = 30
+    fix.commit("fix goes on")
+    again.vacuum(older_than="0s")
+    again = dl.open(ds.url)
+    again["x"][1] = 21
+    again.commit("main goes on")
+    again.merge("fix")
+    assert again["x"][:].tolist() == [12, 21, 30, 3]
+
+
+def test_an_open_transaction_keeps_the_chunks_that_it_has_written(ds, unspared):
+    writer = dl.open(ds.url)
+    writer.append({"x": [9], "b": [bytes([9]) * SIZE]})
+    ds.vacuum(older_than="0s")
+    writer.commit("after the vacuum")
+    assert dl.open(ds.url)["b"][4] == bytes([9]) * SIZE
+    check_consistent(writer)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_an_open_transaction_keeps_the_version_that_it_builds_on(ds, unspared, large):
+    writer = dl.open(ds.url)
+    writer["x"][0] = 100
+    if large:
+        writer.append({"x": [9], "b": [bytes([9]) * SIZE]})
+    for n in range(3):
+        ds["b"][:] = [bytes([n])] * 4
+        ds.commit("others go on")
+    ds.optimize()
+    ds.vacuum(older_than="0s")
+    fresh = writer["b"][0]
+    assert fresh == bytes([0]) * 3000
+    writer.commit("after the vacuum")
+    again = dl.open(ds.url)
+    assert again["x"][:].tolist()[:4] == [100, 1, 2, 3]
+    assert again["b"][0] == bytes([2])
+
+
+def test_pins_of_a_vacuum_that_died_are_taken_out(ds, unspared):
+    repository = ds._lake.repository
+    repository.create_branch("_pin-dead", ds.version)
+    ds.vacuum()
+    assert "_pin-dead" not in repository.branches()
+
+
+@pytest.mark.parametrize("older_than", ["3 days", "d", 5, "-3d"])
+def test_what_is_no_age_is_refused(ds, older_than):
+    with pytest.raises(ValueError, match="older_than='30d'"):
+        ds.vacuum(older_than=older_than)
+
+
+# ---- verify
+
+
+def test_a_sound_lake_says_so(ds):
+    report = ds.verify()
+    assert report
+    assert repr(report) == "4 rows, 2 columns: all bytes are what was written"
+
+
+def test_verification_needs_a_commit(ds):
+    ds["x"][0] = 5
+    with pytest.raises(dl.UncommittedError, match="Commit first"):
+        ds.verify()
+
+
+def test_damaged_row_ids_are_reported(tmp_path):
+    ds = dl.create(str(tmp_path / "ids"), {"x": "uint8"})
+    for n in range(30):  # blocks of ids that do not compress away
+        ds.append({"x": np.full(40, n, np.uint8)})
+        ds.commit(f"{n}")
+    from deeplake_lite.storage.repo import run
+
+    session = ds._lake.repository.writer("main")
+    path = ds._table.rows.ids.path
+    stored = bytearray(run(session.get(f"{path}/c/0")))
+    stored[len(stored) // 2] ^= 1
+    run(session.put(f"{path}/c/0", stored))
+    session.commit("damaged")
+    report = dl.open(ds.url).verify()
+    assert not report
+    assert {d.column for d in report.damaged} == {None}
+    assert "index" in repr(report)

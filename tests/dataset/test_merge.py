@@ -1,0 +1,326 @@
+"""Two lines of edits brought together."""
+
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.testing.invariants import check_consistent
+
+
+@pytest.fixture
+def ours(make_lake):
+    ds = make_lake({"x": "int32", "t": "text"}, x=[1, 2, 3], t=["a", "b", "c"])
+    ds.branch("fix")
+    return ds
+
+
+@pytest.fixture
+def theirs(ours):
+    return dl.open(ours.url, branch="fix")
+
+
+def commit_both(ours, theirs):
+    ours.commit("ours")
+    theirs.commit("theirs")
+
+
+def test_edits_of_different_rows_cells_and_columns_all_survive(ours, theirs):
+    ours["x"][0] = 10
+    ours.append({"x": [4], "t": ["o"]})
+    ours.metadata["o"] = 1
+    theirs["t"][0] = "z"
+    theirs.delete([1])
+    theirs.append({"x": [5], "t": ["t"]})
+    theirs.metadata["t"] = 2
+    theirs.rename_column("t", "text")
+    theirs.add_column("n", dl.Scalar("int8", default=9), values=[1, 2, 3])
+    commit_both(ours, theirs)
+    ours.merge("fix")
+    assert ours["x"][:].tolist() == [10, 3, 4, 5]
+    assert ours["text"][:] == ["z", "c", "o", "t"]
+    assert ours["n"][:].tolist() == [1, 2, 9, 3]
+    assert dict(ours.metadata) == {"o": 1, "t": 2}
+    check_consistent(ours)
+
+
+def test_a_merge_commit_names_what_it_merged(ours, theirs):
+    theirs["x"][0] = 10
+    tip = theirs.commit("theirs")
+    done = ours.merge("fix")
+    assert ours.log()[0].id == done
+    assert ours.log()[0].metadata == {"merge": tip, "merged": "fix"}
+    assert ours.log()[0].message == "merge fix"
+
+
+def test_merging_what_is_merged_or_older_writes_nothing(ours, theirs):
+    version = ours.version
+    assert ours.merge("fix") == version
+    theirs["x"][0] = 10
+    theirs.commit("theirs")
+    done = ours.merge("fix")
+    assert ours.merge("fix") == done
+
+
+def test_equal_edits_on_both_sides_are_no_conflict(ours, theirs):
+    for side in (ours, theirs):
+        side["x"][0] = 10
+        side.delete([2])
+        side.metadata["k"] = 1
+        side.rename_column("t", "text")
+    commit_both(ours, theirs)
+    ours.merge("fix")
+    assert ours["x"][:].tolist() == [10, 2]
+
+
+def cell(side, value):
+    side["x"][0] = value
+
+
+def note(side, value):
+    side.metadata["k"] = value
+
+
+def column_note(side, value):
+    side["x"].metadata["k"] = value
+
+
+def name(side, value):
+    side.rename_column("x", f"x{value}")
+
+
+def default(side, value):
+    side.set_default("x", value)
+
+
+@pytest.mark.parametrize(
+    ("edit", "kind", "read"),
+    [
+        (cell, "cell", lambda ds: ds["x"][0]),
+        (note, "metadata", lambda ds: ds.metadata["k"]),
+        (column_note, "metadata", lambda ds: ds["x"].metadata["k"]),
+        (name, "column", lambda ds: int(ds.columns[0][1:])),
+        (default, "column", lambda ds: ds["x"].htype.default),
+    ],
+)
+def test_the_same_thing_changed_in_two_ways_is_a_conflict(ours, theirs, edit, kind, read):
+    edit(ours, 10)
+    edit(theirs, 20)
+    commit_both(ours, theirs)
+    version = ours.version
+    with pytest.raises(dl.ConflictError, match=r"Both sides changed 1 thing.*nothing was") as error:
+        ours.merge("fix")
+    assert [c.kind for c in error.value.conflicts] == [kind]
+    assert ours.version == version
+    assert not ours.status()
+    assert read(ours) == 10
+    theirs_copy = dl.open(ours.url, branch="main")
+    theirs_copy.merge("fix", on_conflict="ours")
+    assert read(theirs_copy) == 10
+
+
+@pytest.mark.parametrize(("side", "expected"), [("ours", 10), ("theirs", 20)])
+@pytest.mark.parametrize("edit", [cell, note, name, default])
+def test_the_side_that_is_chosen_wins(ours, theirs, edit, side, expected):
+    edit(ours, 10)
+    edit(theirs, 20)
+    commit_both(ours, theirs)
+    ours.merge("fix", on_conflict=side)
+    found = {
+        cell: lambda: ours[0][ours.columns[0]],
+        note: lambda: ours.metadata["k"],
+        name: lambda: int(ours.columns[0][1:]),
+        default: lambda: ours["x"].htype.default,
+    }
+    assert found[edit]() == expected
+
+
+@pytest.mark.parametrize("who", ["ours", "theirs"])
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_a_row_removed_here_and_changed_there(ours, theirs, who, side):
+    remover, changer = (ours, theirs) if who == "ours" else (theirs, ours)
+    remover.delete([0])
+    changer["x"][0] = 10
+    commit_both(ours, theirs)
+    with pytest.raises(dl.ConflictError, match=f"{who} removed it") as error:
+        ours.merge("fix")
+    assert [c.kind for c in error.value.conflicts] == ["row"]
+    ours.merge("fix", on_conflict=side)
+    gone = who == side
+    assert sorted(ours["x"][:].tolist()) == ([2, 3] if gone else [2, 3, 10])
+    check_consistent(ours)
+
+
+@pytest.mark.parametrize("who", ["ours", "theirs"])
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_a_column_dropped_here_and_changed_there(ours, theirs, who, side):
+    dropper, changer = (ours, theirs) if who == "ours" else (theirs, ours)
+    dropper.drop_column("x")
+    changer["x"][0] = 10
+    commit_both(ours, theirs)
+    with pytest.raises(dl.ConflictError, match="dropped it, the other side changed it") as error:
+        ours.merge("fix")
+    assert [(c.kind, c.name) for c in error.value.conflicts] == [("column", "x")]
+    ours.merge("fix", on_conflict=side)
+    assert ("x" in ours.columns) == (who != side)
+    if "x" in ours.columns:
+        assert ours["x"][:].tolist() == [10, 2, 3]
+    check_consistent(ours)
+
+
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_two_new_columns_of_one_name(ours, theirs, side):
+    ours.add_column("n", "int8", values=[1, 1, 1])
+    theirs.add_column("n", "int8", values=[2, 2, 2])
+    commit_both(ours, theirs)
+    with pytest.raises(dl.ConflictError, match="each side has a column, or group, of this name"):
+        ours.merge("fix")
+    ours.merge("fix", on_conflict=side)
+    assert ours["n"][:].tolist() == [1 if side == "ours" else 2] * 3
+
+
+@pytest.mark.parametrize(
+    ("side", "columns"), [("ours", ("same", "t")), ("theirs", ("x", "same"))]
+)
+def test_two_columns_renamed_to_one_name_are_both_kept(ours, theirs, side, columns):
+    ours.rename_column("x", "same")
+    theirs.rename_column("t", "same")
+    commit_both(ours, theirs)
+    with pytest.raises(dl.ConflictError, match="of this name"):
+        ours.merge("fix")
+    ours.merge("fix", on_conflict=side)
+    assert ours.columns == columns
+    assert ours[0] == dict(zip(columns, (1, "a"), strict=True))
+
+
+def test_a_column_and_a_group_of_one_name(ours, theirs):
+    ours.add_column("g", "int8", values=[1, 2, 3])
+    theirs.add_column("g/h", "int8", values=[4, 5, 6])
+    commit_both(ours, theirs)
+    with pytest.raises(dl.ConflictError, match="of this name"):
+        ours.merge("fix")
+    ours.merge("fix", on_conflict="theirs")
+    assert ours.columns == ("x", "t", "g/h")
+
+
+def test_new_rows_need_a_default_for_the_other_side_s_new_column(ours, theirs):
+    ours.append({"x": [4], "t": ["d"]})
+    theirs.add_column("n", "int8", values=[1, 2, 3])
+    commit_both(ours, theirs)
+    with pytest.raises(dl.InvalidValueError, match=r"column 'n': 1 row.*ds\.set_default\('n'"):
+        ours.merge("fix")
+    assert ours.columns == ("x", "t")
+    assert not ours.status()
+    theirs.set_default("n", 0)
+    theirs.commit("default")
+    ours.merge("fix")
+    assert ours["n"][:].tolist() == [1, 2, 3, 0]
+
+
+def test_a_second_merge_starts_from_the_first(ours, theirs):
+    ours["x"][0] = 10
+    theirs["x"][1] = 20
+    commit_both(ours, theirs)
+    ours.merge("fix")
+    ours["x"][1] = 21
+    ours.commit("on top")
+    theirs["x"][2] = 30
+    theirs.commit("more")
+    ours.merge("fix")
+    assert ours["x"][:].tolist() == [10, 21, 30]
+
+
+def test_merging_back_brings_nothing_twice(ours, theirs):
+    ours.append({"x": [4], "t": ["d"]})
+    theirs.append({"x": [5], "t": ["e"]})
+    commit_both(ours, theirs)
+    ours.merge("fix")
+    theirs.merge("main")
+    assert sorted(theirs["x"][:].tolist()) == [1, 2, 3, 4, 5]
+    assert set(theirs.row_ids.tolist()) == set(ours.row_ids.tolist())
+
+
+def test_rows_that_came_to_both_sides_from_a_third_are_one_row(ours, theirs):
+    ours.branch("third")
+    third = dl.open(ours.url, branch="third")
+    third.append({"x": [4], "t": ["d"]})
+    third.commit("third")
+    ours.merge("third")
+    theirs.merge("third")
+    theirs["t"][3] = "D"
+    theirs.commit("changed there")
+    ours.merge("fix")
+    assert ours["t"][:] == ["a", "b", "c", "D"]
+
+
+def test_criss_cross_merges_keep_what_neither_side_changed_since(ours, theirs):
+    ours["x"][0] = 10
+    theirs["x"][1] = 20
+    commit_both(ours, theirs)
+    ours.tag("o")
+    theirs.tag("t")
+    ours.merge("t")
+    theirs.merge("o")
+    ours["x"][2] = 30
+    theirs["t"][2] = "z"
+    commit_both(ours, theirs)
+    ours.merge("fix")
+    assert ours["x"][:].tolist() == [10, 20, 30]
+    assert ours["t"][:] == ["a", "b", "z"]
+
+
+@pytest.mark.xfail(
+    strict=True, reason="of several merge bases the newest is taken; a virtual one would know"
+)
+def test_criss_cross_merges_know_that_a_value_was_taken_back(ours, theirs):
+    ours["x"][0] = 10
+    ours.commit("ours")
+    theirs["x"][1] = 20
+    theirs.commit("theirs")
+    ours.tag("o")
+    theirs.tag("t")
+    ours.merge("t")
+    theirs.merge("o")
+    ours["x"][0] = 1
+    ours.commit("taken back")
+    ours.merge("fix")
+    assert ours["x"][:].tolist() == [1, 20, 3]
+
+
+def test_branches_merge_after_one_was_optimised(ours, theirs):
+    ours.delete([1])
+    ours["x"][0] = 10
+    theirs["t"][2] = "z"
+    commit_both(ours, theirs)
+    ours.optimize(shuffle=True, seed=1)
+    theirs.optimize(shuffle=True, seed=2)
+    ours.merge("fix")
+    assert sorted(zip(ours["x"][:].tolist(), ours["t"][:], strict=True)) == [(3, "z"), (10, "a")]
+    check_consistent(ours)
+
+
+def test_encoded_bytes_are_copied_as_they_are(make_lake):
+    ds = make_lake({"i": dl.Image("jpeg")})
+    ds.commit()
+    ds.branch("fix")
+    import io
+
+    import numpy as np
+    from PIL import Image
+
+    data = io.BytesIO()
+    noise = np.random.default_rng(0).integers(0, 255, (16, 16, 3), np.uint8)
+    Image.fromarray(noise).save(data, "jpeg", quality=50)
+    theirs = dl.open(ds.url, branch="fix")
+    theirs.append({"i": [data.getvalue()]})
+    theirs.commit("jpeg")
+    ds.merge("fix")
+    assert bytes(ds["i"].encoded()[0]) == data.getvalue()
+
+
+def test_what_is_no_way_to_resolve_conflicts_is_refused(ours):
+    with pytest.raises(ValueError, match="on_conflict is one of raise, ours, theirs, got 'mine'"):
+        ours.merge("fix", on_conflict="mine")
+
+
+def test_a_merge_of_a_branch_that_is_not_there_names_those_that_are(ours):
+    with pytest.raises(dl.VersionNotFoundError, match="no version 'fxi'. Did you mean 'fix'"):
+        ours.merge("fxi")

@@ -1,0 +1,359 @@
+"""Appending, changing and removing rows, columns and notes."""
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+BOTH = {"x": "int32", "t": "text"}
+
+
+@pytest.fixture
+def ds(make_lake):
+    return make_lake(BOTH, x=[1, 2, 3], t=["a", "b", "c"])
+
+
+def assert_as_before(ds):
+    assert ds["x"][:].tolist() == [1, 2, 3]
+    assert ds["t"][:] == ["a", "b", "c"]
+
+
+# ---- append
+
+
+def test_columns_and_rows_append_the_same(ds):
+    ds.append({"x": [4, 5], "t": ["d", "e"]})
+    ds.append([{"x": 6, "t": "f"}, {"t": "g", "x": 7}])
+    assert ds["x"][:].tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert ds["t"][:] == list("abcdefg")
+
+
+def test_a_bad_value_in_row_700_of_1000_names_column_row_and_rule_and_appends_nothing(ds):
+    values = [*range(700), "many", *range(299)]
+    with pytest.raises(dl.InvalidValueError, match=r"column 'x', row 700: .*got .*'many'") as error:
+        ds.append({"x": values, "t": ["t"] * 1000})
+    assert (error.value.column, error.value.row) == ("x", 700)
+    assert_as_before(ds)
+    assert not ds.status()
+
+
+def test_a_bad_value_in_the_last_column_appends_nothing_to_the_first(ds, tiny):
+    with pytest.raises(dl.InvalidValueError, match="column 't', row 9: must be text"):
+        ds.append({"x": range(10), "t": ["t"] * 9 + [9]})
+    assert_as_before(ds)
+
+
+def test_a_failed_append_leaves_the_rows_of_an_earlier_one_pending(ds):
+    ds.append({"x": [4], "t": ["d"]})
+    with pytest.raises(dl.InvalidValueError):
+        ds.append({"x": [5], "t": [5]})
+    ds.commit("four")
+    assert ds["x"][:].tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "match"),
+    [
+        ({"x": [1], "y": [1]}, dl.ColumnNotFoundError, "There is no column 'y'"),
+        ({"x": [1], "t": ["a", "b"]}, dl.InvalidValueError, "'x' has 1 rows, 't' has 2"),
+        ({"x": [1]}, dl.InvalidValueError, "column 't': has no default"),
+        ({"x": [1], "t": "a"}, dl.InvalidValueError, "one sequence of values per column"),
+        ([{"x": 1, "t": "a"}, "b"], dl.InvalidValueError, "row 1: an append takes columns"),
+        ({"x": [None], "t": ["a"]}, dl.InvalidValueError, "column 'x', row 0: takes no null"),
+        ({"x": [2**40], "t": ["a"]}, dl.InvalidValueError, "int32 holds"),
+        ({"x": [[1]], "t": ["a"]}, dl.InvalidValueError, "column 'x'"),
+    ],
+)
+def test_what_an_append_refuses_changes_nothing(ds, data, error, match):
+    with pytest.raises(error, match=match):
+        ds.append(data)
+    assert_as_before(ds)
+    assert not ds.status()
+
+
+def test_what_is_left_out_gets_the_default_or_null(make_lake):
+    ds = make_lake(
+        {"a": dl.Scalar("int8", default=5), "b": dl.Text(nullable=True), "c": "int8"}
+    )
+    ds.append({"c": [1, 2]})
+    ds.append([{"c": 3, "b": "x"}, {"c": 4}])
+    assert ds["a"][:].tolist() == [5] * 4
+    assert ds["b"][:] == [None, None, "x", None]
+
+
+def test_rows_of_defaults_alone_are_rows(make_lake):
+    ds = make_lake({"a": dl.Scalar("int8", default=5)})
+    ds.append([{}, {}])
+    assert ds["a"][:].tolist() == [5, 5]
+
+
+def test_iterators_and_ranges_are_taken_too(ds):
+    ds.append({"x": iter([4]), "t": (t for t in "d")})
+    ds.append({"x": range(5, 6), "t": ("e",)})
+    assert ds["x"][:].tolist() == [1, 2, 3, 4, 5]
+
+
+def test_what_was_handed_in_may_change_afterwards(make_lake):
+    values = np.arange(5, dtype="int32")
+    ds = make_lake({"x": "int32"})
+    ds.append({"x": values})
+    values[:] = 0
+    assert ds["x"][:].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_nothing_is_visible_to_another_reader_before_the_commit(ds):
+    ds.append({"x": [4], "t": ["d"]})
+    ds["x"][0] = 9
+    assert dl.open(ds.url)["x"][:].tolist() == [1, 2, 3]
+    ds.commit("four")
+    assert dl.open(ds.url)["x"][:].tolist() == [9, 2, 3, 4]
+
+
+# ---- update and delete
+
+
+def test_cells_are_set_one_by_one_in_slices_lists_and_masks(ds):
+    ds["t"][0] = "z"
+    ds["x"][1:] = [8, 9]
+    ds["x"][[2, 0]] = [30, 10]
+    ds["t"][np.array([False, True, False])] = ["y"]
+    ds["x"][-2] = 20
+    assert ds["x"][:].tolist() == [10, 20, 30]
+    assert ds["t"][:] == ["z", "y", "c"]
+
+
+def test_an_update_of_several_columns_is_all_or_nothing(ds):
+    with pytest.raises(dl.InvalidValueError, match="column 't', row 1: must be text"):
+        ds.update([0, 1], {"x": [7, 8], "t": ["y", 5]})
+    assert_as_before(ds)
+    ds.update([0, 1], {"x": [7, 8], "t": ["y", "z"]})
+    assert ds[1] == {"x": 8, "t": "z"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "data", "error", "match"),
+    [
+        ([0], {"x": [1, 2]}, dl.InvalidValueError, "one value per row: 1 rows, got 2"),
+        ([0, 0], {"x": [1, 2]}, dl.InvalidValueError, "names each row once"),
+        ([5], {"x": [1]}, IndexError, "row 5 is out of range"),
+        ([0], {"y": [1]}, dl.ColumnNotFoundError, "no column 'y'"),
+        ([True, False], {"x": [1]}, IndexError, "a mask has one element per row"),
+    ],
+)
+def test_what_an_update_refuses_changes_nothing(ds, rows, data, error, match):
+    with pytest.raises(error, match=match):
+        ds.update(rows, data)
+    assert_as_before(ds)
+
+
+def test_rows_go_by_position_slice_list_and_mask(make_lake):
+    ds = make_lake({"x": "int32"}, x=range(10))
+    ds.delete(0)
+    ds.delete(slice(0, 2))
+    ds.delete([-1, -1])
+    ds.delete(ds["x"][:] == 5)
+    assert ds["x"][:].tolist() == [3, 4, 6, 7, 8]
+    with pytest.raises(IndexError, match="row 5 is out of range"):
+        ds.delete(5)
+
+
+def test_views_take_no_edits(ds):
+    with pytest.raises(dl.ReadOnlyError, match="Views are read-only"):
+        ds[:2]["x"][0] = 5
+
+
+# ---- upsert
+
+
+def test_an_upsert_adds_changes_and_leaves(ds):
+    done = ds.upsert({"t": ["b", "c", "d"], "x": [2, 30, 4]}, on="t")
+    assert (done.added, done.changed, done.unchanged) == (1, 1, 1)
+    assert ds["x"][:].tolist() == [1, 2, 30, 4]
+
+
+def test_the_same_upsert_twice_changes_nothing(ds):
+    rows = {"t": ["c", "d"], "x": [30, 4]}
+    ds.upsert(rows, on="t")
+    ds.commit("once")
+    assert ds.upsert(rows, on="t").unchanged == 2
+    assert not ds.status()
+
+
+@pytest.mark.parametrize("at", [1, 3])
+def test_a_bad_value_in_an_upsert_names_its_row_in_what_was_handed_in(ds, at):
+    rows = {"t": ["a", "b", "y", "z"], "x": [1, 2, 3, 4]}
+    rows["x"][at] = "many"
+    with pytest.raises(dl.InvalidValueError, match=f"column 'x', row {at}"):
+        ds.upsert(rows, on="t")
+    assert_as_before(ds)
+
+
+def test_keys_must_tell_rows_apart(ds):
+    with pytest.raises(dl.InvalidValueError, match=r"handed in has 't' twice"):
+        ds.upsert({"t": ["d", "d"], "x": [4, 5]}, on="t")
+    ds.append({"t": ["a"], "x": [9]})
+    with pytest.raises(dl.InvalidValueError, match="the dataset has rows with the same key"):
+        ds.upsert({"t": ["a"], "x": [9]}, on="t")
+    with pytest.raises(dl.InvalidValueError, match="needs the values of its key"):
+        ds.upsert({"x": [9]}, on="t")
+    with pytest.raises(dl.ColumnNotFoundError, match="no column 'k'"):
+        ds.upsert({"x": [9]}, on="k")
+
+
+# ---- columns
+
+
+def test_a_column_comes_with_values_computed_or_with_its_default(ds):
+    ds.add_column("v", "float32", values=[0.5, 1.5, 2.5])
+    ds.add_column("w", "text", compute=lambda row: row["t"] * int(row["x"]))
+    ds.add_column("d", dl.Scalar("int8", default=7))
+    ds.add_column("n", dl.Text(nullable=True))
+    ds.commit("four columns")
+    assert ds["v"][:].tolist() == [0.5, 1.5, 2.5]
+    assert ds["w"][:] == ["a", "bb", "ccc"]
+    assert ds["d"][:].tolist() == [7] * 3
+    assert ds["n"][:] == [None] * 3
+
+
+def test_a_column_on_deleted_and_pending_rows(ds):
+    ds.delete([1])
+    ds.append({"x": [4], "t": ["d"]})
+    ds.add_column("v", "text", values=["A", "C", "D"])
+    assert ds["v"][:] == ["A", "C", "D"]
+    ds.commit("v")
+    assert dl.open(ds.url)["v"][:] == ["A", "C", "D"]
+
+
+def test_a_column_without_default_is_added_where_there_are_no_rows(ds, make_lake):
+    empty = make_lake(BOTH)
+    empty.add_column("v", "text")
+    ds.delete(slice(None))
+    ds.add_column("v", "text")
+    for some in (ds, empty):
+        some.commit("v")
+        some.append({"x": [1], "t": ["a"], "v": ["b"]})
+        some.commit("row")
+        assert dl.open(some.url)["v"][:] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("values", "match"),
+    [
+        (["a"], "one value per row: 3 rows, got 1"),
+        (["a", 5, "c"], "column 'v', row 1: must be text"),
+        (None, "column 'v': has no default"),
+    ],
+)
+def test_a_column_that_cannot_be_filled_is_not_added(ds, values, match):
+    with pytest.raises(dl.InvalidValueError, match=match):
+        ds.add_column("v", "text", values=values)
+    assert ds.columns == ("x", "t")
+    assert not ds.status()
+    ds.add_column("v", "text", values=["a", "b", "c"])
+    ds.commit("v")
+    assert dl.open(ds.url)["v"][:] == ["a", "b", "c"]
+
+
+def test_names_that_are_taken_or_no_names_are_refused(ds):
+    with pytest.raises(dl.SchemaError, match="There is a column 'x' already"):
+        ds.add_column("x", "int8", values=[1, 2, 3])
+    with pytest.raises(dl.SchemaError, match="There is a column 'x' already"):
+        ds.rename_column("t", "x")
+    with pytest.raises(dl.ColumnNotFoundError, match="no column 'y'"):
+        ds.rename_column("y", "z")
+    with pytest.raises(dl.ColumnNotFoundError, match="no column 'y'"):
+        ds.drop_column("y")
+
+
+def test_a_column_renamed_keeps_its_values_and_one_dropped_stays_in_older_versions(ds):
+    old = ds.version
+    ds.rename_column("x", "number")
+    ds.drop_column("t")
+    ds.commit("less")
+    assert ds.columns == ("number",)
+    assert ds["number"][:].tolist() == [1, 2, 3]
+    assert dl.open(ds.url, version=old)["t"][:] == ["a", "b", "c"]
+
+
+def test_a_name_may_come_again_for_another_column(ds):
+    ds.drop_column("t")
+    ds.add_column("t", "int8", values=[7, 8, 9])
+    ds.commit("again")
+    assert dl.open(ds.url)["t"][:].tolist() == [7, 8, 9]
+
+
+def test_a_default_set_later_counts_from_then_on(ds):
+    ds.set_default("t", "?")
+    ds.append({"x": [4]})
+    assert ds["t"][:] == ["a", "b", "c", "?"]
+    with pytest.raises(dl.SchemaError, match="must be text"):
+        ds.set_default("t", 5)
+
+
+# ---- notes
+
+
+def test_notes_on_dataset_and_column_are_versioned(ds):
+    ds.metadata["licence"] = "CC-BY"
+    ds["x"].metadata["unit"] = "m"
+    ds.commit("notes")
+    again = dl.open(ds.url)
+    assert dict(again.metadata) == {"licence": "CC-BY"}
+    assert dict(again["x"].metadata) == {"unit": "m"}
+    del ds.metadata["licence"]
+    assert dict(ds.metadata) == {}
+    ds.discard()
+    assert dict(ds.metadata) == {"licence": "CC-BY"}
+
+
+@pytest.mark.parametrize("value", [object(), float("nan"), {1: 2}, (1, 2)])
+def test_notes_that_json_cannot_hold_are_refused_at_once(ds, value):
+    with pytest.raises(dl.SchemaError, match="metadata must"):
+        ds.metadata["bad"] = value
+    with pytest.raises(dl.SchemaError, match="metadata must"):
+        ds["x"].metadata["bad"] = value
+    assert dict(ds.metadata) == {}
+    ds.metadata["good"] = 1
+    ds.commit("good")
+
+
+# ---- transactions
+
+
+def test_a_transaction_commits_what_happens_within(ds):
+    with ds.transaction("two edits"):
+        ds["x"][0] = 9
+        ds.delete([1])
+    assert ds.log()[0].message == "two edits"
+    assert dl.open(ds.url)["x"][:].tolist() == [9, 3]
+
+
+def test_an_error_within_a_transaction_takes_everything_back(ds):
+    version = ds.version
+    with pytest.raises(ZeroDivisionError), ds.transaction("never"):
+        ds["x"][0] = 9
+        raise ZeroDivisionError
+    assert_as_before(ds)
+    assert ds.version == version
+
+
+def test_a_transaction_begins_clean(ds):
+    ds["x"][0] = 9
+    with pytest.raises(dl.UncommittedError, match=r"1 cell updated.*before a transaction begins"):
+        with ds.transaction():
+            pass
+
+
+# ---- large cells
+
+
+@pytest.mark.slow
+def test_a_sample_larger_than_ten_chunks_comes_back(make_lake):
+    sample = np.random.default_rng(0).integers(0, 255, (50, 1024, 1024), np.uint8)
+    ds = make_lake({"x": dl.Array("uint8", (None, None, None)), "n": "int8"})
+    ds.append({"x": [sample[:1], sample, sample[:2]], "n": [1, 2, 3]})
+    for _ in ("pending", "committed"):
+        np.testing.assert_array_equal(ds["x"][1], sample)
+        np.testing.assert_array_equal(ds["x"][2], sample[:2])
+        ds.commit("50 MiB")
+    assert dl.open(ds.url).verify()

@@ -1,0 +1,103 @@
+"""Views under a name, and copies of views."""
+
+import pytest
+
+import deeplake_lite as dl
+
+
+@pytest.fixture
+def ds(make_lake):
+    return make_lake({"x": "int32", "t": "text"}, x=range(6), t=list("abcdef"))
+
+
+def test_a_saved_view_keeps_rows_order_columns_and_version(ds):
+    ds[[4, 0, 2]][["t"]].save("three")
+    ds["t"][0] = "changed"
+    ds.delete([2])
+    ds.commit("later")
+    view = dl.open(ds.url).views()["three"]
+    assert view["t"][:] == ["e", "a", "c"]
+    assert view.columns == ("t",)
+
+
+def test_a_row_that_comes_twice_comes_twice_again(ds):
+    ds[[1, 1, 0]].save("twice")
+    assert ds.views()["twice"]["x"][:].tolist() == [1, 1, 0]
+
+
+def test_a_view_of_no_rows(ds):
+    ds[:0].save("none")
+    assert len(ds.views()["none"]) == 0
+
+
+def test_saving_makes_no_version_of_the_data(ds):
+    log, version = ds.log(), ds.version
+    ds[:3].save("a")
+    assert ds.refresh().version == version
+    assert ds.log() == log
+    assert set(ds.branches) == {"main"}
+    assert ds.tags == {}
+
+
+def test_views_are_listed_replaced_and_deleted(ds):
+    ds[:3].save("a")
+    ds[3:].save("b")
+    ds[:1].save("a")
+    views = ds.views()
+    assert list(views) == ["a", "b"]
+    assert len(views["a"]) == 1
+    assert views.info("b").origin == "[3:]"
+    views.delete("a")
+    assert list(ds.views()) == ["b"]
+    with pytest.raises(dl.NotFoundError, match="no saved view 'a'"):
+        views["a"]
+    with pytest.raises(dl.NotFoundError, match="no saved view 'a'"):
+        views.delete("a")
+
+
+def test_uncommitted_rows_are_not_saved(ds):
+    ds["x"][0] = 9
+    with pytest.raises(dl.UncommittedError, match=r"Commit first: ds\.commit"):
+        ds[:3].save("dirty")
+
+
+@pytest.mark.parametrize("name", ["", "a/b"])
+def test_what_is_no_name_is_refused(ds, name):
+    with pytest.raises(dl.LakeError, match="is not empty and has no slash"):
+        ds[:1].save(name)
+
+
+def test_two_handles_save_at_the_same_time(ds):
+    other = dl.open(ds.url)
+    ds[:1].save("a")
+    other[:2].save("b")
+    assert set(ds.views()) == {"a", "b"}
+
+
+def test_a_copy_of_a_view_holds_its_rows_contiguously(ds, new_url):
+    ds.metadata["licence"] = "CC-BY"
+    ds["x"].metadata["unit"] = "m"
+    ds.delete([0])
+    ds.commit("fewer")
+    view = ds[[3, 1]][["t", "x"]]
+    copy = view.materialize(new_url())
+    again = dl.open(copy.url)
+    assert again.columns == ("t", "x")
+    assert again[0] == {"t": "e", "x": 4}
+    assert again["x"][:].tolist() == [4, 2]
+    assert again.row_ids.tolist() == view.row_ids.tolist()
+    assert dict(again.metadata) == {"licence": "CC-BY"}
+    assert dict(again["x"].metadata) == {"unit": "m"}
+    assert again.log()[0].message == "materialized"
+    assert again.verify()
+
+
+def test_a_copy_of_a_row_that_comes_twice_is_two_rows(ds, new_url):
+    copy = ds[[1, 1]].materialize(new_url())
+    assert copy["x"][:].tolist() == [1, 1]
+    assert len(set(copy.row_ids.tolist())) == 2
+
+
+def test_a_copy_over_a_lake_is_refused(ds):
+    with pytest.raises(dl.ExistsError, match="holds a lake"):
+        ds[:1].materialize(ds.url)

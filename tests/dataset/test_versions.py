@@ -1,0 +1,242 @@
+"""Commits, branches, tags, times; going back and forth."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import deeplake_lite as dl
+
+
+@pytest.fixture
+def ds(make_lake):
+    return make_lake({"x": "int32"}, x=[1, 2])
+
+
+def test_the_log_names_every_commit_newest_first(ds):
+    ds["x"][0] = 5
+    done = ds.commit("edit")
+    log = ds.log()
+    assert [c.message for c in log] == ["edit", "rows", "created"]
+    assert log[0].id == done == ds.version
+    assert log[0].parent == log[1].id
+    assert log[0].time > log[1].time
+    assert datetime.now(UTC) - log[0].time < timedelta(minutes=5)
+
+
+def test_a_commit_without_edits_writes_nothing(ds):
+    version = ds.version
+    assert ds.commit("nothing") == version
+    assert len(ds.log()) == 2
+
+
+def test_a_commit_that_changes_back_is_a_commit_all_the_same(ds):
+    ds.metadata["k"] = 1
+    del ds.metadata["k"]
+    version = ds.version
+    assert ds.commit("no difference") != version
+    assert not ds.diff(version)
+
+
+def test_every_name_of_a_version_opens_it(ds):
+    first = ds.version
+    ds.tag("v1.0")
+    ds["x"][0] = 5
+    ds.commit("edit")
+    for name in ("v1.0", first, first[:6], ds.log()[1].time):
+        old = dl.open(ds.url, version=name)
+        assert old["x"][:].tolist() == [1, 2]
+        assert old.read_only
+    assert dl.open(ds.url, version="main")["x"][:].tolist() == [5, 2]
+
+
+def test_a_time_between_two_commits_opens_the_earlier(ds):
+    between = datetime.now(UTC)
+    ds["x"][0] = 5
+    ds.commit("edit")
+    assert dl.open(ds.url, version=between)["x"][:].tolist() == [1, 2]
+    assert dl.open(ds.url, version=between.isoformat())["x"][:].tolist() == [1, 2]
+    assert dl.open(ds.url, version=datetime.now())["x"][:].tolist() == [5, 2]
+    with pytest.raises(dl.VersionNotFoundError, match="oldest version on 'main' is from"):
+        dl.open(ds.url, version=datetime(2001, 1, 1, tzinfo=UTC))
+
+
+def test_a_version_that_is_not_there_names_those_that_are(ds):
+    ds.tag("v1.0")
+    with pytest.raises(dl.VersionNotFoundError, match=r"no version 'v1.1'. Did you mean 'v1.0'"):
+        dl.open(ds.url, version="v1.1")
+    with pytest.raises(dl.VersionNotFoundError, match="no branch 'fix'"):
+        dl.open(ds.url, branch="fix")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda ds: ds.append({"x": [1]}),
+        lambda ds: ds.update([0], {"x": [1]}),
+        lambda ds: ds.delete([0]),
+        lambda ds: ds.upsert({"x": [1]}, on="x"),
+        lambda ds: ds["x"].__setitem__(0, 1),
+        lambda ds: ds.add_column("y", dl.Scalar("int8", default=1)),
+        lambda ds: ds.rename_column("x", "y"),
+        lambda ds: ds.drop_column("x"),
+        lambda ds: ds.metadata.__setitem__("k", 1),
+        lambda ds: ds["x"].metadata.__setitem__("k", 1),
+        lambda ds: ds.commit("never"),
+        lambda ds: ds.restore("main"),
+        lambda ds: ds.merge("main"),
+        lambda ds: ds.rebase(),
+        lambda ds: ds.optimize(),
+    ],
+)
+def test_a_version_that_never_moves_takes_no_writes(ds, write):
+    old = dl.open(ds.url, version=ds.version)
+    ds["x"][0] = 5
+    ds.commit("edit")
+    with pytest.raises(dl.ReadOnlyError, match=r"never moves. Open a branch to write"):
+        write(old)
+    assert old["x"][:].tolist() == [1, 2]
+
+
+def test_a_branch_starts_here_and_is_not_switched_to(ds):
+    ds.branch("fix")
+    assert ds.current_branch == "main"
+    assert ds.branches == {"main": ds.version, "fix": ds.version}
+    fix = dl.open(ds.url, branch="fix")
+    fix["x"][0] = 5
+    fix.commit("on fix")
+    assert ds.refresh()["x"][:].tolist() == [1, 2]
+    assert ds.checkout("fix")["x"][:].tolist() == [5, 2]
+    assert ds.current_branch == "fix"
+
+
+def test_names_are_unique_across_branches_and_tags(ds):
+    ds.branch("a")
+    ds.tag("b")
+    for make in (ds.branch, ds.tag):
+        for name in ("a", "b", "main"):
+            with pytest.raises(dl.ExistsError, match=f"There is a (branch|tag) '{name}' already"):
+                make(name)
+
+
+@pytest.mark.parametrize("name", ["", "_own", "a b", "-x", "a//b", "a/", "ü", "../x"])
+def test_what_is_no_name_is_refused(ds, name):
+    with pytest.raises(dl.SchemaError, match="is named with letters, digits"):
+        ds.branch(name)
+
+
+def test_the_lake_s_own_branches_are_hidden(ds):
+    ds[:1].save("first")
+    assert set(ds.branches) == {"main"}
+    with pytest.raises(dl.VersionNotFoundError):
+        dl.open(ds.url, branch="_aux")
+
+
+def test_checkout_merge_restore_and_tag_refuse_a_dirty_dataset(ds):
+    ds.branch("fix")
+    ds["x"][0] = 5
+    for go in (
+        lambda: ds.checkout("fix"),
+        lambda: ds.merge("fix"),
+        lambda: ds.restore(ds.version),
+        lambda: ds.tag("v1"),
+        lambda: ds.refresh(),
+        lambda: ds.optimize(),
+    ):
+        with pytest.raises(dl.UncommittedError, match=r"1 cell updated.*ds\.discard\(\)"):
+            go()
+    assert ds["x"][0] == 5
+
+
+def test_a_branch_can_go_but_not_main_nor_this_one(ds):
+    ds.branch("fix")
+    ds.delete_branch("fix")
+    assert set(ds.branches) == {"main"}
+    with pytest.raises(dl.ReadOnlyError, match="'main' is in use"):
+        ds.delete_branch("main")
+    with pytest.raises(dl.VersionNotFoundError, match="no branch 'fix'"):
+        ds.delete_branch("fix")
+
+
+def test_status_counts_what_the_transaction_did(ds):
+    assert repr(ds.status()) == "clean"
+    ds["x"][0] = 5
+    ds["x"][0] = 6
+    ds.append({"x": [3, 4]})
+    ds["x"][2] = 7
+    ds.delete([1, 3])
+    ds.metadata["k"] = 1
+    status = ds.status()
+    assert (status.added, status.removed, dict(status.updated)) == (1, 1, {"x": 1})
+    assert status.metadata
+    ds.discard()
+    assert not ds.status()
+    assert ds["x"][:].tolist() == [1, 2]
+
+
+def test_restore_brings_an_older_version_back_as_an_edit(ds):
+    first = ds.version
+    ids = ds.row_ids.tolist()
+    ds.delete([0])
+    ds.append({"x": [3]})
+    ds.add_column("y", "int8", values=[1, 2])
+    ds.metadata["k"] = 1
+    ds.commit("other")
+    ds.restore(first)
+    assert ds.status()
+    assert dl.open(ds.url)["x"][:].tolist() == [2, 3]
+    ds.commit("as it was")
+    assert ds["x"][:].tolist() == [1, 2]
+    assert ds.row_ids.tolist() == ids
+    assert ds.columns == ("x",)
+    assert not ds.diff(first)
+
+
+def test_restore_and_discard_leave_things_as_they_are(ds):
+    first = ds.version
+    ds["x"][0] = 5
+    ds.commit("edit")
+    ds.restore(first)
+    ds.discard()
+    assert ds["x"][:].tolist() == [5, 2]
+    assert not ds.status()
+
+
+def test_restore_swaps_names_that_have_changed_hands(make_lake):
+    ds = make_lake({"a": "int8", "b": "int8"}, a=[1], b=[2])
+    first = ds.version
+    ds.drop_column("a")
+    ds.rename_column("b", "a")
+    ds.append({"a": [3]})
+    ds.commit("b is a")
+    ds.restore(first)
+    ds.commit("back")
+    assert ds[0] == {"a": 1, "b": 2}
+    assert len(ds) == 1
+
+
+def test_diff_names_rows_cells_and_columns(ds):
+    first, ids = ds.version, ds.row_ids.tolist()
+    ds["x"][0] = 5
+    ds.delete([1])
+    ds.append({"x": [3]})
+    ds.add_column("y", "int8", values=[1, 2])
+    diff = ds.diff(first)
+    assert diff.removed.tolist() == [ids[1]]
+    assert diff.added.tolist() == ds.row_ids[1:].tolist()
+    assert {k: v.tolist() for k, v in diff.changed.items()} == {"x": [ids[0]]}
+    assert diff.before("x").tolist() == [1]
+    assert diff.after("x").tolist() == [5]
+    assert [c.name for c in diff.schema.added] == ["y"]
+    ds.commit("edits")
+    back = ds.diff("main", first)
+    assert back.added.tolist() == [ids[1]]
+    assert not ds.diff("main", "main")
+
+
+def test_diff_takes_nan_for_nan_and_null_for_null(make_lake):
+    ds = make_lake({"x": dl.Scalar("float32", nullable=True)}, x=[float("nan"), None, 1.0])
+    first = ds.version
+    ds["x"][:] = [float("nan"), None, 1.0]
+    assert not ds.diff(first).changed
+    ds["x"][:] = [None, float("nan"), 1.0]
+    assert len(ds.diff(first).changed["x"]) == 2
