@@ -85,7 +85,7 @@ class Lake(RuleBasedStateMachine):
         columns = [c for c in model.content.columns.values() if data.draw(self._given(c))]
         if not columns:
             n = 0
-        rows = {c.name: data.draw(st.lists(values(c.htype), min_size=n, max_size=n)) for c in columns}
+        rows = {c.name: data.draw(self._values(c.htype, n)) for c in columns}
         before = len(ds)
         ds.append(rows)
         ids = ds.row_ids[before:].tolist()
@@ -94,6 +94,10 @@ class Lake(RuleBasedStateMachine):
         self.ids_seen |= set(ids)
         model.content.append(ids, rows)
         model.dirty |= n > 0
+
+    @staticmethod
+    def _values(htype, count):
+        return st.lists(values(htype), min_size=count, max_size=count)
 
     @staticmethod
     def _given(column):
@@ -265,7 +269,7 @@ class Lake(RuleBasedStateMachine):
         else:
             ds.rebase(on_conflict=side)
             model.content, model.version = content, model.tip
-            model.dirty = bool(ds.status())
+            model.dirty = bool(ds._table.edits)  # what both sides did alike is no edit any more
 
     @rule(h=handles)
     def discard(self, h):

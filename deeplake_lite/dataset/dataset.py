@@ -240,6 +240,16 @@ class Dataset(View):
         with self._editing() as table:
             table.set_document(schema=Schema(fields))
 
+    def set_nullable(self, name: str) -> None:
+        """Let a column take nulls from now on; values that are there stay."""
+        f = self._table.schema[name]
+        if f.htype.nullable:
+            return
+        changed = replace(f, htype=replace(f.htype, nullable=True))
+        fields = tuple(changed if g is f else g for g in self._table.schema)
+        with self._editing() as table:
+            table.set_document(schema=Schema(fields))
+
     def drop_column(self, name: str) -> None:
         """Remove a column; older versions keep it."""
         schema = self._table.schema.drop(name)
@@ -597,9 +607,9 @@ def create(
     """
     built = schema if isinstance(schema, Schema) else Schema.build(schema)
     notes = dict(metadata or {})
-    repository = Repository.create(str(url), storage_options)
-    Table.create(repository, built, notes)
-    return _at_branch(Lake(repository, dict(storage_options or {})), "main")
+    with Repository.creating(str(url), storage_options) as repository:
+        Table.create(repository, built, notes)
+    return open(str(url), storage_options=storage_options)
 
 
 def open(

@@ -125,8 +125,9 @@ def vacuum(ds: Dataset, older_than: Any, *, dry_run: bool) -> Vacuumed:
             if older_than is not None:
                 bases = {*_branch_points(repository), *(note["version"] for note in others)}
                 cutoff = min([_cutoff(older_than, now), *(_time(repository, b) for b in bases)])
-                expiring = _expiring(repository, cutoff)
-                expired = len(expiring) if dry_run else len(repository.expire(cutoff))
+                expired = len(_expiring(repository, cutoff))
+                if not dry_run:
+                    repository.expire(cutoff)
             started = (datetime.fromisoformat(note["started"]) for note in others)
             counts = repository.collect(min([now - SPARED, *started]), dry_run=dry_run)
     return Vacuumed(expired, **counts)

@@ -150,7 +150,7 @@ def plan_restore(old: Table, changes: Changes) -> MergePlan:
 def apply(plan: MergePlan, target: Table, source: Table) -> None:
     """Put a plan onto `target`, a table that takes edits, copying cells from `source`.
 
-    What goes makes room first: a row that is removed needs no default, a column that is dropped no name.
+    What goes makes room first: a row that is removed needs no default, a dropped column no name.
     """
     if len(plan.remove):
         target.delete(np.flatnonzero(np.isin(target.ids(target.rows.live()), plan.remove)))

@@ -132,10 +132,12 @@ def _differing(
 ) -> Iterator[tuple[NDArray[np.int64], str, Cells]]:
     """Yield the cells that differ from what is there: rows, column id, new cells."""
     for name, values in columns.items():
-        f = table.schema[name]
-        for span in chunks.spans(len(rows), BLOCK_ROWS):
-            some = rows[span]
-            cells = _encode_rows(f, values, some, check)
+        f, start = table.schema[name], 0
+        blocks = encode_blocks({name: _pick(values, rows)}, len(rows), [f], check)
+        for block in _naming(rows, blocks):
+            cells = block[f.id]
+            some = rows[start : start + len(cells)]
+            start += len(cells)
             differ = table.digest(f.id, cells) != table.digests(f.id, slots[some])
             if differ.any():
                 yield some[differ], f.id, take(cells, np.flatnonzero(differ))

@@ -17,7 +17,7 @@ from deeplake_lite.htypes import Link
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -86,6 +86,18 @@ def _is_large(cells: Cells) -> bool:
 def _follow(htype: Htype, value: Any, allow: tuple[str, ...]) -> Any:
     """Return what a link leads to; any other value as it is."""
     return htype.load(value, allow) if isinstance(htype, Link) and value is not None else value
+
+
+def with_none(values: NDArray[Any] | list[Any]) -> Sequence[Any] | NDArray[Any]:
+    """Return values to go through one by one: None where a masked array has a null.
+
+    >>> with_none(np.ma.MaskedArray([1, 2], [False, True]))
+    [np.int64(1), None]
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    null = np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1)
+    return [None if n else v for v, n in zip(values.data, null, strict=True)]
 
 
 def _masked(values: NDArray[Any], valid: NDArray[np.bool_] | None) -> NDArray[Any]:

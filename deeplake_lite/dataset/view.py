@@ -14,7 +14,7 @@ import numpy as np
 from deeplake_lite.dataset import export, show, splits
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.positions import many_positions, one_position
-from deeplake_lite.dataset.values import decode_block, decode_row
+from deeplake_lite.dataset.values import decode_block, decode_row, with_none
 from deeplake_lite.errors import ColumnNotFoundError, UncommittedError
 from deeplake_lite.schema import Schema
 
@@ -136,8 +136,9 @@ class View:
         slots, fields = self._live(), self._fields()
         for start in range(0, len(slots), ITER_ROWS):
             block = self._read(fields, slots[start : start + ITER_ROWS])
-            for i in range(len(slots[start : start + ITER_ROWS])):
-                yield {name: values[i] for name, values in block.items()}
+            columns = [with_none(values) for values in block.values()]
+            for row in zip(*columns, strict=True):
+                yield dict(zip(block, row, strict=True))
 
     # ---- going elsewhere
 

@@ -8,6 +8,7 @@ that floats are rounded to the column's float width.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ type Shape = tuple[int | None, ...]
 
 _TAKES = {"b": "b", "i": "bui", "u": "bui", "f": "buif", "c": "buifc"}
 _THREADS = 8
+_SHARE = 64  # values that a thread takes at a time
 _COPIED = 1 << 20  # bytes: below it a copy costs less than a view, and cells own their memory
 
 
@@ -48,12 +50,27 @@ def each_in_threads[T](values: Iterable[Any], convert: Callable[[Any], T]) -> li
     >>> each_in_threads([1, 2], str)
     ['1', '2']
     """
-    with ThreadPoolExecutor(_THREADS) as pool:
-        futures = [pool.submit(convert, value) for value in values]
-        try:
-            return each(futures, lambda future: future.result())
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)  # a bad row ends the block
+    block = list(values)
+    share = max(1, min(_SHARE, -(-len(block) // _THREADS)))
+    starts = range(0, len(block), share)
+    futures = [_pool().submit(each, block[a : a + share], convert) for a in starts]
+    converted: list[T] = []
+    try:
+        for start, future in zip(starts, futures, strict=True):
+            try:
+                converted += future.result()
+            except InvalidValueError as error:
+                raise error.at(row=start + (error.row or 0)) from error.__cause__
+    finally:
+        for future in futures:
+            future.cancel()  # a bad row ends the block
+    return converted
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Return the threads, made when first needed."""
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="deeplake-lite-encode")
 
 
 def as_block(values: Sequence[Any] | NDArray[Any], dtype: str, shape: Shape) -> NDArray[Any]:

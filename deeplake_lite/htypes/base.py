@@ -183,7 +183,9 @@ class Htype(ABC):
         if not self.nullable:
             row = int(np.flatnonzero(~valid)[0])
             raise InvalidValueError(
-                f"takes no null, got {block[row]}. Declare it nullable=True.", row=row
+                f"takes no null, got {block[row]}. Declare it nullable=True, or where the column "
+                "is there already: ds.set_nullable(…).",
+                row=row,
             )
         return _with_nulls(self._encode(_fill(block, valid, self.blank), check), valid)
 

@@ -7,7 +7,7 @@ live in those; a column only says what they mean.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,6 +126,13 @@ class Column(ABC):
             return None
         valid: NDArray[np.bool_] = await self.arrays["valid"].read(slots)
         return None if valid.all() else valid
+
+    async def take_nulls(self, htype: Htype) -> None:
+        """Take nulls from now on; no cell that is there is one."""
+        self.htype = htype
+        array = replace(self.place, new=True).array("valid", ArraySpec("bool"))
+        array.append(np.ones(await self.length(), bool))
+        self.arrays["valid"] = array
 
     async def length(self) -> int:
         """Return how many slots the column has."""

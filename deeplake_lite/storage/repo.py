@@ -9,10 +9,13 @@ be changed in one place.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import json
 import re
+import shutil
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -51,6 +54,10 @@ if TYPE_CHECKING:
 __all__ = ["Commit", "Repository", "Session", "gather", "local_folder", "run"]
 
 icechunk.set_logs_filter("error")  # it warns on stderr at every local open
+
+# The engine's threads let go of their last Python objects a moment after a call returns; an
+# interpreter that ends before them aborts (https://github.com/PyO3/pyo3-async-runtimes/issues/40).
+atexit.register(time.sleep, 0.02)
 
 INDEX_SPLIT = 64
 """Index chunks per manifest: a commit of one row rewrites the last manifest of each array only."""
@@ -255,8 +262,11 @@ class Session:
         await self.store.delete_dir(path)
 
     async def attributes(self) -> dict[str, Any]:
-        """Return the root group's attributes."""
-        group = await zarr_async.open_group(store=self.store, mode="r", zarr_format=3)
+        """Return the root group's attributes; none where there is no group."""
+        try:
+            group = await zarr_async.open_group(store=self.store, mode="r", zarr_format=3)
+        except FileNotFoundError:
+            return {}
         return dict(group.attrs)
 
     async def set_attributes(self, attributes: Mapping[str, Any]) -> None:
@@ -314,19 +324,41 @@ class Repository:
         """Zarr metadata by path: an array's layout never changes, only its length."""
 
     @classmethod
-    def create(cls, url: str, options: Mapping[str, Any] | None = None) -> Repository:
-        """Make an empty repository. Raises ExistsError where there is one, or other files."""
+    @contextlib.contextmanager
+    def creating(
+        cls, url: str, options: Mapping[str, Any] | None = None
+    ) -> Iterator[Repository]:
+        """Give an empty repository to write the first version into.
+
+        On a local folder it is put in its place when that is done, so that nobody sees half a lake.
+
+        Raises
+        ------
+        ExistsError
+            Where there is a lake already, or a folder with other files.
+        """
         folder = local_folder(url)
-        if (
-            folder is not None
-            and folder.exists()
-            and (not folder.is_dir() or any(folder.iterdir()))
-        ):
+        if folder is None or url.startswith(MEMORY):
+            yield cls._create(url, options)
+            return
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             kind = "a lake" if cls.exists(url) else "files"
             raise ExistsError(
                 f"A lake is created in a new or empty folder; {str(folder)!r} holds {kind}. "
                 "Choose another name, or dl.open it."
             )
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
+        try:
+            yield cls._create(str(staged), options)
+            if folder.exists():
+                folder.rmdir()
+            staged.rename(folder)
+        finally:
+            shutil.rmtree(staged, ignore_errors=True)
+
+    @classmethod
+    def _create(cls, url: str, options: Mapping[str, Any] | None) -> Repository:
         storage = _storage(url, options)
         if icechunk.Repository.exists(storage):
             raise ExistsError(

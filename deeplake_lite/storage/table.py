@@ -354,7 +354,11 @@ class Table:
         """Change fields of the document, ``schema`` or ``metadata``."""
         edits, _ = self._open_edits()
         edits.document = True
+        old = {f.id: f.htype for f in self.schema}
         self.state = self.state.with_(**changes)
+        for f in self.schema:
+            if f.htype.nullable and f.id in old and not old[f.id].nullable:
+                run(self._column(f.id).take_nulls(f.htype))
 
     def commit(self, branch: str, message: str, metadata: Mapping[str, Any]) -> str:
         """Write the edits behind the branch's tip; return the new snapshot's id.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.storage.repo import Session
 from deeplake_lite.testing.invariants import check_consistent
 
 SIZE = 5 * 2**20  # more than one chunk of a heap
@@ -193,12 +194,10 @@ def test_writers_of_large_cells_take_different_chunks(make_lake):
 
 
 def test_large_values_of_both_writers_are_committed_without_a_second_copy(make_lake, monkeypatch):
-    from deeplake_lite.storage.repo import Session
-
     a = make_lake({"b": "bytes"}, b=[b"x"])
     b = dl.open(a.url)
-    a.append({"b": [bytes([1]) * 2 * SIZE]})
-    b.append({"b": [bytes([2]) * 2 * SIZE]})
+    a.append({"b": [bytes([1]) * 4 * SIZE]})
+    b.append({"b": [bytes([2]) * 4 * SIZE]})
     put, sizes = Session.put, []
 
     async def counted(self, key, data):

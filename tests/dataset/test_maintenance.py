@@ -15,11 +15,13 @@ from deeplake_lite.testing.invariants import check_consistent
 
 SIZE = 5 * 2**20
 
+BYTES = [np.random.default_rng(i).bytes(3000) for i in range(4)]  # too random to lie in a manifest
+
 
 @pytest.fixture
 def ds(tmp_path):
     ds = dl.create(str(tmp_path / "lake"), {"x": "int32", "b": "bytes"})
-    ds.append({"x": range(4), "b": [bytes([i]) * 3000 for i in range(4)]})
+    ds.append({"x": range(4), "b": BYTES})
     ds.commit("rows")
     return ds
 
@@ -107,7 +109,7 @@ def test_old_versions_expire_and_their_chunks_go(ds):
     old = ds.version
     ds.optimize()
     age(ds)
-    assert ds.vacuum(older_than="0s", dry_run=True).chunks > 0
+    assert ds.vacuum(older_than="0s", dry_run=True).expired == 2
     before = files(ds)
     done = ds.vacuum(older_than="0s")
     assert files(ds) == before - done.chunks < before
@@ -120,7 +122,8 @@ def test_old_versions_expire_and_their_chunks_go(ds):
     again.commit("goes on")
 
 
-def test_a_dry_run_deletes_nothing(ds, unspared):
+@pytest.mark.usefixtures("unspared")
+def test_a_dry_run_deletes_nothing(ds):
     ds.optimize()
     counts = [files(ds, kind) for kind in ("chunks", "snapshots", "manifests")]
     ds.vacuum(older_than="0s", dry_run=True)
@@ -128,14 +131,16 @@ def test_a_dry_run_deletes_nothing(ds, unspared):
     assert len(dl.open(ds.url).log()) == 3
 
 
-def test_without_an_age_no_version_expires(ds, unspared):
+@pytest.mark.usefixtures("unspared")
+def test_without_an_age_no_version_expires(ds):
     old = ds.version
     ds.optimize()
     ds.vacuum()
     check_consistent(dl.open(ds.url, version=old))
 
 
-def test_what_was_appended_and_discarded_goes(ds, unspared):
+@pytest.mark.usefixtures("unspared")
+def test_what_was_appended_and_discarded_goes(ds):
     before = files(ds)
     ds.append({"x": [1], "b": [bytes(SIZE)]})
     assert files(ds) > before
@@ -145,7 +150,8 @@ def test_what_was_appended_and_discarded_goes(ds, unspared):
 
 
 @pytest.mark.parametrize("keep", ["tag", "view", "branch"])
-def test_names_keep_their_versions(ds, unspared, keep):
+@pytest.mark.usefixtures("unspared")
+def test_names_keep_their_versions(ds, keep):
     expected = ds["b"][:]
     old = ds.version
     if keep == "tag":
@@ -165,7 +171,8 @@ def test_names_keep_their_versions(ds, unspared, keep):
     check_consistent(again)
 
 
-def test_a_view_that_was_deleted_keeps_nothing(ds, unspared):
+@pytest.mark.usefixtures("unspared")
+def test_a_view_that_was_deleted_keeps_nothing(ds):
     ds[:].save("v1")
     old = ds.version
     ds.optimize()
@@ -176,7 +183,8 @@ def test_a_view_that_was_deleted_keeps_nothing(ds, unspared):
         dl.open(ds.url, version=old)
 
 
-def test_branches_still_merge_after_a_vacuum(ds, unspared):
+@pytest.mark.usefixtures("unspared")
+def test_branches_still_merge_after_a_vacuum(ds):
     ds.branch("fix")
     fix = dl.open(ds.url, branch="fix")
     for n in range(3):
@@ -199,7 +207,8 @@ def test_branches_still_merge_after_a_vacuum(ds, unspared):
     assert again["x"][:].tolist() == [12, 21, 30, 3]
 
 
-def test_an_open_transaction_keeps_the_chunks_that_it_has_written(ds, unspared):
+@pytest.mark.usefixtures("unspared")
+def test_an_open_transaction_keeps_the_chunks_that_it_has_written(ds):
     writer = dl.open(ds.url)
     writer.append({"x": [9], "b": [bytes([9]) * SIZE]})
     ds.vacuum(older_than="0s")
@@ -209,7 +218,8 @@ def test_an_open_transaction_keeps_the_chunks_that_it_has_written(ds, unspared):
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_an_open_transaction_keeps_the_version_that_it_builds_on(ds, unspared, large):
+@pytest.mark.usefixtures("unspared")
+def test_an_open_transaction_keeps_the_version_that_it_builds_on(ds, large):
     writer = dl.open(ds.url)
     writer["x"][0] = 100
     if large:
@@ -219,15 +229,15 @@ def test_an_open_transaction_keeps_the_version_that_it_builds_on(ds, unspared, l
         ds.commit("others go on")
     ds.optimize()
     ds.vacuum(older_than="0s")
-    fresh = writer["b"][0]
-    assert fresh == bytes([0]) * 3000
+    assert writer["b"][:4] == BYTES
     writer.commit("after the vacuum")
     again = dl.open(ds.url)
     assert again["x"][:].tolist()[:4] == [100, 1, 2, 3]
     assert again["b"][0] == bytes([2])
 
 
-def test_pins_of_a_vacuum_that_died_are_taken_out(ds, unspared):
+@pytest.mark.usefixtures("unspared")
+def test_pins_of_a_vacuum_that_died_are_taken_out(ds):
     repository = ds._lake.repository
     repository.create_branch("_pin-dead", ds.version)
     ds.vacuum()

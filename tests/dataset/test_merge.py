@@ -177,9 +177,7 @@ def test_two_new_columns_of_one_name(ours, theirs, side):
     assert ours["n"][:].tolist() == [1 if side == "ours" else 2] * 3
 
 
-@pytest.mark.parametrize(
-    ("side", "columns"), [("ours", ("same", "t")), ("theirs", ("x", "same"))]
-)
+@pytest.mark.parametrize(("side", "columns"), [("ours", ("same", "t")), ("theirs", ("x", "same"))])
 def test_two_columns_renamed_to_one_name_are_both_kept(ours, theirs, side, columns):
     ours.rename_column("x", "same")
     theirs.rename_column("t", "same")
@@ -322,5 +320,5 @@ def test_what_is_no_way_to_resolve_conflicts_is_refused(ours):
 
 
 def test_a_merge_of_a_branch_that_is_not_there_names_those_that_are(ours):
-    with pytest.raises(dl.VersionNotFoundError, match="no version 'fxi'. Did you mean 'fix'"):
+    with pytest.raises(dl.VersionNotFoundError, match=r"no version 'fxi'\. Did you mean 'fix'"):
         ours.merge("fxi")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.storage.table import Table
 
 BOTH = {"x": "int32", "t": "text"}
 
@@ -37,7 +38,8 @@ def test_a_bad_value_in_row_700_of_1000_names_column_row_and_rule_and_appends_no
     assert not ds.status()
 
 
-def test_a_bad_value_in_the_last_column_appends_nothing_to_the_first(ds, tiny):
+@pytest.mark.usefixtures("tiny")
+def test_a_bad_value_in_the_last_column_appends_nothing_to_the_first(ds):
     with pytest.raises(dl.InvalidValueError, match="column 't', row 9: must be text"):
         ds.append({"x": range(10), "t": ["t"] * 9 + [9]})
     assert_as_before(ds)
@@ -72,9 +74,7 @@ def test_what_an_append_refuses_changes_nothing(ds, data, error, match):
 
 
 def test_what_is_left_out_gets_the_default_or_null(make_lake):
-    ds = make_lake(
-        {"a": dl.Scalar("int8", default=5), "b": dl.Text(nullable=True), "c": "int8"}
-    )
+    ds = make_lake({"a": dl.Scalar("int8", default=5), "b": dl.Text(nullable=True), "c": "int8"})
     ds.append({"c": [1, 2]})
     ds.append([{"c": 3, "b": "x"}, {"c": 4}])
     assert ds["a"][:].tolist() == [5] * 4
@@ -357,3 +357,28 @@ def test_a_sample_larger_than_ten_chunks_comes_back(make_lake):
         np.testing.assert_array_equal(ds["x"][2], sample[:2])
         ds.commit("50 MiB")
     assert dl.open(ds.url).verify()
+
+
+def test_a_column_that_is_there_is_made_nullable(make_lake):
+    ds = make_lake({"x": "int32", "text": "text"}, x=[1, 2], text=["a", "b"])
+    first = ds.version
+    ds.set_nullable("x")
+    ds.set_nullable("text")
+    ds.append({"x": [None, 4], "text": ["c", None]})
+    ds["x"][0] = None
+    ds.commit("nulls")
+    assert ds["x"][:].tolist() == [None, 2, None, 4]
+    assert ds["text"][:] == ["a", "b", "c", None]
+    assert [row["x"] for row in ds] == [None, 2, None, 4]
+    assert ds.diff(first).changed["x"].tolist() == [ds.row_ids[0]]
+    assert ds.verify()
+
+
+def test_a_lake_whose_making_was_cut_off_is_made_anew(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(Table, "create", lambda *arguments: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            dl.create(str(tmp_path / "cut.lake"), {"x": "int32"})
+    assert not dl.exists(str(tmp_path / "cut.lake"))
+    assert list(tmp_path.iterdir()) == []
+    assert dl.create(str(tmp_path / "cut.lake"), {"x": "int32"}).columns == ("x",)

@@ -76,7 +76,7 @@ def test_what_is_no_split_is_refused(ds, arguments, match):
 
 
 def test_a_split_by_a_column_that_is_not_there(ds):
-    with pytest.raises(dl.ColumnNotFoundError, match="no column 'lable'. Did you mean 'label'"):
+    with pytest.raises(dl.ColumnNotFoundError, match=r"no column 'lable'\. Did you mean 'label'"):
         ds.split([0.5, 0.5], by="lable")
 
 

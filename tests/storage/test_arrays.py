@@ -14,7 +14,8 @@ SPEC = ArraySpec("int16", (2,))
 
 @pytest.fixture
 def repository(new_url):
-    return Repository.create(new_url())
+    with Repository.creating(new_url()) as made:
+        return made
 
 
 def values(rng, n):
@@ -38,7 +39,8 @@ def blank(repository):
     return SlotArray(repository.writer("main"), "a", SPEC, ChunkCache(), new=True)
 
 
-def test_appends_updates_and_commits_read_like_a_numpy_array(tiny, repository, blank):
+@pytest.mark.usefixtures("tiny")
+def test_appends_updates_and_commits_read_like_a_numpy_array(repository, blank):
     rng, array, expected = np.random.default_rng(0), blank, np.zeros((0, 2), "int16")
     for step in range(12):
         more = values(rng, rng.integers(0, 11))
@@ -88,7 +90,8 @@ def test_what_is_read_is_the_reader_s_own(repository, blank):
     assert not run(array.read(np.arange(2))).any()
 
 
-def test_spilled_rows_are_written_ahead_and_rewound(tiny, repository, blank):
+@pytest.mark.usefixtures("tiny")
+def test_spilled_rows_are_written_ahead_and_rewound(repository, blank):
     blank.append(np.ones((6, 2), "int16"))
     array = committed(repository, blank)
     mark = run(array.mark())
@@ -103,7 +106,8 @@ def test_spilled_rows_are_written_ahead_and_rewound(tiny, repository, blank):
     assert run(array.read(np.arange(8)))[:, 0].tolist() == [1] * 6 + [3] * 2
 
 
-def test_rows_that_were_pending_before_a_spill_are_pending_after_its_rewind(tiny, repository, blank):
+@pytest.mark.usefixtures("tiny")
+def test_rows_that_were_pending_before_a_spill_are_pending_after_its_rewind(repository, blank):
     blank.append(np.ones((2, 2), "int16"))
     array = committed(repository, blank)
     array.append(np.full((1, 2), 5, "int16"))
@@ -114,7 +118,8 @@ def test_rows_that_were_pending_before_a_spill_are_pending_after_its_rewind(tiny
     assert run(array.read(np.arange(3)))[:, 0].tolist() == [1, 1, 5]
 
 
-def test_a_chunk_of_the_committed_version_does_not_stand_in_for_a_spilled_one(tiny, make_lake):
+@pytest.mark.usefixtures("tiny")
+def test_a_chunk_of_the_committed_version_does_not_stand_in_for_a_spilled_one(make_lake):
     ds = make_lake({"x": "int16"}, x=range(5))
     view = ds[:]
     ds.append({"x": range(100, 140)})

@@ -1,5 +1,7 @@
 """Arithmetic of rows, bytes and chunks, against the long way round."""
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,7 +63,7 @@ def test_planned_reads_hold_every_cell(cells, size, gap):
 def test_planned_reads_of_one_chunk_are_further_apart_than_the_gap(cells, size, gap):
     starts, lengths = np.array(cells, np.int64).reshape(-1, 2).T
     reads, _ = chunks.plan_reads(starts, lengths, size, gap=gap)
-    for a, b in zip(reads, reads[1:], strict=False):
+    for a, b in pairwise(reads):
         assert a.chunk < b.chunk or b.start - a.stop > gap
 
 

@@ -22,12 +22,12 @@ def payload(number, size):
 
 
 @pytest.mark.parametrize("htype", ["bytes", "text"])
-def test_cells_of_any_length_come_back_from_every_commit(htype, tmp_path):
+def test_cells_of_any_length_come_back_from_every_commit(htype, new_url):
     @given(st.lists(st.tuples(st.booleans(), cells), max_size=5))
     @settings(max_examples=40)
     def check(steps):
         with tiny_chunks():
-            ds = dl.create(f"memory://heap-{np.random.default_rng().integers(2**60)}", {"b": htype})
+            ds = dl.create(new_url(), {"b": htype})
             expected = []
             for commit, sizes in steps:
                 new = [payload(len(expected) + i, n) for i, n in enumerate(sizes)]
@@ -46,14 +46,16 @@ def test_cells_of_any_length_come_back_from_every_commit(htype, tmp_path):
 
 
 @pytest.mark.parametrize("size", [CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 3 * CHUNK + 1])
-def test_a_cell_as_large_as_a_chunk_or_larger_comes_back(tiny, make_lake, size):
+@pytest.mark.usefixtures("tiny")
+def test_a_cell_as_large_as_a_chunk_or_larger_comes_back(make_lake, size):
     expected = [b"before", payload(size, size), b"after"]
     ds = make_lake({"b": "bytes"}, b=expected)
     assert ds["b"][:] == expected
     assert ds["b"][1] == expected[1]
 
 
-def test_what_does_not_fill_a_chunk_goes_to_the_tail(tiny, make_lake):
+@pytest.mark.usefixtures("tiny")
+def test_what_does_not_fill_a_chunk_goes_to_the_tail(make_lake):
     ds = make_lake({"b": "bytes"}, b=[b"x" * 10])
     assert ds._table.state.heaps == {}
     ds.append({"b": [b"y" * (2 * CHUNK + 5)]})
@@ -62,7 +64,8 @@ def test_what_does_not_fill_a_chunk_goes_to_the_tail(tiny, make_lake):
     assert end == 3  # more than STRADDLE_BYTES lay in full chunks, so the third was filled up
 
 
-def test_a_cell_with_few_bytes_in_the_last_full_chunk_moves_to_the_tail_whole(tiny, make_lake):
+@pytest.mark.usefixtures("tiny")
+def test_a_cell_with_few_bytes_in_the_last_full_chunk_moves_to_the_tail_whole(make_lake):
     first, second = b"a" * (CHUNK - 10), b"b" * 20
     ds = make_lake({"b": "bytes"}, b=[first, second])
     [end] = ds._table.state.heaps.values()
@@ -70,7 +73,8 @@ def test_a_cell_with_few_bytes_in_the_last_full_chunk_moves_to_the_tail_whole(ti
     assert ds["b"][:] == [first, second]
 
 
-def test_one_transaction_after_another_takes_chunks_behind_the_last(tiny, make_lake):
+@pytest.mark.usefixtures("tiny")
+def test_one_transaction_after_another_takes_chunks_behind_the_last(make_lake):
     ds = make_lake({"b": "bytes"}, b=[b"a" * (2 * CHUNK)])
     for n in range(1, 4):
         ds.append({"b": [bytes([n]) * (2 * CHUNK)]})
@@ -79,7 +83,8 @@ def test_one_transaction_after_another_takes_chunks_behind_the_last(tiny, make_l
     assert [v[0] for v in ds["b"][:]] == [97, 1, 2, 3]
 
 
-def test_a_rewind_drops_chunks_that_were_written_and_they_are_written_over(tiny, make_lake):
+@pytest.mark.usefixtures("tiny")
+def test_a_rewind_drops_chunks_that_were_written_and_they_are_written_over(make_lake):
     ds = make_lake({"t": "text"}, t=["first"])
     ds.append({"t": ["pending"]})
     for _ in range(3):
@@ -93,7 +98,8 @@ def test_a_rewind_drops_chunks_that_were_written_and_they_are_written_over(tiny,
     check_consistent(ds)
 
 
-def test_chunks_read_between_two_tries_are_not_those_of_the_first(tiny, make_lake):
+@pytest.mark.usefixtures("tiny")
+def test_chunks_read_between_two_tries_are_not_those_of_the_first(make_lake):
     ds = make_lake({"t": "text"})
 
     class Peek:
@@ -116,7 +122,8 @@ def test_chunks_read_between_two_tries_are_not_those_of_the_first(tiny, make_lak
     assert ds["t"][:] == ["a" * 40] * 4 + ["c" * 40] * 20
 
 
-def test_updates_leave_the_old_bytes_to_the_old_versions(tiny, make_lake):
+@pytest.mark.usefixtures("tiny")
+def test_updates_leave_the_old_bytes_to_the_old_versions(make_lake):
     ds = make_lake({"b": "bytes"}, b=[b"a" * 100, b"b" * 100])
     old = ds.version
     ds["b"][0] = b"c" * 150
@@ -131,7 +138,8 @@ def test_pending_starts_become_addresses_or_places_in_the_tail():
     assert found[:, 0].tolist() == [640, ~9, 77, -3]
 
 
-def test_memoryviews_and_arrays_of_bytes_are_taken_as_they_are(tiny, make_lake):
+@pytest.mark.usefixtures("tiny")
+def test_memoryviews_and_arrays_of_bytes_are_taken_as_they_are(make_lake):
     data = bytearray(b"x" * 100)
     ds = make_lake({"b": "bytes"})
     ds.append({"b": [memoryview(data), bytes(data)]})

@@ -31,7 +31,7 @@ def test_a_file_is_no_lake(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(LakeNotFoundError, match="There is no lake"):
         dl.open(str(tmp_path / "file"))
-    with pytest.raises(ExistsError, match="new or empty folder; .* holds files"):
+    with pytest.raises(ExistsError, match=r"new or empty folder; .* holds files"):
         dl.create(str(tmp_path / "file"), {"x": "int32"})
 
 
@@ -53,7 +53,7 @@ def test_creating_over_a_lake_is_refused(tmp_path):
 
 def test_creating_over_other_files_is_refused_and_they_stay(tmp_path):
     (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(ExistsError, match="new or empty folder; .* holds files"):
+    with pytest.raises(ExistsError, match=r"new or empty folder; .* holds files"):
         dl.create(str(tmp_path), {"x": "int32"})
     assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
 
@@ -73,7 +73,8 @@ def test_a_file_url_is_a_folder(tmp_path):
 
 def test_an_icechunk_repository_that_is_no_lake_says_so(new_url):
     url = new_url()
-    repository = Repository.create(url)
+    with Repository.creating(url) as repository:
+        pass
     session = repository.writer("main")
     run(session.set_attributes({"other": 1}))
     session.commit("something else")

@@ -34,7 +34,7 @@ def test_each_transaction_draws_a_block_of_its_own(make_lake):
 
 def test_a_block_that_is_taken_is_drawn_again(make_lake, monkeypatch):
     drawn = iter([7, 7, 8, 8, 9])
-    monkeypatch.setattr(rows_module.secrets, "randbits", lambda bits: next(drawn))
+    monkeypatch.setattr(rows_module.secrets, "randbits", lambda _: next(drawn))
     ds = make_lake({"x": "int32"}, x=[1])
     ds.append({"x": [2]})
     ds.commit("second")
@@ -44,7 +44,7 @@ def test_a_block_that_is_taken_is_drawn_again(make_lake, monkeypatch):
 def test_a_block_that_another_writer_drew_too_is_replaced_at_the_commit(make_lake, monkeypatch):
     ds = make_lake({"x": "int32"}, x=[1])
     drawn = iter([7, 7, 8])
-    monkeypatch.setattr(rows_module.secrets, "randbits", lambda bits: next(drawn))
+    monkeypatch.setattr(rows_module.secrets, "randbits", lambda _: next(drawn))
     a, b = dl.open(ds.url), dl.open(ds.url)
     a.append({"x": [2, 3]})
     b.append({"x": [4, 5]})
@@ -67,7 +67,8 @@ def test_rows_in_the_order_of_their_slots_need_no_order(make_lake):
     assert ds._table.state.ordered
 
 
-def test_the_order_grows_shrinks_and_goes(make_lake, tiny):
+@pytest.mark.usefixtures("tiny")
+def test_the_order_grows_shrinks_and_goes(make_lake):
     ds = make_lake({"x": "int32"}, x=range(12))
     expected = list(range(12))
     for gone in (5, 0, 9, 3):

@@ -49,10 +49,11 @@ def test_bounds_of_nulls_and_nan_alone_are_the_wrong_way_round():
     assert counts.tolist() == [1, 1]
 
 
-def test_statistics_are_kept_per_chunk_and_widen_on_update(make_lake, tiny):
+@pytest.mark.usefixtures("tiny")
+def test_statistics_are_kept_per_chunk_and_widen_on_update(make_lake):
     ds = make_lake({"x": "int8"}, x=range(10))
     column = ds.schema["x"].id
-    bounds, counts = ds._table.statistics(column)
+    bounds, _ = ds._table.statistics(column)
     assert bounds.tolist() == [[0, 3], [4, 7], [8, 9]]
     ds["x"][4] = 100
     ds.commit("wider")
@@ -64,7 +65,8 @@ def test_statistics_are_kept_per_chunk_and_widen_on_update(make_lake, tiny):
     assert ds._table.statistics(column)[0].tolist() == [[0, 3], [5, 7], [8, 9]]
 
 
-def test_a_rewound_append_leaves_no_statistics_behind(make_lake, tiny):
+@pytest.mark.usefixtures("tiny")
+def test_a_rewound_append_leaves_no_statistics_behind(make_lake):
     ds = make_lake({"x": "int8"}, x=[1])
     with pytest.raises(ValueError, match="row 40: int8 holds"):
         ds.append({"x": [2] * 40 + [999]})

@@ -34,7 +34,8 @@ def test_every_type_comes_back_before_and_after_the_commit(size, new_url):
             check()
 
 
-def test_a_transaction_that_spills_reads_the_version_it_began_with(tiny, make_lake):
+@pytest.mark.usefixtures("tiny")
+def test_a_transaction_that_spills_reads_the_version_it_began_with(make_lake):
     ds = make_lake({"x": "int32"}, x=range(10))
     late, early = dl.open(ds.url), dl.open(ds.url)
     early["x"][0] = 77
@@ -45,7 +46,8 @@ def test_a_transaction_that_spills_reads_the_version_it_began_with(tiny, make_la
     assert late["x"][[0, 1, 10, -1]].tolist() == [77, 1, 0, 99]
 
 
-def test_a_transaction_that_spills_outlives_an_optimize(tiny, make_lake):
+@pytest.mark.usefixtures("tiny")
+def test_a_transaction_that_spills_outlives_an_optimize(make_lake):
     ds = make_lake({"x": "int32", "t": "text"}, x=range(10), t=map(str, range(10)))
     late, early = dl.open(ds.url), dl.open(ds.url)
     early.delete([0])
@@ -71,8 +73,9 @@ def test_views_of_the_committed_version_stay_while_it_is_edited(make_lake):
     assert view["t"][:] == ["a", "b"]
 
 
+@pytest.mark.usefixtures("tiny")
 def test_a_write_that_fails_in_the_middle_of_an_append_leaves_what_was_pending(
-    tiny, make_lake, monkeypatch
+    make_lake, monkeypatch
 ):
     ds = make_lake({"b": "bytes"}, b=[b"committed"])
     ds.append({"b": [b"p" * 50]})
@@ -95,13 +98,14 @@ def test_a_write_that_fails_in_the_middle_of_an_append_leaves_what_was_pending(
     check_consistent(ds)
 
 
-def test_a_commit_that_fails_is_tried_again_with_nothing_lost(tiny, make_lake, monkeypatch):
+@pytest.mark.usefixtures("tiny")
+def test_a_commit_that_fails_is_tried_again_with_nothing_lost(make_lake, monkeypatch):
     ds = make_lake({"b": "bytes", "x": "int32"}, b=[b"committed"], x=[0])
     ds.append({"b": [b"x" * 60] * 20, "x": range(20)})
     ds["b"][0] = b"changed"
     version, commit = ds.version, Session.commit
 
-    def refuse(self, message, metadata=None):
+    def refuse(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Session, "commit", refuse)
@@ -117,7 +121,8 @@ def test_a_commit_that_fails_is_tried_again_with_nothing_lost(tiny, make_lake, m
     check_consistent(dl.open(ds.url))
 
 
-def test_many_commits_of_one_row_read_as_one_append(tiny, make_lake):
+@pytest.mark.usefixtures("tiny")
+def test_many_commits_of_one_row_read_as_one_append(make_lake):
     ds = make_lake({"x": "int32", "t": "text", "s": dl.Sequence("int8")})
     for n in range(60):
         ds.append({"x": [n], "t": [str(n)], "s": [[n] * (n % 4)]})
