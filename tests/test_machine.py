@@ -308,7 +308,7 @@ class Lake(RuleBasedStateMachine):
             return
         model.go(model.tip)
         theirs = self.lake.branches[name]
-        if self.lake.merge_base(model.version, theirs) == theirs:
+        if self.lake.merge_bases(model.version, theirs) == [theirs]:
             assert ds.merge(name, on_conflict=side) == model.version
             return
         try:

@@ -378,10 +378,10 @@ class Dataset(View):
             self._check_writable()
             repository = self._lake.repository
             theirs_id = versions.resolve(repository, branch)
-            base_id = versions.merge_base(repository, self.version, theirs_id)
-            if base_id == theirs_id:
+            bases = versions.merge_bases(repository, self.version, theirs_id)
+            if bases == [theirs_id]:
                 return self.version
-            base, theirs = self._open(base_id), self._open(theirs_id)
+            base, theirs = self._merged_base(bases), self._open(theirs_id)
             mine, other = difference(base, self._pinned), difference(base, theirs)
             plan, conflicts = plan_merge(base, self._pinned, theirs, mine, other, on_conflict)
             if on_conflict == "raise":
@@ -390,6 +390,7 @@ class Dataset(View):
                 )
             merged = self._pinned.edit().on_branch(str(self._branch))
             apply(plan, merged, theirs)
+            base.release()
             self._pinned = merged
             return self._commit(
                 message or f"merge {branch}", {"merge": theirs_id, "merged": branch}, force=True
@@ -540,6 +541,20 @@ class Dataset(View):
         apply(plan, target, mine)
         mine.release()
         return target
+
+    def _merged_base(self, bases: list[str]) -> Table:
+        """Return the version that a merge compares with; of several, what merging them gives."""
+        base = self._open(bases[0])
+        for i, other_id in enumerate(bases[1:], 1):
+            other = self._open(other_id)
+            below = versions.merge_bases(self._lake.repository, bases[i - 1], other_id)
+            older = self._merged_base(below)
+            mine, theirs = difference(older, base), difference(older, other)
+            plan, _ = plan_merge(older, base, other, mine, theirs, "ours")
+            if base.edits is None:
+                base = base.edit().on_branch(str(self._branch))
+            apply(plan, base, other)
+        return base
 
     def _set_metadata(self, notes: dict[str, Any]) -> None:
         with self._editing() as table:

@@ -146,7 +146,11 @@ def _branch_points(repository: Repository) -> set[str]:
     no base.
     """
     tips = sorted(set(versions.branches(repository).values()))
-    return {versions.merge_base(repository, a, b) for a, b in combinations(tips, 2)}
+    return {
+        base
+        for a, b in combinations(tips, 2)
+        for base in versions.merge_bases(repository, a, b)
+    }
 
 
 def _time(repository: Repository, snapshot_id: str) -> datetime:

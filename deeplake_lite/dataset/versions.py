@@ -112,8 +112,10 @@ def parents(commit: Commit) -> list[str]:
     return [p for p in (commit.parent, merged) if isinstance(p, str)]
 
 
-def merge_base(repository: Repository, ours: str, theirs: str) -> str:
-    """Return the newest version that both have seen, merges counted in.
+def merge_bases(repository: Repository, ours: str, theirs: str) -> list[str]:
+    """Return the versions that both have seen and that no other such version follows.
+
+    Merges count. There is one, unless two branches have merged each other crosswise; newest first.
 
     Raises
     ------
@@ -121,13 +123,11 @@ def merge_base(repository: Repository, ours: str, theirs: str) -> str:
         When the two have nothing in common.
     """
     graph: dict[str, Commit] = {}
-    mine, other = _ancestors(repository, ours, graph), _ancestors(repository, theirs, graph)
-    common = mine & other
-    seen_by_common = {p for c in common for p in _ancestors(repository, c, graph) if p != c}
-    best = [graph[c] for c in common - seen_by_common]
-    if not best:
+    common = _ancestors(repository, ours, graph) & _ancestors(repository, theirs, graph)
+    followed = {parent for version in common for parent in parents(graph[version])}
+    if not common:
         raise VersionNotFoundError(f"Versions {ours} and {theirs} have no common history.")
-    return max(best, key=lambda c: c.time).id
+    return sorted(common - followed, key=lambda version: graph[version].time, reverse=True)
 
 
 def _ancestors(repository: Repository, start: str, graph: dict[str, Commit]) -> set[str]:

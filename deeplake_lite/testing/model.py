@@ -300,11 +300,19 @@ class ModelLake:
                 todo += self.commits[version].parents
         return found
 
-    def merge_base(self, a: str, b: str) -> str:
-        """Return the newest version that both have seen, those that another follows left out."""
+    def merge_bases(self, a: str, b: str) -> list[str]:
+        """Return the versions that both have seen, those that another follows left out."""
         common = self.ancestors(a) & self.ancestors(b)
         seen = {p for c in common for p in self.ancestors(c) - {c}}
-        return max(common - seen, key=lambda c: self.commits[c].number)
+        return sorted(common - seen, key=lambda c: -self.commits[c].number)
+
+    def merged_base(self, bases: list[str]) -> Content:
+        """Return the content that a merge compares with; of several, what merging them gives."""
+        base = self.commits[bases[0]].content
+        for i, other in enumerate(bases[1:], 1):
+            older = self.merged_base(self.merge_bases(bases[i - 1], other))
+            base, _ = merge(older, base, self.commits[other].content, "ours")
+        return base
 
 
 class ConflictsError(Exception):
@@ -358,7 +366,7 @@ class ModelHandle:
 
     def merged(self, theirs: str, side: Side) -> Content:
         """Return the content with another version merged in. Raises ConflictsError."""
-        base = self.lake.commits[self.lake.merge_base(self.version, theirs)].content
+        base = self.lake.merged_base(self.lake.merge_bases(self.version, theirs))
         other = self.lake.commits[theirs].content
         content, conflicts = merge(base, self.content, other, side)
         if side == "raise" and conflicts:

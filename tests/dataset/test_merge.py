@@ -265,9 +265,6 @@ def test_criss_cross_merges_keep_what_neither_side_changed_since(ours, theirs):
     assert ours["t"][:] == ["a", "b", "z"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="of several merge bases the newest is taken; a virtual one would know"
-)
 def test_criss_cross_merges_know_that_a_value_was_taken_back(ours, theirs):
     ours["x"][0] = 10
     ours.commit("ours")
