@@ -1,6 +1,7 @@
 """Random edits on two handles, against a lake of plain dicts."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -140,7 +141,7 @@ class Lake(RuleBasedStateMachine):
     @rule(h=handles, data=st.data())
     def upsert(self, h, data):
         ds, model = self.open[h], self.models[h]
-        keys = [c for c in model.content.columns.values() if c.htype in HTYPES[:1]]
+        keys = [c for c in model.content.columns.values() if c.htype == HTYPES[0]]
         if not keys:
             return
         key = model.content.by_name(keys[0].name)
@@ -209,6 +210,35 @@ class Lake(RuleBasedStateMachine):
         old = data.draw(st.sampled_from(names))
         ds.rename_column(old, new)
         model.content.rename_column(old, new)
+        model.dirty = True
+
+    @rule(h=handles, data=st.data())
+    def set_nullable(self, h, data):
+        ds, model = self.open[h], self.models[h]
+        c = data.draw(self._column(model))
+        if c is None or model.content.columns[c].htype.nullable:
+            return
+        ds.set_nullable(model.content.columns[c].name)
+        self._retype(model, c, nullable=True)
+
+    @rule(h=handles, data=st.data())
+    def set_default(self, h, data):
+        ds, model = self.open[h], self.models[h]
+        c = data.draw(self._column(model))
+        if c is None:
+            return
+        value = data.draw(values(replace(model.content.columns[c].htype, nullable=False)))
+        ds.set_default(model.content.columns[c].name, value)
+        self._retype(model, c, default=value)
+
+    @staticmethod
+    def _column(model):
+        return st.sampled_from(list(model.content.columns) or [None])
+
+    @staticmethod
+    def _retype(model, c, **changes):
+        column = model.content.columns[c]
+        model.content.columns[c] = replace(column, htype=replace(column.htype, **changes))
         model.dirty = True
 
     @rule(h=handles, key=st.sampled_from("kl"), value=st.integers(0, 2))

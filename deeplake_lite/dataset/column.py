@@ -84,7 +84,7 @@ class Column:
 
     def __setitem__(self, index: Any, values: Any) -> None:
         """Change one value (by position), or the values of several rows."""
-        if isinstance(index, int | np.integer):
+        if isinstance(index, int | np.integer) and not isinstance(index, bool | np.bool_):
             index, values = [int(index)], [values]
         self._writable().update(index, {self.name: values})
 

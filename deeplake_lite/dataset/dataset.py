@@ -17,7 +17,7 @@ from deeplake_lite.dataset import maintenance, saved, upserts, versions
 from deeplake_lite.dataset.changes import Changes, difference
 from deeplake_lite.dataset.column import Notes
 from deeplake_lite.dataset.diff import Diff, Status
-from deeplake_lite.dataset.incoming import as_columns, encode_blocks, encode_column
+from deeplake_lite.dataset.incoming import as_columns, copy_blocks, encode_blocks, encode_column
 from deeplake_lite.dataset.merge import (
     RESOLUTIONS,
     Resolution,
@@ -115,7 +115,8 @@ class Dataset(View):
         Parameters
         ----------
         data : mapping, sequence of mappings, or View
-            Columns by name, or one dict per row. Columns that are left out get their default.
+            Columns by name, or one dict per row. Columns that are left out get their default. What
+            is stored of a view's columns is copied as it is where the types are the same.
         check : {"header", "full"}
             How samples that come as files are checked: header and end, or by decoding them.
 
@@ -126,11 +127,14 @@ class Dataset(View):
         ColumnNotFoundError
             For a column that the schema does not have.
         """
+        fields = self._table.schema.fields
         if isinstance(data, View):
-            data = {name: data[name][:] for name in data.columns}
-        columns, count = as_columns(data, self._table.schema)
+            blocks = copy_blocks(data._table, data._live(), data._fields(), fields)
+        else:
+            columns, count = as_columns(data, self._table.schema)
+            blocks = encode_blocks(columns, count, fields, check)
         with self._editing() as table:
-            table.append(encode_blocks(columns, count, table.schema.fields, check))
+            table.append(blocks)
 
     def extend(self, data: Data | View, *, check: Check = "header") -> None:
         """Add rows; another name of `append`."""
@@ -388,13 +392,18 @@ class Dataset(View):
                 check_conflicts(
                     conflicts, "Choose a side: ds.merge(…, on_conflict='ours' or 'theirs')."
                 )
-            merged = self._pinned.edit().on_branch(str(self._branch))
-            apply(plan, merged, theirs)
-            base.release()
-            self._pinned = merged
-            return self._commit(
-                message or f"merge {branch}", {"merge": theirs_id, "merged": branch}, force=True
-            )
+            before, self._pinned = self._pinned, self._pinned.edit().on_branch(str(self._branch))
+            try:
+                apply(plan, self._pinned, theirs)
+                return self._commit(
+                    message or f"merge {branch}", {"merge": theirs_id, "merged": branch}, force=True
+                )
+            except BaseException:
+                self._pinned.release()
+                self._pinned = before
+                raise
+            finally:
+                base.release()
 
     def rebase(self, *, on_conflict: Resolution = "raise") -> Self:
         """Put the open transaction's edits onto what the branch's tip has become.
@@ -420,8 +429,12 @@ class Dataset(View):
         old = self._open(versions.resolve(self._lake.repository, version))
         plan = plan_restore(old, difference(self._pinned, old))
         with self._editing() as table:
-            apply(plan, table, old)
-            table.arrange(slots_of(table, old.ids(old.rows.live())))
+            try:
+                apply(plan, table, old)
+                table.arrange(slots_of(table, old.ids(old.rows.live())))
+            except BaseException:
+                self.discard()
+                raise
 
     # ---- views and upkeep
 
@@ -495,13 +508,12 @@ class Dataset(View):
             repository, branch = self._lake.repository, str(self._branch)
             with repository.lock():
                 for _ in range(TRIES):
-                    self._check_tip(repository.tip(branch))
+                    tip_id = repository.tip(branch)
+                    self._check_tip(tip_id)
                     try:
-                        done = self._pinned.commit(branch, message, metadata)
+                        done = self._pinned.commit(branch, tip_id, message, metadata)
                     except MovedError:
-                        self._pinned = self._copied_onto(
-                            self._open(repository.tip(branch)), "raise"
-                        )
+                        self._pinned = self._copied_onto(self._open(tip_id), "raise")
                     except ConflictError:
                         if not self._moved(branch):
                             raise

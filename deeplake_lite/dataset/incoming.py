@@ -7,20 +7,29 @@ row.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset.values import decode_block
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
+from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.schema import Field, Schema
+    from deeplake_lite.storage.table import Table
 
 BLOCK_BYTES = 64 * 2**20
 """Encoded size of a block, about."""
+
+COPY_ROWS = 1_024
+"""Rows copied at a time."""
 
 FIRST_ROWS = 64
 """Rows of the first block, before the size of a row is known."""
@@ -46,7 +55,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
         if name not in schema.names:
             raise ColumnNotFoundError.named("column", name, schema.names)
     for name, values in columns.items():
-        if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+        if not _is_sequence(values):
             if not isinstance(values, Iterator):
                 raise InvalidValueError(
                     f"an append takes one sequence of values per column, got {values!r:.60}. "
@@ -80,6 +89,44 @@ def encode_blocks(
         start, rows = stop, int(np.clip(BLOCK_BYTES / max(size, 1), 1, min(MOST_ROWS, 8 * rows)))
 
 
+def copy_blocks(
+    source: Table, slots: NDArray[np.int64], given: Sequence[Field], fields: Sequence[Field]
+) -> Iterator[dict[str, Cells]]:
+    """Yield blocks of another table's cells by column id; stored bytes are copied where they fit.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        For a column that there is no field for.
+    InvalidValueError
+        For values that a column of another type does not take.
+    """
+    names = {f.name: f for f in given}
+    for name in names.keys() - {f.name for f in fields}:
+        raise ColumnNotFoundError.named("column", name, [f.name for f in fields])
+    for span in chunks.spans(len(slots), COPY_ROWS):
+        read = source.read([f.id for f in given], slots[span])
+        cells = {f.name: (f, read[f.id]) for f in given}
+        yield {f.id: _copied(f, *cells.get(f.name, (None, None)), span) for f in fields}
+
+
+def _copied(f: Field, of: Field | None, cells: Cells | None, span: slice) -> Cells:
+    """Return the cells of a field `of` as they are for a field `f`, encoded anew if they differ."""
+    if of is None or cells is None:
+        return encode_column(f, None, span.start, span.stop, "header")
+    same = replace(f.htype, nullable=False, default=None) == replace(
+        of.htype, nullable=False, default=None
+    )
+    if same and (f.htype.nullable or cells.valid is None):
+        return cells
+    values = decode_block(of.htype, cells, follow=False)
+    try:
+        return f.htype.encode(values)
+    except InvalidValueError as error:
+        row = None if error.row is None else error.row + span.start
+        raise error.at(column=f.name, row=row) from error.__cause__
+
+
 def encode_column(f: Field, values: Any, start: int, stop: int, check: Check) -> Cells:
     """Encode values of one column from `start` to `stop`; its default where there are none."""
     try:
@@ -100,6 +147,13 @@ def cells_nbytes(cells: Cells) -> int:
             return sum(memoryview(b).nbytes for b in buffers) + shapes.nbytes
         case NestedCells(counts, items):
             return counts.nbytes + cells_nbytes(items)
+
+
+def _is_sequence(values: Any) -> bool:
+    """Tell whether there is one value per row: a list, an array of an axis or more, a column."""
+    listed = hasattr(values, "__len__") and hasattr(values, "__getitem__")
+    single = isinstance(values, str | bytes | Mapping) or getattr(values, "ndim", 1) == 0
+    return listed and not single
 
 
 def _transpose(rows: Sequence[Mapping[str, Any]], schema: Schema) -> dict[str, list[Any]]:

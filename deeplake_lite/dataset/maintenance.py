@@ -121,11 +121,12 @@ def vacuum(ds: Dataset, older_than: Any, *, dry_run: bool) -> Vacuumed:
     with repository.lock():
         repository.unpin()
         others = _open_transactions(repository)
-        with repository.pinned(saved.versions_needed(repository)):
+        needed = saved.versions_needed(repository)
+        with repository.pinned(needed):
             if older_than is not None:
                 bases = {*_branch_points(repository), *(note["version"] for note in others)}
                 cutoff = min([_cutoff(older_than, now), *(_time(repository, b) for b in bases)])
-                expired = len(_expiring(repository, cutoff))
+                expired = len(_expiring(repository, cutoff, needed))
                 if not dry_run:
                     repository.expire(cutoff)
             started = (datetime.fromisoformat(note["started"]) for note in others)
@@ -157,9 +158,9 @@ def _time(repository: Repository, snapshot_id: str) -> datetime:
     return next(repository.ancestry(snapshot_id)).time
 
 
-def _expiring(repository: Repository, cutoff: datetime) -> set[str]:
-    """Return the versions that would expire: older than `cutoff`, and no name stands for them."""
-    named = {*repository.branches().values(), *repository.tags().values()}
+def _expiring(repository: Repository, cutoff: datetime, needed: set[str]) -> set[str]:
+    """Return the versions that would expire: older than `cutoff`, not `needed` and not named."""
+    named = {*needed, *repository.branches().values(), *repository.tags().values()}
     return {
         c.id
         for tip in repository.branches().values()

@@ -16,9 +16,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+import google_crc32c
 import numpy as np
 from numcodecs import Zstd
-from zarr.codecs import ZstdCodec
+from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage import chunks
@@ -174,7 +175,7 @@ class Heap:
 
     async def _create(self, session: Session) -> None:
         self._new = False
-        codec = [ZstdCodec(level=1)]
+        codec = [ZstdCodec(level=1), Crc32cCodec()]
         for name, length, chunk, codecs in (
             (
                 "values",
@@ -284,7 +285,7 @@ class Heap:
         """Start writing the full chunk, and begin the next; wait while too many are under way."""
         chunk, data = self._first + self._written, self._open.take()
         self._written += 1
-        stored = _zstd.encode(data) if self.compressed else data
+        stored = _encode(data) if self.compressed else data
         put = session.put(f"{self.path}/values/c/{chunk}", stored)
         self._writes.append(asyncio.ensure_future(put))
         if len(self._writes) >= WRITES_IN_FLIGHT:
@@ -418,13 +419,17 @@ class Settled:
         return out
 
 
+def _encode(data: bytes) -> bytes:
+    """Return the bytes of a chunk as Zarr's ``zstd`` and ``crc32c`` codecs write it."""
+    stored: bytes = _zstd.encode(data)
+    return stored + google_crc32c.value(stored).to_bytes(4, "little")
+
+
 def _decode(key: str, stored: memoryview | None) -> memoryview:
-    """Return the bytes of a Zstd chunk. Raises DamagedError."""
+    """Return what `_encode` was given. Raises DamagedError."""
     if stored is None:
         raise DamagedError(f"Chunk {key!r} is missing. Run ds.verify().")
-    try:
-        return memoryview(_zstd.decode(stored))
-    except RuntimeError as error:
-        raise DamagedError(
-            f"Chunk {key!r} does not decompress: {error}. Run ds.verify()."
-        ) from error
+    data, checksum = bytes(stored[:-4]), int.from_bytes(stored[-4:], "little")
+    if google_crc32c.value(data) != checksum:
+        raise DamagedError(f"Chunk {key!r} does not match its checksum. Run ds.verify().")
+    return memoryview(_zstd.decode(data))

@@ -138,10 +138,21 @@ def _storage_error(error: BaseException) -> LakeError:
     reason = re.sub(r"\s+", " ", str(error).split("| context")[0]).strip(" x|")
     if "not found" in reason.lower():
         return DamagedError(f"A stored object is missing: {reason}. Run ds.verify().")
+    if re.search("serialize|decompress|flatbuffer|invalid", reason):
+        return DamagedError(f"A stored object does not read: {reason}. Restore it from a copy.")
     return StorageError(
         f"The store refused: {reason}. Nothing was committed. "
         "See to free space, permission and network, then try again."
     )
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """Make what the engine raises an error of ours."""
+    try:
+        yield
+    except icechunk.IcechunkError as error:
+        raise _storage_error(error) from error
 
 
 class _Whole(cpu.Buffer):
@@ -325,9 +336,7 @@ class Repository:
 
     @classmethod
     @contextlib.contextmanager
-    def creating(
-        cls, url: str, options: Mapping[str, Any] | None = None
-    ) -> Iterator[Repository]:
+    def creating(cls, url: str, options: Mapping[str, Any] | None = None) -> Iterator[Repository]:
         """Give an empty repository to write the first version into.
 
         On a local folder it is put in its place when that is done, so that nobody sees half a lake.
@@ -377,7 +386,8 @@ class Repository:
                 f"Check the path, or make one with dl.create({url!r}, schema)."
             )
         storage = _storage(url, options)
-        return cls(url, storage, icechunk.Repository.open(storage))
+        with _translated():
+            return cls(url, storage, icechunk.Repository.open(storage))
 
     @classmethod
     def exists(cls, url: str, options: Mapping[str, Any] | None = None) -> bool:
@@ -391,7 +401,8 @@ class Repository:
 
     def reader(self, snapshot_id: str) -> Session:
         """Return a session that reads one version."""
-        session = self._repository.readonly_session(snapshot_id=snapshot_id)
+        with _translated():
+            session = self._repository.readonly_session(snapshot_id=snapshot_id)
         folder = local_folder(self.url)
         if folder is None:
             return Session(session, self._layouts)
@@ -403,7 +414,8 @@ class Repository:
 
     def writer(self, branch: str) -> Session:
         """Return a session that writes on top of a branch's tip."""
-        return Session(self._repository.writable_session(branch), self._layouts)
+        with _translated():
+            return Session(self._repository.writable_session(branch), self._layouts)
 
     def fork(self, branch: str, snapshot_id: str) -> Session:
         """Return a session that collects chunks on top of a version that was the branch's tip."""
@@ -435,18 +447,21 @@ class Repository:
                     self.delete_branch(name)
 
     def branches(self) -> dict[str, str]:
-        """Return the snapshot id of each branch's tip."""
-        r = self._repository
-        return {name: str(r.lookup_branch(name)) for name in sorted(r.list_branches())}
+        """Return the snapshot id of each branch's tip, but for pins, which come and go."""
+        with _translated():
+            names = [n for n in self._repository.list_branches() if not n.startswith(PIN)]
+            return {name: self.tip(name) for name in sorted(names)}
 
     def tip(self, branch: str) -> str:
         """Return the snapshot id of a branch's tip, as it is now."""
-        return str(self._repository.lookup_branch(branch))
+        with _translated():
+            return str(self._repository.lookup_branch(branch))
 
     def tags(self) -> dict[str, str]:
         """Return the snapshot id of each tag."""
         r = self._repository
-        return {name: str(r.lookup_tag(name)) for name in sorted(r.list_tags())}
+        with _translated():
+            return {name: str(r.lookup_tag(name)) for name in sorted(r.list_tags())}
 
     def create_branch(self, name: str, snapshot_id: str) -> None:
         """Start a branch at a version."""

@@ -360,20 +360,22 @@ class Table:
             if f.htype.nullable and f.id in old and not old[f.id].nullable:
                 run(self._column(f.id).take_nulls(f.htype))
 
-    def commit(self, branch: str, message: str, metadata: Mapping[str, Any]) -> str:
+    def commit(self, branch: str, tip_id: str, message: str, metadata: Mapping[str, Any]) -> str:
         """Write the edits behind the branch's tip; return the new snapshot's id.
 
         The caller holds the writers' lock and has made sure that nobody else changed the same
-        cells.
+        cells up to `tip_id`.
 
         Raises
         ------
         MovedError
             When the tip is one that the edits cannot be put behind as they are.
         ConflictError
-            When an object store's branch moved while this was written; nothing is lost, call again.
+            When an object store's branch moved meanwhile; nothing is lost, call again.
         """
         session = self.repository.writer(branch)
+        if session.snapshot_id != tip_id:
+            raise ConflictError(f"Branch {branch!r} has moved on from {tip_id}.")
         run(self._write(session))
         return session.commit(message, metadata)
 
@@ -404,8 +406,8 @@ class Table:
             return False
         if edits.document or edits.arranged or edits.spilled:
             return False
-        known = {f.id for f in tip.schema}
-        if any(c not in known for c in self._columns):
+        there, here = ({f.id: f.htype for f in s.schema} for s in (tip, self.state))
+        if any(c not in there or there[c].nullable != here[c].nullable for c in self._columns):
             return False
         keys = [
             f"{path}/c/{chunk}"

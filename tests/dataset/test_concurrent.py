@@ -146,6 +146,17 @@ def test_one_renames_a_column_while_the_other_appends(a, b):
     assert b["number"][:].tolist() == [10, 2, 3, 4]
 
 
+def test_one_makes_a_column_nullable_while_the_other_appends_and_edits(a, b):
+    a.set_nullable("x")
+    a.append({"x": [None], "t": ["n"]})
+    b.append({"x": [4], "t": ["d"]})
+    b["x"][0] = 10
+    a.commit("a")
+    b.commit("b")
+    assert b["x"][:].tolist() == [10, 2, 3, None, 4]
+    check_consistent(b)
+
+
 def test_one_optimises_while_the_other_appends_and_edits(a, b):
     a.delete([1])
     a.commit("a")

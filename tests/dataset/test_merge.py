@@ -1,8 +1,13 @@
 """Two lines of edits brought together."""
 
+import io
+
+import numpy as np
 import pytest
+from PIL import Image
 
 import deeplake_lite as dl
+from deeplake_lite.storage.repo import Session
 from deeplake_lite.testing.invariants import check_consistent
 
 
@@ -296,11 +301,6 @@ def test_encoded_bytes_are_copied_as_they_are(make_lake):
     ds = make_lake({"i": dl.Image("jpeg")})
     ds.commit()
     ds.branch("fix")
-    import io
-
-    import numpy as np
-    from PIL import Image
-
     data = io.BytesIO()
     noise = np.random.default_rng(0).integers(0, 255, (16, 16, 3), np.uint8)
     Image.fromarray(noise).save(data, "jpeg", quality=50)
@@ -309,6 +309,34 @@ def test_encoded_bytes_are_copied_as_they_are(make_lake):
     theirs.commit("jpeg")
     ds.merge("fix")
     assert bytes(ds["i"].encoded()[0]) == data.getvalue()
+
+
+def test_a_merge_that_cannot_be_written_leaves_no_edits(ours, theirs, monkeypatch):
+    theirs["x"][0] = 10
+    theirs.commit("theirs")
+
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "commit", refuse)
+        with pytest.raises(OSError, match="No space left"):
+            ours.merge("fix")
+    assert not ours.status()
+    assert ours["x"][0] == 1
+    ours.merge("fix")
+    assert ours["x"][0] == 10
+
+
+def test_a_column_that_became_nullable_on_one_side(ours, theirs):
+    ours["t"][1] = "B"
+    ours.append({"x": [4], "t": ["d"]})
+    theirs.set_nullable("t")
+    theirs["t"][0] = None
+    commit_both(ours, theirs)
+    ours.merge("fix")
+    assert ours["t"][:] == [None, "B", "c", "d"]
+    check_consistent(ours)
 
 
 def test_what_is_no_way_to_resolve_conflicts_is_refused(ours):

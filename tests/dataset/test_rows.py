@@ -1,7 +1,10 @@
 """Appending, changing and removing rows, columns and notes."""
 
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 
 import deeplake_lite as dl
 from deeplake_lite.storage.table import Table
@@ -60,6 +63,9 @@ def test_a_failed_append_leaves_the_rows_of_an_earlier_one_pending(ds):
         ({"x": [1], "t": ["a", "b"]}, dl.InvalidValueError, "'x' has 1 rows, 't' has 2"),
         ({"x": [1]}, dl.InvalidValueError, "column 't': has no default"),
         ({"x": [1], "t": "a"}, dl.InvalidValueError, "one sequence of values per column"),
+        ({"x": 1, "t": ["a"]}, dl.InvalidValueError, "one sequence of values per column"),
+        ({"x": np.array(1), "t": ["a"]}, dl.InvalidValueError, "one sequence of values per col"),
+        ({"x": {1}, "t": ["a"]}, dl.InvalidValueError, "one sequence of values per column"),
         ([{"x": 1, "t": "a"}, "b"], dl.InvalidValueError, "row 1: an append takes columns"),
         ({"x": [None], "t": ["a"]}, dl.InvalidValueError, "column 'x', row 0: takes no null"),
         ({"x": [2**40], "t": ["a"]}, dl.InvalidValueError, "int32 holds"),
@@ -107,6 +113,35 @@ def test_nothing_is_visible_to_another_reader_before_the_commit(ds):
     assert dl.open(ds.url)["x"][:].tolist() == [1, 2, 3]
     ds.commit("four")
     assert dl.open(ds.url)["x"][:].tolist() == [9, 2, 3, 4]
+
+
+def test_the_stored_bytes_of_a_view_are_copied_and_links_are_not_followed(make_lake):
+    data = io.BytesIO()
+    noise = np.random.default_rng(0).integers(0, 255, (16, 16, 3), np.uint8)
+    Image.fromarray(noise).save(data, "jpeg", quality=50)
+    schema = {"i": dl.Image("jpeg"), "l": dl.Link("image"), "n": "int8"}
+    ds = make_lake(schema, i=[data.getvalue()] * 2, l=["a.jpg", "b.jpg"], n=[1, 2])
+    copy = make_lake({**schema, "n": "int16", "d": dl.Scalar("int8", default=7)})
+    copy.append(ds[[1]])
+    assert bytes(copy["i"].encoded()[0]) == data.getvalue()
+    assert copy["l"].urls() == ["b.jpg"]
+    assert (copy["n"][0], copy["d"][0]) == (2, 7)
+
+
+def test_a_dataset_appends_to_itself(ds):
+    ds.append(ds)
+    ds.append(ds[-1:])
+    assert ds["t"][:] == list("abcabcc")
+    assert len(np.unique(ds.row_ids)) == 7
+
+
+def test_a_view_that_does_not_fit_appends_nothing(make_lake, ds):
+    nulls = make_lake({"x": dl.Scalar("int32", nullable=True)}, x=[1, None])
+    with pytest.raises(dl.InvalidValueError, match="column 'x', row 1: takes no null"):
+        make_lake({"x": "int32"}).append(nulls)
+    with pytest.raises(dl.ColumnNotFoundError, match="no column 't'"):
+        nulls.append(ds)
+    assert len(nulls) == 2
 
 
 # ---- update and delete

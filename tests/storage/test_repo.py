@@ -8,8 +8,15 @@ import textwrap
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.errors import ConflictError, ExistsError, FormatError, LakeNotFoundError
-from deeplake_lite.storage.repo import PIN, Repository, local_folder, run
+from deeplake_lite.errors import (
+    ConflictError,
+    DamagedError,
+    ExistsError,
+    FormatError,
+    LakeError,
+    LakeNotFoundError,
+)
+from deeplake_lite.storage.repo import Repository, local_folder, run
 from deeplake_lite.storage.scratch import Desk, open_transactions
 from deeplake_lite.storage.state import FORMAT, KEY
 
@@ -107,9 +114,10 @@ def test_pins_keep_a_version_for_a_while_and_go(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     repository = Repository.open(ds.url)
     with repository.pinned([ds.version]) as [name]:
-        assert repository.branches()[name] == ds.version
-        assert name not in ds.branches
-    assert not [n for n in repository.branches() if n.startswith(PIN)]
+        assert repository.tip(name) == ds.version
+        assert name not in repository.branches()
+    with pytest.raises(LakeError, match=name):
+        repository.tip(name)
 
 
 def test_claims_are_taken_while_the_commit_lock_is_held(make_lake):
@@ -147,3 +155,11 @@ def test_a_transaction_leaves_nothing_behind_when_it_ends(tmp_path):
     ds.discard()
     writers = {p.name for p in (tmp_path / "lake" / ".writers").iterdir()}
     assert writers <= {"commit.lock", "claims.lock", "pins.lock"}
+
+
+def test_a_branch_whose_file_is_damaged_says_so(tmp_path):
+    ds = dl.create(str(tmp_path / "lake"), {"x": "int32"})
+    [ref] = (tmp_path / "lake" / "refs" / "branch.main").iterdir()
+    ref.write_bytes(b"{" + ref.read_bytes())
+    with pytest.raises(DamagedError, match="does not read"):
+        dl.open(ds.url)
