@@ -1,4 +1,4 @@
-"""What a lake is like after the worst: a killed writer, a full disk, a flipped bit, two writers at once."""
+"""What a lake is like after the worst: killed writers, full disks, flipped bits, two at once."""
 
 import errno
 import multiprocessing
@@ -121,7 +121,7 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path, monkeypatch, when):
     ds.commit("before")
     ds.append(some_rows("pending", ROWS))
 
-    async def full(self, *arguments):
+    async def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:

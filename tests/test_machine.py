@@ -6,6 +6,7 @@ from itertools import count
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -447,4 +448,5 @@ class RealChunks(Lake):
 
 del Lake
 TestTinyChunks = TinyChunks.TestCase
+TestTinyChunks.settings = settings(max_examples=5 * settings.default.max_examples)
 TestRealChunks = RealChunks.TestCase

@@ -40,7 +40,5 @@ def test_an_unknown_name_is_an_attribute_error():
 @pytest.mark.parametrize("statement", ["import deeplake_lite", "from deeplake_lite import errors"])
 def test_importing_loads_nothing_heavy(statement):
     code = f"{statement}; import sys; print(*[m for m in {HEAVY} if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

@@ -11,6 +11,7 @@ from deeplake_lite.dataset import show
 from deeplake_lite.dataset.positions import many_positions, one_position
 from deeplake_lite.dataset.values import decode_block, decode_one
 from deeplake_lite.errors import ReadOnlyError, SchemaError
+from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 
 if TYPE_CHECKING:
@@ -87,6 +88,32 @@ class Column:
         if isinstance(index, int | np.integer) and not isinstance(index, bool | np.bool_):
             index, values = [int(index)], [values]
         self._writable().update(index, {self.name: values})
+
+    def __eq__(self, other: Any) -> Any:
+        """Compare each value with `other`, a value or one per row: (n,) bool. Classes go by name.
+
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://equal-doc", {"label": dl.ClassLabel(["rose", "tulip"])})
+        >>> ds.append({"label": ["rose", "tulip", "rose"]})
+        >>> ds["label"] == "rose"
+        array([ True, False,  True])
+        """
+        values = self[:]
+        if isinstance(self.htype, ClassLabel) and isinstance(other, str):
+            other = self.htype.index(other)
+        if isinstance(values, np.ndarray):
+            return np.ma.filled(values == other, False)
+        if isinstance(other, list | tuple | np.ndarray) and len(other) == len(values):
+            return np.array(
+                [np.array_equal(a, b) for a, b in zip(values, other, strict=True)], bool
+            )
+        return np.array([np.array_equal(value, other) for value in values], bool)
+
+    def __ne__(self, other: Any) -> Any:
+        """Compare as ``==`` does, the other way round."""
+        return ~(self == other)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return all values as one array. Raises ValueError where their shapes differ."""

@@ -509,6 +509,8 @@ class Dataset(View):
             with repository.lock():
                 for _ in range(TRIES):
                     tip_id = repository.tip(branch)
+                    if force and tip_id != self.version:
+                        raise ConflictError(f"Branch {branch!r} moved meanwhile. Merge again.")
                     self._check_tip(tip_id)
                     try:
                         done = self._pinned.commit(branch, tip_id, message, metadata)
@@ -550,7 +552,11 @@ class Dataset(View):
         if on_conflict == "raise":
             check_conflicts(conflicts, "Choose a side: ds.rebase(on_conflict='ours' or 'theirs').")
         target = tip.edit().on_branch(str(self._branch))
-        apply(plan, target, mine)
+        try:
+            apply(plan, target, mine)
+        except BaseException:
+            target.release()
+            raise
         mine.release()
         return target
 

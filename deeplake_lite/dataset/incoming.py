@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.values import decode_block
+from deeplake_lite.dataset.values import decode_block, with_none
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError
+from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.htypes import Sequence as Sequence_
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deeplake_lite.htypes.base import Check
+    from deeplake_lite.htypes.base import Check, Htype
     from deeplake_lite.schema import Field, Schema
     from deeplake_lite.storage.table import Table
 
@@ -106,25 +108,38 @@ def copy_blocks(
         raise ColumnNotFoundError.named("column", name, [f.name for f in fields])
     for span in chunks.spans(len(slots), COPY_ROWS):
         read = source.read([f.id for f in given], slots[span])
-        cells = {f.name: (f, read[f.id]) for f in given}
-        yield {f.id: _copied(f, *cells.get(f.name, (None, None)), span) for f in fields}
+        yield {
+            f.id: _copied(f, names[f.name], read[names[f.name].id], span)
+            if f.name in names
+            else encode_column(f, None, span.start, span.stop, "header")
+            for f in fields
+        }
 
 
-def _copied(f: Field, of: Field | None, cells: Cells | None, span: slice) -> Cells:
+def _copied(f: Field, of: Field, cells: Cells, span: slice) -> Cells:
     """Return the cells of a field `of` as they are for a field `f`, encoded anew if they differ."""
-    if of is None or cells is None:
-        return encode_column(f, None, span.start, span.stop, "header")
     same = replace(f.htype, nullable=False, default=None) == replace(
         of.htype, nullable=False, default=None
     )
     if same and (f.htype.nullable or cells.valid is None):
         return cells
-    values = decode_block(of.htype, cells, follow=False)
+    values = _named(of.htype, with_none(decode_block(of.htype, cells, follow=False)))
     try:
         return f.htype.encode(values)
     except InvalidValueError as error:
         row = None if error.row is None else error.row + span.start
         raise error.at(column=f.name, row=row) from error.__cause__
+
+
+def _named(htype: Htype, values: Any) -> Any:
+    """Return values with classes by name, since another type may number them otherwise."""
+    if isinstance(htype, Sequence_):
+        return [None if v is None else _named(htype.of, v) for v in values]
+    if not isinstance(htype, ClassLabel) or not htype.names:
+        return values
+    if htype.multiple:
+        return [None if v is None else htype.to_names(v) for v in values]
+    return [None if v is None else htype.to_names([v])[0] for v in values]
 
 
 def encode_column(f: Field, values: Any, start: int, stop: int, check: Check) -> Cells:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from deeplake_lite.dataset.changes import NONE, Changes, Ids
-from deeplake_lite.errors import ConflictError
+from deeplake_lite.errors import ConflictError, NotFoundError
+from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.cells import concat, take
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
@@ -21,6 +22,7 @@ from deeplake_lite.storage.table import default_cells
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.table import Table
@@ -182,6 +184,8 @@ def slots_of(table: Table, ids: Ids) -> Ids:
     hit = wanted[at] == every
     found = np.full(len(wanted), -1, np.int64)
     found[at[hit]] = live[hit]
+    if (found < 0).any():
+        raise NotFoundError(f"Version {table.snapshot_id} has no row {wanted[found < 0][0]}.")
     return found[which]
 
 
@@ -272,11 +276,42 @@ def _clashing(fields: list[Field]) -> list[Field]:
 
 def _merge_fields(base: Field, ours: Field, theirs: Field, merger: _Merger) -> Field:
     name = merger.choose("column", ours.name, "name", base.name, ours.name, theirs.name)
-    htype = merger.choose("column", ours.name, "type", base.htype, ours.htype, theirs.htype)
+    htype = _merge_types(ours.name, base.htype, ours.htype, theirs.htype, merger)
     notes = merger.notes(
         f"metadata of {ours.name!r}", base.metadata, ours.metadata, theirs.metadata
     )
     return replace(ours, name=name, htype=htype, metadata=notes)
+
+
+def _merge_types(column: str, base: Htype, ours: Htype, theirs: Htype, merger: _Merger) -> Htype:
+    """Merge the type of a column: nulls, default and what the values mean, each on its own.
+
+    Raises
+    ------
+    ConflictError
+        When both sides changed what the values mean: stored values of one would be misread.
+    """
+    if ours == theirs or theirs == base:
+        return ours
+    if ours == base:
+        return theirs
+    default = merger.choose("column", column, "default", base.default, ours.default, theirs.default)
+    b, o, t = (replace(h, nullable=False, default=None) for h in (base, ours, theirs))
+    meaning = _extended(o, t) if o not in (b, t) and t != b else (t if o == b else o)
+    if meaning is None:
+        raise ConflictError(
+            f"Both sides changed the type of column {column!r}, ours to {ours}, theirs to "
+            f"{theirs}. Give both the same type, then merge."
+        )
+    return replace(meaning, nullable=ours.nullable or theirs.nullable, default=default)
+
+
+def _extended(a: Htype, b: Htype) -> Htype | None:
+    """Return the longer of two lists of classes that begin alike, None for other types."""
+    if not isinstance(a, ClassLabel) or not isinstance(b, ClassLabel) or a.multiple != b.multiple:
+        return None
+    short, long = sorted((a, b), key=lambda h: len(h.names))
+    return long if tuple(long.names[: len(short.names)]) == tuple(short.names) else None
 
 
 def _merge_drop(

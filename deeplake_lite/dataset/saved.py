@@ -16,7 +16,7 @@ import numpy as np
 
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.merge import slots_of
-from deeplake_lite.errors import NotFoundError, ReadOnlyError
+from deeplake_lite.errors import NotFoundError
 from deeplake_lite.storage.arrays import ArraySpec
 from deeplake_lite.storage.repo import Repository, run
 from deeplake_lite.storage.table import Table
@@ -121,7 +121,7 @@ class SavedViews(Mapping[str, "View"]):
         """Forget a view; its rows stay where they are."""
         self.info(name)
         del self._documents[name]
-        _write(self._lake.repository, self._documents, f"delete view {name}")
+        _write(self._lake.repository, {name: None}, f"delete view {name}")
 
     def __repr__(self) -> str:
         lines = (
@@ -138,15 +138,12 @@ def save(view: View, name: str) -> None:
         raise NotFoundError(
             f"A view's name is not empty and has no slash, got {name!r}. Choose another."
         )
-    if getattr(view, "_table", None) is None:
-        raise ReadOnlyError("This view has no rows of a lake.")
     repository, ids = view._lake.repository, view.row_ids
     path = f"views/{uuid4().hex}"
     kept = SavedView(
         name, view.version, len(view), view.columns, view.origin, datetime.now(UTC), path
     )
-    documents = _documents(_reader(repository)) | {name: kept.to_json()}
-    _write(repository, documents, f"save view {name}", {path: ids})
+    _write(repository, {name: kept.to_json()}, f"save view {name}", {path: ids})
 
 
 def versions_needed(repository: Repository) -> set[str]:
@@ -183,16 +180,19 @@ def _documents(session: Session | None) -> dict[str, Any]:
 
 def _write(
     repository: Repository,
-    documents: Mapping[str, Any],
+    changes: Mapping[str, Any],
     message: str,
     ids: Mapping[str, Any] | None = None,
 ) -> None:
+    """Put documents by name, or take out those that are None; all others stay as they are now."""
     with repository.lock():
         if versions.AUX not in repository.branches():
             root = list(repository.ancestry(repository.tip("main")))[-1].id
             repository.create_branch(versions.AUX, root)
         session = repository.writer(versions.AUX)
-        run(_put(session, documents, ids or {}))
+        merged = {**_documents(session), **changes}
+        kept = {name: document for name, document in merged.items() if document is not None}
+        run(_put(session, kept, ids or {}))
         session.commit(message)
 
 

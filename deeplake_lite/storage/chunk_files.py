@@ -53,7 +53,10 @@ class ChunkFiles:
         None stands for what the engine is to be asked for.
         """
         if path not in self._files:
-            self._files[path] = self._load(path)
+            try:
+                self._files[path] = self._load(path)
+            except (OSError, ValueError, LookupError, RuntimeError, struct.error):
+                self._files[path] = {}  # not as expected: the engine knows
         files = self._files[path]
         return [_read(files.get(chunk), start, stop) for chunk, start, stop in ranges]
 

@@ -109,6 +109,7 @@ class DenseColumn(Column):
         if self._stats is not None and other._stats is not None:
             for name, array in self._stats.arrays.items():
                 array.adopt(other._stats.arrays[name])
+                array.revise(np.copy)
 
     async def write(self, session: Session) -> None:
         """Put everything that is pending into `session`."""

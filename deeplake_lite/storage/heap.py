@@ -167,6 +167,7 @@ class Heap:
         self._open = _Pile()  # bytes behind those
         self._straddle = 0  # local offset from which cells are not wholly within written chunks
         self._writes: list[asyncio.Task[None]] = []  # not done yet
+        self._failed: BaseException | None = None  # what a write raised, until it is taken back
 
     @property
     def claimed(self) -> range:
@@ -210,7 +211,9 @@ class Heap:
         """Wait until all that was appended is written. Raises what a write raised."""
         writes, self._writes = self._writes, []
         for failed in [e for e in await asyncio.gather(*writes, return_exceptions=True) if e]:
-            raise failed
+            self._failed = self._failed or failed
+        if self._failed is not None:
+            raise self._failed
 
     def mark(self) -> HeapMark:
         """Return a mark that `rewind` takes back to."""
@@ -222,7 +225,7 @@ class Heap:
         Nothing is read back: a write that failed may be why we are here.
         """
         await asyncio.gather(*self._writes, return_exceptions=True)
-        self._writes = []
+        self._writes, self._failed = [], None
         self._mine.clear()
         self._written, pieces, self._straddle = mark
         self._open = _Pile(pieces)
@@ -421,8 +424,8 @@ class Settled:
 
 def _encode(data: bytes) -> bytes:
     """Return the bytes of a chunk as Zarr's ``zstd`` and ``crc32c`` codecs write it."""
-    stored: bytes = _zstd.encode(data)
-    return stored + google_crc32c.value(stored).to_bytes(4, "little")
+    stored = bytes(_zstd.encode(data))
+    return stored + int(google_crc32c.value(stored)).to_bytes(4, "little")
 
 
 def _decode(key: str, stored: memoryview | None) -> memoryview:

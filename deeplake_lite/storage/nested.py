@@ -102,9 +102,9 @@ class NestedColumn(Column):
     async def adopt(self, other: Column) -> None:
         """Take over what is pending in `other`, the same column at an earlier version."""
         assert isinstance(other, NestedColumn)
-        old, new = await _committed(other.items), await _committed(self.items)
         await super().adopt(other)
         await self.items.adopt(other.items)
+        old, new = await _committed(other.items), await _committed(self.items)
 
         def shift(spans: NDArray[Any]) -> NDArray[Any]:
             moved = spans.copy()

@@ -130,7 +130,8 @@ async def gather[T](work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     tasks = [asyncio.Task(piece, loop=loop, eager_start=True) for piece in work]
     if all(task.done() for task in tasks):
         return [task.result() for task in tasks]
-    return await asyncio.gather(*tasks)
+    found = await asyncio.gather(*tasks, return_exceptions=True)  # none runs on behind an error
+    return [task.result() for task in tasks] if found else []
 
 
 def _storage_error(error: BaseException) -> LakeError:

@@ -93,8 +93,8 @@ class Rows:
         if ids is None:
             self.ids.append(await self._draw(count))
         else:
-            self.ids.append(ids)
             taken = await self.blocks.read(np.arange(await self.blocks.length()))
+            self.ids.append(ids)
             self.blocks.append(np.setdiff1d(ids >> COUNTER_BITS, taken))
         added = np.arange(self.slots, self.slots + count)
         self.slots += count

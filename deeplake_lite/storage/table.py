@@ -315,8 +315,13 @@ class Table:
 
     async def _update(self, slots: Slots, cells: Mapping[str, Cells]) -> None:
         edits, scratch = self._open_edits()
-        staged = {c: await self._column(c).stage(some, scratch) for c, some in cells.items()}
-        await self._drain(cells)
+        marks = await self._marks(list(cells))
+        try:
+            staged = {c: await self._column(c).stage(some, scratch) for c, some in cells.items()}
+            await self._drain(cells)
+        except BaseException:
+            await self._rewind(marks)
+            raise
         for c, some_staged in staged.items():
             await self._column(c).put(slots, some_staged)
             edits.updated.setdefault(c, []).append(slots)
@@ -389,6 +394,9 @@ class Table:
         kept = {f.id for f in (tip if moved else self.state).schema}
         for gone in {f.id for f in tip.schema} - kept:
             await session.delete_tree(f"{tip.generation}/{gone}")
+        for f in tip.schema:
+            if f.htype.nullable and f.id in kept and not self._takes_nulls(f.id):
+                await session.delete_tree(f"{tip.generation}/{f.id}/valid")
         if scratch.started:
             session.merge(await scratch.fork())
         target = Table(self.repository, session, tip)
@@ -398,6 +406,9 @@ class Table:
         target.edits, target._scratch = edits, Direct(session, dict(tip.heaps))
         await target._adopt(self, edits, moved=moved)
         await target._flush(session)
+
+    def _takes_nulls(self, column: str) -> bool:
+        return any(f.htype.nullable for f in self.schema if f.id == column)
 
     async def _can_follow(self, tip: State, session: Session, claimed: Mapping[str, range]) -> bool:
         """Tell whether the edits can be put behind `tip` without copying a cell."""

@@ -174,8 +174,16 @@ class _Merger:
     def _column(self, base: ModelColumn, ours: ModelColumn, theirs: ModelColumn) -> ModelColumn:
         return ModelColumn(
             self._choose("column", ours.name, base.name, ours.name, theirs.name),
-            self._choose("column", ours.name, base.htype, ours.htype, theirs.htype),
+            self._type(base, ours, theirs),
         )
+
+    def _type(self, base: ModelColumn, ours: ModelColumn, theirs: ModelColumn) -> Htype:
+        """Merge a type: who takes nulls, and the default, each on its own."""
+        b, o, t = base.htype, ours.htype, theirs.htype
+        if t in (o, b) or o == b:
+            return o if t in (o, b) else t
+        default = self._choose("column", ours.name, b.default, o.default, t.default)
+        return replace(o, nullable=o.nullable or t.nullable, default=default)
 
     def _dropped(self, c: str) -> ModelColumn | None:
         """Merge a column that one side dropped: it goes, unless the other side changed it."""

@@ -1,4 +1,3 @@
-
 """Pages and their plain-text twins: well formed, escaped, small, complete, and never in the way."""
 
 import re

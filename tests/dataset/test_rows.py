@@ -416,7 +416,7 @@ def test_a_column_that_is_there_is_made_nullable(make_lake):
 
 def test_a_lake_whose_making_was_cut_off_is_made_anew(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(Table, "create", lambda *arguments: 1 / 0)
+        patch.setattr(Table, "create", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             dl.create(str(tmp_path / "cut.lake"), {"x": "int32"})
     assert not dl.exists(str(tmp_path / "cut.lake"))

@@ -1,4 +1,3 @@
-
 """What datasets, views, columns and diffs show: right, small, cheap, and never an error."""
 
 from html.parser import HTMLParser
