@@ -32,7 +32,7 @@ type Medians = dict[str, Figures]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the issue asks of a figure."""
+    """What is asked of a figure."""
 
     words: str
     holds: Callable[[Medians], bool]

@@ -20,7 +20,7 @@ from .harness import (
 )
 
 pytestmark = pytest.mark.bench
-MEGABYTES = 432  # the figure of CPU time is per so many
+MEGABYTES = 432  # CPU time is stated per so many
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_encoded_bytes_in_order(race, report, images, jpegs):
     rounds = race(
         {
             OURS: contender(
-                lambda: lakes.open_lake(images)["image"], lambda column: column.encoded(None)
+                lambda: lakes.open_lake(images)["image"], lambda column: column.encoded()
             ),
             "read_bytes": contender(lambda: files, lambda paths: [p.read_bytes() for p in paths]),
             "Deep Lake": contender(

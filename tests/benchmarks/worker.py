@@ -50,7 +50,7 @@ def prepare_append(url: str, source: str, first: str, count: str) -> Task:
 def prepare_encoded(url: str) -> Task:
     """Read all encoded bytes of a column, results kept."""
     column = dl.open(url)["image"]
-    return lambda: clocked(lambda: column.encoded(None))
+    return lambda: clocked(lambda: column.encoded())
 
 
 def prepare_read_bytes(source: str) -> Task:

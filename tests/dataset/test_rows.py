@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 import deeplake_lite as dl
+from deeplake_lite.storage.repo import Session
 from deeplake_lite.storage.table import Table
 
 BOTH = {"x": "int32", "t": "text"}
@@ -422,3 +423,20 @@ def test_a_lake_whose_making_was_cut_off_is_made_anew(tmp_path, monkeypatch):
     assert not dl.exists(str(tmp_path / "cut.lake"))
     assert list(tmp_path.iterdir()) == []
     assert dl.create(str(tmp_path / "cut.lake"), {"x": "int32"}).columns == ("x",)
+
+
+def test_an_update_that_cannot_be_written_leaves_pending_rows_whole(make_lake, monkeypatch):
+    ds = make_lake({"data": "bytes"}, data=[b"old"])
+    ds.append({"data": [b"a" * 3_000_000, b"b" * 900_000]})
+
+    async def full(*_):
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "put", full)
+        with pytest.raises(OSError, match="No space left"):
+            ds.update([0], {"data": [b"c" * 2_000_000]})
+    assert [bytes(v[:1]) for v in ds["data"][:]] == [b"o", b"a", b"b"]
+    ds.commit("the pending rows")
+    assert dl.open(ds.url)["data"][2] == b"b" * 900_000
+    assert ds.verify()

@@ -101,3 +101,15 @@ def test_a_copy_of_a_row_that_comes_twice_is_two_rows(ds, new_url):
 def test_a_copy_over_a_lake_is_refused(ds):
     with pytest.raises(dl.ExistsError, match="a lake"):
         ds[:1].materialize(ds.url)
+
+
+def test_views_that_two_handles_save_and_delete_do_not_undo_each_other(ds):
+    other = dl.open(ds.url)
+    before = ds.views()
+    ds[[0]].save("mine")
+    other[[1]].save("theirs")
+    assert {"mine", "theirs"} <= set(ds.views())
+    stale = other.views()
+    ds[[0]].save("later")
+    stale.delete("mine")
+    assert set(ds.views()) - set(before) == {"theirs", "later"}

@@ -1,0 +1,73 @@
+"""Rows that go from one dataset into another as a view: stored bytes stay, meanings too."""
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+
+def test_classes_keep_their_names_where_numbers_differ(make_lake):
+    source = make_lake(
+        {
+            "one": dl.ClassLabel(["rose", "tulip"]),
+            "many": dl.ClassLabel(["rose", "tulip"], multiple=True),
+            "each": dl.Sequence(dl.ClassLabel(["rose", "tulip"])),
+        },
+        one=["rose", "tulip"],
+        many=[["tulip"], ["rose", "tulip"]],
+        each=[["rose"], ["tulip", "tulip"]],
+    )
+    names = ["tulip", "lily", "rose"]
+    target = make_lake(
+        {
+            "one": dl.ClassLabel(names),
+            "many": dl.ClassLabel(names, multiple=True),
+            "each": dl.Sequence(dl.ClassLabel(names)),
+        }
+    )
+    target.append(source[:])
+    assert target["one"][:].tolist() == [2, 0]
+    assert [v.tolist() for v in target["many"][:]] == [[0], [2, 0]]
+    assert target["each"][:] == [[2], [0, 0]]
+
+
+def test_a_class_that_the_target_does_not_have_names_the_row(make_lake):
+    source = make_lake({"label": dl.ClassLabel(["rose", "iris"])}, label=["rose", "iris"])
+    target = make_lake({"label": dl.ClassLabel(["rose"])})
+    with pytest.raises(dl.InvalidValueError, match=r"column 'label', row 1: .*'iris'"):
+        target.append(source[:])
+    assert len(target) == 0
+
+
+def test_types_that_both_sides_gave_other_classes_do_not_merge(make_lake):
+    ds = make_lake({"label": dl.ClassLabel(["a", "b"])}, label=["a", "b"])
+    ds.branch("fix")
+    for branch, name in (("main", "c"), ("fix", "d")):
+        side = dl.open(ds.url, branch=branch)
+        fields = [
+            dl.Schema.build({"label": dl.ClassLabel(["a", "b", name])})["label"],
+        ]
+        retyped = type(fields[0])("label", side.schema["label"].id, fields[0].htype)
+        with side._editing() as table:
+            table.set_document(schema=dl.Schema((retyped,)))
+        side.append({"label": [name]})
+        side.commit(name)
+    ds.refresh()
+    for side in ("raise", "ours", "theirs"):
+        with pytest.raises(dl.ConflictError, match="Both sides changed the type of column 'label'"):
+            ds.merge("fix", on_conflict=side)
+    assert ds["label"][:].tolist() == [0, 1, 2]
+    assert not ds.status()
+
+
+def test_a_column_compares_value_by_value(make_lake):
+    ds = make_lake(
+        {"label": dl.ClassLabel(["rose", "tulip"]), "x": "float32", "text": "text"},
+        label=["rose", "tulip", "rose"],
+        x=[1, 2, np.nan],
+        text=["a", "b", "a"],
+    )
+    assert (ds["label"] == "rose").tolist() == [True, False, True]
+    assert (ds["x"] == 2).tolist() == [False, True, False]
+    assert (ds["text"] != "a").tolist() == [False, True, False]
+    assert ds[ds["label"] == "rose"]["text"][:] == ["a", "a"]
