@@ -16,7 +16,7 @@ import numpy as np
 
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.merge import slots_of
-from deeplake_lite.errors import NotFoundError
+from deeplake_lite.errors import ExistsError, NotFoundError
 from deeplake_lite.storage.arrays import ArraySpec
 from deeplake_lite.storage.repo import Repository, run
 from deeplake_lite.storage.table import Table
@@ -131,14 +131,18 @@ class SavedViews(Mapping[str, "View"]):
         return "\n".join(lines) or "no saved views"
 
 
-def save(view: View, name: str) -> None:
-    """Keep a view under a name; a view of that name is replaced. See `View.save`."""
+def save(view: View, name: str, *, overwrite: bool) -> None:
+    """Keep a view under a name; see `View.save`."""
     view._check_committed("a saved view")
     if not name or "/" in name:
         raise NotFoundError(
             f"A view's name is not empty and has no slash, got {name!r}. Choose another."
         )
     repository, ids = view._lake.repository, view.row_ids
+    if not overwrite and name in _documents(_reader(repository)):
+        raise ExistsError(
+            f"There is a saved view {name!r} already. Choose another name, or overwrite=True."
+        )
     path = f"views/{uuid4().hex}"
     kept = SavedView(
         name, view.version, len(view), view.columns, view.origin, datetime.now(UTC), path

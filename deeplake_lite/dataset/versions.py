@@ -101,6 +101,11 @@ def check_new_name(repository: Repository, kind: str, name: str) -> None:
 def check_branch(repository: Repository, name: str) -> str:
     """Return the tip of a branch. Raises VersionNotFoundError."""
     known = branches(repository)
+    if name not in known and name in tags(repository):
+        raise VersionNotFoundError(
+            f"{name!r} is a tag, which never moves. Open it with dl.open(…, version={name!r}), or "
+            f"go back to it with ds.restore({name!r})."
+        )
     if name not in known:
         raise VersionNotFoundError.named("branch", name, known)
     return known[name]

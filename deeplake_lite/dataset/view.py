@@ -293,11 +293,21 @@ class View:
         """
         return export.to_folder(self, path, image=image, label=label)
 
-    def save(self, name: str) -> None:
-        """Keep the view under a name, with the lake: its version, its rows and its origin."""
+    def save(self, name: str, *, overwrite: bool = False) -> None:
+        """Keep the view under a name, with the lake: its version, its rows and its origin.
+
+        `Dataset.views` lists what is kept, and opens it by name.
+
+        Raises
+        ------
+        ExistsError
+            When there is a view of that name, unless it is to be overwritten.
+        UncommittedError
+            When the view has edits that are not committed.
+        """
         from deeplake_lite.dataset import saved
 
-        saved.save(self, name)
+        saved.save(self, name, overwrite=overwrite)
 
     def materialize(self, url: str, *, message: str = "materialized") -> Any:
         """Write the rows contiguously as a lake of their own, and return that dataset."""

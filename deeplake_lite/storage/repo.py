@@ -355,7 +355,7 @@ class Repository:
             kind = "a lake" if cls.exists(url) else "files"
             raise ExistsError(
                 f"A lake is created in a new or empty folder; {str(folder)!r} holds {kind}. "
-                "Choose another name, or dl.open it."
+                + ("Choose another name, or dl.open it." if kind == "a lake" else "Choose another.")
             )
         folder.parent.mkdir(parents=True, exist_ok=True)
         staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
@@ -382,6 +382,13 @@ class Repository:
     def open(cls, url: str, options: Mapping[str, Any] | None = None) -> Repository:
         """Open the repository at `url`. Raises LakeNotFoundError where there is none."""
         if not cls.exists(url, options):
+            folder = local_folder(url)
+            if (
+                folder is not None
+                and folder.exists()
+                and (folder.is_file() or any(folder.iterdir()))
+            ):
+                raise LakeNotFoundError(f"There is no lake at {url!r}: it holds other files.")
             raise LakeNotFoundError(
                 f"There is no lake at {url!r}. "
                 f"Check the path, or make one with dl.create({url!r}, schema)."

@@ -42,7 +42,9 @@ def test_saving_makes_no_version_of_the_data(ds):
 def test_views_are_listed_replaced_and_deleted(ds):
     ds[:3].save("a")
     ds[3:].save("b")
-    ds[:1].save("a")
+    with pytest.raises(dl.ExistsError, match="a saved view 'a' already"):
+        ds[:1].save("a")
+    ds[:1].save("a", overwrite=True)
     views = ds.views()
     assert list(views) == ["a", "b"]
     assert len(views["a"]) == 1

@@ -240,3 +240,20 @@ def test_diff_takes_nan_for_nan_and_null_for_null(make_lake):
     assert not ds.diff(first).changed
     ds["x"][:] = [None, float("nan"), 1.0]
     assert len(ds.diff(first).changed["x"]) == 2
+
+
+def test_a_tag_is_not_checked_out_and_the_way_out_is_named(make_lake):
+    ds = make_lake({"x": "int32"}, x=[1])
+    ds.tag("v1")
+    with pytest.raises(dl.VersionNotFoundError, match=r"'v1' is a tag.*ds\.restore"):
+        ds.checkout("v1")
+    with pytest.raises(dl.VersionNotFoundError, match="'v1' is a tag"):
+        dl.open(ds.url, branch="v1")
+
+
+def test_a_folder_of_other_files_is_no_lake_and_takes_none(tmp_path):
+    (tmp_path / "a.txt").write_text("a")
+    with pytest.raises(dl.LakeNotFoundError, match="it holds other files"):
+        dl.open(str(tmp_path))
+    with pytest.raises(dl.ExistsError, match="holds files. Choose another"):
+        dl.create(str(tmp_path), {"x": "int32"})
