@@ -255,5 +255,5 @@ def test_a_folder_of_other_files_is_no_lake_and_takes_none(tmp_path):
     (tmp_path / "a.txt").write_text("a")
     with pytest.raises(dl.LakeNotFoundError, match="it holds other files"):
         dl.open(str(tmp_path))
-    with pytest.raises(dl.ExistsError, match="holds files. Choose another"):
+    with pytest.raises(dl.ExistsError, match=r"holds files. Choose another"):
         dl.create(str(tmp_path), {"x": "int32"})
