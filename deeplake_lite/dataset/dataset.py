@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from deeplake_lite.dataset import maintenance, saved, upserts, versions
-from deeplake_lite.dataset.changes import Changes, difference
+from deeplake_lite.dataset.changes import difference
 from deeplake_lite.dataset.column import Notes
 from deeplake_lite.dataset.diff import Diff, Status
 from deeplake_lite.dataset.incoming import as_columns, copy_blocks, encode_blocks, encode_column
@@ -702,6 +702,3 @@ def _at_branch(lake: Lake, branch: str) -> Dataset:
     tip = versions.check_branch(lake.repository, branch)
     table = Table.open(lake.repository, lake.repository.reader(tip))
     return Dataset(lake, table, branch=branch, name=branch)
-
-
-__all__ = ["Changes", "Dataset", "create", "exists", "open", "overload"]

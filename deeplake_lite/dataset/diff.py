@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset import show
-from deeplake_lite.dataset.changes import NONE, Changes, Ids
 from deeplake_lite.dataset.merge import slots_of
 from deeplake_lite.dataset.values import decode_block
 from deeplake_lite.errors import ColumnNotFoundError
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from deeplake_lite.dataset.changes import Changes, Ids
     from deeplake_lite.dataset.view import Lake
     from deeplake_lite.schema import SchemaChanges
     from deeplake_lite.storage.table import Table
@@ -187,6 +187,3 @@ class Status:
 
 def _count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
-
-
-__all__ = ["NONE", "Diff", "Status"]

@@ -6,7 +6,7 @@ versions and the order of rows play no part.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xxhash
@@ -86,6 +86,3 @@ def _keys(view: View, column: str) -> list[bytes]:
     digests = view._table.digests(f.id, view._live())
     _, first = np.unique(digests, return_index=True)
     return [int(d).to_bytes(8, "little") for d in digests[np.sort(first)]]
-
-
-__all__: list[Any] = ["split"]

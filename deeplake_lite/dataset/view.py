@@ -6,7 +6,7 @@ gives a column, with an integer a row, with anything else another view.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
@@ -386,6 +386,3 @@ def _origin(index: Any) -> str:
         ends = ["" if n is None else str(n) for n in (index.start, index.stop, index.step)]
         return f"[{':'.join(ends if index.step is not None else ends[:2])}]"
     return "mask" if np.asarray(index).dtype == bool else f"{len(index):,} rows"
-
-
-__all__ = ["Lake", "View", "replace"]

@@ -140,11 +140,6 @@ class ChunkCache:
         self._chunks.clear()
         self._held = 0
 
-    def drop(self, path: str) -> None:
-        """Forget the chunks of one array."""
-        for key in [key for key in self._chunks if key[0] == path]:
-            self._held -= self._chunks.pop(key).nbytes
-
 
 class SlotArray:
     """One value per slot.

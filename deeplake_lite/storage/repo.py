@@ -321,16 +321,12 @@ class Repository:
     url : str
         A folder, ``file://…``, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or
         ``az://account/container/…``.
-    options : mapping, optional
-        What the object store needs (region, endpoint_url, credentials); by default its environment
-        variables.
+    repository : icechunk.Repository
+        The engine's handle.
     """
 
-    def __init__(
-        self, url: str, storage: icechunk.Storage, repository: icechunk.Repository
-    ) -> None:
+    def __init__(self, url: str, repository: icechunk.Repository) -> None:
         self.url = url
-        self._storage = storage
         self._repository = repository
         self._layouts: dict[str, Any] = {}
         """Zarr metadata by path: an array's layout never changes, only its length."""
@@ -376,7 +372,7 @@ class Repository:
             )
         repository = icechunk.Repository.create(storage, config=_config())
         repository.save_config()
-        return cls(url, storage, repository)
+        return cls(url, repository)
 
     @classmethod
     def open(cls, url: str, options: Mapping[str, Any] | None = None) -> Repository:
@@ -395,7 +391,7 @@ class Repository:
             )
         storage = _storage(url, options)
         with _translated():
-            return cls(url, storage, icechunk.Repository.open(storage))
+            return cls(url, icechunk.Repository.open(storage))
 
     @classmethod
     def exists(cls, url: str, options: Mapping[str, Any] | None = None) -> bool:
