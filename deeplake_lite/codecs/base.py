@@ -74,4 +74,5 @@ class ImageCodec(Codec):
 
     def matches(self, data: Buffer) -> bool:
         """Tell whether `data` begins as files of this format do."""
-        return bytes(memoryview(data)[:16]).startswith(self.magic)
+        head = data if isinstance(data, bytes) else bytes(memoryview(data)[:16])
+        return head.startswith(self.magic)

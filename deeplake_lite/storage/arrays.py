@@ -18,7 +18,7 @@ from zarr.codecs import BloscCodec, Crc32cCodec
 
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.repo import gather
+from deeplake_lite.storage.repo import stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,6 +43,9 @@ chunk."""
 WIDE_BYTES = 4_096
 """Rows this wide are stored without compression: reading them is bound by the decoder, not by the
 disk."""
+
+READS_IN_FLIGHT = 16
+"""Chunks that are being read at a time."""
 
 WRITES_IN_FLIGHT = 8
 """Wide chunks that are being written at a time."""
@@ -320,8 +323,7 @@ class SlotArray:
             span = rows[chunk * size - start : (chunk + 1) * size - start]
             await session.put(self.spec.chunk_key(self.path, chunk), with_checksum(span))
 
-        for some in chunks.batches(range(first, last), WRITES_IN_FLIGHT):
-            await gather(map(put, some))
+        await stream(map(put, range(first, last)), WRITES_IN_FLIGHT)
         for a, b in ((start, first * size), (last * size, end)):
             if a < b:
                 await array.setitem(slice(a, b), rows[a - start : b - start])
@@ -337,8 +339,7 @@ class SlotArray:
             old[slots[rows] - span.start] = values[rows]
             await array.setitem(span, old)
 
-        for some in chunks.batches(chunks.runs_of_equal(slots // size), 16):
-            await gather(map(write_chunk, some))
+        await stream(map(write_chunk, chunks.runs_of_equal(slots // size)), READS_IN_FLIGHT)
 
     async def _zarr(self) -> AsyncArray[Any]:
         if self._array is None:
@@ -363,8 +364,7 @@ class SlotArray:
             chunk = int(slots[where[0]]) // size
             out[where] = (await self._chunk(chunk))[slots[where] - chunk * size]
 
-        for some in chunks.batches(groups, 16):
-            await gather(map(fill, some))
+        await stream(map(fill, groups), READS_IN_FLIGHT)
         return out
 
     async def _chunk(self, chunk: int) -> NDArray[Any]:

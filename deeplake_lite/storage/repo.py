@@ -29,7 +29,7 @@ from filelock import FileLock
 from zarr import AsyncArray
 from zarr.abc.store import RangeByteRequest
 from zarr.core.buffer import cpu, default_buffer_prototype
-from zarr.core.sync import sync
+from zarr.core.sync import _get_loop, sync
 from zarr.storage import StorePath
 
 from deeplake_lite.errors import (
@@ -44,7 +44,7 @@ from deeplake_lite.errors import (
 from deeplake_lite.storage.chunk_files import ChunkFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Coroutine, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Buffer, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from zarr.core.array_spec import ArrayConfigParams
@@ -121,6 +121,22 @@ def run[T](work: Coroutine[Any, Any, T]) -> T:
         raise _storage_error(error) from error
 
 
+def start[T](work: Coroutine[Any, Any, T]) -> Callable[[], T]:
+    """Begin asynchronous work; return what waits for it, and raises what `run` would.
+
+    The work goes on whether or not anybody waits: whoever begins it also waits for it.
+    """
+    future = asyncio.run_coroutine_threadsafe(work, _get_loop())
+
+    def result() -> T:
+        try:
+            return future.result()
+        except icechunk.IcechunkError as error:
+            raise _storage_error(error) from error
+
+    return result
+
+
 async def gather[T](work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Do pieces of asynchronous work at the same time; those that need not wait are done at once.
 
@@ -132,6 +148,29 @@ async def gather[T](work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         return [task.result() for task in tasks]
     found = await asyncio.gather(*tasks, return_exceptions=True)  # none runs on behind an error
     return [task.result() for task in tasks] if found else []
+
+
+async def stream(work: Iterable[Coroutine[Any, Any, None]], most: int) -> None:
+    """Do pieces of asynchronous work, `most` at a time, each as soon as there is room.
+
+    Those that need not wait are done at once, as by `gather`.
+    """
+    loop, under_way = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+    try:
+        for piece in work:
+            task = asyncio.Task(piece, loop=loop, eager_start=True)
+            if task.done():
+                task.result()
+                continue
+            under_way.add(task)
+            if len(under_way) == most:
+                done, under_way = await asyncio.wait(under_way, return_when="FIRST_COMPLETED")
+                await asyncio.gather(*done)
+        if under_way:
+            await asyncio.gather(*under_way)
+    finally:
+        if under_way:
+            await asyncio.gather(*under_way, return_exceptions=True)  # none runs on behind an error
 
 
 def _storage_error(error: BaseException) -> LakeError:

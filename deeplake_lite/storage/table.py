@@ -7,6 +7,7 @@ writes what is pending. Sync outside, async inside: this is where the two meet.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +22,13 @@ from deeplake_lite.storage.column import Column, Damage, Place
 from deeplake_lite.storage.dense import DenseColumn
 from deeplake_lite.storage.nested import NestedColumn
 from deeplake_lite.storage.ragged import RaggedColumn
-from deeplake_lite.storage.repo import gather, run
+from deeplake_lite.storage.repo import gather, run, start
 from deeplake_lite.storage.rows import Rows
 from deeplake_lite.storage.scratch import Direct, Scratch
 from deeplake_lite.storage.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -278,13 +279,18 @@ class Table:
         edits, _ = self._open_edits()
         columns = [f.id for f in self.schema]
         marks, count = run(self._marks(columns)), 0
+        written: Callable[[], int] = lambda: 0  # noqa: E731 what waits for the block before
         try:
-            for block in blocks:
-                count += run(self._append(block))
+            for block in blocks:  # the next is encoded while one is written
+                count += written()
+                written = start(self._append(block))
+            count += written()
             run(self._drain(columns))
             count = count if ids is None else len(ids)  # without columns, blocks tell nothing
             added = run(self.rows.append(count, ids))
         except BaseException:
+            with contextlib.suppress(Exception):
+                written()
             run(self._rewind(marks))
             raise
         edits.appended += count
