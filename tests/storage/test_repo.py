@@ -4,7 +4,9 @@ import json
 import subprocess
 import sys
 import textwrap
+from datetime import UTC, datetime
 
+import icechunk
 import pytest
 
 import deeplake_lite as dl
@@ -15,6 +17,8 @@ from deeplake_lite.errors import (
     FormatError,
     LakeError,
     LakeNotFoundError,
+    StorageError,
+    VersionNotFoundError,
 )
 from deeplake_lite.storage.repo import Repository, local_folder, run
 from deeplake_lite.storage.scratch import Desk, open_transactions
@@ -163,3 +167,61 @@ def test_a_branch_whose_file_is_damaged_says_so(tmp_path):
     ref.write_bytes(b"{" + ref.read_bytes())
     with pytest.raises(DamagedError, match="does not read"):
         dl.open(ds.url)
+
+
+class Refusing:
+    """An engine whose store refuses whatever is asked."""
+
+    def __getattr__(self, name):
+        def refuse(*_, **__):
+            raise icechunk.IcechunkError(
+                "  x no space left on device\n  | \n  | context:\n  |    0"
+            )
+
+        return refuse
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda r: r.reader("V"),
+        lambda r: r.writer("main"),
+        lambda r: r.fork("main", "V"),
+        lambda r: r.branches(),
+        lambda r: r.tags(),
+        lambda r: r.tip("main"),
+        lambda r: r.create_branch("b", "V"),
+        lambda r: r.delete_branch("b"),
+        lambda r: r.create_tag("t", "V"),
+        lambda r: r.delete_tag("t"),
+        lambda r: list(r.ancestry("V")),
+        lambda r: r.changed_chunks("V", "W"),
+        lambda r: r.unpin(),
+        lambda r: r.expire(datetime.now(UTC)),
+        lambda r: r.collect(datetime.now(UTC), dry_run=True),
+    ],
+)
+def test_whatever_the_store_refuses_is_an_error_of_ours(tmp_path, ask):
+    with pytest.raises(StorageError, match="The store refused: no space left on device"):
+        ask(Repository(str(tmp_path), Refusing()))
+
+
+def test_names_of_branches_and_tags_that_are_not_there_say_so(make_lake):
+    repository = Repository.open(make_lake({"x": "int32"}).url)
+    for ask in (repository.tip, repository.delete_branch, repository.delete_tag):
+        with pytest.raises(VersionNotFoundError, match=r"no such branch.* or commit: .*nope"):
+            ask("nope")
+    for version in ("abc", "0" * 20):
+        with pytest.raises(VersionNotFoundError, match=version):
+            list(repository.ancestry(version))
+
+
+def test_names_of_branches_and_tags_that_are_taken_say_so(make_lake):
+    ds = make_lake({"x": "int32"})
+    repository = Repository.open(ds.url)
+    with pytest.raises(ExistsError, match="The name is taken"):
+        repository.create_branch("main", ds.version)
+    repository.create_tag("v1", ds.version)
+    repository.delete_tag("v1")
+    with pytest.raises(ExistsError, match="a tag is never free again"):
+        repository.create_tag("v1", ds.version)

@@ -1,0 +1,25 @@
+"""Where a lake is, and which versions it has: repository, sessions and refs behind a URL.
+
+Steps: `create` or `open` a `Repository`; take a `Session` from it (a reader of one snapshot, a
+writer at a branch's tip, or a fork of a writer that collects chunks until it is merged); read,
+write and commit through the session. Only this package imports icechunk, so that the engine can be
+changed in one place.
+"""
+
+import atexit
+import time
+
+import icechunk
+
+from deeplake_lite.storage.repo.places import local_folder
+from deeplake_lite.storage.repo.repository import Commit, Repository
+from deeplake_lite.storage.repo.session import Session
+from deeplake_lite.storage.repo.work import gather, run, start, stream
+
+__all__ = ["Commit", "Repository", "Session", "gather", "local_folder", "run", "start", "stream"]
+
+icechunk.set_logs_filter("error")  # it warns on stderr at every local open
+
+# The engine's threads let go of their last Python objects a moment after a call returns; an
+# interpreter that ends before them aborts (https://github.com/PyO3/pyo3-async-runtimes/issues/40).
+atexit.register(time.sleep, 0.02)

@@ -1,0 +1,62 @@
+"""Which folder or object store a URL stands for."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import icechunk
+
+from deeplake_lite.errors import LakeNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MEMORY = "memory://"
+
+_memory: dict[str, tempfile.TemporaryDirectory[str]] = {}
+"""Folders of the ``memory://`` lakes of this process; they vanish with it."""
+
+
+def local_folder(url: str) -> Path | None:
+    """Return the folder of a local or ``memory://`` lake, None for any other kind of URL.
+
+    >>> local_folder("file:///data/flowers.lake").name
+    'flowers.lake'
+    >>> local_folder("s3://bucket/flowers") is None
+    True
+    """
+    if url in _memory:
+        return Path(_memory[url].name)
+    if url.startswith("file://"):
+        return Path(urlsplit(url).path)
+    if "://" in url:
+        return None
+    return Path(url).expanduser()
+
+
+def storage_at(url: str, options: Mapping[str, Any] | None) -> icechunk.Storage:
+    """Return the object store behind `url`. Raises LakeNotFoundError for any other kind of URL."""
+    if url.startswith(MEMORY) and url not in _memory:
+        _memory[url] = tempfile.TemporaryDirectory(prefix="deeplake-lite-")
+    folder, given = local_folder(url), dict(options or {})
+    if folder is not None:
+        return icechunk.local_filesystem_storage(str(folder))
+    parts = urlsplit(url)
+    where, prefix = parts.netloc, parts.path.strip("/") or None
+    match parts.scheme:
+        case "s3":
+            given.setdefault("from_env", not given.keys() & {"access_key_id", "anonymous"} or None)
+            return icechunk.s3_storage(bucket=where, prefix=prefix, **given)
+        case "gs" | "gcs":
+            given.setdefault("from_env", True)
+            return icechunk.gcs_storage(bucket=where, prefix=prefix, **given)
+        case "az" | "azure":
+            container, _, rest = (prefix or "").partition("/")
+            given.setdefault("from_env", True)
+            return icechunk.azure_storage(account=where, container=container, prefix=rest, **given)
+    raise LakeNotFoundError(
+        f"A lake is in a folder, memory://, s3://, gs:// or az://; got {url!r}."
+    )

@@ -1,0 +1,302 @@
+"""Versions of a lake behind a URL: sessions at one of them, branches, tags, history, upkeep."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import icechunk
+from filelock import FileLock
+
+from deeplake_lite.errors import ExistsError, LakeNotFoundError, VersionNotFoundError
+from deeplake_lite.storage.chunk_files import ChunkFiles
+from deeplake_lite.storage.repo.failures import MissingError, translated
+from deeplake_lite.storage.repo.places import MEMORY, local_folder, storage_at
+from deeplake_lite.storage.repo.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+INDEX_SPLIT = 64
+"""Index chunks per manifest: a commit of one row rewrites the last manifest of each array only."""
+
+PIN = "_pin-"
+"""Begin of the branches that `Repository.pinned` makes."""
+
+HEAP_SPLIT = 16_384
+"""Heap chunks per manifest: the address space of a heap is 2**28 chunks, and its splits are
+enumerated."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One version of a lake."""
+
+    id: str
+    """Snapshot id."""
+    parent: str | None
+    """Snapshot id of the version before, None for the first."""
+    message: str
+    time: datetime
+    """When it was written, UTC."""
+    metadata: Mapping[str, Any]
+    """What the writer noted: a merge commit has the merged snapshot's id under ``"merge"``."""
+
+
+class Repository:
+    """Versions of one lake at one URL.
+
+    Parameters
+    ----------
+    url : str
+        A folder, ``file://…``, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or
+        ``az://account/container/…``.
+    repository : icechunk.Repository
+        The engine's handle.
+    """
+
+    def __init__(self, url: str, repository: icechunk.Repository) -> None:
+        self.url = url
+        self._repository = repository
+        self._layouts: dict[str, Any] = {}
+        """Zarr metadata by path: an array's layout never changes, only its length."""
+
+    @classmethod
+    @contextlib.contextmanager
+    def creating(cls, url: str, options: Mapping[str, Any] | None = None) -> Iterator[Repository]:
+        """Give an empty repository to write the first version into.
+
+        On a local folder it is put in its place when that is done, so that nobody sees half a lake.
+
+        Raises
+        ------
+        ExistsError
+            Where there is a lake already, or a folder with other files.
+        """
+        folder = local_folder(url)
+        if folder is None or url.startswith(MEMORY):
+            yield cls._create(url, options)
+            return
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            kind = "a lake" if cls.exists(url) else "files"
+            raise ExistsError(
+                f"A lake is created in a new or empty folder; {str(folder)!r} holds {kind}. "
+                + ("Choose another name, or dl.open it." if kind == "a lake" else "Choose another.")
+            )
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
+        try:
+            yield cls._create(str(staged), options)
+            if folder.exists():
+                folder.rmdir()
+            staged.rename(folder)
+        finally:
+            shutil.rmtree(staged, ignore_errors=True)
+
+    @classmethod
+    def _create(cls, url: str, options: Mapping[str, Any] | None) -> Repository:
+        storage = storage_at(url, options)
+        with translated():
+            if icechunk.Repository.exists(storage):
+                raise ExistsError(
+                    f"There is a lake at {url!r} already. Choose another name, or dl.open it."
+                )
+            repository = icechunk.Repository.create(storage, config=_config())
+            repository.save_config()
+        return cls(url, repository)
+
+    @classmethod
+    def open(cls, url: str, options: Mapping[str, Any] | None = None) -> Repository:
+        """Open the repository at `url`. Raises LakeNotFoundError where there is none."""
+        if not cls.exists(url, options):
+            folder = local_folder(url)
+            if (
+                folder is not None
+                and folder.exists()
+                and (folder.is_file() or any(folder.iterdir()))
+            ):
+                raise LakeNotFoundError(f"There is no lake at {url!r}: it holds other files.")
+            raise LakeNotFoundError(
+                f"There is no lake at {url!r}. "
+                f"Check the path, or make one with dl.create({url!r}, schema)."
+            )
+        storage = storage_at(url, options)
+        with translated():
+            return cls(url, icechunk.Repository.open(storage))
+
+    @classmethod
+    def exists(cls, url: str, options: Mapping[str, Any] | None = None) -> bool:
+        """Tell whether there is a repository at `url`, making nothing."""
+        folder = local_folder(url)
+        if folder is not None:
+            return (folder / "refs").is_dir()
+        if url.startswith(MEMORY):
+            return False
+        with translated():
+            return bool(icechunk.Repository.exists(storage_at(url, options)))
+
+    def reader(self, snapshot_id: str) -> Session:
+        """Return a session that reads one version."""
+        with translated():
+            session = self._repository.readonly_session(snapshot_id=snapshot_id)
+        folder = local_folder(self.url)
+        if folder is None:
+            return Session(session, self._layouts)
+        files = ChunkFiles(folder, lambda: self._inspect(snapshot_id))
+        return Session(session, self._layouts, files)
+
+    def _inspect(self, snapshot_id: str) -> dict[str, Any]:
+        with translated():
+            return dict(json.loads(self._repository.inspect_snapshot(snapshot_id)))
+
+    def writer(self, branch: str) -> Session:
+        """Return a session that writes on top of a branch's tip."""
+        with translated():
+            return Session(self._repository.writable_session(branch), self._layouts)
+
+    def fork(self, branch: str, snapshot_id: str) -> Session:
+        """Return a session that collects chunks on top of a version that was the branch's tip."""
+        writer = self.writer(branch)
+        if writer.snapshot_id != snapshot_id:
+            with self.lock("pins"), self.pinned([snapshot_id]) as [pin]:
+                writer = self.writer(pin)
+        return writer.fork()
+
+    @contextlib.contextmanager
+    def pinned(self, snapshot_ids: Iterable[str]) -> Iterator[list[str]]:
+        """Name versions by branches of the lake's own for a while, so that they do not expire."""
+        names = {f"{PIN}{uuid4().hex}": i for i in snapshot_ids}
+        try:
+            for name, snapshot_id in names.items():
+                self.create_branch(name, snapshot_id)
+            yield list(names)
+        finally:
+            for name in names.keys() & set(self._branch_names()):
+                self.delete_branch(name)
+
+    def unpin(self) -> None:
+        """Forget the pins of processes that died. The caller holds the writers' lock."""
+        if local_folder(self.url) is None:
+            return  # nobody can tell whose they are
+        with self.lock("pins"):
+            for name in self._branch_names():
+                if name.startswith(PIN):
+                    self.delete_branch(name)
+
+    def branches(self) -> dict[str, str]:
+        """Return the snapshot id of each branch's tip, but for pins, which come and go."""
+        return {n: self.tip(n) for n in self._branch_names() if not n.startswith(PIN)}
+
+    def _branch_names(self) -> list[str]:
+        """Return the names of all branches, pins too."""
+        with translated():
+            return sorted(self._repository.list_branches())
+
+    def tip(self, branch: str) -> str:
+        """Return the snapshot id of a branch's tip, as it is now."""
+        with translated():
+            return str(self._repository.lookup_branch(branch))
+
+    def tags(self) -> dict[str, str]:
+        """Return the snapshot id of each tag."""
+        r = self._repository
+        with translated():
+            return {name: str(r.lookup_tag(name)) for name in sorted(r.list_tags())}
+
+    def create_branch(self, name: str, snapshot_id: str) -> None:
+        """Start a branch at a version."""
+        with translated():
+            self._repository.create_branch(name, snapshot_id)
+
+    def delete_branch(self, name: str) -> None:
+        """Forget a branch; its versions stay until they are vacuumed."""
+        with translated():
+            self._repository.delete_branch(name)
+
+    def create_tag(self, name: str, snapshot_id: str) -> None:
+        """Name a version for good."""
+        with translated():
+            self._repository.create_tag(name, snapshot_id)
+
+    def delete_tag(self, name: str) -> None:
+        """Forget a tag. Its name can never be used again: the engine keeps a tombstone."""
+        with translated():
+            self._repository.delete_tag(name)
+
+    def ancestry(self, snapshot_id: str) -> Iterator[Commit]:
+        """Yield a version and those before it, newest first, each read when it is asked for.
+
+        Raises
+        ------
+        VersionNotFoundError
+            When the version, or one before it, is not there.
+        """
+        try:
+            with translated():
+                for s in self._repository.ancestry(snapshot_id=snapshot_id):
+                    yield Commit(s.id, s.parent_id, s.message, s.written_at, dict(s.metadata))
+        except MissingError as error:
+            raise VersionNotFoundError(
+                f"There is no version {snapshot_id!r} in {self.url!r}."
+            ) from error
+
+    def changed_chunks(self, older: str, newer: str) -> dict[str, set[int]]:
+        """Return, per array path, which chunks of the first axis changed between two versions."""
+        with translated():
+            diff = self._repository.diff(from_snapshot_id=older, to_snapshot_id=newer)
+        return {
+            path.strip("/"): {chunk[0] if chunk else 0 for chunk in chunks}
+            for path, chunks in diff.updated_chunks.items()
+        }
+
+    def expire(self, older_than: datetime) -> set[str]:
+        """Drop older versions from the history, but for those that a ref names."""
+        with translated():
+            return set(self._repository.expire_snapshots(older_than))
+
+    def collect(self, older_than: datetime, *, dry_run: bool) -> dict[str, int]:
+        """Delete old objects that no version needs; return the counts."""
+        with translated():
+            s = self._repository.garbage_collect(older_than, dry_run=dry_run)
+        return {
+            "bytes": s.bytes_deleted,
+            "chunks": s.chunks_deleted,
+            "manifests": s.manifests_deleted,
+            "snapshots": s.snapshots_deleted,
+        }
+
+    @contextlib.contextmanager
+    def lock(self, purpose: str = "commit") -> Iterator[None]:
+        """Hold the writers' lock of a local folder; object stores commit by compare-and-swap.
+
+        Claims are taken under a lock of their own: whoever holds the one for commits may need them.
+        """
+        if local_folder(self.url) is None:
+            yield
+            return
+        with FileLock(self.writers_folder() / f"{purpose}.lock"):
+            yield
+
+    def writers_folder(self) -> Path:
+        """Return the folder beside a local lake's objects where its writers meet."""
+        folder = local_folder(self.url)
+        assert folder is not None, "only a local lake has one"
+        writers = folder / ".writers"
+        writers.mkdir(exist_ok=True)
+        return writers
+
+
+def _config() -> icechunk.RepositoryConfig:
+    """Return the settings that a new repository keeps."""
+    condition, along = icechunk.ManifestSplitCondition, icechunk.ManifestSplitDimCondition
+    heaps = condition.name_matches("^(values|tail)$")
+    splitting = icechunk.ManifestSplittingConfig.from_dict(
+        {heaps: {along.Any(): HEAP_SPLIT}, condition.AnyArray(): {along.Any(): INDEX_SPLIT}}
+    )
+    return icechunk.RepositoryConfig(manifest=icechunk.ManifestConfig(splitting=splitting))

@@ -1,0 +1,77 @@
+"""Asynchronous work: waited for at once or later, and many pieces at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from zarr.core.sync import _get_loop, sync
+
+from deeplake_lite.storage.repo.failures import translated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable
+
+
+def run[T](work: Coroutine[Any, Any, T]) -> T:
+    """Do asynchronous work and wait for it; what the engine raises becomes an error of ours.
+
+    Raises
+    ------
+    DamagedError
+        When an object that a version refers to is not there.
+    StorageError
+        When the store refuses: disk full, no permission, no network.
+    """
+    with translated():
+        return sync(work)
+
+
+def start[T](work: Coroutine[Any, Any, T]) -> Callable[[], T]:
+    """Begin asynchronous work; return what waits for it, and raises what `run` would.
+
+    The work goes on whether or not anybody waits: whoever begins it also waits for it.
+    """
+    future = asyncio.run_coroutine_threadsafe(work, _get_loop())
+
+    def result() -> T:
+        with translated():
+            return future.result()
+
+    return result
+
+
+async def gather[T](work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Do pieces of asynchronous work at the same time; those that need not wait are done at once.
+
+    What is in a cache costs no turn of the event loop this way.
+    """
+    loop = asyncio.get_running_loop()
+    tasks = [asyncio.Task(piece, loop=loop, eager_start=True) for piece in work]
+    if all(task.done() for task in tasks):
+        return [task.result() for task in tasks]
+    found = await asyncio.gather(*tasks, return_exceptions=True)  # none runs on behind an error
+    return [task.result() for task in tasks] if found else []
+
+
+async def stream(work: Iterable[Coroutine[Any, Any, None]], most: int) -> None:
+    """Do pieces of asynchronous work, `most` at a time, each as soon as there is room.
+
+    Those that need not wait are done at once, as by `gather`.
+    """
+    loop, under_way = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+    try:
+        for piece in work:
+            task = asyncio.Task(piece, loop=loop, eager_start=True)
+            if task.done():
+                task.result()
+                continue
+            under_way.add(task)
+            if len(under_way) == most:
+                done, under_way = await asyncio.wait(under_way, return_when="FIRST_COMPLETED")
+                await asyncio.gather(*done)
+        if under_way:
+            await asyncio.gather(*under_way)
+    finally:
+        if under_way:
+            await asyncio.gather(*under_way, return_exceptions=True)  # none runs on behind an error
