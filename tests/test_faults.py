@@ -1,5 +1,6 @@
 """What a lake is like after the worst: killed writers, full disks, flipped bits, two at once."""
 
+import contextlib
 import errno
 import multiprocessing
 import random
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.storage.repo import Session
+from deeplake_lite.storage.repo import Repository, Session
 
 KILLS = 50
 ROWS = 3  # of each commit
@@ -143,6 +144,126 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path, monkeypatch, when):
     assert again["writer"][:] == ["before"] * 3 + ["pending"] * 3 + ["after"] * 3
     check_rows(again, slice(None))
     assert again.verify()
+
+
+@pytest.fixture
+def lost_reply(monkeypatch):
+    """Give a context in which the next commit succeeds, but its reply is lost."""
+
+    @contextlib.contextmanager
+    def lose(error):
+        commit, left = Session.commit, [error]
+
+        def commit_and_raise(self, *arguments):
+            done = commit(self, *arguments)
+            if left:
+                raise left.pop()
+            return done
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Session, "commit", commit_and_raise)
+            yield
+
+    return lose
+
+
+def messages(ds):
+    return [commit.message for commit in dl.open(ds.url).log()]
+
+
+def test_a_commit_whose_reply_was_lost_is_not_written_twice(tmp_path, lost_reply):
+    ds = make(tmp_path / "lost.lake")
+    ds.append(some_rows("once", 0))
+    with lost_reply(dl.StorageError("no reply")), pytest.raises(dl.StorageError, match="no reply"):
+        ds.commit("once")
+    assert ds.status()
+    done = ds.commit("once")
+    assert done == ds.version == dl.open(ds.url).version
+    assert not ds.status()
+    assert messages(ds) == ["once", "created"]
+    assert len(ds) == ROWS
+    check_rows(ds, slice(None))
+
+
+def test_a_commit_that_is_told_as_a_lost_race_but_was_won_is_found(tmp_path, lost_reply):
+    ds = make(tmp_path / "won.lake")
+    ds.append(some_rows("once", 0))
+    with lost_reply(dl.ConflictError("412")):
+        ds.commit("once")
+    assert messages(ds) == ["once", "created"]
+    assert len(dl.open(ds.url)) == ROWS
+
+
+def test_a_commit_whose_version_does_not_open_is_not_written_twice(tmp_path, monkeypatch):
+    ds = make(tmp_path / "reopen.lake")
+    ds.append(some_rows("once", 0))
+
+    def refuse(*_):
+        raise dl.StorageError("no network")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Repository, "reader", refuse)
+        with pytest.raises(dl.StorageError, match="no network"):
+            ds.commit("once")
+    assert len(ds) == ROWS
+    ds.commit("once")
+    assert messages(ds) == ["once", "created"]
+    assert len(dl.open(ds.url)) == ROWS
+
+
+@pytest.mark.parametrize("rival", [False, True])
+@pytest.mark.parametrize("again", ["commit", "rebase"])
+def test_edits_made_after_a_reply_was_lost_are_kept(tmp_path, lost_reply, again, rival):
+    ds = make(tmp_path / "later.lake")
+    ds.append(some_rows("base", 0))
+    ds.commit("base")
+    ds.append(some_rows("lost", ROWS))
+    ds["x"][0] = 100
+    with lost_reply(dl.StorageError("no reply")), pytest.raises(dl.StorageError):
+        ds.commit("lost")
+    if rival:
+        other = dl.open(ds.url)
+        other.append(some_rows("rival", 2 * ROWS))
+        other.commit("rival")
+    ds.append(some_rows("later", 3 * ROWS))
+    ds["x"][1] = 200
+    ds.delete([2])
+    if again == "rebase":
+        ds.rebase()
+    ds.commit("later")
+    between = ["rival"] * rival
+    assert messages(ds) == ["later", *between, "lost", "base", "created"]
+    again = dl.open(ds.url)
+    assert again["x"][:].tolist() == [100, 200, 3, 4, 5, *[6, 7, 8][: 3 * rival], 9, 10, 11]
+    names = ["base"] * 2 + ["lost"] * 3 + ["rival"] * 3 * rival + ["later"] * 3
+    assert again["writer"][:] == names
+    assert again.verify()
+
+
+def test_a_merge_whose_reply_was_lost_is_there_when_it_is_asked_for_again(tmp_path, lost_reply):
+    ds = make(tmp_path / "merge.lake")
+    ds.branch("fix")
+    fix = dl.open(ds.url, branch="fix")
+    fix.append(some_rows("fix", 0))
+    fix.commit("fix")
+    ds.append(some_rows("main", ROWS))
+    ds.commit("main")
+    with lost_reply(dl.StorageError("no reply")), pytest.raises(dl.StorageError):
+        ds.merge("fix")
+    ds.merge("fix")
+    assert messages(ds) == ["merge fix", "main", "created"]
+    assert len(dl.open(ds.url)) == 2 * ROWS
+
+
+def test_the_name_of_a_transaction_is_no_note_of_the_user(tmp_path):
+    ds = make(tmp_path / "named.lake")
+    for n in range(2):
+        ds.append(some_rows("a", n * ROWS))
+        ds.commit("a")
+    second, first, created = ds.log()
+    assert len({first.transaction, second.transaction}) == 2
+    assert created.transaction is None
+    assert dict(first.metadata) == {}
 
 
 @pytest.fixture(scope="module")

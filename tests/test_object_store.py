@@ -100,6 +100,32 @@ def test_a_commit_that_loses_the_race_on_s3_is_written_again(options, monkeypatc
     assert ds.verify()
 
 
+def test_a_commit_on_s3_whose_reply_was_lost_is_not_written_twice(options, monkeypatch):
+    ds = lake("lost", options)
+    ds.append(rows(0, 2, 5_000_000))
+    commit, errors = Session.commit, [dl.StorageError("no reply"), dl.ConflictError("412")]
+
+    def lose(self, message, metadata=None):
+        done = commit(self, message, metadata)
+        if errors:
+            raise errors.pop()
+        return done
+
+    monkeypatch.setattr(Session, "commit", lose)
+    ds.commit("the engine tries again by itself, and meets its own commit")
+    ds.append(rows(2, 2, 5_000_000))
+    with pytest.raises(dl.StorageError, match="no reply"):
+        ds.commit("lost")
+    rival = dl.open(ds.url, storage_options=options)
+    rival.append(rows(4, 1, 10))
+    rival.commit("rival")
+    ds.commit("lost")
+    again = dl.open(ds.url, storage_options=options)
+    assert again["x"][:].tolist() == [0, 1, 2, 3, 4]
+    assert len(again.log()) == 4
+    assert again.verify()
+
+
 def test_there_is_no_lake_where_none_was_made_on_s3(options):
     assert not dl.exists("s3://lakes/none", storage_options=options)
     with pytest.raises(dl.LakeNotFoundError, match="There is no lake at 's3://lakes/none'"):

@@ -286,8 +286,7 @@ class Dataset(View):
     def discard(self) -> None:
         """Forget the edits of the open transaction."""
         with self._guard:
-            self._pinned.release()
-            self._pinned = self._open(self.version)
+            self._go_to(self.version)
 
     @contextlib.contextmanager
     def transaction(self, message: str = "") -> Iterator[Self]:
@@ -417,6 +416,7 @@ class Dataset(View):
         with self._guard, self._lake.repository.lock():
             self._check_writable()
             tip = self._open(self._lake.repository.tip(str(self._branch)))
+            self._take_landed(tip.snapshot_id)
             if self._pinned.edits and tip.snapshot_id != self.version:
                 self._pinned = self._copied_onto(tip, on_conflict)
             elif not self._pinned.edits:
@@ -509,6 +509,8 @@ class Dataset(View):
             with repository.lock():
                 for _ in range(TRIES):
                     tip_id = repository.tip(branch)
+                    if self._take_landed(tip_id) and not self._pinned.edits:
+                        return self.version
                     if force and tip_id != self.version:
                         raise ConflictError(f"Branch {branch!r} moved meanwhile. Merge again.")
                     self._check_tip(tip_id)
@@ -520,12 +522,29 @@ class Dataset(View):
                         if not self._moved(branch):
                             raise
                     else:
-                        self._pinned.release()
-                        self._pinned = self._open(done)
-                        return done
+                        return self._go_to(done)
             raise ConflictError(
                 f"The branch moved {TRIES} times while this commit was written. Try again."
             )
+
+    def _go_to(self, version: str) -> str:
+        """Read a version instead of the open transaction, whose place is free then."""
+        opened = self._open(version)
+        self._pinned.release()
+        self._pinned = opened
+        return version
+
+    def _take_landed(self, tip_id: str) -> bool:
+        """Go to the commit that a try made although its reply was lost; later edits are kept."""
+        landed, edits = self._pinned.landed(tip_id), self._pinned.edits
+        if landed is None or edits is None:
+            return False
+        if landed.transaction == edits.transaction:
+            self._go_to(landed.id)
+        else:
+            there = self._open(landed.id)
+            self._pinned = self._copied_onto(there, "raise", base=there)
+        return True
 
     def _moved(self, branch: str) -> bool:
         return self._lake.repository.tip(branch) != self.version
@@ -542,10 +561,12 @@ class Dataset(View):
             conflicts, "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit."
         )
 
-    def _copied_onto(self, tip: Table, on_conflict: Resolution) -> Table:
-        """Return the open transaction's edits, copied onto `tip`."""
+    def _copied_onto(
+        self, tip: Table, on_conflict: Resolution, *, base: Table | None = None
+    ) -> Table:
+        """Return the open transaction's edits since `base`, its version, copied onto `tip`."""
         mine = self._pinned
-        base = self._open(self.version)
+        base = base or self._open(self.version)
         ours, theirs = difference(base, mine), difference(base, tip)
         side: Resolution = "theirs" if on_conflict == "ours" else "ours"
         plan, conflicts = plan_merge(base, tip, mine, theirs, ours, side)

@@ -17,7 +17,7 @@ from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.cells import concat, take
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.table import default_cells
+from deeplake_lite.storage.defaults import default_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,7 +13,7 @@ import numpy as np
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.storage.arrays import ChunkCache
 from deeplake_lite.storage.column import Place
-from deeplake_lite.storage.table import make_column
+from deeplake_lite.storage.layouts import make_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

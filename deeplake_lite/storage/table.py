@@ -8,21 +8,23 @@ writes what is pending. Sync outside, async inside: this is where the two meet.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.errors import ConflictError, FormatError, InvalidValueError
-from deeplake_lite.htypes.base import Dense, Htype, Nested, Ragged
+from deeplake_lite.errors import ConflictError
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ChunkCache, Slots
 from deeplake_lite.storage.column import Column, Damage, Place
+from deeplake_lite.storage.defaults import default_cells
 from deeplake_lite.storage.dense import DenseColumn
+from deeplake_lite.storage.edits import Edits
+from deeplake_lite.storage.layouts import make_column
 from deeplake_lite.storage.nested import NestedColumn
 from deeplake_lite.storage.ragged import RaggedColumn
-from deeplake_lite.storage.repo import gather, run, start
+from deeplake_lite.storage.repo import TRANSACTION, gather, run, start
 from deeplake_lite.storage.rows import Rows
 from deeplake_lite.storage.scratch import Direct, Scratch
 from deeplake_lite.storage.state import State
@@ -32,9 +34,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
-    from deeplake_lite.storage.repo import Repository, Session
+    from deeplake_lite.storage.repo import Commit, Repository, Session
 
 
 COPY_ROWS = 1_024
@@ -43,40 +46,6 @@ COPY_ROWS = 1_024
 
 class MovedError(ConflictError):
     """Pending edits cannot be put behind the branch's tip as they are; copy them instead."""
-
-
-@dataclass
-class Edits:
-    """What an open transaction has done, in terms of slots."""
-
-    appended: int = 0
-    """Rows added."""
-    deleted: list[Slots] = field(default_factory=list)
-    """Slots of rows removed."""
-    updated: dict[str, list[Slots]] = field(default_factory=dict)
-    """Slots of cells changed, by column id."""
-    document: bool = False
-    """Whether the schema or the metadata changed."""
-    arranged: bool = False
-    """Whether rows were put into another order."""
-    spilled: bool = False
-    """Whether rows were written ahead of the commit, at slots that only the base's tip has free."""
-
-    def __bool__(self) -> bool:
-        return bool(self.appended or self.deleted or self.updated or self.document or self.arranged)
-
-    @property
-    def touches_old(self) -> bool:
-        """Whether anything but new rows was written, which others may have changed too."""
-        return bool(self.deleted or self.updated or self.document or self.arranged)
-
-    def slots_updated(self, column: str) -> Slots:
-        """Return the distinct slots of one column's changed cells, ascending."""
-        return np.unique(np.concatenate([np.empty(0, np.int64), *self.updated.get(column, [])]))
-
-    def slots_deleted(self) -> Slots:
-        """Return the slots of the rows removed."""
-        return np.concatenate([np.empty(0, np.int64), *self.deleted])
 
 
 class Table:
@@ -276,7 +245,7 @@ class Table:
 
         Ids are drawn unless they are given, one per row of all blocks.
         """
-        edits, _ = self._open_edits()
+        edits, _ = self._more_edits()
         columns = [f.id for f in self.schema]
         marks, count = run(self._marks(columns)), 0
         written: Callable[[], int] = lambda: 0  # noqa: E731 what waits for the block before
@@ -320,7 +289,7 @@ class Table:
         run(self._update(slots, cells))
 
     async def _update(self, slots: Slots, cells: Mapping[str, Cells]) -> None:
-        edits, scratch = self._open_edits()
+        edits, scratch = self._more_edits()
         marks = await self._marks(list(cells))
         try:
             staged = {c: await self._column(c).stage(some, scratch) for c, some in cells.items()}
@@ -334,19 +303,19 @@ class Table:
 
     def delete(self, positions: NDArray[np.int64]) -> None:
         """Remove rows."""
-        edits, _ = self._open_edits()
+        edits, _ = self._more_edits()
         edits.deleted.append(self.rows.at(positions))
         self.rows.delete(positions)
 
     def arrange(self, slots: Slots) -> None:
         """Set the rows there are, and their order."""
-        edits, _ = self._open_edits()
+        edits, _ = self._more_edits()
         edits.arranged = True
         self.rows.arrange(slots)
 
     def add_column(self, added: Field, blocks: Iterable[Cells]) -> None:
         """Add a column whose cells, for every slot, come in blocks."""
-        edits, _ = self._open_edits()
+        edits, _ = self._more_edits()
         old = self.state
         self.state = old.with_(schema=Schema((*old.schema, added)))
         self._new.add(added.id)
@@ -363,7 +332,7 @@ class Table:
 
     def set_document(self, **changes: Any) -> None:
         """Change fields of the document, ``schema`` or ``metadata``."""
-        edits, _ = self._open_edits()
+        edits, _ = self._more_edits()
         edits.document = True
         old = {f.id: f.htype for f in self.schema}
         self.state = self.state.with_(**changes)
@@ -383,12 +352,24 @@ class Table:
             When the tip is one that the edits cannot be put behind as they are.
         ConflictError
             When an object store's branch moved meanwhile; nothing is lost, call again.
+        StorageError
+            When the store did not confirm. Ask `landed` before calling again.
         """
         session = self.repository.writer(branch)
         if session.snapshot_id != tip_id:
             raise ConflictError(f"Branch {branch!r} has moved on from {tip_id}.")
         run(self._write(session))
-        return session.commit(message, metadata)
+        edits, _ = self._open_edits()
+        edits.tried.add(edits.transaction)
+        return session.commit(message, {**metadata, TRANSACTION: edits.transaction})
+
+    def landed(self, tip_id: str) -> Commit | None:
+        """Return the commit that a try made after all, its reply lost; None if there is none."""
+        if self.edits is None or not self.edits.tried:
+            return None
+        history = self.repository.ancestry(tip_id)
+        since = takewhile(lambda commit: commit.id != self.snapshot_id, history)
+        return next((c for c in since if c.transaction in self.edits.tried), None)
 
     async def _write(self, session: Session) -> None:
         edits, scratch = self._open_edits()
@@ -471,6 +452,11 @@ class Table:
         assert self._scratch is not None, "and for a branch, after on_branch()"
         return self.edits, self._scratch
 
+    def _more_edits(self) -> tuple[Edits, Scratch | Direct]:
+        edits, scratch = self._open_edits()
+        edits.grow()
+        return edits, scratch
+
     def _column(self, column: str) -> Column:
         if column not in self._columns:
             place = Place(
@@ -484,35 +470,5 @@ class Table:
         return self._columns[column]
 
 
-def default_cells(f: Field, count: int) -> Cells:
-    """Return cells for rows that come from where a column is not known.
-
-    Raises
-    ------
-    InvalidValueError
-        When the column has no default and takes no null.
-    """
-    try:
-        return f.htype.encode_default(count)
-    except InvalidValueError as error:
-        raise InvalidValueError(
-            f"{count:,} row(s) come from where this column is not known, and it has no default. "
-            f"Give it one where it is: ds.set_default({f.name!r}, …), commit, and try again.",
-            column=f.name,
-        ) from error
-
-
 def _htype(schema: Schema, column: str) -> Htype:
     return next(f.htype for f in schema if f.id == column)
-
-
-def make_column(htype: Htype, place: Place) -> Column:
-    """Return the column for an htype's layout."""
-    match htype.layout:
-        case Dense():
-            return DenseColumn(htype, place)
-        case Ragged():
-            return RaggedColumn(htype, place)
-        case Nested():
-            return NestedColumn(htype, place, make_column)
-    raise FormatError(f"{htype!r} has a layout that this release does not know. Upgrade.")

@@ -12,11 +12,21 @@ import time
 import icechunk
 
 from deeplake_lite.storage.repo.places import local_folder
-from deeplake_lite.storage.repo.repository import Commit, Repository
+from deeplake_lite.storage.repo.repository import TRANSACTION, Commit, Repository
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.work import gather, run, start, stream
 
-__all__ = ["Commit", "Repository", "Session", "gather", "local_folder", "run", "start", "stream"]
+__all__ = [
+    "TRANSACTION",
+    "Commit",
+    "Repository",
+    "Session",
+    "gather",
+    "local_folder",
+    "run",
+    "start",
+    "stream",
+]
 
 icechunk.set_logs_filter("error")  # it warns on stderr at every local open
 

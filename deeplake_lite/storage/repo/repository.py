@@ -29,6 +29,9 @@ INDEX_SPLIT = 64
 PIN = "_pin-"
 """Begin of the branches that `Repository.pinned` makes."""
 
+TRANSACTION = "transaction"
+"""Key of a commit's metadata under which the writer finds it again."""
+
 HEAP_SPLIT = 16_384
 """Heap chunks per manifest: the address space of a heap is 2**28 chunks, and its splits are
 enumerated."""
@@ -47,6 +50,8 @@ class Commit:
     """When it was written, UTC."""
     metadata: Mapping[str, Any]
     """What the writer noted: a merge commit has the merged snapshot's id under ``"merge"``."""
+    transaction: str | None = None
+    """What the open transaction was called, so that a commit whose reply was lost is found."""
 
 
 class Repository:
@@ -240,7 +245,9 @@ class Repository:
         try:
             with translated():
                 for s in self._repository.ancestry(snapshot_id=snapshot_id):
-                    yield Commit(s.id, s.parent_id, s.message, s.written_at, dict(s.metadata))
+                    notes = dict(s.metadata)
+                    known = notes.pop(TRANSACTION, None)
+                    yield Commit(s.id, s.parent_id, s.message, s.written_at, notes, known)
         except MissingError as error:
             raise VersionNotFoundError(
                 f"There is no version {snapshot_id!r} in {self.url!r}."
