@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import struct
+import threading
 from typing import TYPE_CHECKING, Any
 
 from numcodecs import Zstd
@@ -44,19 +45,29 @@ class ChunkFiles:
         self._folder, self._inspect = folder, inspect
         self._nodes: dict[str, list[dict[str, Any]]] | None = None
         self._files: dict[str, dict[int, str]] = {}
+        self._loading = threading.Lock()
 
-    def read_all(
-        self, path: str, ranges: Sequence[tuple[int, int, int]]
-    ) -> list[memoryview | None]:
-        """Return ranges of the chunks of a 1-D array, (chunk, start, stop) of each.
+    def knows(self, path: str) -> bool:
+        """Tell whether the files of an array are known, so that reading them takes no parsing."""
+        return path in self._files
 
-        None stands for what the engine is to be asked for.
-        """
-        if path not in self._files:
+    def learn(self, path: str) -> None:
+        """Read the manifests of an array, once: many milliseconds of work for a large one."""
+        with self._loading:
+            if path in self._files:
+                return
             try:
                 self._files[path] = self._load(path)
             except (OSError, ValueError, LookupError, RuntimeError, struct.error):
                 self._files[path] = {}  # not as expected: the engine knows
+
+    def read_all(
+        self, path: str, ranges: Sequence[tuple[int, int, int]]
+    ) -> list[memoryview | None]:
+        """Return ranges of the chunks of a 1-D array that is known, (chunk, start, stop) of each.
+
+        None stands for what the engine is to be asked for.
+        """
         files = self._files[path]
         return [_read(files.get(chunk), start, stop) for chunk, start, stop in ranges]
 

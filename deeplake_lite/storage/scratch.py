@@ -12,7 +12,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import secrets
+import weakref
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypedDict
 from uuid import uuid4
@@ -55,6 +57,8 @@ class Scratch:
         self._fork: Session | None = None
         local = local_folder(repository.url) is not None
         self._desk = Desk.take(repository.writers_folder(), version) if local else None
+        if self._desk is not None:  # nobody releases a handle that is just dropped
+            weakref.finalize(self, self._desk.leave)
         self._claims: dict[str, int] = {}
 
     @property
@@ -65,7 +69,8 @@ class Scratch:
     async def fork(self) -> Session:
         """Return the session that collects chunks."""
         if self._fork is None:
-            self._fork = self._repository.fork(self._branch, self._version)
+            fork = self._repository.fork
+            self._fork = await asyncio.to_thread(fork, self._branch, self._version)
         return self._fork
 
     async def claim(self, path: str) -> tuple[Session, int]:
@@ -77,7 +82,6 @@ class Scratch:
         """Give the place among the writers back, after a commit or a discard."""
         if self._desk is not None:
             self._desk.leave()
-            self._desk = None
 
     def _claim(self, path: str) -> int:
         if self._desk is None:
@@ -137,13 +141,18 @@ class Desk:
         self._folder, self._name, self._version = folder, name, version
         self._lock = FileLock(folder / f"{name}.lock", thread_local=False)
         self._started = datetime.now(UTC)
+        self._process, self._left = os.getpid(), False
 
     @classmethod
     def take(cls, folder: Path, version: str) -> Desk:
         """Take a place."""
         desk = cls(folder, uuid4().hex, version)
-        desk._lock.acquire()
-        desk.write({})
+        try:
+            desk._lock.acquire()
+            desk.write({})
+        except BaseException:
+            desk.leave()
+            raise
         return desk
 
     def write(self, claims: dict[str, int]) -> None:
@@ -158,10 +167,22 @@ class Desk:
         return [note["claims"] for note in open_transactions(self._folder, but=self._name)]
 
     def leave(self) -> None:
-        """Give the place back."""
-        (self._folder / f"{self._name}.json").unlink(missing_ok=True)
+        """Give the place back, if it is this process's and still taken.
+
+        A forked process that drops its copy of a handle leaves the place to the first.
+        """
+        if self._left or os.getpid() != self._process:
+            return
+        self._left = True
+        for kind in ("draft", "json"):
+            self._remove(kind)
         self._lock.release()
-        (self._folder / f"{self._name}.lock").unlink(missing_ok=True)
+        self._remove("lock")
+
+    def _remove(self, kind: str) -> None:
+        """Remove a file of ours; one that stays is cleared away by the next writer."""
+        with contextlib.suppress(OSError):
+            (self._folder / f"{self._name}.{kind}").unlink()
 
 
 class Note(TypedDict):

@@ -7,6 +7,7 @@ writes what is pending. Sync outside, async inside: this is where the two meet.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -385,7 +386,7 @@ class Table:
             if f.htype.nullable and f.id in kept and not self._takes_nulls(f.id):
                 await session.delete_tree(f"{tip.generation}/{f.id}/valid")
         if scratch.started:
-            session.merge(await scratch.fork())
+            await asyncio.to_thread(session.merge, await scratch.fork())
         target = Table(self.repository, session, tip)
         target.state = tip if moved else self.state
         await target.rows.load()

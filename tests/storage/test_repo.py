@@ -1,9 +1,7 @@
 """URLs, refs, locks and errors of the engine."""
 
-import json
-import subprocess
-import sys
-import textwrap
+import contextlib
+import threading
 from datetime import UTC, datetime
 
 import icechunk
@@ -20,8 +18,8 @@ from deeplake_lite.errors import (
     StorageError,
     VersionNotFoundError,
 )
-from deeplake_lite.storage.repo import Repository, local_folder, run
-from deeplake_lite.storage.scratch import Desk, open_transactions
+from deeplake_lite.storage.chunk_files import ChunkFiles
+from deeplake_lite.storage.repo import Repository, Session, local_folder, run
 from deeplake_lite.storage.state import FORMAT, KEY
 
 
@@ -130,37 +128,6 @@ def test_claims_are_taken_while_the_commit_lock_is_held(make_lake):
         pass
 
 
-def test_notes_of_dead_writers_are_cleared_away(tmp_path):
-    code = f"""
-        import os
-        from pathlib import Path
-        from deeplake_lite.storage.scratch import Desk
-        desk = Desk.take(Path({str(tmp_path)!r}), "V1")
-        desk.write({{"0/c/values": 3}})
-        os._exit(9)
-    """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False)
-    assert done.returncode == 9
-    alive = Desk.take(tmp_path, "V2")
-    alive.write({"0/c/values": 5})
-    assert len(list(tmp_path.glob("*.json"))) == 2
-    [note] = open_transactions(tmp_path)
-    assert (note["version"], note["claims"]) == ("V2", {"0/c/values": 5})
-    assert [json.loads(p.read_text())["version"] for p in tmp_path.glob("*.json")] == ["V2"]
-    alive.leave()
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_transaction_leaves_nothing_behind_when_it_ends(tmp_path):
-    ds = dl.create(str(tmp_path / "lake"), {"b": "bytes"})
-    ds.append({"b": [bytes(5 * 2**20)]})
-    ds.commit("large")
-    ds.append({"b": [bytes(5 * 2**20)]})
-    ds.discard()
-    writers = {p.name for p in (tmp_path / "lake" / ".writers").iterdir()}
-    assert writers <= {"commit.lock", "claims.lock", "pins.lock"}
-
-
 def test_a_branch_whose_file_is_damaged_says_so(tmp_path):
     ds = dl.create(str(tmp_path / "lake"), {"x": "int32"})
     [ref] = (tmp_path / "lake" / "refs" / "branch.main").iterdir()
@@ -225,3 +192,40 @@ def test_names_of_branches_and_tags_that_are_taken_say_so(make_lake):
     repository.delete_tag("v1")
     with pytest.raises(ExistsError, match="a tag is never free again"):
         repository.create_tag("v1", ds.version)
+
+
+@contextlib.contextmanager
+def off_the_loop(monkeypatch, owner, name):
+    """Say that a method is called, and never in the thread that does all asynchronous work."""
+    threads, method = [], getattr(owner, name)
+
+    def noted(*arguments, **named):
+        threads.append(threading.current_thread())
+        return method(*arguments, **named)
+
+    async def of_the_loop():
+        return threading.current_thread()
+
+    monkeypatch.setattr(owner, name, noted)
+    yield
+    assert threads
+    assert run(of_the_loop()) not in threads
+
+
+def test_a_fork_is_made_and_merged_while_others_read(make_lake, monkeypatch):
+    ds = make_lake({"b": "bytes"})
+    with (
+        off_the_loop(monkeypatch, Repository, "fork"),
+        off_the_loop(monkeypatch, Session, "merge"),
+    ):
+        ds.append({"b": [bytes(5 * 2**20)]})
+        ds.commit("large")
+
+
+def test_manifests_are_parsed_once_while_others_read(make_lake, monkeypatch):
+    ds = make_lake({"b": "bytes"}, b=[bytes(5 * 2**20), bytes(5 * 2**20)])
+    with off_the_loop(monkeypatch, ChunkFiles, "_load"):
+        ds = dl.open(ds.url)
+        ds["b"][[0, 1]]
+    monkeypatch.setattr(ChunkFiles, "_load", None)
+    ds["b"][0]

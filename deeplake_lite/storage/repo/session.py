@@ -77,6 +77,8 @@ class Session:
         """Return ranges of chunks of a 1-D array without codecs: (chunk, start, stop) of each."""
         if self._files is None:
             return await self._ask(path, ranges)
+        if not self._files.knows(path):
+            await asyncio.to_thread(self._files.learn, path)
         if sum(stop - start for _, start, stop in ranges) <= ONE_THREAD_BYTES:
             found = self._files.read_all(path, ranges)
         else:

@@ -1,0 +1,142 @@
+"""Places of writers: taken, kept and given back, whatever happens."""
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.errors import ConflictError, StorageError
+from deeplake_lite.storage.repo import Repository, Session
+from deeplake_lite.storage.scratch import Desk, open_transactions
+
+
+def places(folder):
+    """Return the files of open transactions."""
+    return [p.name for p in (folder / ".writers").iterdir() if len(p.stem) == 32]
+
+
+@pytest.fixture
+def local(tmp_path):
+    ds = dl.create(str(tmp_path / "lake"), {"x": "int32"})
+    ds.append({"x": [1]})
+    ds.commit("one")
+    return ds
+
+
+def test_a_handle_that_is_dropped_leaves_its_place(local, tmp_path):
+    for _ in range(3):
+        dl.open(local.url)["x"][0] = 5
+    gc.collect()
+    assert places(tmp_path / "lake") == []
+
+
+def test_a_process_that_ends_in_a_transaction_leaves_its_place(local, tmp_path):
+    code = f"import deeplake_lite as dl; ds = dl.open({local.url!r}); ds['x'][0] = 5"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert places(tmp_path / "lake") == []
+
+
+def test_a_forked_process_does_not_give_the_place_of_its_parent_back(tmp_path, monkeypatch):
+    desk = Desk.take(tmp_path, "V1")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: 1)
+        desk.leave()
+    assert [note["version"] for note in open_transactions(tmp_path)] == ["V1"]
+    assert len(list(tmp_path.iterdir())) == 2
+    desk.leave()
+    desk.leave()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_place_that_cannot_be_noted_is_not_taken(local, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Desk, "write", full)
+        with pytest.raises(OSError, match="No space left"):
+            local["x"][0] = 5
+    assert places(tmp_path / "lake") == []
+    local["x"][0] = 6
+    local.commit("room again")
+    assert dl.open(local.url)["x"][:].tolist() == [6]
+
+
+def test_a_commit_that_fails_keeps_its_place_and_its_edits(local, tmp_path, monkeypatch):
+    local["x"][0] = 5
+    taken = places(tmp_path / "lake")
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "commit", lambda *_: (_ for _ in ()).throw(StorageError("full")))
+        with pytest.raises(StorageError, match="full"):
+            local.commit("fails")
+    assert places(tmp_path / "lake") == taken
+    local.discard()
+    assert places(tmp_path / "lake") == []
+
+
+def test_a_discard_that_cannot_open_the_version_keeps_edits_and_place(local, tmp_path, monkeypatch):
+    local["x"][0] = 5
+    taken = places(tmp_path / "lake")
+    with monkeypatch.context() as patch:
+        patch.setattr(Repository, "reader", lambda *_: (_ for _ in ()).throw(StorageError("gone")))
+        with pytest.raises(StorageError, match="gone"):
+            local.discard()
+    assert places(tmp_path / "lake") == taken
+    assert local.status()
+    local.discard()
+    assert places(tmp_path / "lake") == []
+
+
+def test_a_merge_of_crosswise_merges_leaves_no_place_when_it_conflicts(local, tmp_path):
+    local.branch("fix")
+    fix = dl.open(local.url, branch="fix")
+    local.append({"x": [2]})
+    local.commit("main")
+    fix.append({"x": [3]})
+    fix.commit("fix")
+    main_tip, fix_tip = local.version, fix.version
+    local.merge(fix_tip)
+    fix.merge(main_tip)
+    local["x"][0], fix["x"][0] = 10, 20
+    local.commit("main")
+    fix.commit("fix")
+    with pytest.raises(ConflictError):
+        local.merge("fix")
+    gc.collect()
+    assert places(tmp_path / "lake") == []
+
+
+def test_notes_of_dead_writers_are_cleared_away(tmp_path):
+    code = f"""
+        import os
+        from pathlib import Path
+        from deeplake_lite.storage.scratch import Desk
+        desk = Desk.take(Path({str(tmp_path)!r}), "V1")
+        desk.write({{"0/c/values": 3}})
+        os._exit(9)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False)
+    assert done.returncode == 9
+    alive = Desk.take(tmp_path, "V2")
+    alive.write({"0/c/values": 5})
+    assert len(list(tmp_path.glob("*.json"))) == 2
+    [note] = open_transactions(tmp_path)
+    assert (note["version"], note["claims"]) == ("V2", {"0/c/values": 5})
+    assert [json.loads(p.read_text())["version"] for p in tmp_path.glob("*.json")] == ["V2"]
+    alive.leave()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_transaction_leaves_nothing_behind_when_it_ends(tmp_path):
+    ds = dl.create(str(tmp_path / "lake"), {"b": "bytes"})
+    ds.append({"b": [bytes(5 * 2**20)]})
+    ds.commit("large")
+    ds.append({"b": [bytes(5 * 2**20)]})
+    ds.discard()
+    writers = {p.name for p in (tmp_path / "lake" / ".writers").iterdir()}
+    assert writers <= {"commit.lock", "claims.lock", "pins.lock"}
