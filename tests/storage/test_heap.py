@@ -1,11 +1,14 @@
 """Bytes of any length in chunks, tails and memory, against a list of bytes."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
+from deeplake_lite.storage import heap
 from deeplake_lite.storage.heap import PENDING, Settled
 from deeplake_lite.testing.invariants import check_consistent
 from deeplake_lite.testing.tiny import TINY, tiny_chunks
@@ -147,3 +150,21 @@ def test_memoryviews_and_arrays_of_bytes_are_taken_as_they_are(make_lake):
     assert ds["b"][:] == [b"x" * 100] * 2
     ds.commit("copied")
     assert ds["b"][:] == [b"x" * 100] * 2
+
+
+def test_a_cell_of_many_chunks_is_read_with_little_more_room_than_it_has(tmp_path, monkeypatch):
+    size = 48 * 2**20
+    ds = dl.create(str(tmp_path / "lake"), {"b": "bytes"})
+    ds.append({"b": [b"first", b"0123456789abcdef" * (size // 16)]})
+    ds.commit("large")
+    ds = dl.open(ds.url)
+    assert ds["b"][0] == b"first"
+    monkeypatch.setattr(heap, "IN_FLIGHT", 2)
+    tracemalloc.start()
+    try:
+        found = ds["b"][1]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == b"0123456789abcdef" * (size // 16)
+    assert peak < 1.5 * size
