@@ -13,6 +13,7 @@ import numpy as np
 import xxhash
 
 from deeplake_lite.htypes.cells import Cells, NestedCells
+from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ArraySpec, Slots
 from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype, Nested
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
+
+VERIFIED_ROWS = 8_192
+"""Cells whose hashes are compared at a time."""
 
 
 class NestedColumn(Column):
@@ -66,17 +70,34 @@ class NestedColumn(Column):
         return _hashes(self.items.digest(cells.items), cells.counts, cells.valid)
 
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Read every item again; an item's damage is its row's."""
+        """Read every item again, and compare the cells' hashes; an item's damage is its row's."""
         damaged = await check_arrays(self.arrays, slots)
         if damaged:
             return damaged
         spans = await self.arrays["spans"].read(slots)
         every = item_slots(spans)
         row_of = dict(zip(every.tolist(), np.repeat(slots, spans[:, 1]).tolist(), strict=True))
-        return [
+        damaged = [
             Damage(None if d.slot is None else row_of[d.slot], f"items: {d.reason}")
             for d in await self.items.verify(every)
         ]
+        rows = {d.slot for d in damaged}
+        if None in rows:
+            return damaged
+        sound = np.array([slot for slot in slots.tolist() if slot not in rows], np.int64)
+        return damaged + await self._verify_hashes(sound)
+
+    async def _verify_hashes(self, slots: Slots) -> list[Damage]:
+        """Compare the hashes of cells, whose items are sound, with those of their items."""
+        found: list[Damage] = []
+        for some in chunks.spans(len(slots), VERIFIED_ROWS):
+            part = slots[some]
+            spans = await self.arrays["spans"].read(part)
+            items = await self.items.digests(item_slots(spans))
+            expected = _hashes(items, spans[:, 1], await self.read_valid(part))
+            wrong = expected != await self.digests(part)
+            found += [Damage(s, "its items are not those noted") for s in part[wrong].tolist()]
+        return found
 
     async def nbytes(self, slots: Slots) -> int:
         """Return the stored size of the cells, bytes, without reading them."""

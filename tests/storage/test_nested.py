@@ -1,0 +1,61 @@
+"""Sequences: whether their items are those that were written."""
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.storage import nested
+from deeplake_lite.storage.repo import run
+
+VALUES = {
+    "int8": [[1, 2], [], [3], None, [4, 5, 6]],
+    "text": [["a", "b"], [], ["c"], None, ["d", "e", "f"]],
+}
+
+
+@pytest.fixture(params=["int8", "text"])
+def ds(request, make_lake):
+    htype = dl.Sequence(request.param, nullable=True)
+    return make_lake({"s": htype}, s=VALUES[request.param])
+
+
+def rewrite(ds, name, change):
+    """Commit another content of one of the column's arrays, past the column."""
+    session = ds._lake.repository.writer("main")
+    [f] = ds._table.schema
+
+    async def write():
+        array = await session.open_array(f"{ds._table.state.generation}/{f.id}/{name}")
+        await array.setitem(slice(None), change(np.asarray(await array.getitem(slice(None)))))
+
+    run(write())
+    session.commit("rewritten")
+    return dl.open(ds.url)
+
+
+@pytest.mark.parametrize("rows", [1, 8_192])
+def test_sound_sequences_verify(ds, monkeypatch, rows):
+    monkeypatch.setattr(nested, "VERIFIED_ROWS", rows)
+    assert ds.verify()
+    ds["s"][0] = ds["s"][4]
+    ds.delete([2])
+    ds.commit("edited")
+    assert ds.verify()
+
+
+def test_a_hash_that_is_not_that_of_the_items_is_damage(ds):
+    [damaged] = (
+        rewrite(ds, "hashes", lambda h: h + np.array([0, 0, 1, 0, 0], np.uint64)).verify().damaged
+    )
+    assert (damaged.column, damaged.row) == ("s", 2)
+    assert "items are not those noted" in damaged.reason
+
+
+def test_spans_that_lead_to_other_items_are_damage(ds):
+    damaged = rewrite(ds, "spans", lambda s: s[[2, 1, 0, 3, 4]]).verify().damaged
+    assert [d.row for d in damaged] == [0, 2]
+
+
+def test_a_sequence_that_is_null_and_has_items_is_damage(ds):
+    damaged = rewrite(ds, "valid", lambda v: ~v).verify().damaged
+    assert {d.row for d in damaged} == {0, 1, 2, 3, 4}
