@@ -22,7 +22,7 @@ from deeplake_lite.htypes.registry import _REGISTRY
 from deeplake_lite.storage import repo, state
 
 READER = Path(__file__).parent / "format_reader.py"
-FORMAT_MD = Path(repo.__file__).parent / "FORMAT.md"
+FORMAT_MD = Path(state.__file__).parent / "FORMAT.md"
 MIB = 2**20
 
 BLOCKED = """
@@ -437,11 +437,11 @@ def test_the_reader_finds_rows_versions_and_notes(lake, readings):
     ] == [{"language": "de"}]
     assert found["ids"].tolist() == ds.row_ids.tolist()
     assert set(found["ids"] >> 16) <= set(found["blocks"])
-    assert found["metadata"][0] == (
-        last,
-        found["metadata"][1][0],
-        {"merge": merged, "merged": "side"},
-    )
+    version, parent, notes = found["metadata"][0]
+    assert (version, parent) == (last, found["metadata"][1][0])
+    assert notes.keys() == {"merge", "merged", "transaction"}
+    assert (notes["merge"], notes["merged"]) == (merged, "side")
+    assert re.fullmatch("[0-9a-f]{32}", notes["transaction"])
     view = found["views"]["three"]
     assert (view["version"], view["rows"], view["columns"]) == (last, 3, ["title"])
     assert view["ids"].tolist() == ds.row_ids[[3, 0, 0]].tolist()

@@ -1,6 +1,8 @@
 """Lakes on an object store: a real S3 server on this machine, started and stopped here."""
 
 import os
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import boto3
 import pytest
@@ -8,6 +10,7 @@ from moto.server import ThreadedMotoServer
 
 import deeplake_lite as dl
 from deeplake_lite.storage.repo import Session
+from deeplake_lite.storage.repo.repository import pin_name
 
 KEYS = {"access_key_id": "key", "secret_access_key": "secret", "region": "us-east-1"}
 
@@ -124,6 +127,22 @@ def test_a_commit_on_s3_whose_reply_was_lost_is_not_written_twice(options, monke
     assert again["x"][:].tolist() == [0, 1, 2, 3, 4]
     assert len(again.log()) == 4
     assert again.verify()
+
+
+def test_pins_of_a_vacuum_that_died_on_s3_go_when_they_are_old(options):
+    ds = lake("pins", options)
+    ds.append(rows(0, 1, 10))
+    ds.commit("row")
+    repository, now = ds._lake.repository, datetime.now(UTC)
+    old, young = (pin_name(now - timedelta(hours=hours)) for hours in (25, 23))
+    for name in (old, young, "_pin-" + uuid4().hex):
+        repository.create_branch(name, ds.version)
+    ds.vacuum()
+    with pytest.raises(dl.VersionNotFoundError, match=old):
+        repository.tip(old)
+    assert repository.tip(young) == ds.version
+    assert len(repository._branch_names()) == 3
+    assert ds.vacuum(older_than="0s", dry_run=True).chunks == 0
 
 
 def test_there_is_no_lake_where_none_was_made_on_s3(options):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
@@ -29,7 +30,11 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 
 @dataclass(frozen=True)
 class Vacuumed:
-    """What a vacuum deleted, or would."""
+    """What a vacuum deleted, or would.
+
+    A dry run on an object store counts the objects that no version needs already, not those of the
+    versions that would expire: only their manifests, which lie there, tell what they consist of.
+    """
 
     expired: int
     """Versions."""
@@ -117,21 +122,24 @@ def verify(ds: Dataset) -> Report:
 
 def vacuum(ds: Dataset, older_than: Any, *, dry_run: bool) -> Vacuumed:
     """Delete what no version needs any more; see `Dataset.vacuum`."""
-    repository, now, expired = ds._lake.repository, datetime.now(UTC), 0
+    repository, now, expiring = ds._lake.repository, datetime.now(UTC), set[str]()
     with repository.lock():
-        repository.unpin()
+        repository.unpin(now - SPARED)
         others = _open_transactions(repository)
         needed = saved.versions_needed(repository)
         with repository.pinned(needed):
             if older_than is not None:
                 bases = {*_branch_points(repository), *(note["version"] for note in others)}
                 cutoff = min([_cutoff(older_than, now), *(_time(repository, b) for b in bases)])
-                expired = len(_expiring(repository, cutoff, needed))
+                expiring, kept = _expiring(repository, cutoff, needed)
                 if not dry_run:
                     repository.expire(cutoff)
             started = (datetime.fromisoformat(note["started"]) for note in others)
-            counts = repository.collect(min([now - SPARED, *started]), dry_run=dry_run)
-    return Vacuumed(expired, **counts)
+            limit = min([now - SPARED, *started])
+            counts = Counter(repository.collect(limit, dry_run=dry_run))
+            if dry_run and expiring:
+                counts.update(repository.would_free(expiring, kept, limit))
+    return Vacuumed(len(expiring), **counts)
 
 
 def _open_transactions(repository: Repository) -> list[Note]:
@@ -156,15 +164,17 @@ def _time(repository: Repository, snapshot_id: str) -> datetime:
     return next(repository.ancestry(snapshot_id)).time
 
 
-def _expiring(repository: Repository, cutoff: datetime, needed: set[str]) -> set[str]:
-    """Return the versions that would expire: older than `cutoff`, not `needed` and not named."""
-    named = {*needed, *repository.branches().values(), *repository.tags().values()}
-    return {
-        c.id
-        for tip in repository.branches().values()
-        for c in versions.history(repository, tip)
-        if c.time < cutoff and c.id not in named
-    }
+def _expiring(
+    repository: Repository, cutoff: datetime, needed: set[str]
+) -> tuple[set[str], set[str]]:
+    """Return the versions that would expire, and those that stay.
+
+    What stays is not older than `cutoff`, or named, or `needed`, or the engine's own first one.
+    """
+    tips = {*needed, *repository.branches().values(), *repository.tags().values()}
+    every = {c.id: c for tip in tips for c in repository.ancestry(tip)}
+    expiring = {c.id for c in every.values() if c.parent and c.time < cutoff} - tips
+    return expiring, every.keys() - expiring
 
 
 def _cutoff(older_than: Any, now: datetime) -> datetime:

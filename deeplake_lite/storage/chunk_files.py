@@ -81,7 +81,7 @@ class ChunkFiles:
         for reference in self._nodes.get(path, []):
             spans = range(*reference["extents"][0])
             data = (self._folder / "manifests" / reference["id"]).read_bytes()
-            found |= {i: str(chunks / name) for i, name in _chunk_names(data) if i in spans}
+            found |= {i: str(chunks / name) for i, name in chunk_names(data) if i in spans}
         return found
 
 
@@ -112,16 +112,22 @@ def _read_at(descriptor: int, start: int, length: int) -> bytes:
     return os.read(descriptor, length)
 
 
-def _chunk_names(manifest: bytes) -> Iterator[tuple[int, str]]:
-    """Yield the number and the file's name of each chunk in a manifest of one 1-D array."""
+def chunk_names(manifest: bytes) -> Iterator[tuple[int, str]]:
+    """Yield the number, along the first axis, and the file's name of each chunk in a manifest.
+
+    Raises
+    ------
+    ValueError
+        When the bytes are no manifest of one array as this release knows it.
+    """
     head = manifest[:HEADER_BYTES]
     if not head.startswith(MAGIC) or not head.endswith(KIND):
-        return
+        raise ValueError("no manifest of specification 1")
     data = Zstd().decode(manifest[HEADER_BYTES:])
     (root,) = struct.unpack_from("<I", data, 0)
     arrays = _vector(data, _field(data, root, 1))
     if len(arrays) != 1:
-        return
+        raise ValueError(f"a manifest of {len(arrays)} arrays")
     for chunk in _vector(data, _field(data, arrays[0], 1)):
         index, offset, name = (_field(data, chunk, i) for i in (0, 2, 4))
         if name and index and not _is_set(data, offset):

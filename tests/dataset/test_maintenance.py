@@ -131,6 +131,42 @@ def test_a_dry_run_deletes_nothing(ds):
     assert len(dl.open(ds.url).log()) == 3
 
 
+@pytest.mark.parametrize("keep", ["nothing", "a tag", "a view", "a branch", "an orphan"])
+def test_a_dry_run_tells_what_the_vacuum_frees(ds, keep):
+    for n in range(3):
+        ds.append({"x": [n], "b": [np.random.default_rng(n).bytes(SIZE)]})
+        ds.commit("more")
+        ds["b"][0] = BYTES[n]
+        ds.commit("changed")
+        if n == 1 and keep == "a tag":
+            ds.tag("v1")
+        if n == 1 and keep == "a view":
+            ds[:].save("v1")
+        if n == 1 and keep == "a branch":
+            ds.branch("v1")
+    if keep == "an orphan":
+        ds.append({"x": [1], "b": [bytes(SIZE)]})
+        ds.discard()
+    ds.delete([5])
+    ds.commit("one less")
+    ds.optimize()
+    age(ds)
+    told = ds.vacuum(older_than="0s", dry_run=True)
+    assert told.bytes > 30_000
+    before = sum(p.stat().st_size for p in Path(ds.url).rglob("*") if p.is_file())
+    done = ds.vacuum(older_than="0s")
+    after = sum(p.stat().st_size for p in Path(ds.url).rglob("*") if p.is_file())
+    assert told == done
+    assert before - after == pytest.approx(done.bytes, abs=2_000)  # histories are cut in place
+    check_consistent(dl.open(ds.url))
+
+
+def test_a_dry_run_spares_what_is_young(ds):
+    ds.optimize()
+    told = ds.vacuum(older_than="0s", dry_run=True)
+    assert (told.expired, told.bytes, told.chunks) == (2, 0, 0)
+
+
 @pytest.mark.usefixtures("unspared")
 def test_without_an_age_no_version_expires(ds):
     old = ds.version

@@ -163,7 +163,7 @@ class Refusing:
         lambda r: r.delete_tag("t"),
         lambda r: list(r.ancestry("V")),
         lambda r: r.changed_chunks("V", "W"),
-        lambda r: r.unpin(),
+        lambda r: r.unpin(datetime.now(UTC)),
         lambda r: r.expire(datetime.now(UTC)),
         lambda r: r.collect(datetime.now(UTC), dry_run=True),
     ],

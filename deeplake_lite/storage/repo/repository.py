@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shutil
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -14,13 +16,13 @@ from filelock import FileLock
 
 from deeplake_lite.errors import ExistsError, LakeNotFoundError, VersionNotFoundError
 from deeplake_lite.storage.chunk_files import ChunkFiles
+from deeplake_lite.storage.garbage import count, files_of
 from deeplake_lite.storage.repo.failures import MissingError, translated
 from deeplake_lite.storage.repo.places import MEMORY, local_folder, storage_at
 from deeplake_lite.storage.repo.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from datetime import datetime
     from pathlib import Path
 
 INDEX_SPLIT = 64
@@ -176,7 +178,7 @@ class Repository:
     @contextlib.contextmanager
     def pinned(self, snapshot_ids: Iterable[str]) -> Iterator[list[str]]:
         """Name versions by branches of the lake's own for a while, so that they do not expire."""
-        names = {f"{PIN}{uuid4().hex}": i for i in snapshot_ids}
+        names = {pin_name(datetime.now(UTC)): i for i in snapshot_ids}
         try:
             for name, snapshot_id in names.items():
                 self.create_branch(name, snapshot_id)
@@ -185,13 +187,17 @@ class Repository:
             for name in names.keys() & set(self._branch_names()):
                 self.delete_branch(name)
 
-    def unpin(self) -> None:
-        """Forget the pins of processes that died. The caller holds the writers' lock."""
-        if local_folder(self.url) is None:
-            return  # nobody can tell whose they are
+    def unpin(self, older_than: datetime) -> None:
+        """Forget the pins of processes that died. The caller holds the writers' lock.
+
+        On a local folder whoever needs one holds a lock. On an object store nobody can tell whose
+        they are, and those made before `older_than` go.
+        """
+        local = local_folder(self.url) is not None
         with self.lock("pins"):
             for name in self._branch_names():
-                if name.startswith(PIN):
+                made = pinned_at(name)
+                if name.startswith(PIN) and (local or (made and made < older_than)):
                     self.delete_branch(name)
 
     def branches(self) -> dict[str, str]:
@@ -278,6 +284,19 @@ class Repository:
             "snapshots": s.snapshots_deleted,
         }
 
+    def would_free(
+        self, expiring: Iterable[str], kept: Iterable[str], older_than: datetime
+    ) -> dict[str, int]:
+        """Return what `collect` would count more if some versions had expired.
+
+        On an object store this is nothing: the engine does not read manifests out.
+        """
+        folder = local_folder(self.url)
+        if folder is None:
+            return {}
+        gone, needed = (files_of(folder, map(self._inspect, ids)) for ids in (expiring, kept))
+        return count(folder, gone - needed, older_than)
+
     @contextlib.contextmanager
     def lock(self, purpose: str = "commit") -> Iterator[None]:
         """Hold the writers' lock of a local folder; object stores commit by compare-and-swap.
@@ -297,6 +316,22 @@ class Repository:
         writers = folder / ".writers"
         writers.mkdir(exist_ok=True)
         return writers
+
+
+def pin_name(now: datetime) -> str:
+    """Return a new name for a pin: a UUID of version 7, which begins with the time.
+
+    >>> name = pin_name(datetime(2026, 1, 31, tzinfo=UTC))
+    >>> name[:18], pinned_at(name).isoformat()
+    ('_pin-019c115970007', '2026-01-31T00:00:00+00:00')
+    """
+    return f"{PIN}{int(now.timestamp() * 1000):012x}7{uuid4().hex[13:]}"
+
+
+def pinned_at(name: str) -> datetime | None:
+    """Return when a pin was made, None where its name does not tell."""
+    found = re.fullmatch(f"{PIN}([0-9a-f]{{12}})7[0-9a-f]{{19}}", name)
+    return datetime.fromtimestamp(int(found[1], 16) / 1000, UTC) if found else None
 
 
 def _config() -> icechunk.RepositoryConfig:
