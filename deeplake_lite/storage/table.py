@@ -1,8 +1,7 @@
 """One version of the lake, by slot, with the edits of an open transaction on top.
 
-Steps: `Table.open` reads the document of a snapshot; columns open when they are first read. `edit`
-gives a table that takes edits; `commit` puts them behind whatever the branch's tip has become, and
-writes what is pending. Sync outside, async inside: this is where the two meet.
+Steps: `edit` gives a table that takes edits; `commit` puts them behind whatever the branch's tip
+has become, and writes what is pending.
 """
 
 from __future__ import annotations
@@ -12,32 +11,26 @@ import contextlib
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from deeplake_lite.errors import ConflictError
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ChunkCache, Slots
-from deeplake_lite.storage.column import Column, Damage, Place
 from deeplake_lite.storage.defaults import default_cells
-from deeplake_lite.storage.dense import DenseColumn
 from deeplake_lite.storage.edits import Edits
-from deeplake_lite.storage.layouts import make_column
-from deeplake_lite.storage.nested import NestedColumn
-from deeplake_lite.storage.ragged import RaggedColumn
 from deeplake_lite.storage.repo import TRANSACTION, gather, run, start
 from deeplake_lite.storage.rows import Rows
 from deeplake_lite.storage.scratch import Direct, Scratch
+from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.storage.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
+    from deeplake_lite.storage.arrays import ChunkCache, Slots
     from deeplake_lite.storage.repo import Commit, Repository, Session
 
 
@@ -49,8 +42,8 @@ class MovedError(ConflictError):
     """Pending edits cannot be put behind the branch's tip as they are; copy them instead."""
 
 
-class Table:
-    """All columns of one version, by slot.
+class Table(Snapshot):
+    """All columns of one version, by slot, and what an open transaction does to them.
 
     Parameters
     ----------
@@ -61,7 +54,7 @@ class Table:
     state : State
         The version's document.
     cache : ChunkCache, optional
-        Shared by the tables of one snapshot.
+        Shared by those of one version.
     """
 
     def __init__(
@@ -71,33 +64,9 @@ class Table:
         state: State,
         cache: ChunkCache | None = None,
     ) -> None:
-        self.repository, self.session, self.state = repository, session, state
-        self.snapshot_id = session.snapshot_id
-        self.committed = state
-        """The document as it was committed; `state` has the open transaction's changes."""
+        super().__init__(repository, session, state, cache)
         self.edits: Edits | None = None
-        self._cache = cache or ChunkCache()
-        self._columns: dict[str, Column] = {}
-        self._new: set[str] = set()
         self._scratch: Scratch | Direct | None = None
-        self.rows = Rows(
-            session,
-            f"{state.generation}/rows",
-            self._cache,
-            slots=state.slots,
-            ordered=state.ordered,
-        )
-
-    @classmethod
-    def open(cls, repository: Repository, session: Session) -> Table:
-        """Read the document of the session's snapshot."""
-        return run(cls._open(repository, session))
-
-    @classmethod
-    async def _open(cls, repository: Repository, session: Session) -> Table:
-        table = cls(repository, session, State.from_json(await session.attributes()))
-        await table.rows.load()
-        return table
 
     @classmethod
     def create(cls, repository: Repository, schema: Schema, metadata: Mapping[str, Any]) -> str:
@@ -151,80 +120,6 @@ class Table:
         for f in self.schema:
             self._column(f.id)
         await self._flush(session)
-
-    @property
-    def schema(self) -> Schema:
-        """The columns, in order."""
-        return self.state.schema
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    # ---- reading
-
-    def read(self, columns: Iterable[str], slots: Slots) -> dict[str, Cells]:
-        """Return the cells of `slots`, by column id."""
-        return run(self._read(list(columns), slots))
-
-    async def _read(self, columns: list[str], slots: Slots) -> dict[str, Cells]:
-        found = await gather(self._column(c).read(slots) for c in columns)
-        return dict(zip(columns, found, strict=True))
-
-    def digests(self, column: str, slots: Slots) -> NDArray[np.uint64]:
-        """Return (n,) uint64 digests of cells; equal cells have equal ones."""
-        return run(self._column(column).digests(slots))
-
-    def shapes(self, column: str, slots: Slots) -> NDArray[np.int32]:
-        """Return (n, ndim) int32 shapes; -1 for axes that a cell does not have."""
-        found = self._column(column)
-        if isinstance(found, RaggedColumn):
-            return run(found.read_shapes(slots))
-        if isinstance(found, NestedColumn):
-            return run(found.arrays["spans"].read(slots))[:, 1:].astype(np.int32)
-        shape = found.arrays["data"].spec.shape
-        return np.tile(np.array(shape, np.int32), (len(slots), 1))
-
-    def in_chunks(
-        self, column: str, slots: Slots, touched: Mapping[str, set[int]]
-    ) -> NDArray[np.bool_]:
-        """Tell which slots have their index in one of the chunks, given by path of the array."""
-        found, hit = self._column(column), np.zeros(len(slots), bool)
-        for name in {found.compared, "valid"} & set(found.arrays):
-            array = found.arrays[name]
-            if some := touched.get(array.path):
-                marked = np.zeros(
-                    max(int(slots.max(initial=0)) // array.spec.chunk_rows, *some) + 1, bool
-                )
-                marked[list(some)] = True
-                hit |= marked[slots // array.spec.chunk_rows]
-        return hit
-
-    def digest(self, column: str, cells: Cells) -> NDArray[np.uint64]:
-        """Return the digests that cells would have in a column, without storing them."""
-        return self._column(column).digest(cells)
-
-    def nbytes(self, column: str, slots: Slots) -> int:
-        """Return the stored size of cells, bytes, without reading them."""
-        return run(self._column(column).nbytes(slots))
-
-    def ids(self, slots: Slots) -> NDArray[np.int64]:
-        """Return the row ids of slots."""
-        return run(self.rows.ids.read(slots))
-
-    def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-        """Return a scalar column's committed bounds and counts per chunk; None for others."""
-        found = self._column(column)
-        return run(found.statistics()) if isinstance(found, DenseColumn) else None
-
-    def verify(self, column: str, slots: Slots) -> list[Damage]:
-        """Read cells again and compare them with what was noted when they were written."""
-        return run(self._column(column).verify(slots))
-
-    def verify_rows(self) -> list[Damage]:
-        """Read the index of the rows again, all slots of it."""
-        return run(self.rows.verify())
-
-    # ---- editing
 
     def edit(self) -> Table:
         """Return a table of the same version that takes edits; this one stays as it is."""
@@ -457,19 +352,3 @@ class Table:
         edits, scratch = self._open_edits()
         edits.grow()
         return edits, scratch
-
-    def _column(self, column: str) -> Column:
-        if column not in self._columns:
-            place = Place(
-                self.session,
-                f"{self.state.generation}/{column}",
-                self._cache,
-                new=column in self._new,
-                slots=self.committed.slots,
-            )
-            self._columns[column] = make_column(_htype(self.schema, column), place)
-        return self._columns[column]
-
-
-def _htype(schema: Schema, column: str) -> Htype:
-    return next(f.htype for f in schema if f.id == column)

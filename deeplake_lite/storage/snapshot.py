@@ -1,0 +1,166 @@
+"""What one version of the lake holds, by slot.
+
+Steps: `Snapshot.open` reads the document of a version; columns open when they are first read. Sync
+outside, async inside: this is where the two meet.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from deeplake_lite.storage.arrays import ChunkCache, Slots
+from deeplake_lite.storage.column import Column, Damage, Place
+from deeplake_lite.storage.dense import DenseColumn
+from deeplake_lite.storage.layouts import make_column
+from deeplake_lite.storage.nested import NestedColumn
+from deeplake_lite.storage.ragged import RaggedColumn
+from deeplake_lite.storage.repo import gather, run
+from deeplake_lite.storage.rows import Rows
+from deeplake_lite.storage.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes.base import Htype
+    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.schema import Schema
+    from deeplake_lite.storage.repo import Repository, Session
+
+
+class Snapshot:
+    """All columns of one version, by slot.
+
+    Parameters
+    ----------
+    repository : Repository
+        The lake.
+    session : Session
+        Where committed data is read from.
+    state : State
+        The version's document.
+    cache : ChunkCache, optional
+        Shared by those of one version.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        session: Session,
+        state: State,
+        cache: ChunkCache | None = None,
+    ) -> None:
+        self.repository, self.session, self.state = repository, session, state
+        self.snapshot_id = session.snapshot_id
+        self.committed = state
+        """The document as it was committed; `state` has the open transaction's changes."""
+        self._cache = cache or ChunkCache()
+        self._columns: dict[str, Column] = {}
+        self._new: set[str] = set()
+        self.rows = Rows(
+            session,
+            f"{state.generation}/rows",
+            self._cache,
+            slots=state.slots,
+            ordered=state.ordered,
+        )
+
+    @classmethod
+    def open(cls, repository: Repository, session: Session) -> Self:
+        """Read the document of the session's snapshot."""
+        return run(cls._open(repository, session))
+
+    @classmethod
+    async def _open(cls, repository: Repository, session: Session) -> Self:
+        found = cls(repository, session, State.from_json(await session.attributes()))
+        await found.rows.load()
+        return found
+
+    @property
+    def schema(self) -> Schema:
+        """The columns, in order."""
+        return self.state.schema
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def read(self, columns: Iterable[str], slots: Slots) -> dict[str, Cells]:
+        """Return the cells of `slots`, by column id."""
+        return run(self._read(list(columns), slots))
+
+    async def _read(self, columns: list[str], slots: Slots) -> dict[str, Cells]:
+        found = await gather(self._column(c).read(slots) for c in columns)
+        return dict(zip(columns, found, strict=True))
+
+    def digests(self, column: str, slots: Slots) -> NDArray[np.uint64]:
+        """Return (n,) uint64 digests of cells; equal cells have equal ones."""
+        return run(self._column(column).digests(slots))
+
+    def shapes(self, column: str, slots: Slots) -> NDArray[np.int32]:
+        """Return (n, ndim) int32 shapes; -1 for axes that a cell does not have."""
+        found = self._column(column)
+        if isinstance(found, RaggedColumn):
+            return run(found.read_shapes(slots))
+        if isinstance(found, NestedColumn):
+            return run(found.arrays["spans"].read(slots))[:, 1:].astype(np.int32)
+        shape = found.arrays["data"].spec.shape
+        return np.tile(np.array(shape, np.int32), (len(slots), 1))
+
+    def in_chunks(
+        self, column: str, slots: Slots, touched: Mapping[str, set[int]]
+    ) -> NDArray[np.bool_]:
+        """Tell which slots have their index in one of the chunks, given by path of the array."""
+        found, hit = self._column(column), np.zeros(len(slots), bool)
+        for name in {found.compared, "valid"} & set(found.arrays):
+            array = found.arrays[name]
+            if some := touched.get(array.path):
+                marked = np.zeros(
+                    max(int(slots.max(initial=0)) // array.spec.chunk_rows, *some) + 1, bool
+                )
+                marked[list(some)] = True
+                hit |= marked[slots // array.spec.chunk_rows]
+        return hit
+
+    def digest(self, column: str, cells: Cells) -> NDArray[np.uint64]:
+        """Return the digests that cells would have in a column, without storing them."""
+        return self._column(column).digest(cells)
+
+    def nbytes(self, column: str, slots: Slots) -> int:
+        """Return the stored size of cells, bytes, without reading them."""
+        return run(self._column(column).nbytes(slots))
+
+    def ids(self, slots: Slots) -> NDArray[np.int64]:
+        """Return the row ids of slots."""
+        return run(self.rows.ids.read(slots))
+
+    def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+        """Return a scalar column's committed bounds and counts per chunk; None for others."""
+        found = self._column(column)
+        return run(found.statistics()) if isinstance(found, DenseColumn) else None
+
+    def verify(self, column: str, slots: Slots) -> list[Damage]:
+        """Read cells again and compare them with what was noted when they were written."""
+        return run(self._column(column).verify(slots))
+
+    def verify_rows(self) -> list[Damage]:
+        """Read the index of the rows again, all slots of it."""
+        return run(self.rows.verify())
+
+    def _column(self, column: str) -> Column:
+        if column not in self._columns:
+            place = Place(
+                self.session,
+                f"{self.state.generation}/{column}",
+                self._cache,
+                new=column in self._new,
+                slots=self.committed.slots,
+            )
+            self._columns[column] = make_column(_htype(self.schema, column), place)
+        return self._columns[column]
+
+
+def _htype(schema: Schema, column: str) -> Htype:
+    return next(f.htype for f in schema if f.id == column)
