@@ -9,6 +9,9 @@
     │   └── VersionNotFoundError
     ├── ExistsError (FileExistsError)       a name that is taken: choose another
     ├── InvalidValueError (ValueError)      data that the schema refuses: mend the data
+    ├── QueryError (ValueError)             a query that does not hold together: mend the query
+    │   ├── QuerySyntaxError                at a line and a column of its text
+    │   └── QueryTypeError                  values of the wrong kind or shape for what is done
     ├── SchemaError (ValueError)            a schema that contradicts itself: mend the schema
     ├── ReadOnlyError (PermissionError)     a write to a pinned version: open a branch
     ├── UncommittedError (RuntimeError)     edits in the way: commit or discard first
@@ -104,6 +107,44 @@ class InvalidValueError(LakeError, ValueError):
             column=self.column if column is None else column,
             row=self.row if row is None else row,
         )
+
+
+class QueryError(LakeError, ValueError):
+    """A query that does not hold together."""
+
+
+class QuerySyntaxError(QueryError):
+    """A query whose text does not parse.
+
+    Attributes
+    ----------
+    line, column : int
+        Where, from 1.
+    """
+
+    line: int = 1
+    column: int = 1
+
+    @classmethod
+    def at(cls, text: str, line: int, column: int, reason: str) -> QuerySyntaxError:
+        """Build the error with the line at fault and a caret below it.
+
+        >>> print(QuerySyntaxError.at("SELECT a FROM", 1, 13, "Expected a source"))
+        Expected a source: line 1, column 13.
+          SELECT a FROM
+                      ^
+        """
+        lines = text.splitlines() or [""]
+        row = lines[min(line, len(lines)) - 1]
+        error = cls(
+            f"{reason}: line {line}, column {column}.\n  {row}\n  {' ' * (column - 1)}^"
+        )
+        error.line, error.column = line, column
+        return error
+
+
+class QueryTypeError(QueryError):
+    """A value of the wrong kind or shape for what a query does with it."""
 
 
 class SchemaError(LakeError, ValueError):

@@ -1,0 +1,218 @@
+"""From the text of a query to a syntax tree: SQL as DuckDB reads it, with what tensors need.
+
+What differs from DuckDB: subscripts are NumPy's (``x[10:20, ::2, -1]``, ``x[..., 0]``), so a cast
+is always written CAST; a source may be a URL and carry a VERSION; three clauses follow LIMIT, in
+the order written (ARRANGE BY, SAMPLE BY, EXPAND BY); functions keep the names they were written
+with, known to the parser or not. Only SELECT is a query.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import TokenType
+
+from deeplake_lite.errors import QuerySyntaxError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PARSED_APART = (
+    "CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "TRIM", "STRING_AGG", "LISTAGG",
+)  # fmt: skip
+"""Functions with words between their arguments."""
+
+CLAUSES = "clauses"
+"""Argument of a SELECT's node: what follows LIMIT, in the order written."""
+
+
+class Arrange(exp.Expression):
+    """``ARRANGE BY expr, …``: rows of equal values together."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
+
+
+class Sample(exp.Expression):
+    """``SAMPLE BY weight [REPLACE] [LIMIT n | n PERCENT] [SEED n]``."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "replace": False,
+        "limit": False,
+        "percent": False,
+        "seed": False,
+    }
+
+
+class Expand(exp.Expression):
+    """``EXPAND BY before, after``: the rows around each row."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"before": True, "after": True}
+
+
+class Ellipsis(exp.Expression):
+    """``...`` in a subscript."""
+
+    arg_types: ClassVar[dict[str, bool]] = {}
+
+
+class Lakes(DuckDB):
+    """The dialect of lakes."""
+
+    INDEX_OFFSET = 0
+
+    class Tokenizer(DuckDB.Tokenizer):
+        """Words that DuckDB does not have."""
+
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            **DuckDB.Tokenizer.KEYWORDS,
+            "ARRANGE BY": TokenType.SORT_BY,
+            "SAMPLE BY": TokenType.CLUSTER_BY,
+            "EXPAND BY": TokenType.DISTRIBUTE_BY,
+        }
+
+    class Parser(DuckDB.parser_class):  # type: ignore[misc, name-defined]
+        """Grammar of subscripts, sources and clauses."""
+
+        FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+            name: DuckDB.parser_class.FUNCTION_PARSERS[name] for name in _PARSED_APART
+        }
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+            name: parser
+            for name, parser in DuckDB.parser_class.NO_PAREN_FUNCTION_PARSERS.items()
+            if name in {"CASE", "IF"}
+        }
+        COLUMN_OPERATORS: ClassVar[dict[TokenType, Any]] = {
+            token: parser
+            for token, parser in DuckDB.parser_class.COLUMN_OPERATORS.items()
+            if token == TokenType.DOT
+        }
+        QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
+            **DuckDB.parser_class.QUERY_MODIFIER_PARSERS,
+            TokenType.SORT_BY: lambda self: (CLAUSES, self._clause(self._arrange)),
+            TokenType.CLUSTER_BY: lambda self: (CLAUSES, self._clause(self._sample)),
+            TokenType.DISTRIBUTE_BY: lambda self: (CLAUSES, self._clause(self._expand)),
+        }
+
+        def _clause(self, parse: Callable[[], exp.Expression]) -> list[exp.Expression]:
+            """Parse this clause, and the others that follow it."""
+            self._advance()
+            found = [parse()]
+            parsers = {
+                TokenType.SORT_BY: self._arrange,
+                TokenType.CLUSTER_BY: self._sample,
+                TokenType.DISTRIBUTE_BY: self._expand,
+            }
+            while self._curr and self._curr.token_type in parsers:
+                parse = parsers[self._curr.token_type]
+                self._advance()
+                found.append(parse())
+            if self._match_set((TokenType.LIMIT, TokenType.ORDER_BY), advance=False):
+                self.raise_error(f"{self._curr.text.upper()} stands before {found[-1].key} by")
+            return found
+
+        def _arrange(self) -> exp.Expression:
+            return self.expression(Arrange(expressions=self._parse_csv(self._parse_disjunction)))
+
+        def _sample(self) -> exp.Expression:
+            weight = self._parse_disjunction()
+            replace = self._match_text_seq("REPLACE")
+            limit, percent, seed = None, False, None
+            if self._match(TokenType.LIMIT):
+                limit = self._parse_primary() or self._parse_placeholder()
+                percent = self._match_texts(("PERCENT",)) or self._match(TokenType.PERCENT)
+            if self._match_text_seq("SEED"):
+                seed = self._parse_primary() or self._parse_placeholder()
+            return self.expression(
+                Sample(this=weight, replace=replace, limit=limit, percent=bool(percent), seed=seed)
+            )
+
+        def _expand(self) -> exp.Expression:
+            before = self._parse_primary() or self._parse_placeholder()
+            self._match(TokenType.COMMA)
+            after = self._parse_primary() or self._parse_placeholder()
+            return self.expression(Expand(before=before, after=after))
+
+        def _parse_bracket_key_value(self, is_map: bool = False) -> Any:
+            if is_map:
+                return super()._parse_bracket_key_value(is_map=is_map)
+            if self._curr.token_type == TokenType.DOT:
+                for _ in range(3):
+                    if not self._match(TokenType.DOT):
+                        self.raise_error("Expected ...")
+                return Ellipsis()
+            ends = (TokenType.COLON, TokenType.DCOLON, TokenType.COMMA, TokenType.R_BRACKET)
+            parts: list[Any] = [None]
+            while True:
+                if self._curr.token_type not in ends:
+                    parts[-1] = self._parse_disjunction()
+                if self._match(TokenType.COLON):
+                    parts.append(None)
+                elif self._match(TokenType.DCOLON):
+                    parts += [None, None]
+                else:
+                    break
+            if len(parts) > 3:
+                self.raise_error("A slice is start:stop:step")
+            if len(parts) == 1:
+                return parts[0]
+            start, stop, step = (*parts, None)[:3]
+            return exp.Slice(this=start, expression=stop, step=step)
+
+        def _parse_table(self, *args: Any, **kwargs: Any) -> Any:
+            """Parse a source, and behind it VERSION 'v' [AS name]."""
+            quoted = self._curr.token_type == TokenType.STRING
+            if quoted:
+                name = exp.to_identifier(self._curr.text, quoted=True)
+                self._advance()
+                table: Any = self.expression(exp.Table(this=name)).update_positions(self._prev)
+            else:
+                table = super()._parse_table(*args, **kwargs)
+            version = None
+            alias = table.args.get("alias") if isinstance(table, exp.Table) else None
+            if alias is not None and alias.name.upper() == "VERSION" and self._curr:
+                if self._curr.token_type == TokenType.STRING:  # read as an alias so far
+                    table.set("alias", None)
+                    version = self._parse_primary()
+            elif quoted and self._match_text_seq("VERSION"):
+                version = self._parse_primary()
+            if version is not None or quoted:
+                table.set("version", version)
+                table.set("alias", self._parse_table_alias(kwargs.get("alias_tokens")))
+                for join in self._parse_joins() if kwargs.get("joins") else ():
+                    table.append("joins", join)
+            return table
+
+
+def parse(text: str) -> exp.Query:
+    """Return the syntax tree of a query.
+
+    Raises
+    ------
+    QuerySyntaxError
+        With the line, a caret under the word at fault, and what was expected.
+    """
+    try:
+        trees = Lakes().parse(text)
+    except ParseError as error:
+        first = error.errors[0]
+        line, end = first["line"] or 1, first["col"] or 1
+        column = end - len(first["highlight"] or "") + 1
+        raise QuerySyntaxError.at(text, line, column, first["description"] or str(error)) from None
+    except TokenError as error:
+        raise QuerySyntaxError.at(text, 1, 1, _token_reason(str(error))) from None
+    trees = [tree for tree in trees if tree is not None]
+    if len(trees) != 1:
+        found = "nothing" if not trees else f"{len(trees)} statements"
+        raise QuerySyntaxError.at(text, 1, 1, f"Expected one SELECT, got {found}")
+    if not isinstance(trees[0], exp.Query):
+        raise QuerySyntaxError.at(text, 1, 1, f"Expected a SELECT, got {trees[0].key.upper()}")
+    return trees[0]
+
+
+def _token_reason(message: str) -> str:
+    return message.splitlines()[0]
