@@ -1,0 +1,91 @@
+"""What is to be done for a query, decided before anything is read.
+
+A plan is data: the sources' tables, what NumPy computes beforehand, the SQL that DuckDB runs over
+it all, what the result's columns are, and the clauses that follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlglot import exp
+
+    from deeplake_lite.query.sources import Source
+    from deeplake_lite.query.values import Kind, Plain, Tensor, Tree
+    from deeplake_lite.schema import Field
+
+ROW = "__row"
+"""Column of every source's table: the row's position in the source."""
+
+
+@dataclass(eq=False)
+class Instance:
+    """One mention of a source in FROM, as a table of its own."""
+
+    table: str
+    """Name that DuckDB knows it by."""
+    source: Source
+    scalars: dict[str, Field] = field(default_factory=dict)
+    """Columns that DuckDB computes with, by the name they have in the table."""
+    islands: dict[str, Tree] = field(default_factory=dict)
+    """Columns that NumPy computes beforehand, of the rows that are left, by name in the table."""
+    cheap: list[exp.Expression] = field(default_factory=list)
+    """Conditions that DuckDB can check before any island is computed."""
+    staged: list[tuple[exp.Expression, tuple[str, ...]]] = field(default_factory=list)
+    """Conditions that need islands, with their names; in the order written."""
+    enough: int | None = None
+    """How many rows that pass every condition are enough; None for all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Udf:
+    """A tree that DuckDB calls for: of pairs of rows, of groups."""
+
+    name: str
+    tree: Tree
+    keys: tuple[str, ...]
+    """The tree's keys, in the order of the arguments."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """A column of the result."""
+
+    name: str
+    kind: Kind | None = None
+    """Of a scalar that DuckDB has computed, in `column`."""
+    column: str | None = None
+    """Its name in DuckDB's result."""
+    plain: Plain | None = None
+    """A source's column, at the rows in `column`."""
+    tensor: Tensor | None = None
+    """What is computed when it is looked at; its keys are names in DuckDB's result."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """What follows LIMIT."""
+
+    kind: str
+    """``"arrange"``, ``"sample"`` or ``"expand"``."""
+    columns: tuple[str, ...] = ()
+    """Names in DuckDB's result of what it goes by."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A query, ready to run."""
+
+    text: str
+    instances: tuple[Instance, ...]
+    udfs: tuple[Udf, ...]
+    sql: exp.Query
+    outputs: tuple[Output, ...]
+    clauses: tuple[Clause, ...] = ()
+    seed: int | None = None
+    """Seed that was drawn because none was given."""

@@ -1,0 +1,125 @@
+"""What names mean at a place of a query: the relations in FROM, and what the SELECT calls things."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import ColumnNotFoundError, QueryError
+from deeplake_lite.query.values import Constant, Plain, Sql, Tensor, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deeplake_lite.query.plan import Instance
+
+
+@dataclass(eq=False)
+class Relation:
+    """Something in FROM: a source, or a query in parentheses or under a name."""
+
+    alias: str
+    """As users call it."""
+    table: str
+    """As DuckDB calls it."""
+    columns: dict[str, Value]
+    """Its columns, in order, by the names that users see."""
+    instance: Instance | None = None
+    """The source, if it is one."""
+    hidden: set[str] = field(default_factory=set)
+    """Columns that ``*`` leaves out: those of USING come from the left."""
+
+
+@dataclass(eq=False)
+class Scope:
+    """One SELECT."""
+
+    relations: list[Relation] = field(default_factory=list)
+    parent: Scope | None = None
+    merged: dict[str, Value] = field(default_factory=dict)
+    """Columns of USING."""
+    aliases: dict[str, exp.Expression] = field(default_factory=dict)
+    """What the select list calls things."""
+    grouped: bool = False
+    """Whether there is GROUP BY."""
+    aggregated: bool = False
+    """Whether an aggregate was met."""
+    in_aggregate: bool = False
+    """Whether we are within one."""
+
+    def find(self, name: str, table: str | None) -> Value | None:
+        """Return what a column's name means; None when it means nothing.
+
+        Raises
+        ------
+        QueryError
+            When two relations have the column.
+        """
+        if table is None and name in self.merged:
+            return self.merged[name]
+        found = [
+            relation.columns[name]
+            for relation in self.relations
+            if name in relation.columns and table in (None, relation.alias)
+        ]
+        if len(found) > 1:
+            owners = [r.alias for r in self.relations if name in r.columns]
+            raise QueryError(
+                f"A column's name must say which source it is of where several have it: {name!r} is "
+                f"in {' and '.join(map(repr, owners))}. Write {owners[0]}.{name}."
+            )
+        if found:
+            return found[0]
+        return self.parent.find(name, table) if self.parent else None
+
+    def names(self) -> list[str]:
+        """Return the names of all columns."""
+        own = [name for relation in self.relations for name in relation.columns]
+        return list(dict.fromkeys([*own, *(self.parent.names() if self.parent else ())]))
+
+    def unknown(self, name: str, table: str | None) -> ColumnNotFoundError | QueryError:
+        """Return the error for a name that means nothing here."""
+        if table is not None and table not in (known := self.tables()):
+            near = get_close_matches(table, known, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            shown = ", ".join(map(repr, known)) or "none"
+            return QueryError(f"There is no source {table!r} in FROM.{hint} Known: {shown}.")
+        error = ColumnNotFoundError.named("column", name, self.names())
+        assert isinstance(error, ColumnNotFoundError)
+        return error
+
+    def tables(self) -> list[str]:
+        """Return the names of the relations."""
+        own = [relation.alias for relation in self.relations]
+        return [*own, *(self.parent.tables() if self.parent else ())]
+
+
+def imported(
+    columns: Iterable[tuple[str, Value]], table: str, number: int
+) -> dict[str, Value]:
+    """Return a query's columns as those of a relation: by the names they have in its result.
+
+    Keys of trees get the relation's number, so that two mentions of one query stay apart.
+    """
+    from deeplake_lite.query.values import rename_keys
+
+    def inside(node: exp.Expression) -> exp.Expression:
+        return exp.column(node.name, table=table)
+
+    out: dict[str, Value] = {}
+    for name, value in columns:
+        match value:
+            case Sql(node, kind, plain):
+                moved = plain and Plain(plain.source, plain.field, inside(plain.row))
+                out[name] = Sql(inside(node), kind, moved)
+            case Tensor(tree, env, text, plain):
+                moved = plain and Plain(plain.source, plain.field, inside(plain.row))
+                tree = rename_keys(tree, lambda key: f"{key}_{number}")
+                env = {f"{key}_{number}": inside(node) for key, node in env.items()}
+                out[name] = Tensor(tree, env, text, moved)
+            case Constant():
+                out[name] = value
+    return out

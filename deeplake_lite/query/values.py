@@ -1,0 +1,248 @@
+"""What an expression of a query is once its names are resolved: a scalar, a tensor or a constant.
+
+A scalar is an expression that DuckDB computes. A tensor is a `Tree` that NumPy computes, with the
+SQL expressions that say, per row of the query, what its leaves read: a row of a source, or a
+scalar. Both are values: lowering makes new ones, nobody changes them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from deeplake_lite.query.functions.base import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from sqlglot import exp
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.query.functions.base import Bound
+    from deeplake_lite.query.sources import Source
+    from deeplake_lite.schema import Field
+
+type KindName = Literal["number", "bool", "text", "class", "json", "time", "list", "any"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is known of a scalar."""
+
+    name: KindName = "any"
+    """What DuckDB computes with."""
+    real: bool = False
+    """Whether it may be NaN, which sorts last and compares as false."""
+    names: tuple[str, ...] = ()
+    """Names of classes."""
+    htype: Htype | None = None
+    """Type of the column that it comes from unchanged."""
+
+
+ANY = Kind()
+NUMBER, REAL, BOOL = Kind("number"), Kind("number", real=True), Kind("bool")
+TEXT, JSON, TIME, LIST = Kind("text"), Kind("json"), Kind("time"), Kind("list")
+
+
+# ---- trees
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A column's value at a row of a source."""
+
+    key: str
+    source: Source
+    field: Field
+    type: Type
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What is known of a column's value, or of its row, without reading it."""
+
+    key: str
+    source: Source
+    field: Field | None
+    what: str
+    """``"shape"``, ``"nbytes"``, ``"hash"``, ``"row_id"``."""
+    type: Type
+
+
+@dataclass(frozen=True)
+class Given:
+    """A scalar, or a list of numbers, that DuckDB computes."""
+
+    key: str
+    type: Type
+
+
+@dataclass(frozen=True)
+class Literal_:
+    """A constant: a number, a text, an array."""
+
+    value: Any
+    type: Type
+
+    def __hash__(self) -> int:
+        return hash(repr(self.value))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal_) and repr(self.value) == repr(other.value)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of other trees."""
+
+    name: str
+    bound: Bound = field(compare=False)
+    args: tuple[Tree, ...]
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def type(self) -> Type:
+        """Type of the result."""
+        return self.bound.type
+
+
+@dataclass(frozen=True)
+class Index:
+    """NumPy's indexing: integers, slices, ``...``; ends may be trees."""
+
+    base: Tree
+    items: tuple[Any, ...]
+    """`Tree` for an integer, ``(start, stop, step)`` of `Tree` or None for a slice, Ellipsis."""
+    type: Type
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Values of a tree over the rows of a group: all of them, or one elementwise aggregate."""
+
+    key: str
+    """Of a list of structs: the inner tree's keys."""
+    inner: Tree
+    aggregate: str
+    """``"LIST"``, ``"SUM"``, ``"MEAN"``, …"""
+    type: Type
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A tree of several, by row: UNION of tensors."""
+
+    key: str
+    """Of the number of the tree that counts."""
+    options: tuple[Tree, ...]
+    type: Type
+
+
+type Tree = Cell | Meta | Given | Literal_ | Call | Index | Grouped | Choice
+
+
+def children(tree: Tree) -> Iterator[Tree]:
+    """Yield the trees directly below, those of the same keys."""
+    match tree:
+        case Call(args=args):
+            yield from args
+        case Index(base, items):
+            yield base
+            for item in items:
+                if isinstance(item, tuple):
+                    yield from (part for part in item if part is not None)
+                elif item is not Ellipsis:
+                    yield item
+
+
+def leaves(tree: Tree) -> Iterator[Tree]:
+    """Yield the trees that have nothing below them."""
+    below = list(children(tree))
+    if not below:
+        yield tree
+    for part in below:
+        yield from leaves(part)
+
+
+def rename_keys(tree: Tree, name: Callable[[str], str]) -> Tree:
+    """Return the tree with other keys."""
+    match tree:
+        case Cell(key=key) | Meta(key=key) | Given(key=key) | Grouped(key=key):
+            return replace(tree, key=name(key))
+        case Choice(key, options):
+            moved = tuple(rename_keys(o, name) for o in options)
+            return replace(tree, key=name(key), options=moved)
+        case Call(args=args):
+            return replace(tree, args=tuple(rename_keys(a, name) for a in args))
+        case Index(base, items):
+            return replace(
+                tree,
+                base=rename_keys(base, name),
+                items=tuple(_rename_item(item, name) for item in items),
+            )
+        case _:
+            return tree
+
+
+def _rename_item(item: Any, name: Callable[[str], str]) -> Any:
+    if item is Ellipsis:
+        return item
+    if isinstance(item, tuple):
+        return tuple(None if part is None else rename_keys(part, name) for part in item)
+    return rename_keys(item, name)
+
+
+# ---- values
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A column of a source that came through unchanged: it is read when it is looked at."""
+
+    source: Source
+    field: Field
+    row: exp.Expression
+    """SQL of the row's position in the source; null where an outer join has none."""
+
+
+@dataclass(frozen=True)
+class Sql:
+    """A scalar."""
+
+    node: exp.Expression
+    kind: Kind = ANY
+    plain: Plain | None = None
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor, or a scalar that NumPy computes."""
+
+    tree: Tree
+    env: Mapping[str, exp.Expression]
+    """SQL of each key: int64 positions for cells, scalars for what is given."""
+    text: str
+    """As the query has it, for messages."""
+    plain: Plain | None = None
+
+    @property
+    def type(self) -> Type:
+        """Type of a row's value."""
+        return self.tree.type
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether a row's value has no axes."""
+        return self.type.ndim == 0
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same value for every row: of the query's text, or a parameter."""
+
+    value: Any
+    node: exp.Expression
+    """As SQL; arrays are lists."""
+
+
+type Value = Sql | Tensor | Constant
