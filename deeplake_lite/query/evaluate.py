@@ -8,7 +8,6 @@ the next, so that memory stays bounded.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.query.values import (
     Call,
     Cell,
+    Choice,
     Given,
     Grouped,
     Index,
@@ -43,14 +43,6 @@ PART_ROWS = 32
 
 type Env = Mapping[str, Any]
 """Per key, an array of one entry per row: positions (masked where null) or scalars."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """What a tree is computed for, and how far that is."""
-
-    done: int
-    total: int
 
 
 def evaluate(
@@ -112,7 +104,7 @@ def stacks(tree: Tree) -> bool:
     match tree:
         case Cell():
             return _is_dense(tree)
-        case Grouped():
+        case Grouped() | Choice():
             return False
         case Call(bound=bound, args=args):
             return bound.stacks and all(map(stacks, args))
@@ -290,6 +282,8 @@ class _Reader:
             case Meta():
                 values = _meta(leaf, self.env[leaf.key])
                 return lambda row: _trimmed(values[row])
+            case Choice(key, options):
+                return self._choice(self.env[key], options)
             case Grouped():
                 lists = self.env[leaf.key]
                 return lambda row: _group(leaf, lists[row])
@@ -299,6 +293,16 @@ class _Reader:
                     return lambda row: _unmasked(values[row])
                 return source.decoder(field, self.env[key])
         raise AssertionError(leaf)
+
+
+    def _choice(self, tags: Any, options: tuple[Tree, ...]) -> Callable[[int], Any]:
+        readers = [_Reader(option, self.env) for option in options]
+
+        def read(row: int) -> Any:
+            tag = int(tags[row])
+            return _row(options[tag], readers[tag], row)
+
+        return read
 
 
 def _reader(tree: Tree, env: Env) -> _Reader:

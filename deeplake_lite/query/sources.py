@@ -7,7 +7,7 @@ second query reads nothing. Everything is by position in the view.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +125,16 @@ class Source:
             return self._kept(f, "dense", lambda: self.values(f, rows))
         return self.values(f, rows)
 
+    def sharpened(self, f: Field, kind: Kind) -> Kind:
+        """Return a kind with what the values say: whether any is NaN or infinite."""
+        if not kind.real:
+            return kind
+        return replace(kind, real=bool(self._kept(f, "real", lambda: self._has_nan(f))))
+
+    def _has_nan(self, f: Field) -> NDArray[np.bool_]:
+        values = np.asarray(self.scalar(f).fill_null(0).to_numpy(zero_copy_only=False))
+        return np.asarray(not np.isfinite(values).all())
+
     def decoder(self, f: Field, positions: Any) -> Callable[[int], Any]:
         """Read the stored bytes of some rows; return what decodes one of them."""
         rows = np.asarray(np.ma.getdata(positions), np.int64)
@@ -149,11 +159,17 @@ class Source:
         slots = self.view._at(rows)
         if what == "row_id":
             return self.view._table.ids(slots)
+        if what.startswith("random:"):
+            return _random(int(what[7:]), rows)
         assert f is not None
         if what == "hash":
             return self.view._table.digests(f.id, slots)
         if what == "nbytes":
             return self.view._table.sizes(f.id, slots)
+        if what == "present":
+            cells = self.view._table.read([f.id], slots)[f.id]
+            every = np.ones(len(rows), bool) if cells.valid is None else cells.valid
+            return np.ma.MaskedArray(every, ~every)
         shapes = self.shapes(f)[rows].astype(np.int64)
         return np.ma.MaskedArray(shapes, shapes < 0) if (shapes < 0).any() else shapes
 
@@ -232,6 +248,21 @@ def _declared_shape(htype: Htype, ndim: int) -> tuple[int | None, ...]:
     if htype.name in ("boxes",):
         return (None, 4)
     return (None,) * ndim
+
+
+def _random(seed: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return numbers in [0, 1): splitmix64 of the seed and the row, the same in any order.
+
+    >>> bool((_random(1, np.arange(3)) == _random(1, np.arange(3))).all())
+    True
+    """
+    with np.errstate(over="ignore"):
+        z = rows.astype(np.uint64) + np.uint64(1)
+        z = z * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed) * np.uint64(0xD1B54A32D192ED03)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    return (z >> np.uint64(11)) * 2.0**-53
 
 
 def one(cells: RaggedCells, row: int) -> RaggedCells:
