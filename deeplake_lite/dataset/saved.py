@@ -161,7 +161,7 @@ def materialize(view: View, url: str, message: str) -> Dataset:
     from deeplake_lite.storage import chunks
     from deeplake_lite.storage.table import COPY_ROWS
 
-    copy = create(url, view.schema, metadata=view._table.state.metadata)
+    copy = create(url, view.schema, metadata=view._table.metadata)
     names, slots = [f.id for f in view.schema], view._live()
     with copy._editing() as table:
         blocks = (view._table.read(names, slots[s]) for s in chunks.spans(len(slots), COPY_ROWS))

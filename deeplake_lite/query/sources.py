@@ -100,7 +100,7 @@ class Source:
         slots = self.view._live()
         if self._is_whole(slots):
             return self._kept(f, "scalar", lambda: _read_scalar(self.view, f, slots))
-        if len(slots) * 8 > len(self.view._table.rows):
+        if len(slots) * 8 > self.view._table.slots:
             whole = self._kept(f, "scalar", lambda: _read_scalar(self.view, f, self._every()))
             return pc.take(whole, pa.array(slots))
         return _read_scalar(self.view, f, slots)
@@ -178,10 +178,10 @@ class Source:
         return self.view._table.digests(f.id, self.view._live())
 
     def _every(self) -> NDArray[np.int64]:
-        return np.arange(self.view._table.rows.slots)
+        return np.arange(self.view._table.slots)
 
     def _is_whole(self, slots: NDArray[np.int64]) -> bool:
-        count = self.view._table.rows.slots
+        count = self.view._table.slots
         return len(slots) == count and (count == 0 or bool((slots == np.arange(count)).all()))
 
     def _kept(self, f: Field, what: str, make: Callable[[], Any]) -> Any:

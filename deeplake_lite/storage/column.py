@@ -88,8 +88,8 @@ class Column(ABC):
         """Read the cells of `slots` again and compare them with what was noted about them."""
 
     @abstractmethod
-    async def nbytes(self, slots: Slots) -> int:
-        """Return the stored size of the cells, bytes, without reading them."""
+    async def sizes(self, slots: Slots) -> NDArray[np.int64]:
+        """Return the stored size of each cell, bytes, without reading them."""
 
     @property
     def compared(self) -> str:

@@ -72,9 +72,9 @@ class DenseColumn(Column):
             found += await check_arrays(self.arrays, np.array(some, np.int64))
         return found + await check_arrays({} if self._stats is None else self._stats.arrays, None)
 
-    async def nbytes(self, slots: Slots) -> int:
-        """Return the size of the cells, uncompressed."""
-        return len(slots) * self.arrays["data"].spec.row_bytes
+    async def sizes(self, slots: Slots) -> NDArray[np.int64]:
+        """Return the size of each cell, bytes, uncompressed."""
+        return np.full(len(slots), self.arrays["data"].spec.row_bytes, np.int64)
 
     async def statistics(self) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
         """Return the committed bounds and counts of nulls and NaNs, (chunks, 2) each, or None."""

@@ -99,9 +99,12 @@ class NestedColumn(Column):
             found += [Damage(s, "its items are not those noted") for s in part[wrong].tolist()]
         return found
 
-    async def nbytes(self, slots: Slots) -> int:
-        """Return the stored size of the cells, bytes, without reading them."""
-        return await self.items.nbytes(item_slots(await self.arrays["spans"].read(slots)))
+    async def sizes(self, slots: Slots) -> NDArray[np.int64]:
+        """Return the stored size of each cell, bytes, without reading them."""
+        spans = await self.arrays["spans"].read(slots)
+        ends = np.concatenate([[0], np.cumsum(await self.items.sizes(item_slots(spans)))])
+        after = np.cumsum(spans[:, 1])
+        return ends[after] - ends[after - spans[:, 1]]
 
     async def mark(self) -> Any:
         """Return a mark that `rewind` takes back to."""

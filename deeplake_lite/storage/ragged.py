@@ -78,9 +78,9 @@ class RaggedColumn(Column):
             found += damaged or await self._verify_bytes(part)
         return found
 
-    async def nbytes(self, slots: Slots) -> int:
-        """Return the stored size of the cells, bytes, without reading them."""
-        return int((await self.arrays["extents"].read(slots))[:, 1].sum())
+    async def sizes(self, slots: Slots) -> NDArray[np.int64]:
+        """Return the stored size of each cell, bytes, without reading them."""
+        return (await self.arrays["extents"].read(slots))[:, 1]
 
     @property
     def spillable(self) -> list[SlotArray]:

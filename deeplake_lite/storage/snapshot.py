@@ -84,6 +84,16 @@ class Snapshot:
         """The columns, in order."""
         return self.state.schema
 
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """Notes on the lake."""
+        return self.state.metadata
+
+    @property
+    def slots(self) -> int:
+        """How many slots there are, those of deleted rows too."""
+        return self.rows.slots
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -128,9 +138,13 @@ class Snapshot:
         """Return the digests that cells would have in a column, without storing them."""
         return self._column(column).digest(cells)
 
+    def sizes(self, column: str, slots: Slots) -> NDArray[np.int64]:
+        """Return the stored size of each cell, (n,) bytes, without reading them."""
+        return run(self._column(column).sizes(slots))
+
     def nbytes(self, column: str, slots: Slots) -> int:
         """Return the stored size of cells, bytes, without reading them."""
-        return run(self._column(column).nbytes(slots))
+        return int(self.sizes(column, slots).sum())
 
     def ids(self, slots: Slots) -> NDArray[np.int64]:
         """Return the row ids of slots."""

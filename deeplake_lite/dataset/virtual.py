@@ -1,0 +1,198 @@
+"""Columns that are not stored: what a query's result, or any other derived view, reads from.
+
+A `VirtualColumn` has a type and gives cells for rows. A `VirtualTable` holds some, and answers what
+a view asks of a stored version, so that a view on it is a view like any other.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from deeplake_lite.errors import UncommittedError
+from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells, concat, take
+from deeplake_lite.schema import Field, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
+
+type Rows = NDArray[np.int64]
+
+
+class VirtualColumn(Protocol):
+    """A column that gives cells for rows."""
+
+    @property
+    def htype(self) -> Htype:
+        """What the cells mean."""
+        ...
+
+    def read(self, rows: Rows) -> Cells:
+        """Return the cells of some rows, in their order."""
+        ...
+
+
+@dataclass(frozen=True)
+class TakenColumn:
+    """A column of another view, at some of its rows."""
+
+    view: View
+    field: Field
+    positions: Rows
+    """Row of the view for each of ours; -1 where there is none, which reads as null."""
+
+    @property
+    def htype(self) -> Htype:
+        """The column's own; nullable where a row is missing."""
+        if (self.positions >= 0).all():
+            return self.field.htype
+        return replace(self.field.htype, nullable=True)
+
+    def read(self, rows: Rows) -> Cells:
+        """Return the cells of some rows, as they are stored."""
+        positions = self.positions[rows]
+        missing = positions < 0
+        present = positions[~missing]
+        cells = self.view._table.read([self.field.id], self.view._at(present))[self.field.id]
+        if not missing.any():
+            return cells
+        null = self.htype.encode([None])
+        at = np.full(len(rows), len(present))
+        at[~missing] = np.arange(len(present))
+        return take(concat([cells, null]), at)
+
+
+class VirtualTable:
+    """The rows of a derived view.
+
+    Parameters
+    ----------
+    columns : mapping
+        By name, in order.
+    count : int
+        Rows.
+    version : str
+        Id of the commit that it was derived from.
+    ids : ndarray, (count,) int64, optional
+        Ids of the rows where they are rows of one source; positions otherwise.
+    metadata : mapping
+        Notes of the source.
+    uncommitted : bool
+        Whether it was derived from an open transaction.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, VirtualColumn],
+        count: int,
+        version: str,
+        *,
+        ids: Rows | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        uncommitted: bool = False,
+    ) -> None:
+        fields = [Field(n, f"c{secrets.token_hex(4)}", c.htype) for n, c in columns.items()]
+        self.schema = Schema(tuple(fields))
+        self.snapshot_id, self.edits = version, uncommitted
+        self.metadata = dict(metadata or {})
+        self._columns = dict(zip((f.id for f in fields), columns.values(), strict=True))
+        self._ids, self.slots = ids, count
+
+    def __len__(self) -> int:
+        return self.slots
+
+    def read(self, columns: Iterable[str], slots: Rows) -> dict[str, Cells]:
+        """Return the cells of some rows, by column id."""
+        return {c: self._columns[c].read(slots) for c in columns}
+
+    def ids(self, slots: Rows) -> Rows:
+        """Return the ids of some rows."""
+        return slots if self._ids is None else self._ids[slots]
+
+    def shapes(self, column: str, slots: Rows) -> NDArray[np.int32]:
+        """Return (n, ndim) int32 shapes; -1 for axes that a cell does not have."""
+        match self.read([column], slots)[column]:
+            case RaggedCells(shapes=shapes):
+                return shapes
+            case NestedCells(counts=counts):
+                return counts.astype(np.int32)[:, np.newaxis]
+            case DenseCells(values):
+                return np.tile(np.array(values.shape[1:], np.int32), (len(values), 1))
+
+    def sizes(self, column: str, slots: Rows) -> NDArray[np.int64]:
+        """Return the size of each cell, bytes."""
+        return sizes_of(self.read([column], slots)[column])
+
+    def nbytes(self, column: str, slots: Rows) -> int:
+        """Return the size of cells, bytes."""
+        return int(self.sizes(column, slots).sum())
+
+    def statistics(self, column: str) -> None:  # noqa: ARG002
+        """Return None: nothing is known of values before they are computed."""
+        return
+
+    def digests(self, column: str, slots: Rows) -> NDArray[np.uint64]:
+        """Return (n,) uint64 digests of cells; equal cells have equal ones."""
+        return digests_of(self.read([column], slots)[column])
+
+    def refuse_edits(self) -> None:
+        """Refuse to edit what is derived. Raises UncommittedError."""
+        raise UncommittedError("A derived view is read-only. Materialize it first.")
+
+
+def sizes_of(cells: Cells) -> NDArray[np.int64]:
+    """Return the size of each cell, bytes.
+
+    >>> sizes_of(RaggedCells([b"ab", b""], np.empty((2, 0), np.int32))).tolist()
+    [2, 0]
+    """
+    match cells:
+        case DenseCells(values):
+            each = values.dtype.itemsize * int(np.prod(values.shape[1:]))
+            return np.full(len(values), each, np.int64)
+        case RaggedCells(buffers):
+            return np.fromiter((memoryview(b).nbytes for b in buffers), np.int64, len(buffers))
+        case NestedCells(counts, items):
+            ends = np.concatenate([[0], np.cumsum(sizes_of(items))])
+            at = np.cumsum(counts)
+            return (ends[at] - ends[at - counts]).astype(np.int64)
+
+
+def digests_of(cells: Cells) -> NDArray[np.uint64]:
+    """Return a digest of each cell; null and empty differ, NaN equals NaN."""
+    from deeplake_lite.storage.dense import row_digests
+
+    match cells:
+        case DenseCells(values, valid):
+            found = row_digests(values)
+        case RaggedCells(buffers, shapes, valid):
+            import xxhash
+
+            found = np.fromiter(
+                (
+                    xxhash.xxh3_64_intdigest(b, seed=xxhash.xxh3_64_intdigest(s.tobytes()))
+                    for b, s in zip(buffers, shapes, strict=True)
+                ),
+                np.uint64,
+                len(buffers),
+            )
+        case NestedCells(counts, items, valid):
+            inner = digests_of(items)
+            ends = np.cumsum(counts)
+            found = np.array(
+                [row_digests(inner[e - c : e].reshape(1, -1))[0] if c else 0
+                 for c, e in zip(counts, ends, strict=True)],
+                np.uint64,
+            )  # fmt: skip
+    if valid is not None:
+        found[~valid] = 1
+    return found
