@@ -6,11 +6,14 @@ Scalars go to DuckDB, under its names. Tensors go to the registry. What SQL and 
 
 from __future__ import annotations
 
+from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from deeplake_lite.errors import NotFoundError, QueryTypeError
+from deeplake_lite.query.dialect import func
 from deeplake_lite.query.functions import REGISTRY, Type
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.values import (
@@ -50,7 +53,19 @@ AGGREGATES = {
 }  # fmt: skip
 """Functions of many rows."""
 
-_ROWWISE = {"SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE", "MEDIAN", "PROD"}
+_ROWWISE = {
+    "SUM",
+    "AVG",
+    "MEAN",
+    "MIN",
+    "MAX",
+    "STD",
+    "STDDEV",
+    "VAR",
+    "VARIANCE",
+    "MEDIAN",
+    "PROD",
+}
 """Aggregates that reduce a row's tensor where there is no GROUP BY, and go elementwise otherwise."""
 
 _ELEMENTWISE = {"AVG": "MEAN", "STDDEV": "STD", "VARIANCE": "VAR"}
@@ -124,7 +139,9 @@ def _arguments(
     scope.in_aggregate = inner or name in AGGREGATES
     try:
         for part in e.expressions:
-            named = isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg) and part.this.name in known
+            named = (
+                isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg) and part.this.name in known
+            )
             if named and isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
                 options[part.this.name] = _constant(low, part.expression, scope)
             else:
@@ -181,7 +198,12 @@ def _is_sql(name: str) -> bool:
 
 
 def _of_tensors(
-    low: Lowering, name: str, args: list[Value], options: dict[str, Any], e: exp.Expression, scope: Scope
+    low: Lowering,
+    name: str,
+    args: list[Value],
+    options: dict[str, Any],
+    e: exp.Expression,
+    scope: Scope,
 ) -> Value:
     first = args[0]
     assert isinstance(e, exp.Anonymous)
@@ -194,7 +216,10 @@ def _of_tensors(
             key: exp.Anonymous(this=name, expressions=[node.copy()])
             for key, node in first.env.items()
         }
-        return Tensor(first.tree, env, e.sql())
+        plain = first.plain and replace(
+            first.plain, row=exp.Anonymous(this=name, expressions=[first.plain.row.copy()])
+        )
+        return Tensor(first.tree, env, e.sql(), plain)
     if name in ("LIST", "ARRAY_AGG") and isinstance(first, Tensor):
         scope.aggregated = True
         return grouped(first, "LIST", e.sql())
@@ -234,7 +259,9 @@ def _some_key(tensor: Tensor) -> exp.Expression:
     return next(iter(tensor.env.values())).copy() if tensor.env else exp.convert(1)
 
 
-def _of_scalars(low: Lowering, name: str, args: list[Value], e: exp.Anonymous, scope: Scope) -> Value:
+def _of_scalars(
+    low: Lowering, name: str, args: list[Value], e: exp.Anonymous, scope: Scope
+) -> Value:
     if name in AGGREGATES:
         scope.aggregated = scope.aggregated or not scope.in_aggregate
     first = args[0] if args else None
@@ -271,9 +298,7 @@ def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
     was, scope.in_aggregate, before = scope.in_aggregate, True, scope.aggregated
     try:
         inner = e.this
-        found = (
-            _row_number() if inner.name.upper() == "ROW_NUMBER" else low.value(inner, scope)
-        )
+        found = _row_number() if inner.name.upper() == "ROW_NUMBER" else low.value(inner, scope)
         node = e.copy()
         node.set("this", low.as_sql(found, scope))
         node.set("partition_by", [low.sql(p, scope) for p in e.args.get("partition_by") or ()])
@@ -307,7 +332,7 @@ def sorted_by(
     nulls_first = bool(term.args.get("nulls_first"))
     out = []
     if _kind(value).real and descends:
-        nan = exp.func("isnan", node.copy())
+        nan = func("isnan", node.copy())
         out.append(exp.Ordered(this=nan, desc=False, nulls_first=nulls_first))
     out.append(exp.Ordered(this=node, desc=descends, nulls_first=nulls_first))
     return out
@@ -376,7 +401,7 @@ def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:  # n
     return None
 
 
-def _count_star(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:  # noqa: ARG001
+def _count_star(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if not e.expressions or isinstance(e.expressions[0], exp.Star):
         scope.aggregated = scope.aggregated or not scope.in_aggregate
         return Sql(exp.Anonymous(this="COUNT", expressions=[exp.Star()]), NUMBER)
@@ -473,12 +498,12 @@ def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expression:
 def class_name(node: exp.Expression, names: tuple[str, ...]) -> exp.Expression:
     """Return the name of a class by its number."""
     listed = exp.Array(expressions=[exp.Literal.string(name) for name in names])
-    return exp.func("list_extract", listed, exp.paren(node.copy()) + 1)
+    return func("list_extract", listed, exp.paren(node.copy()) + 1)
 
 
 def json_text(node: exp.Expression) -> exp.Expression:
     """Return the text of a JSON value: a string without its quotes."""
-    return exp.func("json_extract_string", node.copy(), exp.Literal.string("$"))
+    return func("json_extract_string", node.copy(), exp.Literal.string("$"))
 
 
 def _unknown(name: str, of: str = "") -> NotFoundError:
@@ -489,7 +514,14 @@ def _unknown(name: str, of: str = "") -> NotFoundError:
 
 def unknown_function(name: str, known: list[str]) -> NotFoundError:
     """Return the error for a function that neither NumPy's part nor DuckDB has."""
-    return NotFoundError.named("function", name, sorted({*REGISTRY, *(k.upper() for k in known)}))
+    names = {*REGISTRY, *(k.upper() for k in known)}
+    words = sorted(n for n in names if n.isidentifier())
+    near = get_close_matches(name, words, n=3)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    return NotFoundError(
+        f"There is no function {name}.{hint} Functions of tensors: "
+        f"{', '.join(sorted(n for n in REGISTRY if n.isidentifier()))}; of scalars: DuckDB's."
+    )
 
 
 __all__ = ["AGGREGATES", "BOOL", "call", "digest", "filtered", "grouped", "ordered", "window"]

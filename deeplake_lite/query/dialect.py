@@ -137,6 +137,14 @@ class Lakes(DuckDB):
             after = self._parse_primary() or self._parse_placeholder()
             return self.expression(Expand(before=before, after=after))
 
+        def _parse_type(self, *args: Any, **kwargs: Any) -> Any:
+            """Read ``text[0]`` and ``date[1:]`` as columns, whose names are also those of types."""
+            named = self._curr.token_type in self.TYPE_TOKENS
+            if named and self._next and self._next.token_type == TokenType.L_BRACKET:
+                column = self.expression(exp.Column(this=self._parse_id_var()))
+                return self._parse_column_ops(column)
+            return super()._parse_type(*args, **kwargs)
+
         def _parse_bracket_key_value(self, is_map: bool = False) -> Any:
             if is_map:
                 return super()._parse_bracket_key_value(is_map=is_map)
@@ -186,6 +194,11 @@ class Lakes(DuckDB):
                 for join in self._parse_joins() if kwargs.get("joins") else ():
                     table.append("joins", join)
             return table
+
+
+def func(name: str, *args: exp.Expression) -> exp.Expression:
+    """Return a call of a function of DuckDB's, as it is named."""
+    return exp.Anonymous(this=name, expressions=list(args))
 
 
 def parse(text: str) -> exp.Query:

@@ -294,7 +294,6 @@ class _Reader:
                 return source.decoder(field, self.env[key])
         raise AssertionError(leaf)
 
-
     def _choice(self, tags: Any, options: tuple[Tree, ...]) -> Callable[[int], Any]:
         readers = [_Reader(option, self.env) for option in options]
 
@@ -310,7 +309,11 @@ def _reader(tree: Tree, env: Env) -> _Reader:
 
 
 def _unmasked(value: Any) -> Any:
-    return None if value is np.ma.masked or (np.ma.isMaskedArray(value) and value.mask.any()) else value
+    return (
+        None
+        if value is np.ma.masked or (np.ma.isMaskedArray(value) and value.mask.any())
+        else value
+    )
 
 
 def _trimmed(value: Any) -> Any:

@@ -116,7 +116,8 @@ def _arrow(connection: Any, sql: exp.Expression) -> pa.Table:
 
 
 def _reason(error: BaseException) -> str:
-    return str(error).split("\n\nLINE")[0].split("\nLINE")[0].strip()
+    text = str(error).split("\n\nLINE")[0].split("\nLINE")[0].split("\n\tCandidate")[0].strip()
+    return " ".join(text.split())
 
 
 def _translated(connection: Any, error: Exception) -> QueryError | NotFoundError:
@@ -140,7 +141,9 @@ def _table(connection: Any, instance: Instance, done: Run, progress: Any) -> pa.
     if not instance.islands:
         return table
     if instance.cheap:
-        table = _timed(done, "where", table, lambda: _filtered(connection, instance, table, instance.cheap))
+        table = _timed(
+            done, "where", table, lambda: _filtered(connection, instance, table, instance.cheap)
+        )
     left = _staged(connection, instance, table, done, progress)
     for name, tree in instance.islands.items():
         if name not in left.column_names:
@@ -209,7 +212,9 @@ def _with_island(table: pa.Table, name: str, tree: Tree, done: Run, progress: An
     keys = {leaf.key for leaf in evaluate.walk(tree) if hasattr(leaf, "key")}
     note = None if progress is None else lambda count: progress(count, len(rows))
     values = evaluate.evaluate(tree, dict.fromkeys(keys, rows), len(rows), note)
-    done.steps.append(Step(f"compute {name}", len(table), len(table), time.perf_counter() - started))
+    done.steps.append(
+        Step(f"compute {name}", len(table), len(table), time.perf_counter() - started)
+    )
     return table.append_column(name, as_arrow(values, tree.type.dtype))
 
 
@@ -256,12 +261,16 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
         column = column.combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks)
-    if pa.types.is_nested(column.type) or pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    if (
+        pa.types.is_nested(column.type)
+        or pa.types.is_string(column.type)
+        or pa.types.is_large_string(column.type)
+    ):
         out = np.empty(len(column), object)
         out[:] = column.to_pylist()
         return out
     if column.null_count:
         null = column.is_null().to_numpy(zero_copy_only=False)
-        filled = column.fill_null(False if pa.types.is_boolean(column.type) else 0)  # noqa: FBT003
+        filled = column.fill_null(False if pa.types.is_boolean(column.type) else 0)
         return np.ma.MaskedArray(filled.to_numpy(zero_copy_only=False), null)
     return column.to_numpy(zero_copy_only=False)

@@ -17,6 +17,7 @@ from sqlglot import exp
 from deeplake_lite.errors import InvalidValueError, QueryError, QueryTypeError
 from deeplake_lite.query import calls
 from deeplake_lite.query.dialect import Ellipsis as Dots
+from deeplake_lite.query.dialect import func
 from deeplake_lite.query.functions import REGISTRY, Arg, Type
 from deeplake_lite.query.functions.base import Unknown
 from deeplake_lite.query.plan import ROW, Udf
@@ -254,9 +255,7 @@ class Lowering:
     def check_params(self) -> None:
         """Refuse values that no ``?`` takes. Raises QueryError."""
         if not hasattr(self._params, "keys") and self._next_param < len(self._params):
-            raise QueryError(
-                f"The query has {self._next_param} ?, got {len(self._params)} values."
-            )
+            raise QueryError(f"The query has {self._next_param} ?, got {len(self._params)} values.")
 
     def _array(self, e: exp.Array, scope: Scope) -> Value:
         parts = [self.value(p, scope) for p in e.expressions]
@@ -296,7 +295,7 @@ class Lowering:
         sides = [side for side, v in ((a, left), (b, right)) if _kind(v).real]
         if not sides:
             return node
-        checks = [exp.not_(exp.func("isnan", side.copy())) for side in sides]
+        checks = [exp.not_(func("isnan", side.copy())) for side in sides]
         return exp.paren(exp.and_(node, *checks))
 
     def _and(self, e: exp.And, scope: Scope) -> Value:
@@ -352,9 +351,7 @@ class Lowering:
         if isinstance(found, Tensor) and found.plain is not None:
             valid = calls.is_null(found)
             return Sql(exp.Is(this=self.as_sql(valid, scope), expression=exp.null()), BOOL)
-        return Sql(
-            exp.Is(this=self.as_sql(found, scope), expression=e.expression.copy()), BOOL
-        )
+        return Sql(exp.Is(this=self.as_sql(found, scope), expression=e.expression.copy()), BOOL)
 
     def _like(self, e: exp.Expression, scope: Scope) -> Value:
         this = calls.as_text(self.value(e.this, scope), self, scope)
@@ -362,6 +359,10 @@ class Lowering:
         return Sql(type(e)(this=this, expression=pattern), BOOL)
 
     _ilike = _like
+
+    def _dpipe(self, e: exp.DPipe, scope: Scope) -> Value:
+        sides = [calls.as_text(self.value(p, scope), self, scope) for p in (e.this, e.expression)]
+        return Sql(exp.DPipe(this=sides[0], expression=sides[1]), TEXT)
 
     def _escape(self, e: exp.Escape, scope: Scope) -> Value:
         return self._generic(e, scope, BOOL)
@@ -383,7 +384,9 @@ class Lowering:
             results.append(self.value(e.args["default"], scope))
             default = self.as_sql(results[-1], scope)
         real = any(_kind(r).real for r in results)
-        return Sql(exp.Case(ifs=ifs, default=default), REAL if real else _kind(results[0], plain=True))
+        return Sql(
+            exp.Case(ifs=ifs, default=default), REAL if real else _kind(results[0], plain=True)
+        )
 
     def _cast(self, e: exp.Cast, scope: Scope) -> Value:
         found = self.value(e.this, scope)
@@ -440,19 +443,33 @@ class Lowering:
             )
         node, item = self.as_sql(base, scope), items[0]
         if _kind(base).name == "json":
-            return Sql(exp.func("json_extract", node, self._json_path(item, scope)), JSON)
+            return Sql(func("json_extract", node, self._json_path(item, scope)), JSON)
         if isinstance(item, exp.Slice):
-            return Sql(_sql_slice(node, item, lambda part: self.sql(part, scope)), _kind(base))
+            ends = [p and self.value(p, scope) for p in (item.this, item.expression)]
+            if item.args.get("step") is not None:
+                raise QueryTypeError(
+                    f"A slice of a text or a list is start:stop, without a step, got {e.sql()}."
+                )
+            start = exp.convert(1) if ends[0] is None else self._position(ends[0], scope, 1)
+            stop = exp.convert(-1) if ends[1] is None else self._position(ends[1], scope, 0)
+            return Sql(func("array_slice", node, start, stop), _kind(base, plain=True))
         at = self.value(item, scope)
         if isinstance(at, Constant) and isinstance(at.value, str):
-            return Sql(exp.func("struct_extract", node, at.node.copy()))
-        position = self.as_sql(at, scope)
+            return Sql(func("struct_extract", node, at.node.copy()))
+        position = self._position(at, scope, 1)
+        kind = TEXT if _kind(base).name == "text" else _item_kind(_kind(base))
+        return Sql(func("array_extract", node, position), kind)
+
+    def _position(self, at: Value, scope: Scope, first: int) -> exp.Expression:
+        """Return a position that counts from 0 as DuckDB counts: from 1, or from the end."""
         if isinstance(at, Constant) and isinstance(at.value, int):
-            position = exp.convert(at.value + 1 if at.value >= 0 else at.value)
-        else:
-            position = exp.paren(position) + (exp.paren(position.copy()) >= 0)
-            position = exp.cast(position, "BIGINT")
-        return Sql(exp.func("array_extract", node, position), _kind(base) if _kind(base).name == "text" else ANY)
+            return exp.convert(at.value + first if at.value >= 0 else at.value + first - 1)
+        node = exp.paren(self.as_sql(at, scope))
+        case = exp.Case(
+            ifs=[exp.If(this=node.copy() >= 0, true=node.copy() + first)],
+            default=node.copy() + (first - 1),
+        )
+        return exp.cast(case, "BIGINT")
 
     def _json_path(self, item: exp.Expression, scope: Scope) -> exp.Expression:
         at = self.value(item, scope)
@@ -548,7 +565,9 @@ def constant(value: Any) -> Constant:
         return Constant(value, exp.convert(value.tolist()))
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
-    if value is None or isinstance(value, bool | int | float | str | dt.date | dt.datetime | dt.timedelta | list | tuple):
+    if value is None or isinstance(
+        value, bool | int | float | str | dt.date | dt.datetime | dt.timedelta | list | tuple
+    ):
         if isinstance(value, float) and not np.isfinite(value):
             return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
         return Constant(list(value) if isinstance(value, tuple) else value, exp.convert(value))
@@ -591,7 +610,7 @@ def _named_classes(args: list[Arg]) -> list[Arg]:
                 )
             except InvalidValueError as error:
                 raise QueryTypeError(f"{arg.text}: {error.args[0]}") from error
-            arg = Arg(arg.text, Type("int64", number.shape), number)  # noqa: PLW2901
+            arg = Arg(arg.text, Type("int64", number.shape), number)
         out.append(arg)
     return out
 
@@ -600,6 +619,11 @@ def _parts(e: exp.Expression) -> list[exp.Expression]:
     if isinstance(e, exp.Anonymous):
         return list(e.expressions)
     return [p for p in (e.this, e.args.get("expression")) if isinstance(p, exp.Expression)]
+
+
+def _item_kind(kind: Kind) -> Kind:
+    """Return the kind of a list's items."""
+    return Kind("class", names=kind.names) if kind.names else ANY
 
 
 def _key(node: exp.Expression) -> str:
@@ -692,9 +716,15 @@ def _agree(value: Value, other: Value) -> Value:
             case "text":
                 return Sql(calls.json_text(value.node), TEXT)
             case "number":
-                return Sql(exp.TryCast(this=calls.json_text(value.node), to=exp.DataType.build("DOUBLE")), NUMBER)
+                return Sql(
+                    exp.TryCast(this=calls.json_text(value.node), to=exp.DataType.build("DOUBLE")),
+                    NUMBER,
+                )
             case "bool":
-                return Sql(exp.TryCast(this=calls.json_text(value.node), to=exp.DataType.build("BOOLEAN")), BOOL)
+                return Sql(
+                    exp.TryCast(this=calls.json_text(value.node), to=exp.DataType.build("BOOLEAN")),
+                    BOOL,
+                )
     return value
 
 
@@ -706,25 +736,6 @@ def class_number(name: str, kind: Kind) -> int:
         return ClassLabel(list(kind.names)).index(name)
     except InvalidValueError as error:
         raise QueryTypeError(f"A class {error.args[0]}") from error
-
-
-def _sql_slice(
-    node: exp.Expression, item: exp.Slice, sql: Callable[[exp.Expression], exp.Expression]
-) -> exp.Expression:
-    """Return a slice of a text or a list: from NumPy's ends to DuckDB's, which count from 1."""
-    if item.args.get("step") is not None:
-        raise QueryTypeError("A slice of a text or a list is start:stop, without a step.")
-    start = exp.convert(1) if item.this is None else _first(sql(item.this))
-    stop = exp.convert(-1) if item.expression is None else _last(sql(item.expression))
-    return exp.func("array_slice", node, start, stop)
-
-
-def _first(start: exp.Expression) -> exp.Expression:
-    return exp.cast(exp.paren(start) + (exp.paren(start.copy()) >= 0), "BIGINT")
-
-
-def _last(stop: exp.Expression) -> exp.Expression:
-    return exp.cast(exp.paren(stop) - (exp.paren(stop.copy()) < 0), "BIGINT")
 
 
 def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
@@ -746,7 +757,9 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
             out.append(_sliced(item, size))
         elif item.type.ndim:
             out.extend(item.type.shape)
-        elif isinstance(item, Literal_) and size is not None and not -size <= int(item.value) < size:
+        elif (
+            isinstance(item, Literal_) and size is not None and not -size <= int(item.value) < size
+        ):
             raise QueryTypeError(
                 f"{text}: index {int(item.value)} is outside an axis of {size}. {base.text} is {base.type}."
             )

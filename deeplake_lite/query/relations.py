@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query import calls
-from deeplake_lite.query.dialect import CLAUSES, Arrange, Expand, Sample
+from deeplake_lite.query.dialect import CLAUSES, Arrange, Expand, Sample, func
 from deeplake_lite.query.lower import Lowering, _kind
 from deeplake_lite.query.plan import ROW, Clause, Instance, Output, Plan
 from deeplake_lite.query.scope import Relation, Scope, imported
@@ -122,11 +122,19 @@ class Binder:
     # ---- queries
 
     def _nested(self, tree: exp.Query, scope: Scope) -> exp.Query:
-        return self._query(tree, scope).sql
+        return self._query(tree, scope, bare=True).sql
 
-    def _query(self, tree: exp.Expression, parent: Scope | None, *, outermost: bool = False) -> Lowered:
+    def _query(
+        self,
+        tree: exp.Expression,
+        parent: Scope | None,
+        *,
+        outermost: bool = False,
+        bare: bool = False,
+    ) -> Lowered:
+        """Lower a query; a `bare` one gives its values alone, as an expression needs them."""
         if isinstance(tree, exp.Subquery):
-            inner = self._query(tree.this, parent, outermost=outermost)
+            inner = self._query(tree.this, parent, outermost=outermost, bare=bare)
             if not any(tree.args.get(k) for k in ("order", "limit", "offset", CLAUSES, "with_")):
                 return inner
             return self._wrapped(tree, inner, parent)
@@ -140,7 +148,7 @@ class Binder:
             if isinstance(tree, exp.SetOperation):
                 found = self._set_operation(tree, parent)
             elif isinstance(tree, exp.Select):
-                found = self._select(tree, parent, outermost=outermost)
+                found = self._select(tree, parent, outermost=outermost, bare=bare)
             else:
                 raise QueryError(f"A query is a SELECT, got {tree.key.upper()}: {tree.sql()}.")
         finally:
@@ -179,10 +187,12 @@ class Binder:
 
     # ---- one SELECT
 
-    def _select(self, tree: exp.Select, parent: Scope | None, *, outermost: bool) -> Lowered:
+    def _select(
+        self, tree: exp.Select, parent: Scope | None, *, outermost: bool, bare: bool
+    ) -> Lowered:
         scope = Scope(parent=parent)
         source, joins = self._from(tree, scope)
-        return self._finish(tree, scope, source, joins, outermost=outermost)
+        return self._finish(tree, scope, source, joins, outermost=outermost, bare=bare)
 
     def _finish(
         self,
@@ -192,6 +202,7 @@ class Binder:
         joins: list[exp.Join],
         *,
         outermost: bool,
+        bare: bool = False,
     ) -> Lowered:
         low = self._low
         scope.grouped = tree.args.get("group") is not None
@@ -210,6 +221,8 @@ class Binder:
         if keys:
             out.set("group", exp.Group(expressions=keys))
         values = self._items(tree, scope, {k.sql("duckdb") for k in keys})
+        if bare:
+            values = {n: Sql(calls.comparable(v, low, scope), _kind(v)) for n, v in values.items()}
         for clause in ("having", "qualify"):
             if part := tree.args.get(clause):
                 kind = exp.Having if clause == "having" else exp.Qualify
@@ -227,7 +240,9 @@ class Binder:
             )
             out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=by)))
         if order := tree.args.get("order"):
-            out.set("order", exp.Order(expressions=self._order(order, scope, list(values.values()))))
+            out.set(
+                "order", exp.Order(expressions=self._order(order, scope, list(values.values())))
+            )
         limit = self._limit(tree, out, scope)
         clauses = self._clauses(tree, scope, projection)
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
@@ -268,7 +283,9 @@ class Binder:
             keys.append(calls.comparable(self._low.value(e, scope), self._low, scope))
         if group.args.get("all"):
             for item in tree.expressions:
-                inner = Scope(scope.relations, scope.parent, scope.merged, scope.aliases, grouped=True)
+                inner = Scope(
+                    scope.relations, scope.parent, scope.merged, scope.aliases, grouped=True
+                )
                 value = self._low.value(item.unalias(), inner)
                 if not inner.aggregated:
                     keys.append(calls.comparable(value, self._low, scope))
@@ -331,16 +348,16 @@ class Binder:
                                   if by != "" else relation.columns[name]))  # fmt: skip
         return found
 
-    def _order(
-        self, order: exp.Order, scope: Scope, items: list[Value]
-    ) -> list[exp.Expression]:
+    def _order(self, order: exp.Order, scope: Scope, items: list[Value]) -> list[exp.Expression]:
         terms = []
         for term in order.expressions:
             e = term.this
             if isinstance(e, exp.Literal) and not e.is_string:
                 at = int(e.this) - 1
                 if not 0 <= at < len(items):
-                    raise QueryError(f"ORDER BY {e.this} is beyond the select list of {len(items)}.")
+                    raise QueryError(
+                        f"ORDER BY {e.this} is beyond the select list of {len(items)}."
+                    )
                 terms += calls.sorted_by(items[at], term, self._low, scope)
                 continue
             if isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
@@ -357,7 +374,12 @@ class Binder:
             count = self._whole(e, scope, "LIMIT")
             options = limit.args.get("limit_options")
             if options is not None and options.args.get("percent"):
-                out.set("limit", exp.Limit(expression=exp.Mod(this=exp.convert(count), expression=exp.Var(this=""))))
+                out.set(
+                    "limit",
+                    exp.Limit(
+                        expression=exp.Mod(this=exp.convert(count), expression=exp.Var(this=""))
+                    ),
+                )
             else:
                 out.set("limit", exp.Limit(expression=exp.convert(count)))
                 end = int(count)
@@ -369,11 +391,18 @@ class Binder:
 
     def _whole(self, e: exp.Expression, scope: Scope, what: str) -> int | float:
         value = self._low.value(e, scope)
-        if not isinstance(value, Constant) or isinstance(value.value, bool) or not isinstance(value.value, int | float) or value.value < 0:
+        if (
+            not isinstance(value, Constant)
+            or isinstance(value.value, bool)
+            or not isinstance(value.value, int | float)
+            or value.value < 0
+        ):
             raise QueryTypeError(f"{what} is a number of rows, 0 or more, got {e.sql()}.")
         return value.value
 
-    def _note_enough(self, tree: exp.Select, scope: Scope, out: exp.Select, limit: int | None) -> None:
+    def _note_enough(
+        self, tree: exp.Select, scope: Scope, out: exp.Select, limit: int | None
+    ) -> None:
         """Note that a source's first rows that pass suffice."""
         stops = limit is not None and not any(
             tree.args.get(k) for k in ("order", "group", "distinct", "having", "qualify", "joins")
@@ -399,7 +428,9 @@ class Binder:
                 seed = part.args.get("seed")
                 options = {
                     "replace": bool(part.args.get("replace")),
-                    "limit": None if limit is None else self._whole(limit, scope, "SAMPLE BY LIMIT"),
+                    "limit": None
+                    if limit is None
+                    else self._whole(limit, scope, "SAMPLE BY LIMIT"),
                     "percent": bool(part.args.get("percent")),
                     "seed": self._low.draw_seed()
                     if seed is None
@@ -412,19 +443,23 @@ class Binder:
                 after = part.args.get("after")
                 ends = {
                     "before": before,
-                    "after": before if after is None else int(self._whole(after, scope, "EXPAND BY")),
+                    "after": before
+                    if after is None
+                    else int(self._whole(after, scope, "EXPAND BY")),
                 }
                 found.append(Clause("expand", (), ends))
         return found
 
     # ---- FROM
 
-    def _from(
-        self, tree: exp.Select, scope: Scope
-    ) -> tuple[exp.Expression | None, list[exp.Join]]:
+    def _from(self, tree: exp.Select, scope: Scope) -> tuple[exp.Expression | None, list[exp.Join]]:
         clause = tree.args.get("from_")
         if clause is None:
-            if self._default is None or (scope.parent is not None and not tree.args.get("where") and not tree.find(exp.Column)):
+            if self._default is None or (
+                scope.parent is not None
+                and not tree.args.get("where")
+                and not tree.find(exp.Column)
+            ):
                 return None, []
             return self._source(self._default, "", scope), []
         source = self._table(clause.this, scope)
@@ -440,7 +475,9 @@ class Binder:
             lowered = self._query(e.this if not e.args.get("limit") else e, scope.parent)
             name = self._name("t")
             columns = dict(lowered.columns)
-            if renamed := [c.name for c in (e.args.get("alias") and e.args["alias"].args.get("columns")) or ()]:
+            if renamed := [
+                c.name for c in (e.args.get("alias") and e.args["alias"].args.get("columns")) or ()
+            ]:
                 columns = dict(zip(renamed, columns.values(), strict=False))
             scope.relations.append(
                 Relation(e.alias or name, name, imported(columns.items(), name, self._count))
@@ -539,7 +576,7 @@ class Binder:
             tests.append(low.compare(exp.EQ, a, b, scope))
             right.hidden.add(name)
             if join.side in ("RIGHT", "FULL"):
-                either = exp.func("coalesce", low.as_sql(a, scope), low.as_sql(b, scope))
+                either = func("coalesce", low.as_sql(a, scope), low.as_sql(b, scope))
                 scope.merged[name] = Sql(either, _kind(a, plain=True))
             else:
                 scope.merged[name] = a
@@ -589,7 +626,7 @@ def _set_query(
     binder: Binder,
     tree: exp.SetOperation,
     name: str,
-    keep_all: bool,  # noqa: FBT001
+    keep_all: bool,
     sides: list[tuple[dict[str, Value], str, Lowered]],
     columns: dict[str, Any],
     parent: Scope | None,
@@ -648,9 +685,7 @@ def _set_query(
     return binder._finish(outer, Scope([relation], parent), source, [], outermost=parent is None)
 
 
-def _choice(
-    label: str, a: Tensor, b: Any, extra: list[list[exp.Expression]], table: str
-) -> Tensor:
+def _choice(label: str, a: Tensor, b: Any, extra: list[list[exp.Expression]], table: str) -> Tensor:
     """Return a tensor of either side: a tag says which, and the other's keys are null."""
     start = len(extra[0])
     tag = f"k{start}"
@@ -672,7 +707,7 @@ def _choice(
     return Tensor(Choice(f"{table}_{tag}", tuple(renamed), a.type), env, label)
 
 
-def _combined(name: str, keep_all: bool, selects: list[exp.Select], count: int) -> exp.Query:  # noqa: FBT001
+def _combined(name: str, keep_all: bool, selects: list[exp.Select], count: int) -> exp.Query:
     """Return a set operation that compares the first `count` columns and carries the others."""
     by = [f"c{i}" for i in range(count)]
     if name == "UNION":
@@ -680,7 +715,12 @@ def _combined(name: str, keep_all: bool, selects: list[exp.Select], count: int) 
         if keep_all:
             return both
         out = exp.Select(expressions=[exp.Star()])
-        out.set("from_", exp.From(this=exp.Subquery(this=both, alias=exp.TableAlias(this=exp.to_identifier("u")))))
+        out.set(
+            "from_",
+            exp.From(
+                this=exp.Subquery(this=both, alias=exp.TableAlias(this=exp.to_identifier("u")))
+            ),
+        )
         out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=[exp.column(n) for n in by])))
         return out
     numbered = []
@@ -691,14 +731,24 @@ def _combined(name: str, keep_all: bool, selects: list[exp.Select], count: int) 
             partition_by=[exp.column(n) for n in by],
         )
         outer = exp.Select(expressions=[exp.Star(), exp.alias_(number, "n")])
-        outer.set("from_", exp.From(this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("v")))))
+        outer.set(
+            "from_",
+            exp.From(
+                this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("v")))
+            ),
+        )
         numbered.append(outer)
     same = [
         exp.NullSafeEQ(this=exp.column(n, table="l"), expression=exp.column(n, table="r"))
         for n in [*by, *(["n"] if keep_all else [])]
     ]
     right = exp.Select(expressions=[exp.convert(1)])
-    right.set("from_", exp.From(this=exp.Subquery(this=numbered[1], alias=exp.TableAlias(this=exp.to_identifier("r")))))
+    right.set(
+        "from_",
+        exp.From(
+            this=exp.Subquery(this=numbered[1], alias=exp.TableAlias(this=exp.to_identifier("r")))
+        ),
+    )
     right.set("where", exp.Where(this=exp.and_(*same)))
     test: exp.Expression = exp.Exists(this=right)
     if name == "EXCEPT":
@@ -706,7 +756,12 @@ def _combined(name: str, keep_all: bool, selects: list[exp.Select], count: int) 
     if not keep_all:
         test = exp.and_(test, exp.EQ(this=exp.column("n", table="l"), expression=exp.convert(1)))
     out = exp.Select(expressions=[exp.Star()])
-    out.set("from_", exp.From(this=exp.Subquery(this=numbered[0], alias=exp.TableAlias(this=exp.to_identifier("l")))))
+    out.set(
+        "from_",
+        exp.From(
+            this=exp.Subquery(this=numbered[0], alias=exp.TableAlias(this=exp.to_identifier("l")))
+        ),
+    )
     out.set("where", exp.Where(this=test))
     return out
 

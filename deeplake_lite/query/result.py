@@ -209,7 +209,11 @@ def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
 def _scalar_type(type_: pa.DataType, kind: Kind, *, nullable: bool = True) -> Htype:
     if kind.name == "json" and (pa.types.is_string(type_) or pa.types.is_large_string(type_)):
         return Json(nullable=nullable)
-    if pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
+    if (
+        pa.types.is_string(type_)
+        or pa.types.is_large_string(type_)
+        or pa.types.is_string_view(type_)
+    ):
         return Text(nullable=nullable)
     if pa.types.is_binary(type_) or pa.types.is_large_binary(type_):
         return Bytes(nullable=nullable)
@@ -257,10 +261,12 @@ def to_values(array: pa.Array, htype: Htype) -> Any:
         null = array.is_null().to_numpy(zero_copy_only=False)
         if htype.dtype.endswith("]"):
             return array.to_numpy(zero_copy_only=False).astype(htype.dtype)
-        filler = pa.scalar(False if pa.types.is_boolean(type_) else 0, type_)  # noqa: FBT003
+        filler = pa.scalar(False if pa.types.is_boolean(type_) else 0, type_)
         return np.ma.MaskedArray(array.fill_null(filler).to_numpy(zero_copy_only=False), null)
     if isinstance(htype, Text) and not (
-        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
+        pa.types.is_string(type_)
+        or pa.types.is_large_string(type_)
+        or pa.types.is_string_view(type_)
     ):
         return [None if v is None else str(v) for v in array.to_pylist()]
     return array.to_pylist()

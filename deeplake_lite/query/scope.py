@@ -97,9 +97,7 @@ class Scope:
         return [*own, *(self.parent.tables() if self.parent else ())]
 
 
-def imported(
-    columns: Iterable[tuple[str, Value]], table: str, number: int
-) -> dict[str, Value]:
+def imported(columns: Iterable[tuple[str, Value]], table: str, number: int) -> dict[str, Value]:
     """Return a query's columns as those of a relation: by the names they have in its result.
 
     Keys of trees get the relation's number, so that two mentions of one query stay apart.

@@ -19,17 +19,15 @@ from deeplake_lite.dataset.arrow import array_of
 from deeplake_lite.dataset.values import decode_block, decode_one, with_none
 from deeplake_lite.htypes import (
     ClassLabel,
-    Embedding,
     Json,
     Link,
     Scalar,
-    Sequence,
     Text,
 )
 from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.query.functions.base import Type
-from deeplake_lite.query.values import BOOL, JSON, TEXT, TIME, Kind
+from deeplake_lite.query.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
