@@ -6,6 +6,7 @@ Steps: `dialect` parses, `relations` binds names and decides what DuckDB does an
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 from deeplake_lite.errors import LakeNotFoundError, QueryError
 from deeplake_lite.query import clauses, execute
 from deeplake_lite.query.dialect import parse
+from deeplake_lite.query.explain import explain as plan_text
 from deeplake_lite.query.relations import Binder
 from deeplake_lite.query.result import to_view
 from deeplake_lite.query.sources import Source
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.query.execute import Step
     from deeplake_lite.query.plan import Clause, Plan
 
 SELF = ("dataset", "ds", "this", "self")
@@ -45,8 +48,23 @@ def query(
     for clause in plan.clauses:
         table, rows = _apply(clause, plan, table, rows)
     found = to_view(plan, table, rows)
-    found._steps = done.steps
+    found._record = Record(plan, tuple(done.steps))
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """How a view came about."""
+
+    plan: Plan
+    steps: tuple[Step, ...]
+
+
+def explain(view: View) -> str:
+    """Return the plan of the query that made a view, with rows and times as it went."""
+    if view._record is None:
+        return f"{len(view):,} rows of {view.url}, {view.origin or 'all'}: no query made them"
+    return plan_text(view._record.plan, view._record.steps)
 
 
 def make_plan(

@@ -41,11 +41,14 @@ _ARROW_TYPES = {
 }  # fmt: skip
 
 
-@dataclass
+@dataclass(frozen=True)
 class Step:
     """One step as it went, for `explain`."""
 
-    text: str
+    name: str
+    """``"where"``, an island's name, or ``"sql"``."""
+    table: str
+    """Of the instance that it was done for; empty for the query itself."""
     rows_in: int
     rows_out: int
     seconds: float
@@ -57,6 +60,10 @@ class Run:
 
     table: pa.Table
     steps: list[Step] = field(default_factory=list)
+
+    def note(self, name: str, table: str, before: int, after: int, started: float) -> None:
+        """Keep how a step went that began at `started`."""
+        self.steps.append(Step(name, table, before, after, time.perf_counter() - started))
 
 
 @cache
@@ -91,9 +98,7 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
             functions.append(udf.name)
         started = time.perf_counter()
         done.table = _arrow(connection, plan.sql)
-        rows = sum(len(i.source) for i in plan.instances)
-        seconds = time.perf_counter() - started
-        done.steps.append(Step("SQL", rows, len(done.table), seconds))
+        done.note("sql", "", sum(len(i.source) for i in plan.instances), len(done.table), started)
     finally:
         for name in functions:
             connection.remove_function(name)
@@ -141,21 +146,14 @@ def _table(connection: Any, instance: Instance, done: Run, progress: Any) -> pa.
     if not instance.islands:
         return table
     if instance.cheap:
-        table = _timed(
-            done, "where", table, lambda: _filtered(connection, instance, table, instance.cheap)
-        )
+        started, before = time.perf_counter(), len(table)
+        table = _filtered(connection, instance, table, instance.cheap)
+        done.note("where", instance.table, before, len(table), started)
     left = _staged(connection, instance, table, done, progress)
     for name, tree in instance.islands.items():
         if name not in left.column_names:
-            left = _with_island(left, name, tree, done, progress)
+            left = _with_island(left, instance, name, done, progress)
     return left
-
-
-def _timed(done: Run, text: str, before: pa.Table, work: Callable[[], pa.Table]) -> pa.Table:
-    started = time.perf_counter()
-    after = work()
-    done.steps.append(Step(text, len(before), len(after), time.perf_counter() - started))
-    return after
 
 
 def _positions(count: int) -> NDArray[np.int64]:
@@ -197,24 +195,26 @@ def _staged(
         for condition, islands in instance.staged:
             for name in islands:
                 if name not in part.column_names:
-                    part = _with_island(part, name, instance.islands[name], done, progress)
+                    part = _with_island(part, instance, name, done, progress)
+            started, before = time.perf_counter(), len(part)
             part = _filtered(connection, instance, part, [condition])
+            done.note("where", instance.table, before, len(part), started)
         kept.append(part)
         if instance.enough is not None and sum(map(len, kept)) >= instance.enough:
             break
     return pa.concat_tables(kept)
 
 
-def _with_island(table: pa.Table, name: str, tree: Tree, done: Run, progress: Any) -> pa.Table:
+def _with_island(
+    table: pa.Table, instance: Instance, name: str, done: Run, progress: Any
+) -> pa.Table:
     """Compute an island for a table's rows."""
-    started = time.perf_counter()
+    started, tree = time.perf_counter(), instance.islands[name]
     rows = table[ROW].to_numpy()
     keys = {leaf.key for leaf in evaluate.walk(tree) if hasattr(leaf, "key")}
     note = None if progress is None else lambda count: progress(count, len(rows))
     values = evaluate.evaluate(tree, dict.fromkeys(keys, rows), len(rows), note)
-    done.steps.append(
-        Step(f"compute {name}", len(table), len(table), time.perf_counter() - started)
-    )
+    done.note(name, instance.table, len(rows), len(rows), started)
     return table.append_column(name, as_arrow(values, tree.type.dtype))
 
 

@@ -129,6 +129,7 @@ class Lowering:
                     return exp.column(name, table=instance.table)
             name = f"i{len(instance.islands)}"
             instance.islands[name] = tensor.tree
+            instance.texts[name] = tensor.text
             return exp.column(name, table=instance.table)
         keys = tuple(tensor.env)
         for udf in self.udfs.values():

@@ -33,6 +33,8 @@ class Instance:
     """Columns that DuckDB computes with, by the name they have in the table."""
     islands: dict[str, Tree] = field(default_factory=dict)
     """Columns that NumPy computes beforehand, of the rows that are left, by name in the table."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """What the query calls the islands."""
     cheap: list[exp.Expression] = field(default_factory=list)
     """Conditions that DuckDB can check before any island is computed."""
     staged: list[tuple[exp.Expression, tuple[str, ...]]] = field(default_factory=list)

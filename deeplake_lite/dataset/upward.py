@@ -1,0 +1,41 @@
+"""The few calls that go up: what a view does with layers that stand above it, loaded when asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deeplake_lite.dataset.view import View
+
+
+def query(
+    view: View | None,
+    text: str,
+    params: Sequence[Any] | Mapping[str, Any] = (),
+    sources: Mapping[str, View] | None = None,
+) -> View:
+    """Run a query on a view, or on the lakes that it names."""
+    from deeplake_lite import query
+
+    return query.query(text, params, view=view, sources=sources)
+
+
+async def query_async(
+    view: View | None,
+    text: str,
+    params: Sequence[Any] | Mapping[str, Any] = (),
+    sources: Mapping[str, View] | None = None,
+) -> View:
+    """Run a query in a thread."""
+    import asyncio
+
+    return await asyncio.to_thread(query, view, text, params, sources)
+
+
+def explain(view: View) -> str:
+    """Return how a view came about."""
+    from deeplake_lite import query
+
+    return query.explain(view)

@@ -1,0 +1,85 @@
+"""A plan as text: a tree of steps, with the columns and rows of each, and how it went."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.query.plan import ROW
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deeplake_lite.query.execute import Step
+    from deeplake_lite.query.plan import Instance, Output, Plan
+
+
+def explain(plan: Plan, steps: tuple[Step, ...] = ()) -> str:
+    """Return a plan as a tree, the result on top; with rows and times where it has run."""
+    lines = [f"result {_went(_of(steps, '', 'sql'))}".rstrip()]
+    lines += [f"├─ {line}" for line in _outputs(plan.outputs)]
+    lines += [f"├─ {c.kind} by {_options(c)}" for c in reversed(plan.clauses)]
+    lines.append(f"└─ sql  {_named(plan.sql, plan)}")
+    for instance in plan.instances:
+        lines += [f"   {line}" for line in _instance(instance, plan, steps)]
+    return "\n".join(lines)
+
+
+def _outputs(outputs: tuple[Output, ...]) -> Iterator[str]:
+    read = [o.name for o in outputs if o.plain is not None]
+    later = [f"{o.name} = {o.tensor.text}" for o in outputs if o.tensor is not None]
+    if read:
+        yield f"read when looked at      {', '.join(read)}"
+    if later:
+        yield f"computed when looked at  {', '.join(later)}"
+
+
+def _options(clause: object) -> str:
+    return ", ".join(f"{k}={v}" for k, v in getattr(clause, "options", {}).items()) or "value"
+
+
+def _instance(instance: Instance, plan: Plan, steps: tuple[Step, ...]) -> Iterator[str]:
+    mine = tuple(s for s in steps if s.table == instance.table)
+    columns = ", ".join(f.name for f in instance.scalars.values()) or "no columns"
+    yield f"├─ {instance.table} = {instance.source.name}, {len(instance.source):,} rows: {columns}"
+    wheres = iter([s for s in mine if s.name == "where"])
+    if instance.cheap and instance.islands:
+        shown = " AND ".join(_named(c, plan) for c in instance.cheap)
+        yield f"│  ├─ where {shown} {_went(next(wheres, None))}".rstrip()
+    for condition, names in instance.staged:
+        for name in names:
+            yield f"│  ├─ compute {instance.texts[name]} {_went(_of(mine, instance.table, name))}".rstrip()
+        enough = "" if instance.enough is None else f", until {instance.enough:,} rows pass"
+        yield f"│  ├─ where {_named(condition, plan)}{enough} {_went(next(wheres, None))}".rstrip()
+    staged = {name for _, names in instance.staged for name in names}
+    for name in instance.islands.keys() - staged:
+        yield f"│  ├─ compute {instance.texts[name]} {_went(_of(mine, instance.table, name))}".rstrip()
+
+
+def _of(steps: tuple[Step, ...], table: str, name: str) -> Step | None:
+    found = [s for s in steps if s.table == table and s.name == name]
+    return found[-1] if found else None
+
+
+def _went(step: Step | None) -> str:
+    if step is None:
+        return ""
+    return f"[{step.rows_in:,} -> {step.rows_out:,} rows, {step.seconds * 1e3:.1f} ms]"
+
+
+def _named(node: exp.Expression, plan: Plan) -> str:
+    """Return SQL with the names that users gave."""
+    by_table = {i.table: i for i in plan.instances}
+
+    def name(e: exp.Expression) -> exp.Expression:
+        if not isinstance(e, exp.Column) or e.table not in by_table:
+            return e
+        instance = by_table[e.table]
+        if e.name in instance.texts:
+            return exp.Var(this=instance.texts[e.name])
+        if e.name in instance.scalars:
+            return exp.column(instance.scalars[e.name].name, table=e.table)
+        return exp.Var(this=f"{e.table}.row") if e.name == ROW else e
+
+    return node.transform(name).sql("duckdb")
