@@ -2,7 +2,52 @@
 
 from __future__ import annotations
 
-from deeplake_lite.query.functions import reductions
-from deeplake_lite.query.functions.base import REGISTRY, Arg, Bound, Function, Type
+from deeplake_lite.query.functions import (
+    boxes,
+    contents,
+    elementwise,
+    operators,
+    pictures,
+    reductions,
+    structure,
+    vectors,
+)
+from deeplake_lite.query.functions.base import REGISTRY, Arg, Bound, Function, Unknown
+from deeplake_lite.query.functions.value_type import Type
 
-__all__ = ["REGISTRY", "Arg", "Bound", "Function", "Type", "reductions"]
+__all__ = [
+    "REGISTRY",
+    "Arg",
+    "Bound",
+    "Function",
+    "Type",
+    "Unknown",
+    "boxes",
+    "contents",
+    "elementwise",
+    "operators",
+    "pictures",
+    "reductions",
+    "reference",
+    "structure",
+    "vectors",
+]
+
+
+def reference() -> str:
+    r"""Return a table of all functions in Markdown, by group.
+
+    >>> print("\n".join(line for line in reference().splitlines() if "IOU(" in line))
+    | `IOU(boxes, others)` | Agreement of two sets of boxes, 0…1: IoU summed over the best ... |
+    """
+    entries = list({id(entry): entry for entry in REGISTRY.values()}.values())
+    lines = []
+    for group in sorted({entry.group for entry in entries}):
+        lines += [f"**{group}**", "", "| Function | Gives |", "| --- | --- |"]
+        for entry in entries:
+            if entry.group == group:
+                names = ", ".join(f"`{alias}`" for alias in entry.aliases)
+                also = f" Also {names}." if names else ""
+                lines.append(f"| `{entry.signature}` | {entry.summary}{also} |")
+        lines.append("")
+    return "\n".join(lines)

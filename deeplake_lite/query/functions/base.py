@@ -1,62 +1,34 @@
 """What a tensor function is: a name, what it says of its result, and how it computes it.
 
-A function is bound once per query, when the types of its arguments are known: `bind` checks them,
-and returns a `Bound`, which knows the result's type and computes values. Values come in one of two
-forms, told apart by `lead`: one row at a time (``lead=0``), or many rows of one shape stacked along
-a first axis (``lead=1``). Axes that users name count behind it.
+A function is bound once per query, when the types of its arguments are known (`Function.bound`):
+the binder checks them, and gives a `Bound`, which knows the result's type and computes values.
+Values come in one of two forms, told apart by `lead`:
 
-A new function is a Python function in one of this folder's files under `@function`.
+- one row at a time (``lead=0``): null is None, and a result may be None;
+- rows of one shape stacked along a first axis (``lead=1``): nulls are rows of a masked array, and
+  where some of a result's rows are null, it is a masked array.
+
+Arguments that are the same for all rows come as they are, without the first axis. Python's numbers
+among them are weak as in NumPy: ``float32 + 0.5`` is float32. Axes that users name count behind the
+first axis. Nulls, warnings and errors are dealt with around each function (`Guarded`), so that it
+sees values only.
+
+A new function is a binder in one of this folder's files under `@function`, and a case in its test.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+import inspect
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.query.functions.guard import REFUSALS, Guarded, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    from deeplake_lite.htypes import Htype
-
-type Shape = tuple[int | None, ...]
-
-
-@dataclass(frozen=True)
-class Type:
-    """What is known of a value before the query runs."""
-
-    dtype: str
-    """NumPy name of the elements' dtype, ``"str"`` for text, ``"object"`` for JSON."""
-    shape: Shape = ()
-    """Shape of one row's value; None where it varies."""
-    meaning: Htype | None = None
-    """What the elements mean where a column says so: boxes and their format, names of classes."""
-
-    @property
-    def ndim(self) -> int:
-        """How many axes a row's value has; 0 for a scalar."""
-        return len(self.shape)
-
-    @property
-    def is_number(self) -> bool:
-        """Whether the elements are numbers or truth values."""
-        return self.dtype not in ("str", "object") and np.dtype(self.dtype).kind in "biufc"
-
-    def __str__(self) -> str:
-        """Return a short text: ``float32 (?, 4)``.
-
-        >>> str(Type("float32", (None, 4)))
-        'float32 (?, 4)'
-        """
-        sizes = ", ".join("?" if n is None else str(n) for n in self.shape)
-        comma = "," if len(self.shape) == 1 else ""
-        return f"{self.dtype} ({sizes}{comma})" if self.shape else self.dtype
+    from deeplake_lite.query.functions.value_type import Type
 
 
 class Unknown:
@@ -80,12 +52,8 @@ class Arg:
         return self.value is not Unknown
 
 
-class Compute(Protocol):
-    """Values of the arguments to the value of the result."""
-
-    def __call__(self, *values: Any, lead: int) -> Any:
-        """Compute one row (``lead=0``) or rows stacked along the first axis (``lead=1``)."""
-        ...
+type Compute = Callable[..., Any]
+"""Takes the arguments' values, and `lead`: one row (``lead=0``) or many, stacked (``lead=1``)."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +66,12 @@ class Bound:
     """How it comes about."""
     stacks: bool = True
     """Whether `compute` takes rows stacked along a first axis; otherwise one at a time."""
+    lists: bool = False
+    """Whether stacked arguments, and the result, may be lists with an entry per row as well."""
+    sees_null: bool = False
+    """Whether `compute` is given nulls; otherwise a null argument makes the result null."""
+    inputs: tuple[Arg, ...] = ()
+    """The arguments whose values `compute` takes, in order; options are not among them."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +79,7 @@ class Function:
     """One entry of the registry."""
 
     name: str
-    """In capitals."""
+    """In capitals, or an operator's sign."""
     group: str
     """Heading in the reference."""
     signature: str
@@ -113,9 +87,55 @@ class Function:
     summary: str
     """One sentence."""
     bind: Callable[..., Bound] = field(repr=False)
-    """Takes an `Arg` per argument; options by keyword (``axis=``)."""
+    """Takes an `Arg` per argument, and the values of options (``axis``)."""
     aliases: tuple[str, ...] = ()
     """Other names."""
+
+    def bound(self, *args: Arg, **named: Arg) -> Bound:
+        """Bind the function to arguments, positional or by name.
+
+        Raises
+        ------
+        QueryTypeError
+            When their number, their names, or what is known of them does not fit.
+        """
+        text = f"{self.name}({', '.join(a.text for a in (*args, *named.values()))})"
+        try:
+            call = inspect.signature(self.bind).bind(*args, **named)
+        except TypeError as error:
+            raise QueryTypeError(f"Call it as {self.signature}, got {text}: {error}.") from None
+        inputs: list[Arg] = []
+        for name, parameter in call.signature.parameters.items():
+            given = call.arguments.get(name)
+            if given is None:
+                continue
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                inputs += given
+            elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                inputs += given.values()
+            elif str(parameter.annotation).startswith("Arg"):
+                inputs.append(given)
+            else:
+                call.arguments[name] = self._option(name, given)
+        try:
+            made = self.bind(*call.args, **call.kwargs)
+        except QueryError:
+            raise
+        except REFUSALS as error:
+            raise refusal(text, error, [str(a.type) for a in inputs]) from error
+        constant = tuple(a.is_constant for a in inputs)
+        dtypes = tuple(a.type.dtype for a in inputs)
+        guarded = Guarded(text, made.type, made.compute, constant, dtypes, made.sees_null)
+        return replace(made, inputs=tuple(inputs), compute=guarded)
+
+    def _option(self, name: str, arg: Arg) -> Any:
+        """Return an option's value in built-in types."""
+        if not arg.is_constant:
+            raise QueryTypeError(
+                f"{name} of {self.name} must be the same for all rows, got {arg.text}. "
+                "Write the value."
+            )
+        return arg.value.tolist() if hasattr(arg.value, "tolist") else arg.value
 
 
 REGISTRY: dict[str, Function] = {}
@@ -123,77 +143,19 @@ REGISTRY: dict[str, Function] = {}
 
 
 def function(
-    signature: str, *, group: str, aliases: tuple[str, ...] = ()
+    signature: str, *, group: str, aliases: tuple[str, ...] = (), name: str | None = None
 ) -> Callable[[Callable[..., Bound]], Callable[..., Bound]]:
-    """Put a binder into the registry; its docstring's first line is the summary."""
+    """Put a binder into the registry; its docstring's first line is the summary.
+
+    The name is what stands before the parenthesis of the signature, where it is not given.
+    """
 
     def register(bind: Callable[..., Bound]) -> Callable[..., Bound]:
-        name = signature.split("(")[0]
+        key = name or signature.split("(")[0]
         summary = (bind.__doc__ or "").strip().splitlines()[0]
-        entry = Function(name, group, signature, summary, bind, aliases)
-        for key in (name, *aliases):
-            REGISTRY[key] = entry
+        entry = Function(key, group, signature, summary, bind, aliases)
+        for known in (key, *aliases):
+            REGISTRY[known] = entry
         return bind
 
     return register
-
-
-def numbers(name: str, *args: Arg) -> None:
-    """Check that arguments are numbers. Raises QueryTypeError."""
-    for arg in args:
-        if not arg.type.is_number:
-            raise QueryTypeError(f"{name} takes numbers, got {arg.text}, which is {arg.type}.")
-
-
-def axes(ndim: int, axis: int | tuple[int, ...] | None, lead: int) -> tuple[int, ...]:
-    """Return the axes that a reduction goes over, counted behind the leading one.
-
-    >>> axes(3, None, 1), axes(3, -1, 1), axes(2, 0, 0)
-    ((1, 2), (2,), (0,))
-    """
-    inner = ndim - lead
-    if axis is None:
-        return tuple(range(lead, ndim))
-    chosen = (axis,) if isinstance(axis, int) else axis
-    return tuple(lead + (a % inner) for a in chosen)
-
-
-def align(values: tuple[Any, ...], lead: int) -> tuple[NDArray[Any], ...]:
-    """Return arrays that broadcast row by row: axes of size 1 behind the leading one.
-
-    >>> a, b = align((np.zeros((5,)), np.zeros((5, 2, 3))), lead=1)
-    >>> a.shape
-    (5, 1, 1)
-    """
-    arrays = tuple(np.asarray(v) for v in values)
-    if not lead:
-        return arrays
-    most = max(a.ndim for a in arrays)
-    return tuple(
-        a if a.ndim == most else a.reshape(a.shape[:1] + (1,) * (most - a.ndim) + a.shape[1:])
-        for a in arrays
-    )
-
-
-def widened(array: NDArray[Any]) -> NDArray[Any]:
-    """Return integers and truth values as int64 (uint64 stays), so that arithmetic does not wrap.
-
-    >>> widened(np.array([250], "uint8")) + 10
-    array([260])
-    """
-    if array.dtype.kind in "bi" or (array.dtype.kind == "u" and array.dtype.itemsize < 8):
-        return array.astype(np.int64)
-    return array
-
-
-def result_of(compute: Compute, *types: Type) -> Type:
-    """Return the type that a function gives: run on zeros, axes that vary being of size 1.
-
-    An axis of the result is unknown where it is of size 1 and some argument's axis is unknown.
-    """
-    samples = [np.zeros([1 if n is None else n for n in t.shape], t.dtype) for t in types]
-    with np.errstate(all="ignore"):
-        found = np.asarray(compute(*samples, lead=0))
-    varies = any(n is None for t in types for n in t.shape)
-    shape = tuple(None if varies and n <= 1 else n for n in found.shape)
-    return Type(found.dtype.name, shape)

@@ -1,30 +1,139 @@
-"""Many numbers to fewer: sums, extremes, moments, along an axis or over all of a row's value."""
+"""Many numbers to fewer: sums, extremes, moments, along an axis or over all of a row's value.
+
+What has no value for no elements (MAX of no boxes) gives a null; the others give what NumPy gives.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.query.functions.base import Arg, Bound, axes, function, numbers, result_of
+from deeplake_lite.query.functions.base import Arg, Bound, function
+from deeplake_lite.query.functions.binding import Axis, axes, numbers, result_of
+from deeplake_lite.query.functions.sums import is_small, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
 
-def _reduction(name: str, summary: str, reduce: Callable[..., Any], *aliases: str) -> None:
-    """Register a reduction that NumPy has, with ``axis``."""
+    from deeplake_lite.query.functions.base import Compute
 
-    def bind(x: Arg, axis: int | tuple[int, ...] | None = None) -> Bound:
+GROUP = "Reductions"
+
+
+def _sum(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
+    return total(x, axis) if is_small(x) else np.sum(x, axis=axis)
+
+
+def _mean(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
+    if not is_small(x):
+        return np.mean(x, axis=axis)
+    return total(x, axis) / np.float64(_count(x, axis))
+
+
+def _var(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
+    if x.dtype.kind not in "bu" or x.dtype.itemsize > 1 or _count(x, axis) > 1 << 23:
+        return np.var(x, axis=axis)
+    n = _count(x, axis)  # n² · 255² is below 2⁶³: exact up to the division
+    values = x.view(np.uint8)
+    squares = np.multiply(values, values, dtype=np.uint16)
+    once, twice = total(values, axis), total(squares, axis)
+    return (n * twice.astype(np.int64) - once.astype(np.int64) ** 2) / np.float64(n) ** 2
+
+
+def _std(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
+    return np.sqrt(_var(x, axis)) if x.dtype.kind in "bu" else np.std(x, axis=axis)
+
+
+def _median(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
+    return np.median(x.view(np.uint8) if x.dtype == bool else x, axis=axis)
+
+
+def _count(x: NDArray[Any], axis: tuple[int, ...]) -> int:
+    return int(np.prod([x.shape[a] for a in axis], dtype=np.int64))
+
+
+def _reduction(
+    name: str, summary: str, reduce: Callable[..., Any], *aliases: str, of_nothing: bool = False
+) -> None:
+    """Register a reduction with ``axis``; `of_nothing` tells whether it has a value of nothing."""
+
+    def bind(x: Arg, axis: Axis = None) -> Bound:
         numbers(name, x)
 
-        def compute(value: Any, *, lead: int) -> Any:
-            return reduce(value, axis=axes(value.ndim, axis, lead))
+        def reduced(value: Any, *, lead: int) -> Any:
+            array = np.asarray(value)
+            return reduce(array, axes(array.ndim, axis, lead))
 
-        return Bound(result_of(compute, x.type), compute)
+        found = result_of(reduced, _not_empty(x))
+
+        return Bound(found, reduced if of_nothing else _null_of_nothing(reduced, axis, found.dtype))
 
     bind.__doc__ = summary
-    function(f"{name}(x, axis=None)", group="Reductions", aliases=aliases)(bind)
+    function(f"{name}(x, axis=None)", group=GROUP, aliases=aliases)(bind)
 
 
-_reduction("ASUM", "Sum of the elements.", np.sum)
+def _null_of_nothing(reduce: Compute, axis: Axis, dtype: str) -> Compute:
+    """Return a reduction that gives a null (of each row, where stacked) of no elements."""
+
+    def compute(value: Any, *, lead: int) -> Any:
+        array = np.asarray(value)
+        if array.size:
+            return reduce(array, lead=lead)
+        over = axes(array.ndim, axis, lead)
+        kept = [n for a, n in enumerate(array.shape) if a not in over]
+        if all(array.shape[a] for a in over):
+            return np.zeros(kept, dtype)
+        return np.ma.masked_all(kept, dtype) if lead else None
+
+    return compute
+
+
+def _not_empty(x: Arg) -> Arg:
+    """Return the argument with axes of unknown size where they are empty."""
+    shape = x.type.shape and tuple(n or None for n in x.type.shape)
+    return replace(x, type=replace(x.type, shape=shape))
+
+
+def _position(name: str, summary: str, find: Callable[..., Any]) -> None:
+    """Register what finds the position of an extreme."""
+
+    def bind(x: Arg, axis: int | None = None) -> Bound:
+        numbers(name, x)
+        if axis is not None and type(axis) is not int:
+            raise ValueError(f"axis must be a whole number, got {axis!r:.60}")
+
+        def found(value: Any, *, lead: int) -> Any:
+            array = np.asarray(value)
+            over = axes(array.ndim, axis, lead)
+            flat = array.reshape(*array.shape[:lead], -1) if axis is None else array
+            return find(flat, axis=lead if axis is None else over[0])
+
+        type_ = result_of(found, _not_empty(x))
+
+        return Bound(type_, _null_of_nothing(found, axis, type_.dtype))
+
+    bind.__doc__ = summary
+    function(f"{name}(x, axis=None)", group=GROUP)(bind)
+
+
+def _plain(reduce: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reduction of NumPy that takes its axes by position."""
+    return lambda x, over: reduce(x, axis=over)
+
+
+_reduction("SUM", "Sum of the elements.", _sum, "ASUM", of_nothing=True)
+_reduction("PROD", "Product of the elements.", _plain(np.prod), of_nothing=True)
+_reduction("MEAN", "Mean of the elements.", _mean, "AVG", "AMEAN")
+_reduction("MEDIAN", "Middle of the sorted elements.", _median)
+_reduction("STD", "Standard deviation of the elements.", _std, "STDDEV", "ASTD")
+_reduction("VAR", "Variance of the elements.", _var, "VARIANCE")
+_reduction("MIN", "Smallest element.", _plain(np.min), "AMIN")
+_reduction("MAX", "Largest element.", _plain(np.max), "AMAX")
+_reduction("ANY", "Whether an element is not zero.", _plain(np.any), of_nothing=True)
+_reduction("ALL", "Whether no element is zero.", _plain(np.all), of_nothing=True)
+_position("ARGMIN", "Position of the smallest element, in C order without an axis.", np.argmin)
+_position("ARGMAX", "Position of the largest element, in C order without an axis.", np.argmax)

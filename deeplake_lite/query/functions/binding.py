@@ -1,0 +1,153 @@
+"""What binders share: checks of arguments, axes, broadcasting row by row, types of results."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError, QueryTypeError
+from deeplake_lite.htypes.class_label import ClassLabel
+from deeplake_lite.query.functions.value_type import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deeplake_lite.query.functions.base import Arg, Compute
+    from deeplake_lite.query.functions.value_type import Shape
+
+type Axis = int | tuple[int, ...] | list[int] | None
+
+_PICTURES: tuple[Shape, ...] = ((None, None, 3), (None, None))
+"""What stands for a shape with an unknown number of axes: coloured and grey pictures."""
+
+
+def numbers(name: str, *args: Arg) -> None:
+    """Check that arguments are numbers. Raises QueryTypeError."""
+    for arg in args:
+        if not arg.type.is_number:
+            raise QueryTypeError(f"{name} takes numbers, got {arg.text}, which is {arg.type}.")
+
+
+def class_number(name: Arg, classes: Arg) -> int:
+    """Return the number of the class that `name` names, among those of another argument.
+
+    Raises
+    ------
+    QueryTypeError
+        When no class has that name.
+    """
+    try:
+        return ClassLabel(getattr(classes.type.meaning, "names", ())).index(name.value)
+    except InvalidValueError as error:
+        raise QueryTypeError(f"{classes.text} with {name.text}: {error}") from None
+
+
+def axes(ndim: int, axis: Axis, lead: int) -> tuple[int, ...]:
+    """Return the axes that a function goes over, counted behind the leading one.
+
+    >>> axes(3, None, 1), axes(3, -1, 1), axes(2, 0, 0)
+    ((1, 2), (2,), (0,))
+    """
+    inner = ndim - lead
+    if axis is None:
+        return tuple(range(lead, ndim))
+    chosen = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    for a in chosen:
+        if type(a) is not int:
+            raise ValueError(f"an axis must be a whole number, got {a!r:.60}")
+        if not -inner <= a < inner:
+            raise ValueError(f"axis {a} is out of range for {inner} axes")
+    found = tuple(sorted(lead + a % inner for a in chosen))
+    if len(set(found)) < len(found):
+        raise ValueError(f"an axis is named twice in {list(chosen)}")
+    return found
+
+
+def align(values: Sequence[Any], args: Sequence[Arg], lead: int) -> list[Any]:
+    """Return values that broadcast row by row: axes of size 1 behind the leading one.
+
+    >>> from deeplake_lite.query.functions.base import Arg
+    >>> rows = Arg("x", Type("float64")), Arg("y", Type("float64", (2, 3)))
+    >>> a, b = align((np.zeros((5,)), np.zeros((5, 2, 3))), rows, lead=1)
+    >>> a.shape
+    (5, 1, 1)
+    """
+    if not lead:
+        return list(values)
+    inner = [np.ndim(v) - (not a.is_constant) for v, a in zip(values, args, strict=True)]
+    most = max(inner)
+    return [
+        v
+        if arg.is_constant or n == most
+        else v.reshape(v.shape[:1] + (1,) * (most - n) + v.shape[1:])
+        for v, arg, n in zip(values, args, inner, strict=True)
+    ]
+
+
+def widened(value: Any) -> Any:
+    """Return integers and truth values as int64 (uint64 stays), so that arithmetic does not wrap.
+
+    Python's numbers stay as they are.
+
+    >>> widened(np.array([250], "uint8")) + 10
+    array([260])
+    """
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int | float):
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind in "bi" or (array.dtype.kind == "u" and array.dtype.itemsize < 8):
+        return array.astype(np.int64, copy=False)
+    return array
+
+
+def result_of(compute: Compute, *args: Arg) -> Type:
+    """Return the type that a function gives: run on zeros, axes that vary being of size 1.
+
+    An axis of the result is unknown where it is of size 1 and some argument's axis is unknown; so
+    this is for functions that keep axes, drop them or broadcast them.
+    """
+    shapes = [
+        _PICTURES if arg.type.shape is None and not arg.is_constant else (arg.type.shape,)
+        for arg in args
+    ]
+    found, errors = [], []
+    for chosen in product(*shapes):
+        try:
+            found.append(_run(compute, args, chosen))
+        except ValueError as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    kinds = {t.shape for t in found}
+    return Type(found[0].dtype, found[0].shape if len(kinds) == 1 else _merged(kinds))
+
+
+def _run(compute: Compute, args: Sequence[Arg], shapes: Sequence[Shape | None]) -> Type:
+    samples = [
+        arg.value
+        if arg.is_constant
+        else np.zeros([1 if n is None else n for n in shape or ()], arg.type.dtype)
+        for arg, shape in zip(args, shapes, strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        found = compute(*samples, lead=0)
+    varies = any(
+        n is None
+        for arg, shape in zip(args, shapes, strict=True)
+        if not arg.is_constant
+        for n in shape or ()
+    )
+    array = np.asarray(found)
+    return Type(array.dtype.name, tuple(None if varies and n <= 1 else n for n in array.shape))
+
+
+def _merged(shapes: set[Shape | None]) -> Shape | None:
+    """Return what several shapes have in common."""
+    known = [shape for shape in shapes if shape is not None]
+    if len({len(shape) for shape in known}) > 1:
+        return None
+    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*known, strict=True))

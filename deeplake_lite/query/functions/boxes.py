@@ -1,0 +1,210 @@
+"""Boxes and masks of objects: how they overlap, how large they are, in which format."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.htypes.boxes import FORMATS, Boxes, convert_boxes
+from deeplake_lite.htypes.mask import Mask
+from deeplake_lite.query.functions.base import Arg, Bound, function
+from deeplake_lite.query.functions.binding import numbers, result_of
+from deeplake_lite.query.functions.matching import best_matching
+from deeplake_lite.query.functions.value_type import Type
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+GROUP = "Boxes and masks"
+
+
+def format_of(boxes: Arg) -> str:
+    """Return the format of boxes: their column's, else xyxy."""
+    meaning = boxes.type.meaning
+    return meaning.format if isinstance(meaning, Boxes) else "xyxy"
+
+
+def box_type(name: str, boxes: Arg) -> Type:
+    """Check that an argument is boxes, (n, 4) or (4,) for one, and return its type."""
+    numbers(name, boxes)
+    shape = boxes.type.shape
+    if shape is not None and (len(shape) not in (1, 2) or shape[-1] not in (4, None)):
+        raise ValueError(f"boxes are (n, 4), {boxes.text} is {boxes.type}")
+    return boxes.type
+
+
+def _same_units(*args: Arg) -> None:
+    units = {a.type.meaning.units for a in args if isinstance(a.type.meaning, Boxes)}
+    if len(units) > 1:
+        raise ValueError("one has boxes in pixels, the other in fractions of the picture")
+
+
+def _corners(value: Any, format_: str) -> NDArray[Any]:
+    """Return boxes as (…, n, 4) in floats, xyxy; one box counts as a list of one."""
+    boxes: NDArray[Any] = np.asarray(value)
+    if not boxes.size:
+        return np.zeros((*boxes.shape[:-2], 0, 4))
+    if boxes.shape[-1] != 4:
+        raise ValueError(f"boxes are (n, 4), got {boxes.shape}")
+    if boxes.dtype.kind != "f" or boxes.dtype.itemsize < 4:
+        boxes = boxes.astype(np.float64)
+    return convert_boxes(np.atleast_2d(boxes), format_, "xyxy")
+
+
+def overlaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Return the intersection over union of boxes, xyxy: (n, 4) and (m, 4) to (n, m).
+
+    Boxes without area overlap nothing.
+
+    >>> overlaps(np.array([[0, 0, 2, 2.0]]), np.array([[0, 0, 2, 1], [5, 5, 6, 6.0]]))
+    array([[0.5, 0. ]])
+    """
+    sides = np.minimum(a[:, None, 2:], b[None, :, 2:]) - np.maximum(a[:, None, :2], b[None, :, :2])
+    shared = np.prod(np.maximum(sides, 0), axis=2)
+    areas = [np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0), axis=1) for boxes in (a, b)]
+    union = areas[0][:, None] + areas[1][None, :] - shared
+    return np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+
+
+@function("IOU(boxes, others)", group=GROUP)
+def _iou(boxes: Arg, others: Arg) -> Bound:
+    """Agreement of two sets of boxes, 0…1: IoU summed over the best pairs, by the larger count."""
+    formats = _pair("IOU", boxes, others)
+
+    def compute(value: Any, other: Any, *, lead: int) -> Any:  # noqa: ARG001
+        a, b = _corners(value, formats[0]), _corners(other, formats[1])
+        most = max(len(a), len(b))
+        return np.float64(best_matching(overlaps(a, b)) / most if most else 1.0)
+
+    return Bound(Type("float64"), compute, stacks=False)
+
+
+@function("IOU_MATRIX(boxes, others)", group=GROUP)
+def _iou_matrix(boxes: Arg, others: Arg) -> Bound:
+    """Intersection over union of each box with each other one, (n, m)."""
+    formats = _pair("IOU_MATRIX", boxes, others)
+
+    def compute(value: Any, other: Any, *, lead: int) -> Any:  # noqa: ARG001
+        a, b = _corners(value, formats[0]), _corners(other, formats[1])
+        return overlaps(a, b).astype(np.float64, copy=False)
+
+    return Bound(Type("float64", (_count(boxes), _count(others))), compute, stacks=False)
+
+
+def _pair(name: str, boxes: Arg, others: Arg) -> tuple[str, str]:
+    for arg in (boxes, others):
+        box_type(name, arg)
+    _same_units(boxes, others)
+    return format_of(boxes), format_of(others)
+
+
+def _count(boxes: Arg) -> int | None:
+    if not boxes.type.shape:
+        return None
+    return 1 if len(boxes.type.shape) == 1 else boxes.type.shape[0]
+
+
+@function("AREA(x)", group=GROUP)
+def _area(x: Arg) -> Bound:
+    """Area of each box, or count of the pixels of each binary mask."""
+    numbers("AREA", x)
+    if x.type.dtype == "bool":
+
+        def pixels(value: Any, *, lead: int) -> Any:
+            value = np.asarray(value)
+            if value.ndim < lead + 2:
+                raise ValueError("a mask is (h, w), or (n, h, w)")
+            return np.count_nonzero(value, axis=(-2, -1))
+
+        return Bound(result_of(pixels, x), pixels)
+    _not_semantic(x)
+    box_type("AREA", x)
+    format_ = format_of(x)
+
+    def area(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+        boxes = np.asarray(value)
+        if boxes.shape[-1:] != (4,):
+            raise ValueError(f"boxes are (n, 4), got {boxes.shape}")
+        boxes = boxes if boxes.dtype.kind == "f" else boxes.astype(np.float64)
+        sides = boxes[..., 2:] - boxes[..., :2] if format_ == "xyxy" else boxes[..., 2:]
+        return np.prod(np.maximum(sides, 0), axis=-1)
+
+    sized = replace(x, type=replace(x.type, shape=(*(x.type.shape or (None,))[:-1], 4)))
+    return Bound(result_of(area, sized), area)
+
+
+@function("BOX_CONVERT(boxes, format)", group=GROUP)
+def _box_convert(boxes: Arg, format: str) -> Bound:
+    """Boxes in another format: 'xyxy', 'xywh' or 'cxcywh'."""
+    box_type("BOX_CONVERT", boxes)
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r:.60}")
+    source = format_of(boxes)
+
+    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+        value = np.asarray(value)
+        if value.shape[-1:] != (4,):
+            raise ValueError(f"boxes are (n, 4), got {value.shape}")
+        return convert_boxes(value, source, format)
+
+    shape = (*(boxes.type.shape or (None, 4))[:-1], 4)
+    found = result_of(compute, replace(boxes, type=replace(boxes.type, shape=shape)))
+    units = boxes.type.meaning.units if isinstance(boxes.type.meaning, Boxes) else "pixels"
+    return Bound(replace(found, meaning=Boxes(format, units, dtype=found.dtype)), compute)
+
+
+@function("MASK_TO_BOXES(mask)", group=GROUP)
+def _mask_to_boxes(mask: Arg) -> Bound:
+    """Box around each binary mask, (n, 4) in pixels, xyxy; zeros around an empty one."""
+    _not_semantic(mask)
+    if mask.type.dtype != "bool" or mask.type.ndim not in (None, 2, 3):
+        raise ValueError(
+            f"a mask is truth values, (h, w) or (n, h, w), {mask.text} is {mask.type}; compare it"
+        )
+
+    def compute(value: Any, *, lead: int) -> Any:
+        masks = np.asarray(value)
+        single = masks.ndim == lead + 2
+        boxes = _around(masks)
+        return boxes[..., None, :] if single else boxes
+
+    count = mask.type.shape[0] if mask.type.shape and mask.type.ndim == 3 else None
+    shape = (1 if mask.type.ndim == 2 else count, 4)
+    return Bound(Type("float32", shape, Boxes("xyxy")), compute)
+
+
+def _not_semantic(x: Arg) -> None:
+    if isinstance(x.type.meaning, Mask) and x.type.dtype != "bool":
+        raise ValueError(f"{x.text} holds classes; pick one of them: {x.text} = 1")
+
+
+def _around(masks: NDArray[Any]) -> NDArray[np.float32]:
+    """Return the boxes around masks, (…, h, w) to (…, 4)."""
+    found = np.zeros((*masks.shape[:-2], 4), np.float32)
+    if not masks.size:
+        return found
+    for axis, place in ((-2, 0), (-1, 1)):  # columns give x, rows give y
+        lines = masks.any(axis=axis)
+        some = lines.any(axis=-1)
+        found[..., place] = np.where(some, lines.argmax(axis=-1), 0)
+        found[..., place + 2] = np.where(
+            some, lines.shape[-1] - lines[..., ::-1].argmax(axis=-1), 0
+        )
+    return found
+
+
+def in_window(boxes: NDArray[Any], window: NDArray[Any], format_: str) -> NDArray[Any]:
+    """Return boxes as parts of a window, [x0, y0, x1, y1], in their format.
+
+    >>> in_window(np.array([[10.0, 20, 5, 5]]), np.array([0.0, 0, 20, 40]), "xywh")
+    array([[0.5  , 0.5  , 0.25 , 0.125]])
+    """
+    if boxes.shape[-1:] != (4,):
+        raise ValueError(f"boxes are (n, 4), got {boxes.shape}")
+    origin, size = window[..., :2], window[..., 2:] - window[..., :2]
+    if not np.all(size > 0):
+        raise ValueError("a window is [x0, y0, x1, y1] with x0 < x1 and y0 < y1")
+    second = boxes[..., 2:] - origin if format_ == "xyxy" else boxes[..., 2:]
+    return np.concatenate([(boxes[..., :2] - origin) / size, second / size], axis=-1)

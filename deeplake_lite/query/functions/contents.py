@@ -1,0 +1,69 @@
+"""What is in a value: members, keys, words, classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.functions.base import Arg, Bound, function
+from deeplake_lite.query.functions.binding import class_number, numbers
+from deeplake_lite.query.functions.value_type import Type
+
+GROUP = "Contents"
+
+
+@function("CONTAINS(x, value)", group=GROUP)
+def _contains(x: Arg, value: Arg) -> Bound:
+    """Whether an element equals a number or the name of a class; text has words, JSON a key."""
+    if x.type.dtype == "str":
+        if value.type.dtype != "str":
+            raise QueryTypeError(
+                f"CONTAINS looks for text in text, got {value.text}, which is {value.type}."
+            )
+        return Bound(Type("bool"), _in_text, stacks=False)
+    if x.type.dtype == "object":
+        return Bound(Type("bool"), _in_json, stacks=False)
+    wanted: Any = None
+    if value.is_constant and isinstance(value.value, str):
+        wanted = class_number(value, x)
+    else:
+        numbers("CONTAINS", value)
+        if value.type.shape not in ((), None):
+            raise ValueError(f"value must be one number, {value.text} is {value.type}")
+
+    def compute(values: Any, single: Any, *, lead: int) -> Any:
+        array = np.asarray(values)
+        single = single if wanted is None else wanted
+        if not value.is_constant and lead:
+            single = np.reshape(single, (-1, *(1,) * (array.ndim - 1)))
+        return np.any(array == single, axis=tuple(range(lead, array.ndim)))
+
+    return Bound(Type("bool"), compute)
+
+
+def _in_text(text: Any, part: Any, *, lead: int) -> Any:  # noqa: ARG001
+    if isinstance(text, str):
+        return np.bool_(part in text)
+    return np.bool_(any(part == item for item in text))
+
+
+def _in_json(value: Any, member: Any, *, lead: int) -> Any:  # noqa: ARG001
+    if isinstance(value, str):
+        return np.bool_(isinstance(member, str) and member in value)
+    if isinstance(value, dict):
+        return np.bool_(isinstance(member, str) and member in value)
+    return np.bool_(isinstance(value, list) and member in value)
+
+
+@function("KEYS(x)", group=GROUP)
+def _keys(x: Arg) -> Bound:
+    """Keys of a JSON object, null of anything else."""
+    if x.type.dtype != "object":
+        raise QueryTypeError(f"KEYS takes JSON, got {x.text}, which is {x.type}.")
+
+    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+        return list(value) if isinstance(value, dict) else None
+
+    return Bound(Type("str", (None,)), compute, stacks=False)

@@ -1,0 +1,133 @@
+"""Number by number: roots, powers, limits, scales."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.htypes.boxes import Boxes
+from deeplake_lite.query.functions.base import Arg, Bound, function
+from deeplake_lite.query.functions.binding import align, numbers, result_of, widened
+from deeplake_lite.query.functions.boxes import box_type, format_of, in_window
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+GROUP = "Elementwise"
+
+
+def _unary(name: str, summary: str, apply: Callable[..., Any]) -> None:
+    def bind(x: Arg) -> Bound:
+        numbers(name, x)
+
+        def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+            return apply(np.asarray(widened(value)))
+
+        return Bound(result_of(compute, x), compute)
+
+    bind.__doc__ = summary
+    function(f"{name}(x)", group=GROUP)(bind)
+
+
+_unary("ABS", "Absolute value.", np.abs)
+_unary("SQRT", "Square root, NaN of negative numbers.", np.sqrt)
+_unary("EXP", "e to the power of x.", np.exp)
+_unary("LOG", "Natural logarithm, NaN of negative numbers.", np.log)
+
+
+@function("ROUND(x, decimals=0)", group=GROUP)
+def _round(x: Arg, decimals: int = 0) -> Bound:
+    """Nearest number with so many decimals, halves to the even one."""
+    numbers("ROUND", x)
+    if type(decimals) is not int:
+        raise ValueError(f"decimals must be a whole number, got {decimals!r:.60}")
+
+    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+        return np.round(widened(np.asarray(value)), decimals)
+
+    return Bound(result_of(compute, x), compute)
+
+
+@function("CLIP(x, low, high)", group=GROUP)
+def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
+    """Numbers below low become low, those above high become high."""
+    args = (x, low, high)
+    numbers("CLIP", *args)
+
+    def compute(*values: Any, lead: int) -> Any:
+        value, least, most = align([_bare(v) for v in values], args, lead)
+        return np.minimum(np.maximum(widened(value), least), most)
+
+    return Bound(result_of(compute, *args), compute)
+
+
+def _bare(value: Any) -> Any:
+    """Return an array, but Python's numbers as they are."""
+    return value if isinstance(value, int | float) else np.asarray(value)
+
+
+@function("NORMALIZE(x, range=None)", group=GROUP)
+def _normalize(x: Arg, range: Arg | None = None) -> Bound:
+    """Values of [low, high], or of their own extent, to 0…1; boxes to parts of [x0, y0, x1, y1]."""
+    numbers("NORMALIZE", x, *([range] if range else []))
+    is_boxes = isinstance(x.type.meaning, Boxes)
+    if range is None:
+        if is_boxes:
+            raise ValueError("boxes need a window, [x0, y0, x1, y1]")
+        return Bound(result_of(_own_scale, x), _own_scale)
+    if range.type.shape == (4,):
+        return _to_window(x, range)
+    if range.type.shape != (2,):
+        raise ValueError("range must be [low, high], or [x0, y0, x1, y1] for boxes")
+    if is_boxes:
+        raise ValueError("boxes need a window of four numbers, [x0, y0, x1, y1]")
+
+    def compute(value: Any, given: Any, *, lead: int) -> Any:
+        value, given = _as_float(value), np.asarray(given)
+        low, high = given[..., 0].astype(value.dtype), given[..., 1].astype(value.dtype)
+        if lead and not range.is_constant:
+            low, high = (v.reshape(-1, *(1,) * (value.ndim - 1)) for v in (low, high))
+        return _scaled(value, low, high)
+
+    return Bound(result_of(compute, x, range), compute)
+
+
+def _to_window(boxes: Arg, window: Arg) -> Bound:
+    box_type("NORMALIZE", boxes)
+    format_ = format_of(boxes)
+
+    def compute(value: Any, given: Any, *, lead: int) -> Any:
+        value = _as_float(value)
+        corners = np.asarray(given).astype(value.dtype)
+        if lead and not window.is_constant:
+            corners = corners.reshape(-1, *(1,) * (value.ndim - 2), 4)
+        return in_window(value, corners, format_)
+
+    found = result_of(compute, boxes, window)
+    return Bound(replace(found, meaning=Boxes(format_, "fraction", dtype=found.dtype)), compute)
+
+
+def _own_scale(value: Any, *, lead: int) -> Any:
+    value = _as_float(value)
+    inner = tuple(range(lead, value.ndim))
+    if not value.size:
+        return value
+    return _scaled(
+        value, np.min(value, axis=inner, keepdims=True), np.max(value, axis=inner, keepdims=True)
+    )
+
+
+def _as_float(value: Any) -> NDArray[Any]:
+    array: NDArray[Any] = np.asarray(value)
+    return array if array.dtype.kind in "fc" else array.astype(np.float64)
+
+
+def _scaled(value: NDArray[Any], low: Any, high: Any) -> NDArray[Any]:
+    """Return ``(value - low) / (high - low)``, 0 where the two are the same."""
+    span = high - low
+    scaled: NDArray[Any] = (value - low) / np.where(span == 0, np.ones_like(span), span)
+    return scaled

@@ -1,0 +1,95 @@
+"""What is around every function: nulls pass it by, warnings are kept back, errors say where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import QueryError, QueryTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.query.functions.value_type import Type
+
+REFUSALS = (ValueError, TypeError, IndexError, OverflowError)
+"""What NumPy, and functions here, raise about values that do not fit."""
+
+
+def refusal(text: str, error: Exception, found: Sequence[str]) -> QueryTypeError:
+    """Build the error of a function that refuses values."""
+    reason = str(error).strip().rstrip(".")
+    return QueryTypeError(f"{text}: {reason}. Got {', '.join(found) or 'no argument'}.")
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A function's `compute`, for values that may be null."""
+
+    text: str
+    """The call, as the query has it."""
+    type: Type
+    """Of the result."""
+    compute: Callable[..., Any]
+    """What takes values."""
+    constant: tuple[bool, ...]
+    """Which arguments are the same for all rows."""
+    dtypes: tuple[str, ...]
+    """What the arguments' elements are."""
+    sees_null: bool
+    """Whether nulls are handed on."""
+
+    def __call__(self, *values: Any, lead: int) -> Any:
+        """Compute one row (``lead=0``) or rows stacked along the first axis (``lead=1``)."""
+        if self.sees_null:
+            return self._run(values, lead)
+        if not lead:
+            null = any(value is None or value is np.ma.masked for value in values)
+            return None if null else self._run(values, lead)
+        masks = [null_rows(v) for v in values if isinstance(v, np.ma.MaskedArray)]
+        nulls = np.logical_or.reduce(masks) if masks else None
+        values = tuple(np.ma.getdata(v) if isinstance(v, np.ma.MaskedArray) else v for v in values)
+        if nulls is None or not nulls.any():
+            return self._run(values, lead)
+        rows = zip(values, self.constant, strict=True)
+        chosen = tuple(v if constant else v[~nulls] for v, constant in rows)
+        return self._spread(self._run(chosen, lead) if not nulls.all() else None, nulls)
+
+    def _run(self, values: tuple[Any, ...], lead: int) -> Any:
+        if not lead:
+            values = tuple(map(_as_declared, values, self.constant, self.dtypes))
+        try:
+            with np.errstate(all="ignore"):
+                return self.compute(*values, lead=lead)
+        except QueryError:
+            raise
+        except REFUSALS as error:
+            found = [f"{d} {np.shape(v)}" for d, v in zip(self.dtypes, values, strict=True)]
+            raise refusal(self.text, error, found) from error
+
+    def _spread(self, result: Any, nulls: NDArray[np.bool_]) -> Any:
+        """Return a result for all rows, of one for those that are not null."""
+        if result is None:
+            shape = tuple(n or 0 for n in self.type.shape or ())
+            dtype = self.type.dtype if self.type.is_number else "object"
+            return np.ma.masked_all((len(nulls), *shape), dtype)
+        whole = np.ma.masked_all((len(nulls), *result.shape[1:]), result.dtype)
+        whole[~nulls] = result
+        return whole
+
+
+def null_rows(values: np.ma.MaskedArray[Any, Any]) -> NDArray[np.bool_]:
+    """Tell which rows are null: those with a masked element."""
+    mask = np.ma.getmaskarray(values)
+    return mask.reshape(len(mask), -1).any(axis=1) if mask.ndim > 1 else mask
+
+
+def _as_declared(value: Any, constant: bool, dtype: str) -> Any:
+    """Give a number or list of a row its dtype; anything else is left."""
+    if constant or value is None or dtype in ("str", "object") or hasattr(value, "dtype"):
+        return value
+    return np.asarray(value, dtype)

@@ -1,0 +1,69 @@
+"""Which pairs, one to one, have the greatest sum: the assignment problem.
+
+Notes
+-----
+Shortest augmenting paths with potentials: H. W. Kuhn 1955, in the form of J. Munkres and
+R. Jonker and A. Volgenant 1987. O(n²m), inner loops in NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def best_matching(gains: NDArray[Any]) -> float:
+    """Return the greatest sum of pairs, each row and each column at most once.
+
+    Parameters
+    ----------
+    gains : ndarray, (n, m)
+        What each pair brings, 0 or more.
+
+    >>> best_matching(np.array([[0.9, 0.8], [0.8, 0.1]]))
+    1.6
+    """
+    gains = np.asarray(gains, np.float64)
+    gains = gains if gains.shape[0] <= gains.shape[1] else gains.T
+    if not gains.size:
+        return 0.0
+    best = gains.argmax(axis=1)
+    if len(set(best.tolist())) < len(best):  # otherwise each row has its best
+        best = _assigned(-gains)
+    return float(gains[np.arange(len(gains)), best].sum())
+
+
+def _assigned(costs: NDArray[Any]) -> NDArray[np.int64]:
+    """Return each row's column in the assignment of least cost; rows are not more than columns."""
+    n, m = costs.shape
+    row_price, column_price = np.zeros(n), np.zeros(m + 1)
+    owner = np.full(m + 1, -1)  # row of each column; the last column is where paths start
+    for row in range(n):
+        owner[m], column = row, m
+        distance, previous = np.full(m, np.inf), np.full(m, m)
+        done = np.zeros(m + 1, bool)
+        while owner[column] >= 0:
+            done[column] = True
+            at = owner[column]
+            reached = costs[at] - row_price[at] - column_price[:m]
+            closer = ~done[:m] & (reached < distance)
+            distance[closer], previous[closer] = reached[closer], column
+            candidates = np.where(done[:m], np.inf, distance)
+            following = int(candidates.argmin())
+            step = candidates[following]
+            row_price[owner[done]] += step
+            column_price[done] -= step
+            distance[~done[:m]] -= step
+            column = following
+        while column != m:  # turn the path round
+            owner[column] = owner[previous[column]]
+            column = int(previous[column])
+    assigned = np.empty(n, np.int64)
+    for column in range(m):
+        if owner[column] >= 0:
+            assigned[owner[column]] = column
+    return assigned

@@ -1,0 +1,193 @@
+"""Operators between tensors: arithmetic, comparisons, logic.
+
+Division by zero gives infinities and NaN; of integers, ``//`` and ``%`` by zero give 0, as in
+NumPy. Comparisons with NaN are false, but for ``<>``.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.functions.base import Arg, Bound, function
+from deeplake_lite.query.functions.binding import align, class_number, numbers, result_of, widened
+from deeplake_lite.query.functions.guard import null_rows
+from deeplake_lite.query.functions.value_type import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.query.functions.base import Compute
+
+GROUP = "Operators"
+
+
+def _arithmetic(sign: str, summary: str, apply: Callable[..., Any]) -> None:
+    """Register an operator between numbers, small integers being widened."""
+
+    def bind(x: Arg, y: Arg) -> Bound:
+        numbers(sign, x, y)
+
+        def compute(*values: Any, lead: int) -> Any:
+            return apply(*align([widened(_strong(v)) for v in values], (x, y), lead))
+
+        return Bound(result_of(compute, x, y), compute)
+
+    bind.__doc__ = summary
+    function(f"x {sign} y", group=GROUP, name=sign)(bind)
+
+
+def _strong(value: Any) -> Any:
+    """Return a value of a row as an array, and Python's numbers as they are."""
+    return value if isinstance(value, bool | int | float) else np.asarray(value)
+
+
+_arithmetic("+", "Sum.", np.add)
+_arithmetic("-", "Difference.", np.subtract)
+_arithmetic("*", "Product, element by element.", np.multiply)
+_arithmetic("/", "Quotient, never rounded.", np.true_divide)
+_arithmetic("//", "Quotient, rounded down.", np.floor_divide)
+_arithmetic("%", "Remainder, of the divisor's sign.", np.remainder)
+
+
+@function("x ** y", group=GROUP, name="**")
+def _power(x: Arg, y: Arg) -> Bound:
+    """Power; integers to a negative one, written as a number, give floats."""
+    numbers("**", x, y)
+    fraction = y.is_constant and bool(np.any(np.less(y.value, 0)))
+
+    def compute(*values: Any, lead: int) -> Any:
+        a, b = align([widened(_strong(v)) for v in values], (x, y), lead)
+        if fraction and np.asarray(a).dtype.kind in "iu":
+            a = np.asarray(a, np.float64)
+        return np.power(a, b)
+
+    return Bound(result_of(compute, x, y), compute)
+
+
+@function("-x", group=GROUP, name="NEG")
+def _negative(x: Arg) -> Bound:
+    """Negative."""
+    numbers("NEG", x)
+
+    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+        return np.negative(widened(value))
+
+    return Bound(result_of(compute, x), compute)
+
+
+def _comparison(
+    sign: str, summary: str, apply: Callable[..., Any], compare: Callable[[Any, Any], Any]
+) -> None:
+    """Register a comparison; classes may be compared with their names."""
+
+    def bind(x: Arg, y: Arg) -> Bound:
+        if sign in ("=", "<>"):
+            x, y = _named(x, y), _named(y, x)
+        known = x.type.is_number + y.type.is_number
+        if known == 1 or (known == 0 and x.type.dtype != y.type.dtype):
+            raise QueryTypeError(
+                f"{sign} compares numbers with numbers and text with text, got {x.text}, which is "
+                f"{x.type}, and {y.text}, which is {y.type}."
+            )
+        if known == 0:
+            return Bound(Type("bool"), _between_objects(compare), stacks=False)
+        fixed = [_weak(arg.value) if arg.is_constant else None for arg in (x, y)]
+
+        def compute(*values: Any, lead: int) -> Any:
+            pairs = zip(values, fixed, strict=True)
+            a, b = align([np.asarray(v) if f is None else f for v, f in pairs], (x, y), lead)
+            return apply(a, b)
+
+        return Bound(result_of(compute, x, y), compute)
+
+    bind.__doc__ = summary
+    function(f"x {sign} y", group=GROUP, name=sign)(bind)
+
+
+def _between_objects(compare: Callable[[Any, Any], Any]) -> Compute:
+    """Return what compares text, or JSON, row by row."""
+
+    def compute(a: Any, b: Any, *, lead: int) -> Any:  # noqa: ARG001
+        return np.bool_(compare(a, b))
+
+    return compute
+
+
+def _weak(value: Any) -> Any:
+    """Return a number without a dtype, so that arrays are compared in theirs."""
+    if np.ndim(value):
+        return np.asarray(value)
+    number = value.item() if hasattr(value, "item") else value
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _named(arg: Arg, other: Arg) -> Arg:
+    """Return the number of a class where its name stands."""
+    if arg.is_constant and isinstance(arg.value, str) and hasattr(other.type.meaning, "names"):
+        return Arg(arg.text, Type("int64"), class_number(arg, other))
+    return arg
+
+
+_comparison("=", "Whether elements are equal.", np.equal, operator.eq)
+_comparison("<>", "Whether elements differ.", np.not_equal, operator.ne)
+_comparison("<", "Whether elements are less.", np.less, operator.lt)
+_comparison("<=", "Whether elements are less or equal.", np.less_equal, operator.le)
+_comparison(">", "Whether elements are greater.", np.greater, operator.gt)
+_comparison(">=", "Whether elements are greater or equal.", np.greater_equal, operator.ge)
+
+
+def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -> None:
+    """Register AND or OR; one value decides, whatever the other is, null included."""
+
+    def bind(x: Arg, y: Arg) -> Bound:
+        numbers(word, x, y)
+
+        def compute(*values: Any, lead: int) -> Any:
+            filled, nulls = zip(*(_filled(value, not decisive) for value in values), strict=True)
+            result = np.asarray(apply(*align(filled, (x, y), lead)))
+            if not any(np.any(null) for null in nulls):
+                return result
+            inner = tuple(range(lead, result.ndim))
+            open_ = np.logical_or(*nulls) & ~np.all(result == decisive, axis=inner)
+            if not lead:
+                return None if open_ else result
+            mask = open_.reshape(-1, *(1,) * len(inner))
+            return np.ma.masked_array(result, np.broadcast_to(mask, result.shape))
+
+        return Bound(result_of(compute, x, y), compute, sees_null=True)
+
+    bind.__doc__ = summary
+    function(f"x {word} y", group=GROUP, name=word)(bind)
+
+
+def _filled(value: Any, neutral: bool) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
+    """Return a value with nulls replaced, and which rows they are."""
+    if value is None or value is np.ma.masked:
+        return np.asarray(neutral), True
+    if not isinstance(value, np.ma.MaskedArray):
+        return np.asarray(value), False
+    nulls = null_rows(value)
+    filled = np.array(np.ma.getdata(value))
+    filled[nulls] = neutral
+    return filled, nulls
+
+
+_logic("AND", "Whether both are true, element by element.", np.logical_and, decisive=False)
+_logic("OR", "Whether one is true, element by element.", np.logical_or, decisive=True)
+
+
+@function("NOT x", group=GROUP, name="NOT")
+def _not(x: Arg) -> Bound:
+    """Whether elements are zero or false."""
+    numbers("NOT", x)
+
+    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+        return np.logical_not(value)
+
+    return Bound(result_of(compute, x), compute)

@@ -1,0 +1,134 @@
+"""What a value's shape is, and the same numbers in another order or shape."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.query.functions.base import Arg, Bound, function
+from deeplake_lite.query.functions.binding import axes, numbers, result_of
+from deeplake_lite.query.functions.value_type import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GROUP = "Shape and order"
+
+
+def _about_shape(
+    name: str, summary: str, type_: Callable[[int | None], Type], of: Callable[..., Any]
+) -> None:
+    """Register what depends on the shape alone."""
+
+    def bind(x: Arg) -> Bound:
+        numbers(name, x)
+
+        def compute(value: Any, *, lead: int) -> Any:
+            shape = np.shape(value)
+            result = np.asarray(of(shape[lead:]), np.int64)
+            return np.broadcast_to(result, (*shape[:lead], *result.shape))[()]
+
+        return Bound(type_(x.type.ndim), compute)
+
+    bind.__doc__ = summary
+    function(f"{name}(x)", group=GROUP)(bind)
+
+
+_about_shape("SHAPE", "Length of each axis.", lambda ndim: Type("int64", (ndim,)), tuple)
+_about_shape("NDIM", "Number of axes.", lambda _: Type("int64"), len)
+_about_shape("SIZE", "Number of elements.", lambda _: Type("int64"), prod)
+
+
+@function("TRANSPOSE(x, axes=None)", group=GROUP)
+def _transpose(x: Arg, axes: list[int] | None = None) -> Bound:
+    """Axes in another order, reversed if none is given."""
+    numbers("TRANSPOSE", x)
+    if axes is not None and not all(type(a) is int for a in axes):
+        raise ValueError(f"axes must be whole numbers, got {axes!r:.60}")
+
+    def compute(value: Any, *, lead: int) -> Any:
+        value = np.asarray(value)
+        inner = value.ndim - lead
+        order = range(inner)[::-1] if axes is None else axes
+        if sorted(a % inner if -inner <= a < inner else -1 for a in order) != list(range(inner)):
+            raise ValueError(f"axes must name each of {inner} axes once, got {list(order)}")
+        return np.transpose(value, (*range(lead), *(lead + a % inner for a in order)))
+
+    return Bound(result_of(compute, x), compute)
+
+
+@function("RESHAPE(x, shape)", group=GROUP)
+def _reshape(x: Arg, shape: list[int] | int) -> Bound:
+    """Elements in another shape, in which one length may be -1: whatever is left."""
+    numbers("RESHAPE", x)
+    sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
+    if not all(type(n) is int and n >= -1 for n in sizes) or sizes.count(-1) > 1:
+        raise ValueError(f"a shape is lengths, one of them at most -1, got {shape!r:.60}")
+
+    def compute(value: Any, *, lead: int) -> Any:
+        value = np.asarray(value)
+        if value.size == 0 and lead and -1 in sizes:  # -1 has no one meaning for no rows
+            rest = prod(value.shape[1:]) // (prod(n for n in sizes if n >= 0) or 1)
+            return value.reshape(*value.shape[:1], *(rest if n < 0 else n for n in sizes))
+        return value.reshape(*value.shape[:lead], *sizes)
+
+    known = x.type.shape
+    if known is not None and None not in known:
+        return Bound(result_of(compute, x), compute)
+    return Bound(Type(x.type.dtype, tuple(None if n < 0 else n for n in sizes)), compute)
+
+
+@function("FLATTEN(x)", group=GROUP)
+def _flatten(x: Arg) -> Bound:
+    """Elements along one axis, in C order."""
+    numbers("FLATTEN", x)
+
+    def compute(value: Any, *, lead: int) -> Any:
+        shape = np.shape(value)
+        return np.reshape(value, (*shape[:lead], prod(shape[lead:])))
+
+    return Bound(Type(x.type.dtype, (_size(x),)), compute)
+
+
+@function("SORT(x, axis=-1)", group=GROUP)
+def _sort(x: Arg, axis: int = -1) -> Bound:
+    """Elements in ascending order along an axis, NaN last."""
+    numbers("SORT", x)
+
+    def compute(value: Any, *, lead: int) -> Any:
+        value = np.asarray(value)
+        (over,) = axes(value.ndim, (axis,), lead)
+        return np.sort(value, axis=over)
+
+    return Bound(result_of(compute, x), compute)
+
+
+@function("UNIQUE(x)", group=GROUP)
+def _unique(x: Arg) -> Bound:
+    """Elements in ascending order, each once."""
+    numbers("UNIQUE", x)
+
+    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+        return np.unique(value)
+
+    return Bound(Type(x.type.dtype, (None,), x.type.meaning), compute, stacks=False)
+
+
+@function("NONZERO(x)", group=GROUP)
+def _nonzero(x: Arg) -> Bound:
+    """Positions of the elements that are not zero, a row of indices for each."""
+    numbers("NONZERO", x)
+
+    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+        return np.argwhere(value)
+
+    return Bound(Type("int64", (None, x.type.ndim)), compute, stacks=False)
+
+
+def _size(x: Arg) -> int | None:
+    """Return how many elements each row has, where that is known."""
+    sizes = [] if x.type.shape is None else [n for n in x.type.shape if n is not None]
+    unknown = x.type.shape is None or len(sizes) < len(x.type.shape)
+    return None if unknown else prod(sizes)

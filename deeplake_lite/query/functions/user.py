@@ -1,0 +1,240 @@
+"""Functions of users: Python functions on arrays that queries may call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from deeplake_lite.errors import ExistsError, NotFoundError, QueryError, QueryTypeError
+from deeplake_lite.htypes.base import Htype
+from deeplake_lite.query.functions.base import REGISTRY, Arg, Bound, Function
+from deeplake_lite.query.functions.value_type import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+GROUP = "Your own"
+
+type Returns = str | tuple[str, tuple[int | None, ...]] | Htype
+
+_CASTS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc"}
+"""Kinds of dtype that a result may have for one that was declared."""
+
+
+def function[F: Callable[..., Any]](
+    *,
+    returns: Returns,
+    per: Literal["row", "block"] = "row",
+    name: str | None = None,
+    override: bool = False,
+) -> Callable[[F], F]:
+    """Let queries call a Python function.
+
+    Parameters
+    ----------
+    returns : str, (str, tuple) or Htype
+        What comes out of a row: a dtype ("float32", "str", "object" for JSON), a dtype and a shape
+        (None for lengths that vary), or an htype.
+    per : {"row", "block"}
+        Whether the function takes the values of one row, or of many: arrays stacked along a first
+        axis, or lists where shapes vary, and gives as many results. Constants come as they are.
+    name : str, optional
+        In queries, whatever its case; by default the function's own.
+    override : bool
+        Whether to replace a function that has the name.
+
+    Raises
+    ------
+    ExistsError
+        When the name is taken and `override` is False.
+    QueryTypeError
+        When `returns` is no type, or the name none that a query can write.
+
+    Notes
+    -----
+    Nulls are not handed on: a null among the arguments of a row makes its result null, and a result
+    of None is null. An error of the function comes as a QueryError that has it as its cause.
+
+    Examples
+    --------
+    >>> @function(returns="float64")
+    ... def contrast(image):
+    ...     return float(image.max()) - float(image.min())
+    >>> call = REGISTRY["CONTRAST"].bound(Arg("image", Type("uint8", (2, 2))))
+    >>> call.compute(np.array([[10, 20], [30, 50]], "uint8"), lead=0)
+    np.float64(40.0)
+    >>> unregister("contrast")
+    """
+    type_ = _declared(returns)
+    if per not in ("row", "block"):
+        raise ValueError(f"per must be 'row' or 'block', got {per!r:.60}.")
+
+    def register(written: F) -> F:
+        key = (name or written.__name__).upper()
+        if not key.isidentifier():
+            raise QueryTypeError(f"A function's name is letters, digits and _, got {key!r:.60}.")
+        if key in REGISTRY and not override:
+            raise ExistsError(
+                f"There is a function {key} already. Choose another name=, or override=True."
+            )
+        entry = _entry(key, written, type_, per)
+        if key in REGISTRY:
+            _REPLACED.setdefault(key, REGISTRY[key])
+        REGISTRY[key] = entry
+        return written
+
+    return register
+
+
+_REPLACED: dict[str, Function] = {}
+"""Built-in functions that users have replaced."""
+
+
+def unregister(name: str) -> None:
+    """Take a user's function out again; one that it replaced comes back.
+
+    Raises
+    ------
+    NotFoundError
+        When there is no such function of a user.
+    """
+    key = name.upper()
+    if key not in REGISTRY or REGISTRY[key].group != GROUP:
+        mine = [known for known, entry in REGISTRY.items() if entry.group == GROUP]
+        raise NotFoundError.named("function of yours", name, mine)
+    del REGISTRY[key]
+    if key in _REPLACED:
+        REGISTRY[key] = _REPLACED.pop(key)
+
+
+def _entry(name: str, written: Callable[..., Any], type_: Type, per: str) -> Function:
+    """Return the registry's entry for a Python function."""
+    signature = inspect.signature(written)
+
+    def bind(*args: Arg, **named: Arg) -> Bound:
+        try:
+            signature.bind(*args, **named)
+        except TypeError as error:
+            raise QueryTypeError(f"Call it as {name}{signature}: {error}.") from None
+        call = _Call(name, written, type_, per, len(args), tuple(named), (*args, *named.values()))
+        return Bound(type_, call, lists=True)
+
+    documented = (inspect.getdoc(written) or "A function of yours.").splitlines()[0]
+    return Function(name, GROUP, f"{name}{_plain(signature)}", documented, bind)
+
+
+def _plain(signature: inspect.Signature) -> str:
+    """Return a signature without annotations."""
+    parameters = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return str(inspect.Signature(parameters))
+
+
+def _declared(returns: Returns) -> Type:
+    """Return the type that `returns` names."""
+    if isinstance(returns, Htype):
+        return Type.of(returns)
+    dtype, shape = (returns, ()) if isinstance(returns, str) else returns
+    dtype = {"text": "str", "json": "object"}.get(dtype, dtype)
+    try:
+        known = dtype if dtype in ("str", "object") else np.dtype(dtype).name
+    except TypeError:
+        raise QueryTypeError(
+            f"returns must be a dtype, (dtype, shape) or an htype, got {returns!r:.60}."
+        ) from None
+    return Type(known, tuple(shape))
+
+
+class _Call:
+    """A user's function bound to arguments."""
+
+    def __init__(
+        self,
+        name: str,
+        written: Callable[..., Any],
+        type_: Type,
+        per: str,
+        positional: int,
+        names: tuple[str, ...],
+        args: tuple[Arg, ...],
+    ) -> None:
+        self.name, self.written, self.type, self.per = name, written, type_, per
+        self.positional, self.names, self.args = positional, names, args
+
+    def __call__(self, *values: Any, lead: int) -> Any:
+        if not lead:
+            if self.per == "row":
+                return self._checked(self._result(values, None), None)
+            blocks = [
+                v if arg.is_constant else [v] for v, arg in zip(values, self.args, strict=True)
+            ]
+            return self._block(blocks, 1)[0]
+        count = max(len(v) for v, arg in zip(values, self.args, strict=True) if not arg.is_constant)
+        return self._stacked(self._block(values, count))
+
+    def _block(self, values: Sequence[Any], count: int) -> list[Any]:
+        """Return the checked results of so many rows."""
+        if self.per == "block":
+            results = self._result(values, None)
+            if not hasattr(results, "__len__") or len(results) != count:
+                got = len(results) if hasattr(results, "__len__") else type(results).__name__
+                raise QueryTypeError(
+                    f"{self.name} must give a result for each of {count} rows, got {got}."
+                )
+            return [self._checked(result, row) for row, result in enumerate(results)]
+        rows = range(count)
+        return [
+            self._checked(
+                self._result([self._of(v, i, row) for i, v in enumerate(values)], row), row
+            )
+            for row in rows
+        ]
+
+    def _of(self, values: Any, argument: int, row: int) -> Any:
+        return values if self.args[argument].is_constant else values[row]
+
+    def _result(self, values: Sequence[Any], row: int | None) -> Any:
+        named = dict(zip(self.names, values[self.positional :], strict=True))
+        try:
+            return self.written(*values[: self.positional], **named)
+        except Exception as error:
+            place = "" if row is None else f" in row {row} of its block"
+            raise QueryError(
+                f"{self.name} failed{place}: {type(error).__name__}: {error}"
+            ) from error
+
+    def _checked(self, value: Any, row: int | None) -> Any:
+        """Return a result in the dtype that was declared. Raises QueryTypeError."""
+        if value is None or value is np.ma.masked:
+            return None
+        if self.type.dtype == "object":
+            return value
+        if self.type.dtype == "str":
+            if isinstance(value, str):
+                return str(value)
+            raise self._unexpected(type(value).__name__, row)
+        array = np.asarray(value)
+        expected = np.dtype(self.type.dtype)
+        if array.dtype.kind not in _CASTS.get(expected.kind, ""):
+            raise self._unexpected(f"{array.dtype} {array.shape}", row)
+        with np.errstate(all="ignore"):
+            cast = array.astype(expected, copy=False)
+        if expected.kind in "iu" and not np.array_equal(cast, array):
+            raise self._unexpected(f"{array.dtype}, out of its range", row)
+        if not self.type.admits(self.type.dtype, array.shape):
+            raise self._unexpected(f"{array.dtype} {array.shape}", row)
+        return cast[()]
+
+    def _unexpected(self, found: str, row: int | None) -> QueryTypeError:
+        place = "" if row is None else f" for row {row} of its block"
+        return QueryTypeError(f"{self.name} must give {self.type}, got {found}{place}.")
+
+    def _stacked(self, results: list[Any]) -> Any:
+        """Return results as one array where they have one shape and none is null, else a list."""
+        if not self.type.is_number or any(result is None for result in results):
+            return results
+        if len({np.shape(result) for result in results}) > 1:
+            return results
+        return np.stack(results) if results else results

@@ -1,0 +1,85 @@
+"""What is known of a value before the query runs: dtype, shape, meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.htypes.base import Dense, Ragged
+
+if TYPE_CHECKING:
+    from deeplake_lite.htypes import Htype
+
+type Shape = tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Type:
+    """What is known of a value before the query runs."""
+
+    dtype: str
+    """NumPy name of the elements' dtype, ``"str"`` for text, ``"object"`` for JSON."""
+    shape: Shape | None = ()
+    """Shape of one row's value, with None for an axis that varies; None where even the number of
+    axes does: pictures, grey and coloured."""
+    meaning: Htype | None = None
+    """What the elements mean where a column says so: boxes and their format, names of classes."""
+
+    @property
+    def ndim(self) -> int | None:
+        """How many axes a row's value has; 0 for a scalar, None where that varies."""
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the elements are numbers or truth values."""
+        return self.dtype not in ("str", "object") and np.dtype(self.dtype).kind in "biufc"
+
+    @classmethod
+    def of(cls, htype: Htype) -> Self:
+        """Return what an htype says of the values of its column.
+
+        >>> from deeplake_lite.htypes import Boxes, Embedding, Image
+        >>> [str(Type.of(htype)) for htype in (Boxes(), Embedding(8), Image("jpeg"))]
+        ['float32 (?, 4)', 'float32 (8,)', 'uint8 (…)']
+        """
+        layout = htype.layout
+        if isinstance(layout, Dense):
+            return cls(layout.dtype, layout.shape, htype)
+        if not isinstance(layout, Ragged):
+            raise QueryTypeError(f"{htype} holds sequences, of which functions take the items.")
+        if layout.dtype in ("utf8", "json"):
+            return cls("str" if layout.dtype == "utf8" else "object", (), htype)
+        if htype.name == "image":
+            return cls(getattr(htype, "dtype", "uint8"), None, htype)
+        dtype = getattr(htype, "dtype", "uint8") if layout.dtype == "bytes" else layout.dtype
+        shape = getattr(htype, "shape", None) or (None,) * layout.ndim
+        return cls(dtype, (None, 4) if htype.name == "boxes" else tuple(shape), htype)
+
+    def admits(self, dtype: str, shape: tuple[int, ...]) -> bool:
+        """Tell whether a row's value with this dtype and shape is of the type.
+
+        >>> Type("float32", (None, 4)).admits("float32", (7, 4))
+        True
+        """
+        if dtype != self.dtype:
+            return False
+        return self.shape is None or (
+            len(shape) == len(self.shape)
+            and all(n is None or n == m for n, m in zip(self.shape, shape, strict=True))
+        )
+
+    def __str__(self) -> str:
+        """Return a short text: ``float32 (?, 4)``.
+
+        >>> str(Type("float32", (None, 4)))
+        'float32 (?, 4)'
+        """
+        if self.shape is None:
+            return f"{self.dtype} (…)"
+        sizes = ", ".join("?" if n is None else str(n) for n in self.shape)
+        comma = "," if len(self.shape) == 1 else ""
+        return f"{self.dtype} ({sizes}{comma})" if self.shape else self.dtype

@@ -1,0 +1,191 @@
+"""Vectors along the last axis: products, lengths, distances, for search by similarity.
+
+Products are BLAS calls per vector without temporaries; 16-bit floats are taken in 32 bits, integers
+in 64. A constant vector takes the dtype of the column that it is compared with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.query.functions.base import Arg, Bound, function
+from deeplake_lite.query.functions.binding import Axis, align, axes, numbers, result_of, widened
+from deeplake_lite.query.functions.value_type import Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.query.functions.value_type import Shape
+
+GROUP = "Vectors"
+
+_NEAR = 1e-2  # of |x|² + |y|²: below, |x|² - 2xy + |y|² has lost two digits of its seven
+_BLOCK = 512  # vectors whose differences stay in the cache
+
+
+def _working(dtype: str) -> str:
+    """Return the dtype in which vectors of a dtype are computed with."""
+    return {"float16": "float32", "float32": "float32"}.get(dtype, "float64")
+
+
+def _product_dtype(x: Arg, y: Arg) -> str:
+    """Return the dtype of a product: of the one that varies, where the other is constant."""
+    if x.is_constant != y.is_constant:
+        return _working((y if x.is_constant else x).type.dtype)
+    return np.result_type(_working(x.type.dtype), _working(y.type.dtype)).name
+
+
+def _joined(name: str, x: Arg, y: Arg) -> Shape | None:
+    """Check that vectors go together, and return the shape of what there is per pair of them."""
+    numbers(name, x, y)
+    shapes = x.type.shape, y.type.shape
+    if shapes[0] is None or shapes[1] is None:
+        return None
+    if not shapes[0] or not shapes[1]:
+        raise ValueError("needs vectors, not single numbers")
+    a, b = shapes[0][-1], shapes[1][-1]
+    if a is not None and b is not None and a != b:
+        raise ValueError(f"vectors differ in length, {a} and {b}")
+    zeros = Arg(x.text, Type("bool", shapes[0][:-1])), Arg(y.text, Type("bool", shapes[1][:-1]))
+    return result_of(lambda v, w, lead: np.logical_or(v, w), *zeros).shape  # noqa: ARG005
+
+
+def _of_two(
+    name: str, summary: str, apply: Callable[..., Any], whole: bool = False, second: str = "y"
+) -> None:
+    """Register what two vectors give; with `whole`, an integer for integers."""
+
+    def bind(x: Arg, y: Arg) -> Bound:
+        shape, dtype = _joined(name, x, y), _product_dtype(x, y)
+        exact = whole and all(np.dtype(a.type.dtype).kind in "biu" for a in (x, y))
+        work = "int64" if exact and not _fits(x, y) else dtype
+
+        def compute(*values: Any, lead: int) -> Any:
+            a, b = align([np.asarray(v) for v in values], (x, y), lead)
+            if not a.ndim or not b.ndim or a.shape[-1] != b.shape[-1]:
+                raise ValueError("vectors differ in length")
+            result = apply(a.astype(work, copy=False), b.astype(work, copy=False))
+            return result.astype(np.int64) if exact else result
+
+        return Bound(Type("int64" if exact else dtype, shape), compute)
+
+    bind.__doc__ = summary
+    function(f"{name}(x, {second})", group=GROUP)(bind)
+
+
+def _fits(*args: Arg) -> bool:
+    """Tell whether sums of products of integers are exact in float64, which BLAS takes."""
+    return all(np.dtype(a.type.dtype).itemsize <= 2 or _is_small(a) for a in args)
+
+
+def _is_small(arg: Arg) -> bool:
+    return arg.is_constant and bool(np.all(np.abs(np.asarray(arg.value, np.float64)) < 1 << 16))
+
+
+def _cosine(a: NDArray[Any], b: NDArray[Any]) -> Any:
+    lengths = np.sqrt(np.vecdot(a, a)) * np.sqrt(np.vecdot(b, b))
+    product = np.asarray(np.vecdot(a, b))
+    ratio = product / np.where(lengths == 0, 1, lengths).astype(product.dtype)
+    return np.clip(np.where(lengths == 0, np.zeros_like(product), ratio), -1, 1)
+
+
+def _distance(a: NDArray[Any], b: NDArray[Any]) -> Any:
+    if a.ndim < 2 or b.ndim != 1:
+        difference = a - b
+        return np.sqrt(np.vecdot(difference, difference))
+    vectors = a.reshape(-1, a.shape[-1])
+    scale = np.vecdot(vectors, vectors) + np.vecdot(b, b)
+    squares = scale - 2 * np.vecdot(vectors, b)
+    near = np.flatnonzero(~(squares >= _NEAR * scale))  # NaN among them
+    for i in range(0, len(near), _BLOCK):
+        rows = near[i : i + _BLOCK]
+        difference = vectors[rows] - b
+        squares[rows] = np.vecdot(difference, difference)
+    return np.sqrt(squares).reshape(a.shape[:-1])
+
+
+_of_two("DOT", "Inner product of vectors.", np.vecdot, whole=True)
+_of_two("COSINE_SIMILARITY", "Cosine of the angle of vectors, 0 with a zero vector.", _cosine)
+_of_two(
+    "L2_DISTANCE",
+    "Euclidean distance of vectors.",
+    lambda a, b: _distance(b, a) if b.ndim > a.ndim else _distance(a, b),
+)
+
+
+@function("HAMMING_DISTANCE(x, y)", group=GROUP)
+def _hamming(x: Arg, y: Arg) -> Bound:
+    """How many elements of vectors differ."""
+    shape = _joined("HAMMING_DISTANCE", x, y)
+
+    def compute(*values: Any, lead: int) -> Any:
+        a, b = align([np.asarray(v) for v in values], (x, y), lead)
+        if not a.ndim or not b.ndim or a.shape[-1] != b.shape[-1]:
+            raise ValueError("vectors differ in length")
+        return np.count_nonzero(a != b, axis=-1)
+
+    return Bound(Type("int64", shape), compute)
+
+
+@function("MAXSIM(x, query)", group=GROUP)
+def _maxsim(x: Arg, query: Arg) -> Bound:
+    """Late interaction (ColBERT): greatest inner product with x, summed over query vectors."""
+    numbers("MAXSIM", x, query)
+    if {x.type.ndim, query.type.ndim} - {2, None}:
+        raise ValueError("x is (n, d) and query (m, d)")
+    _joined("MAXSIM", _first_only(x), _first_only(query))
+    dtype = _product_dtype(x, query)
+
+    def compute(value: Any, vectors: Any, *, lead: int) -> Any:
+        a, b = np.asarray(value).astype(dtype), np.asarray(vectors).astype(dtype)
+        if a.shape[-1] != b.shape[-1]:
+            raise ValueError("vectors differ in length")
+        products = a @ np.swapaxes(b, -1, -2)
+        if products.shape[-2]:
+            return products.max(axis=-2).sum(axis=-1)
+        return np.ma.masked_all(len(a) if not x.is_constant else len(b), dtype) if lead else None
+
+    return Bound(Type(dtype), compute)
+
+
+def _first_only(x: Arg) -> Arg:
+    """Return the argument as if it were one of its vectors."""
+    return replace(x, type=replace(x.type, shape=x.type.shape and x.type.shape[-1:]))
+
+
+def _norm(name: str, summary: str, of: Callable[..., Any]) -> None:
+    def bind(x: Arg, axis: Axis = None) -> Bound:
+        numbers(name, x)
+
+        def compute(value: Any, *, lead: int) -> Any:
+            array = widened(np.asarray(value))
+            array = array if array.dtype.kind == "f" else array.astype(np.float64)
+            return of(array, axes(array.ndim, axis, lead))
+
+        return Bound(result_of(compute, x), compute)
+
+    bind.__doc__ = summary
+    function(f"{name}(x, axis=None)", group=GROUP)(bind)
+
+
+def _l2(array: NDArray[Any], over: tuple[int, ...]) -> Any:
+    if over != tuple(range(array.ndim))[array.ndim - len(over) :]:
+        return np.sqrt(np.sum(np.square(array), axis=over))
+    flat = array.reshape(*array.shape[: array.ndim - len(over)], -1) if array.size else None
+    if flat is None:
+        return np.sqrt(np.sum(array, axis=over))
+    return np.sqrt(np.vecdot(flat, flat))
+
+
+_norm("L1_NORM", "Sum of absolute values.", lambda a, over: np.sum(np.abs(a), axis=over))
+_norm("L2_NORM", "Euclidean length.", _l2)
+_norm(
+    "LINF_NORM",
+    "Greatest absolute value, 0 of no elements.",
+    lambda a, over: np.max(np.abs(a), axis=over, initial=0),
+)
