@@ -1,6 +1,6 @@
 """What a tensor function is: a name, what it says of its result, and how it computes it.
 
-A function is bound once per query, when the types of its arguments are known (`Function.bound`):
+A function is bound once per query, when the types of its arguments are known (`Function.bind`):
 the binder checks them, and gives a `Bound`, which knows the result's type and computes values.
 Values come in one of two forms, told apart by `lead`:
 
@@ -8,10 +8,10 @@ Values come in one of two forms, told apart by `lead`:
 - rows of one shape stacked along a first axis (``lead=1``): nulls are rows of a masked array, and
   where some of a result's rows are null, it is a masked array.
 
-Arguments that are the same for all rows come as they are, without the first axis. Python's numbers
-among them are weak as in NumPy: ``float32 + 0.5`` is float32. Axes that users name count behind the
-first axis. Nulls, warnings and errors are dealt with around each function (`Guarded`), so that it
-sees values only.
+Arguments that are the same for all rows come without the first axis, and numbers among them as
+Python's, which are weak as in NumPy: ``float32 + 0.5`` is float32. Axes that users name count
+behind the first axis. Nulls, warnings and errors are dealt with around each function (`Guarded`),
+so that it sees values only.
 
 A new function is a binder in one of this folder's files under `@function`, and a case in its test.
 """
@@ -20,15 +20,16 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.functions.guard import REFUSALS, Guarded, refusal
+from deeplake_lite.query.functions.value_type import Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from deeplake_lite.query.functions.value_type import Type
 
 
 class Unknown:
@@ -45,6 +46,20 @@ class Arg:
     """What is known of it."""
     value: Any = Unknown
     """Its value where it is the same for all rows, else `Unknown`."""
+
+    @classmethod
+    def constant(cls, value: Any) -> Self:
+        """Return the argument that a value is, for all rows.
+
+        >>> Arg.constant(0.5).type, Arg.constant("cat").type.dtype
+        (Type(dtype='float64', shape=(), meaning=None), 'str')
+        """
+        if value is None or isinstance(value, str | dict):
+            return cls(repr(value), Type("str" if isinstance(value, str) else "object"), value)
+        array = np.asarray(value)
+        if array.dtype.kind in "OU":
+            return cls(repr(value), Type("str", array.shape), value)
+        return cls(repr(value), Type(array.dtype.name, array.shape), value)
 
     @property
     def is_constant(self) -> bool:
@@ -70,8 +85,6 @@ class Bound:
     """Whether stacked arguments, and the result, may be lists with an entry per row as well."""
     sees_null: bool = False
     """Whether `compute` is given nulls; otherwise a null argument makes the result null."""
-    inputs: tuple[Arg, ...] = ()
-    """The arguments whose values `compute` takes, in order; options are not among them."""
 
 
 @dataclass(frozen=True)
@@ -86,24 +99,45 @@ class Function:
     """As users write it: ``"CLIP(x, low, high)"``."""
     summary: str
     """One sentence."""
-    bind: Callable[..., Bound] = field(repr=False)
+    binder: Callable[..., Bound] = field(repr=False)
     """Takes an `Arg` per argument, and the values of options (``axis``)."""
     aliases: tuple[str, ...] = ()
     """Other names."""
 
-    def bound(self, *args: Arg, **named: Arg) -> Bound:
+    def bind(self, *args: Any, **named: Any) -> Bound:
         """Bind the function to arguments, positional or by name.
+
+        Each is an `Arg`, or a constant as it is. What is bound takes a value for each `Arg` given
+        here, in order; it knows those of constants, and does not look at what comes for them.
 
         Raises
         ------
         QueryTypeError
             When their number, their names, or what is known of them does not fit.
         """
-        text = f"{self.name}({', '.join(a.text for a in (*args, *named.values()))})"
+        given = [_as_arg(a) for a in (*args, *named.values())]
+        text = f"{self.name}({', '.join(a.text for a in given)})"
         try:
-            call = inspect.signature(self.bind).bind(*args, **named)
+            call = inspect.signature(self.binder).bind(
+                *given[: len(args)], **dict(zip(named, given[len(args) :], strict=True))
+            )
         except TypeError as error:
             raise QueryTypeError(f"Call it as {self.signature}, got {text}: {error}.") from None
+        inputs = self._sort_out(call)
+        try:
+            made = self.binder(*call.args, **call.kwargs)
+        except QueryError:
+            raise
+        except REFUSALS as error:
+            raise refusal(text, error, [str(a.type) for a in inputs]) from error
+        came = [isinstance(a, Arg) for a in (*args, *named.values())]
+        taken = [a for a, has_value in zip(given, came, strict=True) if has_value]
+        places = tuple(next((i for i, t in enumerate(taken) if t is a), -1) for a in inputs)
+        compute = Guarded(text, made.type, made.compute, tuple(inputs), places, made.sees_null)
+        return replace(made, compute=compute)
+
+    def _sort_out(self, call: inspect.BoundArguments) -> list[Arg]:
+        """Return the arguments that are values, and put those of options in the call."""
         inputs: list[Arg] = []
         for name, parameter in call.signature.parameters.items():
             given = call.arguments.get(name)
@@ -117,16 +151,7 @@ class Function:
                 inputs.append(given)
             else:
                 call.arguments[name] = self._option(name, given)
-        try:
-            made = self.bind(*call.args, **call.kwargs)
-        except QueryError:
-            raise
-        except REFUSALS as error:
-            raise refusal(text, error, [str(a.type) for a in inputs]) from error
-        constant = tuple(a.is_constant for a in inputs)
-        dtypes = tuple(a.type.dtype for a in inputs)
-        guarded = Guarded(text, made.type, made.compute, constant, dtypes, made.sees_null)
-        return replace(made, inputs=tuple(inputs), compute=guarded)
+        return inputs
 
     def _option(self, name: str, arg: Arg) -> Any:
         """Return an option's value in built-in types."""
@@ -136,6 +161,16 @@ class Function:
                 "Write the value."
             )
         return arg.value.tolist() if hasattr(arg.value, "tolist") else arg.value
+
+
+def _as_arg(value: Any) -> Arg:
+    """Return an argument; numbers that are the same for all rows become Python's."""
+    if not isinstance(value, Arg):
+        return Arg.constant(value)
+    if value.type.is_number and value.is_constant and value.value is not None:
+        array = np.asarray(value.value)
+        return value if array.ndim else replace(value, value=array.item())
+    return value
 
 
 REGISTRY: dict[str, Function] = {}
@@ -150,12 +185,12 @@ def function(
     The name is what stands before the parenthesis of the signature, where it is not given.
     """
 
-    def register(bind: Callable[..., Bound]) -> Callable[..., Bound]:
+    def register(binder: Callable[..., Bound]) -> Callable[..., Bound]:
         key = name or signature.split("(")[0]
-        summary = (bind.__doc__ or "").strip().splitlines()[0]
-        entry = Function(key, group, signature, summary, bind, aliases)
+        summary = (binder.__doc__ or "").strip().splitlines()[0]
+        entry = Function(key, group, signature, summary, binder, aliases)
         for known in (key, *aliases):
             REGISTRY[known] = entry
-        return bind
+        return binder
 
     return register

@@ -48,9 +48,7 @@ def _corners(value: Any, format_: str) -> NDArray[Any]:
         return np.zeros((*boxes.shape[:-2], 0, 4))
     if boxes.shape[-1] != 4:
         raise ValueError(f"boxes are (n, 4), got {boxes.shape}")
-    if boxes.dtype.kind != "f" or boxes.dtype.itemsize < 4:
-        boxes = boxes.astype(np.float64)
-    return convert_boxes(np.atleast_2d(boxes), format_, "xyxy")
+    return convert_boxes(np.atleast_2d(boxes.astype(np.float64)), format_, "xyxy")
 
 
 def overlaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
@@ -65,7 +63,8 @@ def overlaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     shared = np.prod(np.maximum(sides, 0), axis=2)
     areas = [np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0), axis=1) for boxes in (a, b)]
     union = areas[0][:, None] + areas[1][None, :] - shared
-    return np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    ratio: NDArray[Any] = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    return ratio
 
 
 @function("IOU(boxes, others)", group=GROUP)
@@ -88,7 +87,7 @@ def _iou_matrix(boxes: Arg, others: Arg) -> Bound:
 
     def compute(value: Any, other: Any, *, lead: int) -> Any:  # noqa: ARG001
         a, b = _corners(value, formats[0]), _corners(other, formats[1])
-        return overlaps(a, b).astype(np.float64, copy=False)
+        return overlaps(a, b)
 
     return Bound(Type("float64", (_count(boxes), _count(others))), compute, stacks=False)
 

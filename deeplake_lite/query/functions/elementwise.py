@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from deeplake_lite.htypes.boxes import Boxes
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import align, numbers, result_of, widened
 from deeplake_lite.query.functions.boxes import box_type, format_of, in_window
+from deeplake_lite.query.functions.value_type import Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,8 +107,9 @@ def _to_window(boxes: Arg, window: Arg) -> Bound:
             corners = corners.reshape(-1, *(1,) * (value.ndim - 2), 4)
         return in_window(value, corners, format_)
 
-    found = result_of(compute, boxes, window)
-    return Bound(replace(found, meaning=Boxes(format_, "fraction", dtype=found.dtype)), compute)
+    dtype = _as_float(np.empty(0, boxes.type.dtype)).dtype.name
+    meaning = Boxes(format_, "fraction", dtype=dtype)
+    return Bound(Type(dtype, boxes.type.shape, meaning), compute)
 
 
 def _own_scale(value: Any, *, lead: int) -> Any:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.query.functions.base import Arg
     from deeplake_lite.query.functions.value_type import Type
 
 REFUSALS = (ValueError, TypeError, IndexError, OverflowError)
@@ -36,39 +37,53 @@ class Guarded:
     """Of the result."""
     compute: Callable[..., Any]
     """What takes values."""
-    constant: tuple[bool, ...]
-    """Which arguments are the same for all rows."""
-    dtypes: tuple[str, ...]
-    """What the arguments' elements are."""
+    args: tuple[Arg, ...]
+    """What it is bound to."""
+    places: tuple[int, ...]
+    """Where each argument's value is among those that come; constants have theirs."""
     sees_null: bool
     """Whether nulls are handed on."""
 
-    def __call__(self, *values: Any, lead: int) -> Any:
+    def __call__(self, *given: Any, lead: int) -> Any:
         """Compute one row (``lead=0``) or rows stacked along the first axis (``lead=1``)."""
+        if lead and all(arg.is_constant for arg in self.args):
+            return self._of_constants(*given)
+        values = tuple(
+            arg.value if arg.is_constant else given[place]
+            for arg, place in zip(self.args, self.places, strict=True)
+        )
         if self.sees_null:
             return self._run(values, lead)
+        if any(value is None or value is np.ma.masked for value in values):
+            count = next((len(v) for v in values if np.ndim(v)), 1)
+            return self._spread(None, np.ones(count, bool)) if lead else None
         if not lead:
-            null = any(value is None or value is np.ma.masked for value in values)
-            return None if null else self._run(values, lead)
+            return self._run(values, lead)
         masks = [null_rows(v) for v in values if isinstance(v, np.ma.MaskedArray)]
-        nulls = np.logical_or.reduce(masks) if masks else None
         values = tuple(np.ma.getdata(v) if isinstance(v, np.ma.MaskedArray) else v for v in values)
+        nulls = np.logical_or.reduce(masks) if masks else None
         if nulls is None or not nulls.any():
             return self._run(values, lead)
-        rows = zip(values, self.constant, strict=True)
-        chosen = tuple(v if constant else v[~nulls] for v, constant in rows)
+        rows = zip(values, self.args, strict=True)
+        chosen = tuple(v if arg.is_constant else v[~nulls] for v, arg in rows)
         return self._spread(self._run(chosen, lead) if not nulls.all() else None, nulls)
+
+    def _of_constants(self, *given: Any) -> Any:
+        """Return the one result of constants, along a first axis of size 1."""
+        found = self(*given, lead=0)
+        return self._spread(None, np.ones(1, bool)) if found is None else np.asarray(found)[None]
 
     def _run(self, values: tuple[Any, ...], lead: int) -> Any:
         if not lead:
-            values = tuple(map(_as_declared, values, self.constant, self.dtypes))
+            values = tuple(map(_as_declared, values, self.args))
         try:
             with np.errstate(all="ignore"):
                 return self.compute(*values, lead=lead)
         except QueryError:
             raise
         except REFUSALS as error:
-            found = [f"{d} {np.shape(v)}" for d, v in zip(self.dtypes, values, strict=True)]
+            pairs = zip(values, self.args, strict=True)
+            found = [f"{arg.type.dtype} {np.shape(v)}" for v, arg in pairs]
             raise refusal(self.text, error, found) from error
 
     def _spread(self, result: Any, nulls: NDArray[np.bool_]) -> Any:
@@ -88,8 +103,8 @@ def null_rows(values: np.ma.MaskedArray[Any, Any]) -> NDArray[np.bool_]:
     return mask.reshape(len(mask), -1).any(axis=1) if mask.ndim > 1 else mask
 
 
-def _as_declared(value: Any, constant: bool, dtype: str) -> Any:
+def _as_declared(value: Any, arg: Arg) -> Any:
     """Give a number or list of a row its dtype; anything else is left."""
-    if constant or value is None or dtype in ("str", "object") or hasattr(value, "dtype"):
+    if arg.is_constant or value is None or not arg.type.is_number or hasattr(value, "dtype"):
         return value
-    return np.asarray(value, dtype)
+    return np.asarray(value, arg.type.dtype)

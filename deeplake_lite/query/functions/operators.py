@@ -7,6 +7,7 @@ NumPy. Comparisons with NaN are false, but for ``<>``.
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,13 +91,15 @@ def _comparison(
         if sign in ("=", "<>"):
             x, y = _named(x, y), _named(y, x)
         known = x.type.is_number + y.type.is_number
-        if known == 1 or (known == 0 and x.type.dtype != y.type.dtype):
+        if "object" in (x.type.dtype, y.type.dtype):
+            return Bound(Type("bool"), _between_json(compare), stacks=False)
+        if known == 1:
             raise QueryTypeError(
                 f"{sign} compares numbers with numbers and text with text, got {x.text}, which is "
                 f"{x.type}, and {y.text}, which is {y.type}."
             )
         if known == 0:
-            return Bound(Type("bool"), _between_objects(compare), stacks=False)
+            return Bound(Type("bool"), _between_text(compare), stacks=False)
         fixed = [_weak(arg.value) if arg.is_constant else None for arg in (x, y)]
 
         def compute(*values: Any, lead: int) -> Any:
@@ -110,11 +113,24 @@ def _comparison(
     function(f"x {sign} y", group=GROUP, name=sign)(bind)
 
 
-def _between_objects(compare: Callable[[Any, Any], Any]) -> Compute:
-    """Return what compares text, or JSON, row by row."""
+def _between_text(compare: Callable[[Any, Any], Any]) -> Compute:
+    """Return what compares texts row by row."""
 
     def compute(a: Any, b: Any, *, lead: int) -> Any:  # noqa: ARG001
         return np.bool_(compare(a, b))
+
+    return compute
+
+
+def _between_json(compare: Callable[[Any, Any], Any]) -> Compute:
+    """Return what compares JSON row by row; a text is neither less nor more than a number."""
+
+    def compute(*values: Any, lead: int) -> Any:  # noqa: ARG001
+        a, b = (v.tolist() if hasattr(v, "tolist") else v for v in values)
+        try:
+            return np.bool_(compare(a, b))
+        except TypeError:
+            return np.False_
 
     return compute
 
@@ -146,7 +162,7 @@ def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -
     """Register AND or OR; one value decides, whatever the other is, null included."""
 
     def bind(x: Arg, y: Arg) -> Bound:
-        numbers(word, x, y)
+        numbers(word, *(a for a in (x, y) if a.value is not None))
 
         def compute(*values: Any, lead: int) -> Any:
             filled, nulls = zip(*(_filled(value, not decisive) for value in values), strict=True)
@@ -160,7 +176,10 @@ def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -
             mask = open_.reshape(-1, *(1,) * len(inner))
             return np.ma.masked_array(result, np.broadcast_to(mask, result.shape))
 
-        return Bound(result_of(compute, x, y), compute, sees_null=True)
+        known = (
+            replace(a, type=Type("bool"), value=True) if a.value is None else a for a in (x, y)
+        )
+        return Bound(result_of(compute, *known), compute, sees_null=True)
 
     bind.__doc__ = summary
     function(f"x {word} y", group=GROUP, name=word)(bind)

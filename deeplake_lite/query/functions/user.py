@@ -63,7 +63,7 @@ def function[F: Callable[..., Any]](
     >>> @function(returns="float64")
     ... def contrast(image):
     ...     return float(image.max()) - float(image.min())
-    >>> call = REGISTRY["CONTRAST"].bound(Arg("image", Type("uint8", (2, 2))))
+    >>> call = REGISTRY["CONTRAST"].bind(Arg("image", Type("uint8", (2, 2))))
     >>> call.compute(np.array([[10, 20], [30, 50]], "uint8"), lead=0)
     np.float64(40.0)
     >>> unregister("contrast")
