@@ -59,13 +59,17 @@ class Guarded:
             return self._spread(None, np.ones(count, bool)) if lead else None
         if not lead:
             return self._run(values, lead)
-        masks = [null_rows(v) for v in values if isinstance(v, np.ma.MaskedArray)]
+        masks = [
+            null_rows(v)
+            for v, arg in zip(values, self.args, strict=True)
+            if not arg.is_constant and isinstance(v, np.ma.MaskedArray | list)
+        ]
         values = tuple(np.ma.getdata(v) if isinstance(v, np.ma.MaskedArray) else v for v in values)
         nulls = np.logical_or.reduce(masks) if masks else None
         if nulls is None or not nulls.any():
             return self._run(values, lead)
         rows = zip(values, self.args, strict=True)
-        chosen = tuple(v if arg.is_constant else v[~nulls] for v, arg in rows)
+        chosen = tuple(v if arg.is_constant else _without(v, nulls) for v, arg in rows)
         return self._spread(self._run(chosen, lead) if not nulls.all() else None, nulls)
 
     def _of_constants(self, *given: Any) -> Any:
@@ -92,15 +96,27 @@ class Guarded:
             shape = tuple(n or 0 for n in self.type.shape or ())
             dtype = self.type.dtype if self.type.is_number else "object"
             return np.ma.masked_all((len(nulls), *shape), dtype)
+        if isinstance(result, list):
+            found = iter(result)
+            return [None if null else next(found) for null in nulls]
         whole = np.ma.masked_all((len(nulls), *result.shape[1:]), result.dtype)
         whole[~nulls] = result
         return whole
 
 
-def null_rows(values: np.ma.MaskedArray[Any, Any]) -> NDArray[np.bool_]:
-    """Tell which rows are null: those with a masked element."""
+def null_rows(values: np.ma.MaskedArray[Any, Any] | list[Any]) -> NDArray[np.bool_]:
+    """Tell which rows are null: None in a list, those with a masked element in an array."""
+    if isinstance(values, list):
+        return np.array([value is None for value in values], bool)
     mask = np.ma.getmaskarray(values)
     return mask.reshape(len(mask), -1).any(axis=1) if mask.ndim > 1 else mask
+
+
+def _without(values: Any, nulls: NDArray[np.bool_]) -> Any:
+    """Return the rows that are not null."""
+    if isinstance(values, list):
+        return [value for value, null in zip(values, nulls, strict=True) if not null]
+    return values[~nulls]
 
 
 def _as_declared(value: Any, arg: Arg) -> Any:

@@ -44,12 +44,13 @@ def function[F: Callable[..., Any]](
     name : str, optional
         In queries, whatever its case; by default the function's own.
     override : bool
-        Whether to replace a function that has the name.
+        Whether to replace a built-in function of the name. One of yours is replaced anyway, as when
+        a notebook's cell runs again.
 
     Raises
     ------
     ExistsError
-        When the name is taken and `override` is False.
+        When a built-in function has the name and `override` is False.
     QueryTypeError
         When `returns` is no type, or the name none that a query can write.
 
@@ -76,14 +77,14 @@ def function[F: Callable[..., Any]](
         key = (name or written.__name__).upper()
         if not key.isidentifier():
             raise QueryTypeError(f"A function's name is letters, digits and _, got {key!r:.60}.")
-        if key in REGISTRY and not override:
-            raise ExistsError(
-                f"There is a function {key} already. Choose another name=, or override=True."
-            )
-        entry = _entry(key, written, type_, per)
-        if key in REGISTRY:
-            _REPLACED.setdefault(key, REGISTRY[key])
-        REGISTRY[key] = entry
+        if key in REGISTRY and REGISTRY[key].group != GROUP:
+            if not override:
+                raise ExistsError(
+                    f"Queries have a function {key} already. Choose another name=, or say "
+                    "override=True."
+                )
+            _REPLACED[key] = REGISTRY[key]
+        REGISTRY[key] = _entry(key, written, type_, per)
         return written
 
     return register

@@ -36,6 +36,9 @@ vector = Type("float32", (3,))
 xyxy = Type("float32", (None, 4), Boxes("xyxy"))
 xywh = Type("float32", (None, 4), Boxes("xywh"))
 flowers = Type("int32", (), ClassLabel(["rose", "tulip"]))
+several = Type("int32", (None,), ClassLabel(["rose", "tulip"], multiple=True))
+one_box = Type("float32", (4,), Boxes("xywh"))
+deep = Type("uint16", (3, 3, 2))
 text, json = Type("str"), Type("object")
 mask = Type("bool", (None, None, None), Mask("instance"))
 
@@ -177,7 +180,7 @@ case("NONZERO", [EMPTY], [empty], np.argwhere)
 case("CROP", [PICTURES, Const([1, 2, 4, 99])], [picture, None], lambda v, _: v[2:99, 1:4])
 case("CROP", [PICTURES, [np.array([0, 1, 2, 3])] * 3], [picture, Type("int64", (4,))],
      lambda v, _: v[1:3, 0:2])  # fmt: skip
-case("CROP", [PICTURES, [np.array([0, 1, 2, 3])] * 3], [picture, Type("float32", (4,), Boxes("xywh"))],
+case("CROP", [PICTURES, [np.array([0, 1, 2, 3])] * 3], [picture, one_box],
      lambda v, _: v[1:4, 0:2])  # fmt: skip
 case("CROP", [[np.eye(4)], Const([0, 0, 2, 3])], [Type("float64", (4, 4)), None],
      lambda v, _: v[:3, :2], type=Type("float64", (3, 2)))  # fmt: skip
@@ -194,14 +197,14 @@ case("RESIZE", [PICTURES, Const(4), Const(6)], [picture, None, None], resized,
 case("RESIZE", [F, Const(4), Const(6)], [f_, None, None], resized)
 case("RESIZE", [[np.eye(2, dtype=bool)], Const(4), Const(2)], [Type("bool", (2, 2)), None, None],
      [np.repeat(np.eye(2, dtype=bool), 2, axis=0)])  # fmt: skip
-case("RESIZE", [[np.full((3, 3, 2), 4000, "uint16")], [5], [2]], [Type("uint16", (3, 3, 2)), scalar8, scalar8],
+case("RESIZE", [[np.full((3, 3, 2), 4000, "uint16")], [5], [2]], [deep, scalar8, scalar8],
      [np.full((5, 2, 2), 4000)])  # fmt: skip
 
 case("CONTAINS", [INT8, Const(100)], [int8, None], [True, False], type=Type("bool"))
 case("CONTAINS", [INT8, ONES], [int8, scalar8], [False, False])
 case("CONTAINS", [EMPTY, Const(1)], [empty, None], [False, True, False])
 case("CONTAINS", [[np.array([0, 1]), np.array([0])], Const("tulip")],
-     [Type("int32", (None,), ClassLabel(["rose", "tulip"], multiple=True)), None], [True, False])  # fmt: skip
+     [several, None], [True, False])  # fmt: skip
 case("CONTAINS", [["a red rose", "none"], Const("red")], [text, None], [True, False])
 case("CONTAINS", [[{"a": 1}, ["a"], "xay", 3, {}], Const("a")], [json, None],
      [True, True, True, False, False])  # fmt: skip
