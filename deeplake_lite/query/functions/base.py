@@ -31,6 +31,8 @@ from deeplake_lite.query.functions.value_type import Type
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+__all__ = ["REGISTRY", "Arg", "Bound", "Compute", "Function", "Type", "Unknown", "function"]
+
 
 class Unknown:
     """The value of an argument that differs from row to row."""
@@ -116,7 +118,7 @@ class Function:
             When their number, their names, or what is known of them does not fit.
         """
         given = [_as_arg(a) for a in (*args, *named.values())]
-        text = f"{self.name}({', '.join(a.text for a in given)})"
+        text = self._text([a.text for a in given])
         try:
             call = inspect.signature(self.binder).bind(
                 *given[: len(args)], **dict(zip(named, given[len(args) :], strict=True))
@@ -135,6 +137,13 @@ class Function:
         places = tuple(next((i for i, t in enumerate(taken) if t is a), -1) for a in inputs)
         compute = Guarded(text, made.type, made.compute, tuple(inputs), places, made.sees_null)
         return replace(made, compute=compute)
+
+    def _text(self, args: list[str]) -> str:
+        """Return the call as users write it."""
+        if "(" in self.signature:
+            return f"{self.name}({', '.join(args)})"
+        infix = f" {self.name} ".join(args)
+        return self.signature.replace("x", args[0]) if len(args) == 1 else infix
 
     def _sort_out(self, call: inspect.BoundArguments) -> list[Arg]:
         """Return the arguments that are values, and put those of options in the call."""

@@ -6,6 +6,7 @@ What has no value for no elements (MAX of no boxes) gives a null; the others giv
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,11 +50,16 @@ def _std(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
 
 
 def _median(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
-    return np.median(x.view(np.uint8) if x.dtype == bool else x, axis=axis)
+    values = x.view(np.uint8) if x.dtype == bool else x
+    if values.dtype != np.uint8 or len(axis) < x.ndim or not x.ndim:
+        return np.median(values, axis=axis)
+    upto = np.cumsum(np.bincount(values.reshape(-1), minlength=256))
+    middle = np.searchsorted(upto, [(x.size - 1) // 2, x.size // 2], side="right")
+    return np.float64(middle.sum() / 2)
 
 
 def _count(x: NDArray[Any], axis: tuple[int, ...]) -> int:
-    return int(np.prod([x.shape[a] for a in axis], dtype=np.int64))
+    return prod(x.shape[a] for a in axis)
 
 
 def _reduction(

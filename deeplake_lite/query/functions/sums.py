@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_FEW = 8
+"""Elements of a last axis that are added one after the other."""
+
+
 def is_small(array: NDArray[Any]) -> bool:
     """Tell whether elements are truth values or integers of at most 16 bits."""
     return array.dtype.kind in "biu" and array.dtype.itemsize <= 2
@@ -44,6 +48,11 @@ def _narrow(array: NDArray[Any], axis: int) -> NDArray[Any]:
     if bits == 8 and size <= 256 and axis < array.ndim - 1:
         return np.asarray(np.add.reduce(array, axis=axis, dtype=f"{kind}2"))
     most = 1 << (32 - bits)
+    if 0 < size <= _FEW and axis == array.ndim - 1 > 0:  # colours: loop over them, not over pixels
+        found = array[..., 0].astype(f"{kind}4")
+        for i in range(1, size):
+            found += array[..., i]
+        return found
     if size <= most:
         return np.asarray(np.add.reduce(array, axis=axis, dtype=f"{kind}4"))
     blocks = [array[(slice(None),) * axis + (slice(i, i + most),)] for i in range(0, size, most)]

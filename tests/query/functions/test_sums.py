@@ -7,7 +7,9 @@ from deeplake_lite.query.functions.sums import total
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16"])
-@pytest.mark.parametrize("shape", [(200_000,), (70_000, 3), (257, 3, 2), (256, 5), (3, 256, 2), ()])
+@pytest.mark.parametrize(
+    "shape", [(200_000,), (70_000, 3), (257, 3, 2), (256, 5), (4, 5, 8), (3, 256, 2), ()]
+)
 @pytest.mark.parametrize("extreme", ["min", "max"])
 def test_extremes_do_not_wrap(dtype, shape, extreme):
     value = dtype == "bool" or getattr(np.iinfo(dtype), extreme)
