@@ -118,7 +118,8 @@ class Function:
             When their number, their names, or what is known of them does not fit.
         """
         given = [_as_arg(a) for a in (*args, *named.values())]
-        text = self._text([a.text for a in given])
+        names = [""] * len(args) + [f"{name}=" for name in named]
+        text = self._text([n + a.text for n, a in zip(names, given, strict=True)])
         try:
             call = inspect.signature(self.binder).bind(
                 *given[: len(args)], **dict(zip(named, given[len(args) :], strict=True))

@@ -24,7 +24,7 @@ AT_BINDING = [
     ("SORT", [[]], [Type("int8")], {}, "axis -1 is out of range for 0 axes"),
     ("SUM", [[]], [FLOATS], {"axis": 0.5}, "an axis must be a whole number, got 0.5"),
     ("SUM", [[]], [FLOATS], {"axis": [0, 0]}, "an axis is named twice"),
-    ("SUM", [[]], [FLOATS], {"axes": 0}, r"Call it as SUM\(x, axis=None\), got SUM\(a, 0\)"),
+    ("SUM", [[]], [FLOATS], {"axes": 0}, r"Call it as SUM\(x, axis=None\), got SUM\(a, axes=0\)"),
     ("SUM", [[]], [Type("str")], {}, "SUM takes numbers, got a, which is str"),
     ("ARGMAX", [[]], [FLOATS], {"axis": [0]}, "axis must be a whole number"),
     ("+", [[], []], [Type("int8", (3,)), Type("int8", (2,))], {}, r"^a \+ b: .*\(3,\).*\(2,\)"),

@@ -1,0 +1,59 @@
+"""What is known of values before they come."""
+
+import numpy as np
+import pytest
+
+from deeplake_lite import htypes
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.functions import REGISTRY, Arg, Type
+
+ANY_PICTURE = Arg("image", Type("uint8", None))
+
+
+@pytest.mark.parametrize(
+    ("htype", "expected"),
+    [
+        (htypes.Scalar("float32"), "float32"),
+        (htypes.Array("int16", (None, 3)), "int16 (?, 3)"),
+        (htypes.Text(), "str"),
+        (htypes.Json(), "object"),
+        (htypes.ClassLabel(["a"]), "int32"),
+        (htypes.ClassLabel(["a"], multiple=True), "int32 (?,)"),
+        (htypes.Mask(), "uint8 (?, ?)"),
+        (htypes.Mask("instance"), "bool (?, ?, ?)"),
+        (htypes.Image(), "uint8 (…)"),
+    ],
+)
+def test_an_htype_tells_the_type(htype, expected):
+    found = Type.of(htype)
+    assert str(found) == expected
+    assert found.meaning == htype
+
+
+def test_a_sequence_has_no_type_of_its_own():
+    with pytest.raises(QueryTypeError, match="functions take the items"):
+        Type.of(htypes.Sequence(htypes.Boxes()))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("MEAN", {}, Type("float64")),
+        ("MEAN", {"axis": 2}, Type("float64", (None, None))),
+        ("MEAN", {"axis": 0}, Type("float64", None)),
+        ("NEG", {}, Type("int64", None)),
+        ("FLATTEN", {}, Type("uint8", (None,))),
+        ("NDIM", {}, Type("int64")),
+    ],
+)
+def test_pictures_grey_and_coloured_are_told_apart_when_they_come(name, options, expected):
+    assert REGISTRY[name].bind(ANY_PICTURE, **options).type == expected
+
+
+def test_what_is_the_same_for_grey_and_coloured_pictures_is_known():
+    picture = Arg("image", Type("uint8", None))
+    sized = REGISTRY["RESIZE"].bind(picture, 4, 4)
+    assert sized.type == Type("uint8", None)
+    assert sized.compute(np.zeros((2, 2, 3), "uint8"), lead=0).shape == (4, 4, 3)
+    assert sized.compute(np.zeros((2, 2), "uint8"), lead=0).shape == (4, 4)
+    assert REGISTRY["SHAPE"].bind(picture).type == Type("int64", (None,))
