@@ -85,7 +85,9 @@ def difference(a: Table, b: Table) -> Changes:
         pairs, touched = _pairs_of_edits(a, b), None
     else:
         touched = _touched_chunks(a, b)
-        pairs = _same_rows(a) if _keeps_rows(a, b, touched) else _match_tables(a, b)
+        if kept := _keeps_rows(a, b, touched):
+            b.rows.share_ids(a.rows)
+        pairs = _same_rows(a) if kept else _match_tables(a, b)
     known = {f.id for f in a.schema}
     cells = {f.id: _changed_rows(a, b, f.id, pairs, touched) for f in b.schema if f.id in known}
     return Changes(

@@ -488,6 +488,8 @@ class Dataset(View):
         return self._pinned.schema.fields
 
     def _open(self, snapshot_id: str) -> Table:
+        if snapshot_id == self.version:
+            return self._pinned.clean()
         repository = self._lake.repository
         return Table.open(repository, repository.reader(snapshot_id))
 

@@ -14,6 +14,7 @@ from deeplake_lite.dataset import saved, versions
 from deeplake_lite.errors import ConflictError
 from deeplake_lite.storage.repo import local_folder
 from deeplake_lite.storage.scratch import open_transactions
+from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.dataset import Dataset
@@ -101,7 +102,8 @@ def optimize(ds: Dataset, *, shuffle: bool, seed: int) -> str:
 def verify(ds: Dataset) -> Report:
     """Read everything again; see `Dataset.verify`."""
     ds._check_committed("verification")
-    fresh = ds._open(ds.version)
+    repository = ds._lake.repository
+    fresh = Table.open(repository, repository.reader(ds.version))  # nothing of it is in a cache
     live = fresh.rows.live()
     row_of = dict(zip(live.tolist(), range(len(live)), strict=True))
     lost = fresh.verify_rows()

@@ -177,16 +177,10 @@ def slots_of(table: Table, ids: Ids) -> Ids:
     """Return the slots of live rows by id, all of which must be there; an id may come twice."""
     if not len(ids):
         return NONE
-    live = table.rows.live()
-    every = table.ids(live)
-    wanted, which = np.unique(ids, return_inverse=True)
-    at = np.minimum(np.searchsorted(wanted, every), len(wanted) - 1)
-    hit = wanted[at] == every
-    found = np.full(len(wanted), -1, np.int64)
-    found[at[hit]] = live[hit]
+    found = table.find(ids)
     if (found < 0).any():
-        raise NotFoundError(f"Version {table.snapshot_id} has no row {wanted[found < 0][0]}.")
-    return found[which]
+        raise NotFoundError(f"Version {table.snapshot_id} has no row {ids[found < 0][0]}.")
+    return found
 
 
 class _Merger:

@@ -239,7 +239,11 @@ class Table:
 
     def ids(self, slots: Slots) -> NDArray[np.int64]:
         """Return the row ids of slots."""
-        return run(self.rows.ids.read(slots))
+        return run(self.rows.ids_at(slots))
+
+    def find(self, ids: NDArray[np.int64]) -> Slots:
+        """Return the slot of the row with each id, -1 where there is none."""
+        return run(self.rows.find(ids))
 
     def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
         """Return a scalar column's committed bounds and counts per chunk; None for others."""
@@ -256,11 +260,15 @@ class Table:
 
     # ---- editing
 
+    def clean(self) -> Table:
+        """Return the version without edits, sharing what has been read of it."""
+        table = Table(self.repository, self.session, self.committed, self._cache)
+        table.rows.keep_stored(self.rows)
+        return table
+
     def edit(self) -> Table:
         """Return a table of the same version that takes edits; this one stays as it is."""
-        table = Table(self.repository, self.session, self.state, self._cache)
-        table.rows.arrange(self.rows.order)
-        table.rows.keep_stored(self.rows)
+        table = self.clean()
         table.edits = Edits()
         return table
 
