@@ -13,31 +13,23 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from deeplake_lite.dataset import commit as commits
 from deeplake_lite.dataset import maintenance, saved, upserts, versions
+from deeplake_lite.dataset import merge as merging
 from deeplake_lite.dataset.changes import difference
 from deeplake_lite.dataset.column import Notes
 from deeplake_lite.dataset.diff import Diff, Status
 from deeplake_lite.dataset.incoming import as_columns, copy_blocks, encode_blocks, encode_column
-from deeplake_lite.dataset.merge import (
-    RESOLUTIONS,
-    Resolution,
-    apply,
-    check_conflicts,
-    plan_merge,
-    plan_restore,
-    slots_of,
-)
 from deeplake_lite.dataset.positions import many_positions
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.errors import (
-    ConflictError,
     InvalidValueError,
     ReadOnlyError,
     UncommittedError,
 )
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage.repo import Repository
-from deeplake_lite.storage.table import MovedError, Table
+from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, MutableMapping
@@ -46,12 +38,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.incoming import Data
+    from deeplake_lite.dataset.plan import Resolution
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Commit
-
-TRIES = 20
-"""Times that a commit on an object store is written again when it loses the race."""
 
 
 class Dataset(View):
@@ -273,7 +263,7 @@ class Dataset(View):
         ConflictError
             When somebody else changed the same cell, row or column. Nothing is lost: see `rebase`.
         """
-        return self._commit(message, {})
+        return commits.commit(self, message, {})
 
     def log(self) -> list[Commit]:
         """Return the commits up to this version, newest first."""
@@ -375,35 +365,7 @@ class Dataset(View):
         ConflictError
             With every conflicting row and column, before anything is written.
         """
-        _check_resolution(on_conflict)
-        with self._guard:
-            self._check_clean("branches are merged")
-            self.refresh()
-            self._check_writable()
-            repository = self._lake.repository
-            theirs_id = versions.resolve(repository, branch)
-            bases = versions.merge_bases(repository, self.version, theirs_id)
-            if bases == [theirs_id]:
-                return self.version
-            base, theirs = self._merged_base(bases), self._open(theirs_id)
-            mine, other = difference(base, self._pinned), difference(base, theirs)
-            plan, conflicts = plan_merge(base, self._pinned, theirs, mine, other, on_conflict)
-            if on_conflict == "raise":
-                check_conflicts(
-                    conflicts, "Choose a side: ds.merge(…, on_conflict='ours' or 'theirs')."
-                )
-            before, self._pinned = self._pinned, self._pinned.edit().on_branch(str(self._branch))
-            try:
-                apply(plan, self._pinned, theirs)
-                return self._commit(
-                    message or f"merge {branch}", {"merge": theirs_id, "merged": branch}, force=True
-                )
-            except BaseException:
-                self._pinned.release()
-                self._pinned = before
-                raise
-            finally:
-                base.release()
+        return merging.merge(self, branch, on_conflict, message)
 
     def rebase(self, *, on_conflict: Resolution = "raise") -> Self:
         """Put the open transaction's edits onto what the branch's tip has become.
@@ -413,28 +375,12 @@ class Dataset(View):
         on_conflict : {"raise", "ours", "theirs"}
             Whose value counts where both changed the same cell. "ours" are this handle's edits.
         """
-        _check_resolution(on_conflict)
-        with self._guard, self._lake.repository.lock():
-            self._check_writable()
-            tip = self._open(self._lake.repository.tip(str(self._branch)))
-            if self._pinned.edits and tip.snapshot_id != self.version:
-                self._pinned = self._copied_onto(tip, on_conflict)
-            elif not self._pinned.edits:
-                self._pinned = tip
+        commits.rebase(self, on_conflict)
         return self
 
     def restore(self, version: str | datetime) -> None:
         """Stage an older version's rows, columns and notes; commit to keep, discard to go back."""
-        self._check_clean("an older version is restored")
-        old = self._open(versions.resolve(self._lake.repository, version))
-        plan = plan_restore(old, difference(self._pinned, old))
-        with self._editing() as table:
-            try:
-                apply(plan, table, old)
-                table.arrange(slots_of(table, old.ids(old.rows.live())))
-            except BaseException:
-                self.discard()
-                raise
+        merging.restore(self, version)
 
     # ---- views and upkeep
 
@@ -502,80 +448,6 @@ class Dataset(View):
                 self._pinned = self._pinned.edit().on_branch(str(self._branch))
             yield self._pinned
 
-    def _commit(self, message: str, metadata: Mapping[str, Any], *, force: bool = False) -> str:
-        with self._guard:
-            self._check_writable()
-            if not self._pinned.edits and not force:
-                return self.version
-            repository, branch = self._lake.repository, str(self._branch)
-            with repository.lock():
-                for _ in range(TRIES):
-                    tip_id = repository.tip(branch)
-                    if force and tip_id != self.version:
-                        raise ConflictError(f"Branch {branch!r} moved meanwhile. Merge again.")
-                    self._check_tip(tip_id)
-                    try:
-                        done = self._pinned.commit(branch, tip_id, message, metadata)
-                    except MovedError:
-                        self._pinned = self._copied_onto(self._open(tip_id), "raise")
-                    except ConflictError:
-                        if not self._moved(branch):
-                            raise
-                    else:
-                        self._pinned.release()
-                        self._pinned = self._open(done)
-                        return done
-            raise ConflictError(
-                f"The branch moved {TRIES} times while this commit was written. Try again."
-            )
-
-    def _moved(self, branch: str) -> bool:
-        return self._lake.repository.tip(branch) != self.version
-
-    def _check_tip(self, tip_id: str) -> None:
-        """Refuse to commit what somebody else has changed too. Raises ConflictError."""
-        edits = self._pinned.edits
-        if tip_id == self.version or edits is None or not edits.touches_old:
-            return
-        base, tip = self._open(self.version), self._open(tip_id)
-        mine, other = difference(base, self._pinned), difference(base, tip)
-        _, conflicts = plan_merge(base, tip, self._pinned, other, mine, "ours")
-        check_conflicts(
-            conflicts, "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit."
-        )
-
-    def _copied_onto(self, tip: Table, on_conflict: Resolution) -> Table:
-        """Return the open transaction's edits, copied onto `tip`."""
-        mine = self._pinned
-        base = self._open(self.version)
-        ours, theirs = difference(base, mine), difference(base, tip)
-        side: Resolution = "theirs" if on_conflict == "ours" else "ours"
-        plan, conflicts = plan_merge(base, tip, mine, theirs, ours, side)
-        if on_conflict == "raise":
-            check_conflicts(conflicts, "Choose a side: ds.rebase(on_conflict='ours' or 'theirs').")
-        target = tip.edit().on_branch(str(self._branch))
-        try:
-            apply(plan, target, mine)
-        except BaseException:
-            target.release()
-            raise
-        mine.release()
-        return target
-
-    def _merged_base(self, bases: list[str]) -> Table:
-        """Return the version that a merge compares with; of several, what merging them gives."""
-        base = self._open(bases[0])
-        for i, other_id in enumerate(bases[1:], 1):
-            other = self._open(other_id)
-            below = versions.merge_bases(self._lake.repository, bases[i - 1], other_id)
-            older = self._merged_base(below)
-            mine, theirs = difference(older, base), difference(older, other)
-            plan, _ = plan_merge(older, base, other, mine, theirs, "ours")
-            if base.edits is None:
-                base = base.edit().on_branch(str(self._branch))
-            apply(plan, base, other)
-        return base
-
     def _set_metadata(self, notes: dict[str, Any]) -> None:
         with self._editing() as table:
             table.set_document(metadata=notes)
@@ -598,11 +470,6 @@ class Dataset(View):
                 f"There are uncommitted edits ({self.status()}): before {purpose}, "
                 "keep them with ds.commit('…') or drop them with ds.discard()."
             )
-
-
-def _check_resolution(on_conflict: str) -> None:
-    if on_conflict not in RESOLUTIONS:
-        raise ValueError(f"on_conflict is one of {', '.join(RESOLUTIONS)}, got {on_conflict!r}.")
 
 
 def create(

@@ -150,7 +150,7 @@ def _branch_points(repository: Repository) -> set[str]:
     """
     tips = sorted(set(versions.branches(repository).values()))
     return {
-        base for a, b in combinations(tips, 2) for base in versions.merge_bases(repository, a, b)
+        base for a, b in combinations(tips, 2) for base in versions.merge_bases(repository, [a], b)
     }
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset.apply import filled
 from deeplake_lite.dataset.incoming import as_columns, encode_blocks, encode_column
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.cells import concat, take
-from deeplake_lite.storage import chunks
+from deeplake_lite.htypes.cells import take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.table import Table
-
-BLOCK_ROWS = 4_096
 
 
 @dataclass(frozen=True)
@@ -67,21 +65,15 @@ def upsert(ds: Dataset, data: Data, on: str, check: Check) -> Upserted:
 
 
 def column_blocks(table: Table, added: Field, values: Any) -> Iterator[Cells]:
-    """Yield the cells of a new column for every slot, those of deleted rows blank.
+    """Yield the cells of a new column for every slot.
 
     `values` holds one value per row, in the rows' order, or is None for the default.
     """
-    slots, live = table.rows.slots, table.rows.live()
-    position = np.full(slots, -1, np.int64)
-    position[live] = np.arange(len(live))
-    for span in chunks.spans(slots, BLOCK_ROWS):
-        where = position[span]
-        rows, gone = where[where >= 0], np.flatnonzero(where < 0)
-        parts = [_encode_rows(added, values, rows, "header")] if len(rows) else []
-        if len(gone):
-            parts.append(added.htype.encode([added.htype.blank] * len(gone)))
-        order = np.concatenate([np.flatnonzero(where >= 0), gone])
-        yield take(concat(parts), np.argsort(order)) if len(parts) > 1 else parts[0]
+    position = np.full(table.rows.slots, -1, np.int64)
+    position[table.rows.live()] = np.arange(len(table))
+    return filled(
+        table, added, lambda slots: _encode_rows(added, values, position[slots], "header")
+    )
 
 
 def _encode_rows(f: Field, values: Any, rows: NDArray[np.int64], check: Check) -> Cells:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, VersionNotFoundError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from deeplake_lite.storage.repo import Commit, Repository
 
 AUX = "_aux"
@@ -117,10 +119,11 @@ def parents(commit: Commit) -> list[str]:
     return [p for p in (commit.parent, merged) if isinstance(p, str)]
 
 
-def merge_bases(repository: Repository, ours: str, theirs: str) -> list[str]:
+def merge_bases(repository: Repository, ours: Iterable[str], theirs: str) -> list[str]:
     """Return the versions that both have seen and that no other such version follows.
 
-    Merges count. There is one, unless two branches have merged each other crosswise; newest first.
+    `ours` is one version, or several that count as merged. Merges count. There is one base, unless
+    two branches have merged each other crosswise; newest first.
 
     Raises
     ------
@@ -128,10 +131,13 @@ def merge_bases(repository: Repository, ours: str, theirs: str) -> list[str]:
         When the two have nothing in common.
     """
     graph: dict[str, Commit] = {}
-    common = _ancestors(repository, ours, graph) & _ancestors(repository, theirs, graph)
+    seen = {v for version in ours for v in _ancestors(repository, version, graph)}
+    common = seen & _ancestors(repository, theirs, graph)
     followed = {parent for version in common for parent in parents(graph[version])}
     if not common:
-        raise VersionNotFoundError(f"Versions {ours} and {theirs} have no common history.")
+        raise VersionNotFoundError(
+            f"Versions {', '.join(ours)} and {theirs} have no common history."
+        )
     return sorted(common - followed, key=lambda version: graph[version].time, reverse=True)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from deeplake_lite.dataset.commit import commit
 from deeplake_lite.dataset.dataset import create, exists
 from deeplake_lite.dataset.dataset import open as open_lake
 from deeplake_lite.errors import InvalidValueError
@@ -249,7 +250,7 @@ class _Run:
         if counted:
             with self.ds._editing():
                 pass  # a run that finds nothing left to do says so, too
-        self.ds._commit(self.message, {NOTE: note} if counted else {}, force=counted)
+        commit(self.ds, self.message, {NOTE: note} if counted else {}, force=counted)
         self.pending = 0
         if self.key is not None and not done and slots != _slots(self.ds):
             with self.ds._editing() as table:

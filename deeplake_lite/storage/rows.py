@@ -60,7 +60,7 @@ class IdRuns:
     def at(self, slots: Slots) -> NDArray[np.int64]:
         """Return the ids of some of the slots."""
         if len(self.slots) == 1:
-            return slots + (self.ids[0] - self.slots[0])
+            return np.asarray(slots + (self.ids[0] - self.slots[0]))
         run = np.searchsorted(self.slots, slots, side="right") - 1
         return np.asarray(self.ids[run] + (slots - self.slots[run]))
 
@@ -71,7 +71,9 @@ class IdRuns:
         order = np.argsort(self.ids)
         run = order[np.maximum(np.searchsorted(self.ids, ids, "right", sorter=order) - 1, 0)]
         offset = ids - self.ids[run]
-        return np.where((offset >= 0) & (offset < self.lengths[run]), self.slots[run] + offset, -1)
+        return np.asarray(
+            np.where((offset >= 0) & (offset < self.lengths[run]), self.slots[run] + offset, -1)
+        )
 
 
 class StoredIds:

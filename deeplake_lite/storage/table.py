@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Repository, Session
 
 
-COPY_ROWS = 1_024
-"""Rows copied at a time when a lake is rewritten."""
-
-
 class MovedError(ConflictError):
     """Pending edits cannot be put behind the branch's tip as they are; copy them instead."""
 
@@ -173,7 +169,7 @@ class Table:
 
     async def _copy_all(self, source: Table, slots: Slots) -> None:
         names = [f.id for f in self.schema]
-        for some in chunks.spans(len(slots), COPY_ROWS):
+        for some in chunks.spans(len(slots), chunks.COPY_ROWS):
             await self._append(await source._read(names, slots[some]))
         await self.rows.append(len(slots), await source.rows.ids.read(slots))
 

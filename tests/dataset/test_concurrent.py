@@ -58,6 +58,18 @@ def test_edits_of_one_cell_are_a_conflict_at_the_second_commit(a, b):
     assert b.status()
 
 
+def test_in_a_conflict_at_a_commit_ours_are_the_edits_of_the_handle(a, b):
+    a["x"][0] = 10
+    a.delete([2])
+    b["x"][0] = 20
+    b["x"][2] = 30
+    a.commit("a")
+    with pytest.raises(dl.ConflictError) as error:
+        b.commit("b")
+    assert "cell 'x' of row 0: ours 20, theirs 10" in str(error.value)
+    assert "row 2 of ours: theirs removed it, the other side changed it" in str(error.value)
+
+
 @pytest.mark.parametrize(("side", "expected"), [("ours", 20), ("theirs", 10)])
 def test_the_loser_rebases_and_commits(a, b, side, expected):
     a["x"][0] = 10
