@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from deeplake_lite.dataset import commit as commits
-from deeplake_lite.dataset import maintenance, saved, upserts, versions
+from deeplake_lite.dataset import edits, maintenance, pickles, saved, upserts, versions
 from deeplake_lite.dataset import merge as merging
 from deeplake_lite.dataset.changes import difference
 from deeplake_lite.dataset.column import Notes
 from deeplake_lite.dataset.diff import Diff, Status
-from deeplake_lite.dataset.incoming import as_columns, copy_blocks, encode_blocks, encode_column
-from deeplake_lite.dataset.positions import many_positions
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.errors import (
-    InvalidValueError,
     ReadOnlyError,
     UncommittedError,
 )
@@ -117,14 +113,7 @@ class Dataset(View):
         ColumnNotFoundError
             For a column that the schema does not have.
         """
-        fields = self._table.schema.fields
-        if isinstance(data, View):
-            blocks = copy_blocks(data._table, data._live(), data._fields(), fields)
-        else:
-            columns, count = as_columns(data, self._table.schema)
-            blocks = encode_blocks(columns, count, fields, check)
-        with self._editing() as table:
-            table.append(blocks)
+        edits.append(self, data, check)
 
     def extend(self, data: Data | View, *, check: Check = "header") -> None:
         """Add rows; another name of `append`."""
@@ -140,28 +129,11 @@ class Dataset(View):
         data : mapping
             One value per row, by column name.
         """
-        positions = many_positions(rows, len(self))
-        columns, count = as_columns(data, self._table.schema)
-        if count != len(positions):
-            raise InvalidValueError(
-                f"an update takes one value per row: {len(positions)} rows, got {count}."
-            )
-        if len(np.unique(positions)) != len(positions):
-            raise InvalidValueError("an update names each row once; some rows come twice.")
-        fields = [self._table.schema[name] for name in columns]
-        with self._editing() as table:
-            slots = table.rows.at(positions)
-            cells = {f.id: encode_column(f, columns[f.name], 0, count, "header") for f in fields}
-            table.update(slots, cells)
+        edits.update(self, rows, data)
 
     def delete(self, rows: Any) -> None:
         """Remove some rows: a position, a slice, a list or a boolean mask."""
-        if isinstance(rows, int | np.integer):
-            rows = [int(rows)]
-        positions = np.unique(many_positions(rows, len(self)))
-        if len(positions):
-            with self._editing() as table:
-                table.delete(positions)
+        edits.delete(self, rows)
 
     def upsert(self, data: Data, *, on: str, check: Check = "header") -> upserts.Upserted:
         """Append the rows whose key is new, change those that differ, leave the rest.
@@ -208,47 +180,23 @@ class Dataset(View):
         metadata : mapping, optional
             Notes on the column.
         """
-        schema = self._table.schema.add(name, htype, metadata)
-        added = schema[name]
-        if values is None and compute is not None:
-            values = [compute(row) for row in self]
-        if values is not None and len(values) != len(self):
-            raise InvalidValueError(
-                f"a new column takes one value per row: {len(self)} rows, got {len(values)}.",
-                column=name,
-            )
-        with self._editing() as table:
-            table.add_column(added, upserts.column_blocks(table, added, values))
+        edits.add_column(self, name, htype, values, compute, metadata)
 
     def rename_column(self, old: str, new: str) -> None:
         """Give a column another name; nothing is rewritten."""
-        schema = self._table.schema.rename(old, new)
-        with self._editing() as table:
-            table.set_document(schema=schema)
+        edits.change_schema(self, lambda schema: schema.rename(old, new))
 
     def set_default(self, name: str, value: Any) -> None:
         """Set what a column holds in rows whose append leaves it out; rows that are there stay."""
-        f = self._table.schema[name]
-        changed = replace(f, htype=replace(f.htype, default=value))
-        fields = tuple(changed if g is f else g for g in self._table.schema)
-        with self._editing() as table:
-            table.set_document(schema=Schema(fields))
+        edits.change_schema(self, lambda schema: edits.retype(schema, name, default=value))
 
     def set_nullable(self, name: str) -> None:
         """Let a column take nulls from now on; values that are there stay."""
-        f = self._table.schema[name]
-        if f.htype.nullable:
-            return
-        changed = replace(f, htype=replace(f.htype, nullable=True))
-        fields = tuple(changed if g is f else g for g in self._table.schema)
-        with self._editing() as table:
-            table.set_document(schema=Schema(fields))
+        edits.change_schema(self, lambda schema: edits.retype(schema, name, nullable=True))
 
     def drop_column(self, name: str) -> None:
         """Remove a column; older versions keep it."""
-        schema = self._table.schema.drop(name)
-        with self._editing() as table:
-            table.set_document(schema=schema)
+        edits.change_schema(self, lambda schema: schema.drop(name))
 
     # ---- versions
 
@@ -421,6 +369,9 @@ class Dataset(View):
     def _table(self) -> Table:
         return self._pinned
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickles.dataset_parts(self)
+
     def _live(self) -> NDArray[np.int64]:
         return self._pinned.rows.live()
 
@@ -453,9 +404,7 @@ class Dataset(View):
             table.set_document(metadata=notes)
 
     def _set_column_metadata(self, name: str, notes: dict[str, Any]) -> None:
-        schema = self._table.schema.replace_metadata(name, notes)
-        with self._editing() as table:
-            table.set_document(schema=schema)
+        edits.change_schema(self, lambda schema: schema.replace_metadata(name, notes))
 
     def _check_writable(self) -> None:
         if self._branch is None:
@@ -477,9 +426,10 @@ def create(
     schema: Mapping[str, Any] | Schema,
     *,
     metadata: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """Make a new lake.
+    """Make a new lake, and open its branch ``main``.
 
     Parameters
     ----------
@@ -490,14 +440,25 @@ def create(
         Type of each column, by name: an htype such as ``dl.Image("jpeg")``, or a dtype name.
     metadata : mapping, optional
         Notes on the dataset, JSON.
+    overwrite : bool
+        Whether a lake that is in the folder is replaced, with all its versions. It stays until the
+        new one is whole. Anything that is no lake is never touched, and is an error; so is a lake
+        on an object store, where nothing can be put in its place at once.
     storage_options : mapping, optional
         What an object store needs: region, endpoint_url, credentials. By default its environment
         variables.
 
+    Returns
+    -------
+    Dataset
+        No rows, writable.
+
     Raises
     ------
     ExistsError
-        Where there is a lake already, or a folder with other files.
+        Where there is a lake already, unless it is to be replaced, or anything else.
+    SchemaError
+        For a schema that contradicts itself.
 
     Examples
     --------
@@ -506,10 +467,12 @@ def create(
     >>> ds = dl.create("memory://flowers", schema)
     >>> ds.columns
     ('image', 'label')
+    >>> dl.create("memory://flowers", {"x": "int32"}, overwrite=True).columns
+    ('x',)
     """
     built = schema if isinstance(schema, Schema) else Schema.build(schema)
     notes = dict(metadata or {})
-    with Repository.creating(str(url), storage_options) as repository:
+    with Repository.creating(str(url), storage_options, overwrite=overwrite) as repository:
         Table.create(repository, built, notes)
     return open(str(url), storage_options=storage_options)
 

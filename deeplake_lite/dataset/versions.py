@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 AUX = "_aux"
 """Branch of saved views."""
+
+MOST_NAMES = 10
+"""Branches and tags that an error message names."""
+
+NEAREST = 3
+"""Of these, those that look most like what was asked for."""
 
 ROOT_MESSAGE = "Repository initialized"
 """Of the engine's own first snapshot, which holds no lake."""
@@ -67,7 +74,32 @@ def resolve(repository: Repository, version: str | datetime) -> str:
         )
     if re.match(r"\d{4}-\d\d-\d\d", version):
         return _at_time(repository, datetime.fromisoformat(version))
-    raise VersionNotFoundError.named("version", version, [*known, *sorted(commits)])
+    raise _unknown("version", version, branches(repository), tags(repository))
+
+
+def _unknown(
+    kind: str, name: str, branches: Iterable[str], tags: Iterable[str] = ()
+) -> VersionNotFoundError:
+    """Return the error for a name that is not there: the nearest, then other branches and tags.
+
+    >>> print(_unknown("version", "fxi", ["main", "fix"], ["v1"]))
+    There is no version 'fxi'. Did you mean 'fix'? Branches: 'main'. Tags: 'v1'. ds.log() lists the
+    commits.
+    """
+    near = get_close_matches(name, [*branches, *tags], n=NEAREST)
+    left = MOST_NAMES - len(near)
+    text = f"There is no {kind} {name!r}."
+    text += f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    for title, names in (("Branches", branches), ("Tags", tags)):
+        others = [n for n in names if n not in near]
+        shown = [repr(n) for n in others[:left]]
+        left -= len(shown)
+        more = len(others) - len(shown)
+        shown += [f"{'and ' if shown else ''}{more:,} more"] if more else []
+        text += f" {title}: {', '.join(shown)}." if shown else ""
+    return VersionNotFoundError(
+        text + (" ds.log() lists the commits." if kind == "version" else "")
+    )
 
 
 def _at_time(repository: Repository, when: datetime) -> str:
@@ -109,7 +141,7 @@ def check_branch(repository: Repository, name: str) -> str:
             f"go back to it with ds.restore({name!r})."
         )
     if name not in known:
-        raise VersionNotFoundError.named("branch", name, known)
+        raise _unknown("branch", name, known)
     return known[name]
 
 

@@ -364,6 +364,11 @@ class View:
         cells = self._table.read([f.id for f in fields], slots)
         return {f.name: decode_block(f.htype, cells[f.id], self._lake.allow) for f in fields}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from deeplake_lite.dataset import pickles
+
+        return pickles.view_parts(self)
+
     def _called(self, origin: str) -> Self:
         self.origin = origin
         return self

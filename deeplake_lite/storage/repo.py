@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.storage.arrays import ArraySpec
 
-__all__ = ["Commit", "Repository", "Session", "gather", "local_folder", "run"]
+__all__ = ["Commit", "Repository", "Session", "gather", "local_folder", "run", "welcome"]
 
 icechunk.set_logs_filter("error")  # it warns on stderr at every local open
 
@@ -86,8 +86,16 @@ WRITE_ALL: ArrayConfigParams = {"write_empty_chunks": True}
 """Chunks of zeros are written too: looking for them costs more, and a chunk that is missing is
 damage."""
 
+LAKE_ENTRIES = frozenset(
+    {".writers", "chunks", "config.yaml", "manifests", "refs", "snapshots", "transactions"}
+)
+"""What the engine and our writers keep in a local lake's folder."""
+
 _memory: dict[str, tempfile.TemporaryDirectory[str]] = {}
 """Folders of the ``memory://`` lakes of this process; they vanish with it."""
+
+_guests: dict[str, str] = {}
+"""Folders of ``memory://`` lakes of the process that this one comes from."""
 
 
 @dataclass(frozen=True)
@@ -372,33 +380,31 @@ class Repository:
 
     @classmethod
     @contextlib.contextmanager
-    def creating(cls, url: str, options: Mapping[str, Any] | None = None) -> Iterator[Repository]:
+    def creating(
+        cls, url: str, options: Mapping[str, Any] | None = None, *, overwrite: bool = False
+    ) -> Iterator[Repository]:
         """Give an empty repository to write the first version into.
 
         On a local folder it is put in its place when that is done, so that nobody sees half a lake.
+        With `overwrite` that may be the place of a lake, which goes then.
 
         Raises
         ------
         ExistsError
-            Where there is a lake already, or a folder with other files.
+            Where there is a lake already, or anything else.
         """
         folder = local_folder(url)
-        if folder is None or url.startswith(MEMORY):
+        if folder is None or (url.startswith(MEMORY) and not (overwrite and cls.exists(url))):
             yield cls._create(url, options)
             return
+        folder = folder.resolve()
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            kind = "a lake" if cls.exists(url) else "files"
-            raise ExistsError(
-                f"A lake is created in a new or empty folder; {str(folder)!r} holds {kind}. "
-                + ("Choose another name, or dl.open it." if kind == "a lake" else "Choose another.")
-            )
+            _check_replaceable(folder, overwrite=overwrite)
         folder.parent.mkdir(parents=True, exist_ok=True)
         staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
         try:
             yield cls._create(str(staged), options)
-            if folder.exists():
-                folder.rmdir()
-            staged.rename(folder)
+            _put_in_place(staged, folder)
         finally:
             shutil.rmtree(staged, ignore_errors=True)
 
@@ -406,8 +412,9 @@ class Repository:
     def _create(cls, url: str, options: Mapping[str, Any] | None) -> Repository:
         storage = _storage(url, options)
         if icechunk.Repository.exists(storage):
+            way_out = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
             raise ExistsError(
-                f"There is a lake at {url!r} already. Choose another name, or dl.open it."
+                f"There is a lake at {url!r} already. Choose another name, or dl.open it{way_out}."
             )
         repository = icechunk.Repository.create(storage, config=_config())
         repository.save_config()
@@ -584,6 +591,40 @@ class Repository:
         return writers
 
 
+def _check_replaceable(folder: Path, *, overwrite: bool) -> None:
+    """Refuse to make a lake where something is, unless that is a lake and is to go."""
+    found = {p.name for p in folder.iterdir()} if folder.is_dir() else set()
+    if not {"refs", "snapshots"} <= found:
+        raise ExistsError(
+            f"A lake is created in a new or empty folder; {str(folder)!r} holds files. "
+            "Choose another."
+        )
+    if not overwrite:
+        raise ExistsError(
+            f"A lake is created in a new or empty folder; {str(folder)!r} holds a lake. "
+            "Choose another name, dl.open it, or replace it with overwrite=True."
+        )
+    if others := sorted(found - LAKE_ENTRIES):
+        raise ExistsError(
+            f"A lake is overwritten where nothing else is; {str(folder)!r} also holds "
+            f"{', '.join(map(repr, others[:3]))}. Move that away, or choose another name."
+        )
+
+
+def _put_in_place(staged: Path, folder: Path) -> None:
+    """Rename a staged lake to its folder; a lake that is there is out of the way until then."""
+    old = staged.with_name(f"{staged.name}-old")
+    if folder.exists():
+        folder.rename(old)
+    try:
+        staged.rename(folder)
+    except OSError:
+        if old.exists():
+            old.rename(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def local_folder(url: str) -> Path | None:
     """Return the folder of a local or ``memory://`` lake, None for any other kind of URL.
 
@@ -594,6 +635,8 @@ def local_folder(url: str) -> Path | None:
     """
     if url in _memory:
         return Path(_memory[url].name)
+    if url in _guests:
+        return Path(_guests[url])
     if url.startswith("file://"):
         return Path(urlsplit(url).path)
     if "://" in url:
@@ -601,9 +644,32 @@ def local_folder(url: str) -> Path | None:
     return Path(url).expanduser()
 
 
+def welcome(url: str, folder: str) -> None:
+    """Let a ``memory://`` lake of the process that this one comes from be opened by its URL.
+
+    Raises
+    ------
+    LakeNotFoundError
+        When that process has ended and its lakes are gone, or has another lake of the name.
+    """
+    here = local_folder(url)
+    if here is not None and here != Path(folder):
+        raise LakeNotFoundError(
+            f"{url!r} is another lake in this process than where it was pickled. "
+            "Use a folder for what several processes share."
+        )
+    if not Path(folder).is_dir():
+        raise LakeNotFoundError(
+            f"{url!r} went with the process that made it. "
+            "Use a folder for what several processes share."
+        )
+    if url not in _memory:
+        _guests[url] = folder
+
+
 def _storage(url: str, options: Mapping[str, Any] | None) -> icechunk.Storage:
     """Return the object store behind `url`."""
-    if url.startswith(MEMORY) and url not in _memory:
+    if url.startswith(MEMORY) and local_folder(url) is None:
         _memory[url] = tempfile.TemporaryDirectory(prefix="deeplake-lite-")
     folder, given = local_folder(url), dict(options or {})
     if folder is not None:
