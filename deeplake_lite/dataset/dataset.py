@@ -101,8 +101,9 @@ class Dataset(View):
         Parameters
         ----------
         data : mapping, sequence of mappings, or View
-            Columns by name, or one dict per row. Columns that are left out get their default. What
-            is stored of a view's columns is copied as it is where the types are the same.
+            Columns by name, n values each, or one dict per row. Columns that are left out get their
+            default, or null. What is stored of a view's columns is copied as it is where the types
+            are the same.
         check : {"header", "full"}
             How samples that come as files are checked: header and end, or by decoding them.
 
@@ -112,6 +113,17 @@ class Dataset(View):
             With the column and the row; the dataset is as before.
         ColumnNotFoundError
             For a column that the schema does not have.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://append-doc", {"x": "int32", "t": dl.Text(default="?")})
+        >>> ds.append({"x": [1, 2], "t": ["a", "b"]})
+        >>> ds.append([{"x": 3}, {"x": 4, "t": "d"}])
+        >>> ds["x"][:], ds["t"][:]
+        (array([1, 2, 3, 4], dtype=int32), ['a', 'b', '?', 'd'])
         """
         edits.append(self, data, check)
 
@@ -125,18 +137,65 @@ class Dataset(View):
         Parameters
         ----------
         rows : slice, sequence of int, or boolean mask
-            Positions.
+            Positions, (n,) int, each once; or (len(ds),) bool.
         data : mapping
-            One value per row, by column name.
+            n values by column name; other columns stay.
+
+        Raises
+        ------
+        InvalidValueError
+            For a value that its column refuses, another number of values than of rows, or a row
+            that comes twice; the dataset is as before.
+        ColumnNotFoundError
+            For a column that the schema does not have.
+        IndexError
+            For a row that is not there.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://update-doc", {"x": "int32", "t": "text"})
+        >>> ds.append({"x": [1, 2, 3], "t": ["a", "b", "c"]})
+        >>> ds.update([2, 0], {"x": [30, 10]})
+        >>> ds["t"][1] = "B"
+        >>> ds["x"][:], ds["t"][:]
+        (array([10,  2, 30], dtype=int32), ['a', 'B', 'c'])
         """
         edits.update(self, rows, data)
 
     def delete(self, rows: Any) -> None:
-        """Remove some rows: a position, a slice, a list or a boolean mask."""
+        """Remove some rows; older versions keep them.
+
+        Parameters
+        ----------
+        rows : int, slice, sequence of int, or boolean mask
+            Positions; one that comes twice counts once.
+
+        Raises
+        ------
+        IndexError
+            For a row that is not there.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://delete-doc", {"x": "int32"})
+        >>> ds.append({"x": range(6)})
+        >>> ds.delete([0, -1])
+        >>> ds.delete(ds["x"][:] == 2)
+        >>> ds["x"][:]
+        array([1, 3, 4], dtype=int32)
+        """
         edits.delete(self, rows)
 
     def upsert(self, data: Data, *, on: str, check: Check = "header") -> upserts.Upserted:
         """Append the rows whose key is new, change those that differ, leave the rest.
+
+        All of it is done, or nothing.
 
         Parameters
         ----------
@@ -151,6 +210,26 @@ class Dataset(View):
         -------
         Upserted
             How many rows were added, changed and left.
+
+        Raises
+        ------
+        InvalidValueError
+            For a key that comes twice, in `data` or in the lake, and for values that a column
+            refuses; the dataset is as before.
+        ColumnNotFoundError
+            For a column that the schema does not have.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://upsert-doc", {"path": "text", "n": "int32"})
+        >>> ds.append({"path": ["a", "b"], "n": [1, 2]})
+        >>> ds.upsert({"path": ["b", "c"], "n": [20, 3]}, on="path")
+        Upserted(added=1, changed=1, unchanged=0)
+        >>> ds["n"][:]
+        array([ 1, 20,  3], dtype=int32)
         """
         return upserts.upsert(self, data, on, check)
 
@@ -172,18 +251,61 @@ class Dataset(View):
         name : str
             Its name; ``a/b`` puts it into the group ``a``.
         htype : Htype or str
-            What its values mean.
+            What its values mean: ``dl.Text()``, or a dtype name such as ``"float32"``.
         values : sequence, optional
             One value per row. Left out, the rows get the type's default, or null.
         compute : callable, optional
             Gets each row as a dict and returns its value, instead of `values`.
         metadata : mapping, optional
-            Notes on the column.
+            Notes on the column, JSON.
+
+        Raises
+        ------
+        SchemaError
+            For a name that is taken.
+        InvalidValueError
+            For a value that the type refuses, or another number of values than of rows; no column
+            is added then.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://add-column-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> ds.add_column("note", dl.Text(nullable=True))
+        >>> ds.add_column("double", "int32", compute=lambda row: 2 * row["x"])
+        >>> ds[1]
+        {'x': np.int32(2), 'note': None, 'double': np.int32(4)}
         """
         edits.add_column(self, name, htype, values, compute, metadata)
 
     def rename_column(self, old: str, new: str) -> None:
-        """Give a column another name; nothing is rewritten."""
+        """Give a column another name; nothing is rewritten, and merges know that it is the same.
+
+        Parameters
+        ----------
+        old, new : str
+            The name that it has, and the one that it gets.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            When there is no column `old`.
+        SchemaError
+            When `new` is taken.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://rename-doc", {"x": "int32"})
+        >>> ds.rename_column("x", "count")
+        >>> ds.columns
+        ('count',)
+        """
         edits.change_schema(self, lambda schema: schema.rename(old, new))
 
     def set_default(self, name: str, value: Any) -> None:
@@ -195,34 +317,118 @@ class Dataset(View):
         edits.change_schema(self, lambda schema: edits.retype(schema, name, nullable=True))
 
     def drop_column(self, name: str) -> None:
-        """Remove a column; older versions keep it."""
+        """Remove a column; older versions keep it.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            When there is none of that name.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://drop-doc", {"x": "int32", "y": "int32"})
+        >>> ds.drop_column("y")
+        >>> ds.columns
+        ('x',)
+        """
         edits.change_schema(self, lambda schema: schema.drop(name))
 
     # ---- versions
 
     def commit(self, message: str = "") -> str:
-        """Make the edits the branch's next version; return its id.
+        """Make the edits the branch's next version.
 
-        Without edits nothing is written, and the id is the current one. Other writers' commits in
-        between are kept: appends of both survive, edits of different cells too.
+        Other writers' commits in between are kept: appends of both survive, edits of different
+        cells too.
+
+        Parameters
+        ----------
+        message : str
+            What was done, for the log.
+
+        Returns
+        -------
+        str
+            The version's id. Without edits nothing is written, and the id is the current one.
 
         Raises
         ------
         ConflictError
             When somebody else changed the same cell, row or column. Nothing is lost: see `rebase`.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://commit-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> ds.commit("two rows") == ds.version == ds.log()[0].id
+        True
         """
         return commits.commit(self, message, {})
 
     def log(self) -> list[Commit]:
-        """Return the commits up to this version, newest first."""
+        """Return the commits that led to this version.
+
+        Returns
+        -------
+        list of Commit
+            Newest first, each with ``id``, ``parent``, ``message``, ``time`` (UTC) and
+            ``metadata``.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://log-doc", {"x": "int32"})
+        >>> ds.append({"x": [1]})
+        >>> version = ds.commit("one row")
+        >>> [commit.message for commit in ds.log()]
+        ['one row', 'created']
+        """
         return versions.history(self._lake.repository, self.version)
 
     def status(self) -> Status:
-        """Return what the open transaction has done so far."""
+        """Return what the open transaction has done so far.
+
+        Returns
+        -------
+        Status
+            Rows added and removed, cells updated by column, changes of schema and notes; false when
+            there is nothing to commit.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://status-doc", {"x": "int32"})
+        >>> ds.status()
+        clean
+        >>> ds.append({"x": [1, 2]})
+        >>> ds.status(), ds.status().added
+        (2 rows added, 2)
+        """
         return Status.of(self._table)
 
     def discard(self) -> None:
-        """Forget the edits of the open transaction."""
+        """Forget the edits of the open transaction, and stay at the version that they build on.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://discard-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> ds.discard()
+        >>> len(ds)
+        0
+        """
         with self._guard:
             self._pinned.release()
             self._pinned = self._open(self.version)
@@ -231,6 +437,25 @@ class Dataset(View):
     def transaction(self, message: str = "") -> Iterator[Self]:
         """Commit what happens within, or discard it when an error leaves.
 
+        Parameters
+        ----------
+        message : str
+            Of the commit.
+
+        Yields
+        ------
+        Dataset
+            This one.
+
+        Raises
+        ------
+        UncommittedError
+            When there are edits already.
+        ConflictError
+            When somebody else changed the same cell meanwhile; see `commit`.
+
+        Examples
+        --------
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://transaction-doc", {"x": "int32"})
         >>> with ds.transaction("two rows"):
@@ -247,13 +472,60 @@ class Dataset(View):
         self.commit(message)
 
     def branch(self, name: str) -> None:
-        """Start a branch at the current version; `checkout` goes there."""
+        """Start a branch at the current version; `checkout` goes there.
+
+        Parameters
+        ----------
+        name : str
+            Letters, digits and ``._+-/``; no branch or tag has it.
+
+        Raises
+        ------
+        ExistsError
+            When a branch or tag has the name.
+        SchemaError
+            When it cannot be one.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://branch-doc", {"x": "int32"})
+        >>> ds.branch("fix")
+        >>> ds.current_branch, sorted(ds.branches)
+        ('main', ['fix', 'main'])
+        """
         repository = self._lake.repository
         versions.check_new_name(repository, "branch", name)
         repository.create_branch(name, self.version)
 
     def checkout(self, branch: str) -> Self:
-        """Go to the tip of a branch. Raises UncommittedError when there are edits."""
+        """Go to the tip of a branch, in place.
+
+        Parameters
+        ----------
+        branch : str
+            Its name.
+
+        Returns
+        -------
+        Dataset
+            This one.
+
+        Raises
+        ------
+        UncommittedError
+            When there are edits.
+        VersionNotFoundError
+            When there is no such branch.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://checkout-doc", {"x": "int32"})
+        >>> ds.branch("fix")
+        >>> ds.checkout("fix").current_branch
+        'fix'
+        """
         with self._guard:
             self._check_clean("another branch is checked out")
             self._pinned = self._open(versions.check_branch(self._lake.repository, branch))
@@ -270,7 +542,30 @@ class Dataset(View):
         self._lake.repository.delete_branch(name)
 
     def tag(self, name: str) -> None:
-        """Name the current version for good."""
+        """Name the current version for good.
+
+        Parameters
+        ----------
+        name : str
+            As for `branch`.
+
+        Raises
+        ------
+        UncommittedError
+            When there are edits.
+        ExistsError
+            When a branch or tag has the name.
+        SchemaError
+            When it cannot be one.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://tag-doc", {"x": "int32"})
+        >>> ds.tag("v1.0")
+        >>> dl.open(ds.url, version="v1.0").version == ds.version
+        True
+        """
         self._check_clean("a version is tagged")
         versions.check_new_name(self._lake.repository, "tag", name)
         self._lake.repository.create_tag(name, self.version)
@@ -280,7 +575,7 @@ class Dataset(View):
         return self if self._branch is None else self.checkout(self._branch)
 
     def diff(self, a: str | datetime | None = None, b: str | datetime | None = None) -> Diff:
-        """Return what changed from version `a` to version `b`.
+        """Return what changed from version `a` to version `b`, by row id, never by position.
 
         Parameters
         ----------
@@ -288,6 +583,28 @@ class Dataset(View):
             Branch, tag, commit id or time; the current version if left out.
         b : str or datetime, optional
             The same; this dataset, edits included, if left out.
+
+        Returns
+        -------
+        Diff
+            Rows added and removed, cells changed, changes of schema and notes; false when nothing
+            is.
+
+        Raises
+        ------
+        VersionNotFoundError
+            When there is no such version.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://dataset-diff-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> first = ds.commit("two rows")
+        >>> ds["x"][0] = 10
+        >>> diff = ds.diff(first)
+        >>> diff.before("x"), diff.after("x")
+        (array([1], dtype=int32), array([10], dtype=int32))
         """
         repository = self._lake.repository
         older = self._open(self.version if a is None else versions.resolve(repository, a))
@@ -296,7 +613,7 @@ class Dataset(View):
         return Diff(self._lake, older, newer, difference(older, newer), *names)
 
     def merge(self, branch: str, *, on_conflict: Resolution = "raise", message: str = "") -> str:
-        """Bring the edits of another branch, tag or commit into this one; return the new id.
+        """Bring the edits of another branch, tag or commit into this one, by row, cell and column.
 
         Parameters
         ----------
@@ -308,38 +625,176 @@ class Dataset(View):
         message : str, optional
             Of the merge commit.
 
+        Returns
+        -------
+        str
+            The new version's id; the current one when there is nothing to bring.
+
         Raises
         ------
         ConflictError
             With every conflicting row and column, before anything is written.
+        UncommittedError
+            When there are edits.
+        VersionNotFoundError
+            When there is no such version.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Notes
+        -----
+        Where two branches have merged each other crosswise there are several versions that both
+        come from. They are merged first; where they conflict no value is agreed upon, and a
+        difference of the two sides is a conflict, as in git's recursive strategy.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://merge-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> version = ds.commit("two rows")
+        >>> ds.branch("fix")
+        >>> fix = dl.open(ds.url, branch="fix")
+        >>> fix["x"][1] = 20
+        >>> version = fix.commit("corrected")
+        >>> ds["x"][0] = 10
+        >>> version = ds.commit("meanwhile")
+        >>> version = ds.merge("fix")
+        >>> ds["x"][:]
+        array([10, 20], dtype=int32)
         """
         return merging.merge(self, branch, on_conflict, message)
 
     def rebase(self, *, on_conflict: Resolution = "raise") -> Self:
         """Put the open transaction's edits onto what the branch's tip has become.
 
+        What comes after is a commit.
+
         Parameters
         ----------
         on_conflict : {"raise", "ours", "theirs"}
             Whose value counts where both changed the same cell. "ours" are this handle's edits.
+
+        Returns
+        -------
+        Dataset
+            This one.
+
+        Raises
+        ------
+        ConflictError
+            When both changed the same and no side is chosen; the edits stay as they are.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://rebase-doc", {"x": "int32"})
+        >>> ds.append({"x": [1]})
+        >>> version = ds.commit("one row")
+        >>> other = dl.open(ds.url)
+        >>> ds["x"][0], other["x"][0] = 10, 20
+        >>> version = ds.commit("first")
+        >>> version = other.rebase(on_conflict="ours").commit("second")
+        >>> ds.refresh()["x"][:]
+        array([20], dtype=int32)
         """
         commits.rebase(self, on_conflict)
         return self
 
     def restore(self, version: str | datetime) -> None:
-        """Stage an older version's rows, columns and notes; commit to keep, discard to go back."""
+        """Stage an older version's rows, columns and notes; commit to keep, discard to go back.
+
+        Parameters
+        ----------
+        version : str or datetime
+            Tag, branch, commit id or time.
+
+        Raises
+        ------
+        UncommittedError
+            When there are edits.
+        VersionNotFoundError
+            When there is no such version.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://restore-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> first = ds.commit("two rows")
+        >>> ds.delete(0)
+        >>> version = ds.commit("one less")
+        >>> ds.restore(first)
+        >>> ds.status()
+        1 row added, rows reordered
+        >>> ds["x"][:]
+        array([1, 2], dtype=int32)
+        """
         merging.restore(self, version)
 
     # ---- views and upkeep
 
     def views(self) -> saved.SavedViews:
-        """Return the saved views by name; indexing opens one."""
+        """Return the saved views by name; indexing opens one.
+
+        Returns
+        -------
+        SavedViews
+            A mapping from names to views.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://views-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> version = ds.commit("three rows")
+        >>> ds[ds["x"][:] > 1].save("large")
+        >>> list(ds.views()), ds.views()["large"]["x"][:]
+        (['large'], array([2, 3], dtype=int32))
+        """
         return saved.SavedViews(self._lake)
 
     def optimize(self, *, shuffle: bool = False, seed: int = 0) -> str:
-        """Rewrite the lake contiguously, in the rows' order or shuffled; return the new version.
+        """Rewrite the lake contiguously, in the rows' order or shuffled.
 
         Frees nothing by itself: older versions keep their chunks until `vacuum`.
+
+        Parameters
+        ----------
+        shuffle : bool
+            Whether the rows are put into a random order, so that reading in order is a shuffle.
+        seed : int
+            Another seed, another order.
+
+        Returns
+        -------
+        str
+            The new version's id.
+
+        Raises
+        ------
+        UncommittedError
+            When there are edits.
+        ConflictError
+            When the branch has moved: refresh first.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://optimize-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> ds.delete(1)
+        >>> version = ds.commit("fragmented")
+        >>> ds.optimize() == ds.version
+        True
+        >>> ds["x"][:]
+        array([1, 3], dtype=int32)
         """
         with self._guard:
             self._check_clean("a lake is optimised")
@@ -352,15 +807,53 @@ class Dataset(View):
         Parameters
         ----------
         older_than : str, timedelta or datetime, optional
-            Versions older than this expire first (``"30d"``), but for those that a branch, a tag, a
-            saved view or a merge needs. Without it, none does.
+            Versions older than this expire first (``"30d"``; s, m, h, d or w), but for those that a
+            branch, a tag, a saved view or a merge needs. Without it, none does.
         dry_run : bool
             Whether to only count.
+
+        Returns
+        -------
+        Vacuumed
+            How many versions expired, and the bytes and objects deleted. Objects younger than a day
+            are spared.
+
+        Raises
+        ------
+        ValueError
+            For an age that is none.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://vacuum-doc", {"x": "int32"})
+        >>> ds.vacuum(older_than="30d", dry_run=True).expired
+        0
         """
         return maintenance.vacuum(self, older_than, dry_run=dry_run)
 
     def verify(self) -> maintenance.Report:
-        """Read everything again and compare it with hashes and checksums."""
+        """Read everything again and compare it with hashes and checksums.
+
+        Returns
+        -------
+        Report
+            Every damaged cell, by column and row; true if all is well.
+
+        Raises
+        ------
+        UncommittedError
+            When there are edits.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://verify-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> version = ds.commit("three rows")
+        >>> ds.verify()
+        3 rows, 1 columns: all bytes are what was written
+        """
         return maintenance.verify(self)
 
     # ---- within the package
@@ -500,6 +993,11 @@ def open(
     storage_options : mapping, optional
         What an object store needs.
 
+    Returns
+    -------
+    Dataset
+        At a branch's tip, writable, or at a version that never moves.
+
     Raises
     ------
     LakeNotFoundError
@@ -513,8 +1011,11 @@ def open(
     --------
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://open-doc", {"x": "int32"})
-    >>> dl.open("memory://open-doc").columns
-    ('x',)
+    >>> ds.tag("v1")
+    >>> dl.open("memory://open-doc").current_branch
+    'main'
+    >>> dl.open("memory://open-doc", version="v1").read_only
+    True
     """
     repository = Repository.open(str(url), storage_options)
     roots = (allow,) if isinstance(allow, str) else tuple(map(str, allow))
