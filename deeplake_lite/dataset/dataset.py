@@ -314,7 +314,7 @@ class Dataset(View):
 
     def set_nullable(self, name: str) -> None:
         """Let a column take nulls from now on; values that are there stay."""
-        edits.change_schema(self, lambda schema: edits.retype(schema, name, nullable=True))
+        edits.set_nullable(self, name)
 
     def drop_column(self, name: str) -> None:
         """Remove a column; older versions keep it.

@@ -85,11 +85,16 @@ def add_column(
 
 
 def change_schema(ds: Dataset, change: Callable[[Schema], Schema]) -> None:
-    """Put another schema into the place of the one there is, unless it is the same."""
+    """Put another schema into the place of the one there is."""
     with ds._editing() as table:
-        changed = change(table.schema)
-        if changed != table.schema:
-            table.set_document(schema=changed)
+        table.set_document(schema=change(table.schema))
+
+
+def set_nullable(ds: Dataset, name: str) -> None:
+    """Let a column take nulls from now on; see `Dataset.set_nullable`."""
+    with ds._editing() as table:
+        if not table.schema[name].htype.nullable:
+            table.set_document(schema=retype(table.schema, name, nullable=True))
 
 
 def retype(schema: Schema, name: str, **changes: Any) -> Schema:
