@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 64 * 2**20
 """Encoded size of a block, about."""
 
-COPY_ROWS = 1_024
-"""Rows copied at a time."""
-
 FIRST_ROWS = 64
 """Rows of the first block, before the size of a row is known."""
 
@@ -106,7 +103,7 @@ def copy_blocks(
     names = {f.name: f for f in given}
     for name in names.keys() - {f.name for f in fields}:
         raise ColumnNotFoundError.named("column", name, [f.name for f in fields])
-    for span in chunks.spans(len(slots), COPY_ROWS):
+    for span in chunks.spans(len(slots), chunks.COPY_ROWS):
         read = source.read([f.id for f in given], slots[span])
         yield {
             f.id: _copied(f, names[f.name], read[names[f.name].id], span)

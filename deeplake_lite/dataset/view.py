@@ -296,7 +296,14 @@ class View:
     def save(self, name: str, *, overwrite: bool = False) -> None:
         """Keep the view under a name, with the lake: its version, its rows and its origin.
 
-        `Dataset.views` lists what is kept, and opens it by name.
+        `Dataset.views` lists what is kept, and opens it by name. It is no new version of the data.
+
+        Parameters
+        ----------
+        name : str
+            Not empty, without a slash.
+        overwrite : bool
+            Whether a view of that name is replaced.
 
         Raises
         ------
@@ -304,13 +311,54 @@ class View:
             When there is a view of that name, unless it is to be overwritten.
         UncommittedError
             When the view has edits that are not committed.
+        NotFoundError
+            For what is no name.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://save-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> version = ds.commit("three rows")
+        >>> ds[::-1].save("backwards")
+        >>> dl.open(ds.url).views()["backwards"]["x"][:]
+        array([3, 2, 1], dtype=int32)
         """
         from deeplake_lite.dataset import saved
 
         saved.save(self, name, overwrite=overwrite)
 
     def materialize(self, url: str, *, message: str = "materialized") -> Any:
-        """Write the rows contiguously as a lake of their own, and return that dataset."""
+        """Write the rows contiguously as a lake of their own.
+
+        Encoded samples are copied byte for byte, and rows keep their ids, unless one comes twice.
+
+        Parameters
+        ----------
+        url : str
+            A new or empty place, as for `create`.
+        message : str
+            Of the commit.
+
+        Returns
+        -------
+        Dataset
+            The copy, on its branch ``main``.
+
+        Raises
+        ------
+        ExistsError
+            Where there is something already.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://materialize-doc", {"x": "int32", "t": "text"})
+        >>> ds.append({"x": [1, 2, 3], "t": ["a", "b", "c"]})
+        >>> copy = ds[[2, 0]][["t"]].materialize("memory://materialized")
+        >>> copy.columns, copy["t"][:]
+        (('t',), ['c', 'a'])
+        """
         from deeplake_lite.dataset import saved
 
         return saved.materialize(self, url, message)
@@ -363,6 +411,11 @@ class View:
     def _read(self, fields: Sequence[Field], slots: NDArray[np.int64]) -> dict[str, Any]:
         cells = self._table.read([f.id for f in fields], slots)
         return {f.name: decode_block(f.htype, cells[f.id], self._lake.allow) for f in fields}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from deeplake_lite.dataset import pickles
+
+        return pickles.view_parts(self)
 
     def _called(self, origin: str) -> Self:
         self.origin = origin

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from deeplake_lite.dataset.commit import commit
 from deeplake_lite.dataset.dataset import create, exists
 from deeplake_lite.dataset.dataset import open as open_lake
+from deeplake_lite.dataset.keys import Keys
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.ingest.encoding import Encoded, OnError, ahead, encode, select
 from deeplake_lite.ingest.fitting import fit, wanted
-from deeplake_lite.ingest.keys import Keys
 from deeplake_lite.ingest.result import Ingested, IngestedDataset
 from deeplake_lite.ingest.source import Block, Skipped
 
@@ -155,7 +156,7 @@ class _Run:
         self.skipped += self.source.left_out
         if self.key is not None:
             with self.ds._editing() as table:
-                self.keys = Keys(table, self.key)
+                self.keys = Keys(table, self.key).unique()
         elif self.source.fingerprint is not None:
             self.start = self.read = committed_rows(self.ds, self.source.fingerprint)
 
@@ -249,11 +250,11 @@ class _Run:
         if counted:
             with self.ds._editing():
                 pass  # a run that finds nothing left to do says so, too
-        self.ds._commit(self.message, {NOTE: note} if counted else {}, force=counted)
+        commit(self.ds, self.message, {NOTE: note} if counted else {}, force=counted)
         self.pending = 0
         if self.key is not None and not done and slots != _slots(self.ds):
             with self.ds._editing() as table:
-                self.keys = Keys(table, self.key)
+                self.keys = Keys(table, self.key).unique()
         self.start = self.read
 
     def result(self, seconds: float) -> Ingested:

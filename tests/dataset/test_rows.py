@@ -1,12 +1,14 @@
 """Appending, changing and removing rows, columns and notes."""
 
 import io
+from itertools import count
 
 import numpy as np
 import pytest
 from PIL import Image
 
 import deeplake_lite as dl
+from deeplake_lite.dataset.upserts import Upserted
 from deeplake_lite.storage.repo import Session
 from deeplake_lite.storage.table import Table
 
@@ -215,6 +217,37 @@ def test_the_same_upsert_twice_changes_nothing(ds):
     assert not ds.status()
 
 
+@pytest.mark.parametrize("spared", range(4))
+def test_an_upsert_of_which_a_write_fails_changes_nothing(make_lake, monkeypatch, spared):
+    ds = make_lake(
+        {"k": "int32", "n": "int32", "data": "bytes"}, k=[1, 2], n=[1, 2], data=[b"1"] * 2
+    )
+    ds.append({"k": [3], "n": [3], "data": [b"3" * 3_000_000]})
+    before, put, writes = list(ds), Session.put, count()
+
+    async def fill_up(session, key, data):
+        if next(writes) >= spared:
+            raise OSError("No space left on device")
+        await put(session, key, data)
+
+    rows = {
+        "k": [2, 3, 4, 5],
+        "n": [9] * 4,
+        "data": [bytes([65 + i]) * 5_000_000 for i in range(4)],
+    }
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "put", fill_up)
+        with pytest.raises(OSError, match="No space left"):
+            ds.upsert(rows, on="k")
+    assert list(ds) == before
+    assert ds.status().added == 1
+    assert not ds.status().updated
+    assert ds.upsert(rows, on="k") == Upserted(2, 2, 0)
+    ds.commit("at last")
+    assert ds["n"][:].tolist() == [1, 9, 9, 9, 9]
+    assert ds.verify()
+
+
 @pytest.mark.parametrize("at", [1, 3])
 def test_a_bad_value_in_an_upsert_names_its_row_in_what_was_handed_in(ds, at):
     rows = {"t": ["a", "b", "y", "z"], "x": [1, 2, 3, 4]}
@@ -228,7 +261,7 @@ def test_keys_must_tell_rows_apart(ds):
     with pytest.raises(dl.InvalidValueError, match=r"handed in has 't' twice"):
         ds.upsert({"t": ["d", "d"], "x": [4, 5]}, on="t")
     ds.append({"t": ["a"], "x": [9]})
-    with pytest.raises(dl.InvalidValueError, match="the dataset has rows with the same key"):
+    with pytest.raises(dl.InvalidValueError, match="the lake has rows with the same key"):
         ds.upsert({"t": ["a"], "x": [9]}, on="t")
     with pytest.raises(dl.InvalidValueError, match="needs the values of its key"):
         ds.upsert({"x": [9]}, on="t")

@@ -351,7 +351,7 @@ def test_a_diff_that_cannot_be_read_still_shows(corrected, monkeypatch):
     diff = ds.diff(first)
     monkeypatch.setattr(Table, "read", None)
     assert "does not read" in text_of(diff)
-    monkeypatch.setattr(Table, "ids", None)
+    monkeypatch.setattr(Table, "find", None)
     assert diff._repr_html_() == repr(diff)
 
 
