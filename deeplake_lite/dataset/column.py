@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset import show
-from deeplake_lite.dataset.positions import many_positions, one_position
+from deeplake_lite.dataset.incoming import encode_column
+from deeplake_lite.dataset.positions import is_position, many_positions, one_position
 from deeplake_lite.dataset.values import decode_block, decode_one
 from deeplake_lite.errors import ReadOnlyError, SchemaError
 from deeplake_lite.htypes import ClassLabel
@@ -77,17 +78,29 @@ class Column:
     def __getitem__(self, index: Any) -> Any:
         """Return one value (by position), or those of several rows: an ndarray or a list."""
         view, f = self._view, self._field
-        if isinstance(index, int | np.integer) and not isinstance(index, bool | np.bool_):
+        if is_position(index):
             slots = view._at(np.array([one_position(int(index), len(view))]))
             return decode_one(f.htype, view._table.read([f.id], slots)[f.id], view._lake.allow)
         slots = self._slots(index)
         return decode_block(f.htype, view._table.read([f.id], slots)[f.id], view._lake.allow)
 
     def __setitem__(self, index: Any, values: Any) -> None:
-        """Change one value (by position), or the values of several rows."""
-        if isinstance(index, int | np.integer) and not isinstance(index, bool | np.bool_):
-            index, values = [int(index)], [values]
-        self._writable().update(index, {self.name: values})
+        """Change one value (by position), or those of several rows: one each, or one for all.
+
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://assign-doc", {"part": "text"})
+        >>> ds.append({"part": ["train", "train", "train"]})
+        >>> ds["part"][1:] = "val"
+        >>> ds["part"][:]
+        ['train', 'val', 'val']
+        """
+        ds = self._writable()
+        if not is_position(index):
+            ds.update(index, {self.name: values})
+            return
+        position = one_position(int(index), len(ds))
+        cells = encode_column(self._field, [values], 0, 1, "header")
+        ds._put(np.array([position]), {self._field.id: cells})
 
     def __eq__(self, other: Any) -> Any:
         """Compare each value with `other`, a value or one per row: (n,) bool. Classes go by name.

@@ -17,7 +17,7 @@ from deeplake_lite.dataset import maintenance, saved, upserts, versions
 from deeplake_lite.dataset.changes import difference
 from deeplake_lite.dataset.column import Notes
 from deeplake_lite.dataset.diff import Diff, Status
-from deeplake_lite.dataset.incoming import as_columns, copy_blocks, encode_blocks, encode_column
+from deeplake_lite.dataset.incoming import copy_blocks, incoming_blocks, named_columns
 from deeplake_lite.dataset.merge import (
     RESOLUTIONS,
     Resolution,
@@ -27,7 +27,8 @@ from deeplake_lite.dataset.merge import (
     plan_restore,
     slots_of,
 )
-from deeplake_lite.dataset.positions import many_positions
+from deeplake_lite.dataset.positions import is_position, many_positions
+from deeplake_lite.dataset.updates import cells_for
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.errors import (
     ConflictError,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.incoming import Data
     from deeplake_lite.htypes.base import Check
+    from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Commit
 
@@ -114,7 +116,7 @@ class Dataset(View):
 
         Parameters
         ----------
-        data : mapping, sequence of mappings, or View
+        data : mapping, iterable of mappings, DataFrame, Arrow table, or View
             Columns by name, or one dict per row. Columns that are left out get their default. What
             is stored of a view's columns is copied as it is where the types are the same.
         check : {"header", "full"}
@@ -127,12 +129,11 @@ class Dataset(View):
         ColumnNotFoundError
             For a column that the schema does not have.
         """
-        fields = self._table.schema.fields
         if isinstance(data, View):
+            fields = self._table.schema.fields
             blocks = copy_blocks(data._table, data._live(), data._fields(), fields)
         else:
-            columns, count = as_columns(data, self._table.schema)
-            blocks = encode_blocks(columns, count, fields, check)
+            blocks = incoming_blocks(data, self._table.schema, check)
         with self._editing() as table:
             table.append(blocks)
 
@@ -145,29 +146,38 @@ class Dataset(View):
 
         Parameters
         ----------
-        rows : slice, sequence of int, or boolean mask
+        rows : int, slice, sequence of int, or boolean mask
             Positions.
         data : mapping
-            One value per row, by column name.
+            One value per row, or one for all of them, by column name.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://update-doc", {"x": "int32", "part": dl.Text(nullable=True)})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> ds.update([0, 2], {"x": [10, 30], "part": "train"})
+        >>> ds["x"][:], ds["part"][:]
+        (array([10,  2, 30], dtype=int32), ['train', None, 'train'])
         """
-        positions = many_positions(rows, len(self))
-        columns, count = as_columns(data, self._table.schema)
-        if count != len(positions):
-            raise InvalidValueError(
-                f"an update takes one value per row: {len(positions)} rows, got {count}."
-            )
+        positions = many_positions([rows] if is_position(rows) else rows, len(self))
         if len(np.unique(positions)) != len(positions):
             raise InvalidValueError("an update names each row once; some rows come twice.")
-        fields = [self._table.schema[name] for name in columns]
+        schema = self._table.schema
+        columns = named_columns(data, schema)
+        fields = {name: schema[name] for name in columns}
+        cells = {f.id: cells_for(f, columns[n], len(positions)) for n, f in fields.items()}
+        self._put(positions, cells)
+
+    def _put(self, positions: NDArray[np.int64], cells: Mapping[str, Cells]) -> None:
+        """Change the cells at some positions, by column id."""
         with self._editing() as table:
-            slots = table.rows.at(positions)
-            cells = {f.id: encode_column(f, columns[f.name], 0, count, "header") for f in fields}
-            table.update(slots, cells)
+            if len(positions):
+                table.update(table.rows.at(positions), cells)
 
     def delete(self, rows: Any) -> None:
         """Remove some rows: a position, a slice, a list or a boolean mask."""
-        if isinstance(rows, int | np.integer):
-            rows = [int(rows)]
+        rows = [rows] if is_position(rows) else rows
         positions = np.unique(many_positions(rows, len(self)))
         if len(positions):
             with self._editing() as table:

@@ -13,7 +13,7 @@ import numpy as np
 
 from deeplake_lite.dataset import export, show, splits
 from deeplake_lite.dataset.column import Column
-from deeplake_lite.dataset.positions import many_positions, one_position
+from deeplake_lite.dataset.positions import is_position, many_positions, one_position
 from deeplake_lite.dataset.values import decode_block, decode_row, with_none
 from deeplake_lite.errors import ColumnNotFoundError, UncommittedError
 from deeplake_lite.schema import Schema
@@ -124,7 +124,7 @@ class View:
         """Return a column (by name), a row (by position), or a view (slice, list, mask, names)."""
         if isinstance(index, str):
             return self._column(index)
-        if isinstance(index, int | np.integer) and not isinstance(index, bool | np.bool_):
+        if is_position(index):
             return self._row(one_position(int(index), len(self)))
         if isinstance(index, list | tuple) and index and all(isinstance(n, str) for n in index):
             return self._select(tuple(index))
