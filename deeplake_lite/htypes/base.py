@@ -159,6 +159,10 @@ class Htype(ABC):
         The text is not escaped for HTML.
         """
 
+    def preview_stored(self, data: Any, shape: tuple[int, ...]) -> Picture | str:
+        """Show one ragged cell as it is stored, by whatever way is quickest; see `preview`."""
+        return self.preview(self.decode(data, shape))
+
     def encode(self, values: Sequence[Any] | NDArray[Any], *, check: Check = "header") -> Cells:
         """Check and encode a block of values.
 

@@ -26,7 +26,7 @@ from deeplake_lite.htypes.pixels import (
     convert_pixels,
     pixels_of,
 )
-from deeplake_lite.htypes.show import thumbnail
+from deeplake_lite.htypes.show import THUMBNAIL, thumbnail
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Sequence
@@ -230,6 +230,14 @@ class Image(Htype):
     @override
     def preview(self, value: Any) -> Picture:
         return thumbnail(value)
+
+    @override
+    def preview_stored(self, data: Any, shape: tuple[int, ...]) -> Picture | str:
+        if self.codec in _NUMBERS or self.mode:
+            return super().preview_stored(data, shape)
+        kept = tuple(size for size in shape if size >= 0)
+        source = self._source(data)
+        return thumbnail(source.decode_small(data, kept, np.dtype(self.dtype), THUMBNAIL))
 
     @override
     def _plain_default(self, value: Any) -> Any:
