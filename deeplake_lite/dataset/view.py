@@ -6,6 +6,7 @@ gives a column, with an integer a row, with anything else another view.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -19,7 +20,7 @@ from deeplake_lite.errors import ColumnNotFoundError, UncommittedError
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -142,6 +143,16 @@ class View:
 
     # ---- going elsewhere
 
+    @overload
+    def split(
+        self,
+        fractions: Mapping[str, float],
+        *,
+        by: str | None = None,
+        group: str | None = None,
+        seed: int = 0,
+    ) -> dict[str, View]: ...
+    @overload
     def split(
         self,
         fractions: Sequence[float],
@@ -149,7 +160,15 @@ class View:
         by: str | None = None,
         group: str | None = None,
         seed: int = 0,
-    ) -> tuple[View, ...]:
+    ) -> tuple[View, ...]: ...
+    def split(
+        self,
+        fractions: Mapping[str, float] | Sequence[float],
+        *,
+        by: str | None = None,
+        group: str | None = None,
+        seed: int = 0,
+    ) -> dict[str, View] | tuple[View, ...]:
         """Split the rows, the same way wherever the same rows are.
 
         Where a row goes depends on its id and the seed alone, so rows that are added later do not
@@ -157,8 +176,8 @@ class View:
 
         Parameters
         ----------
-        fractions : sequence of float
-            Size of each part; they add up to 1.
+        fractions : sequence or mapping of float
+            Size of each part, by name if the parts have names; they add up to 1.
         by : str, optional
             A column whose values each part is to have in the same proportions (stratified).
         group : str, optional
@@ -168,8 +187,15 @@ class View:
 
         Returns
         -------
-        tuple of View
-            One per fraction, rows in the order of this view.
+        tuple or dict of View
+            One per fraction, by name if they were named; rows in the order of this view.
+
+        Raises
+        ------
+        ValueError
+            For fractions that are no parts of a whole, or for both `by` and `group`.
+        ColumnNotFoundError
+            For a column that the view does not have.
 
         Notes
         -----
@@ -184,9 +210,15 @@ class View:
         >>> train, val = ds.split([0.8, 0.2], seed=1)
         >>> len(train), len(val)
         (8, 2)
+        >>> parts = ds.split({"train": 0.5, "val": 0.5})
+        >>> len(parts["val"])
+        5
         """
-        parts = splits.split(self, fractions, by=by, group=group, seed=seed)
-        return tuple(self[positions]._called(f"split {i}") for i, positions in enumerate(parts))
+        if isinstance(fractions, Mapping):
+            parts = self.split(list(fractions.values()), by=by, group=group, seed=seed)
+            return {n: part._called(f"split {n}") for n, part in zip(fractions, parts, strict=True)}
+        found = splits.split(self, fractions, by=by, group=group, seed=seed)
+        return tuple(self[rows]._called(f"split {i}") for i, rows in enumerate(found))
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as an Arrow table.
@@ -316,6 +348,9 @@ class View:
         return saved.materialize(self, url, message)
 
     # ---- showing
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.columns)
 
     def __repr__(self) -> str:
         return show.view_text(self)

@@ -143,3 +143,9 @@ def test_an_unknown_column_suggests_the_nearest(ds):
 def test_a_column_not_selected_is_not_there(ds):
     with pytest.raises(dl.ColumnNotFoundError, match="Known: 'x'"):
         ds[["x"]]["name"]
+
+
+def test_names_of_columns_complete_in_brackets(make_lake):
+    ds = make_lake({"x": "int32", "name": "text"})
+    assert ds._ipython_key_completions_() == ["x", "name"]
+    assert ds[["name"]]._ipython_key_completions_() == ["name"]
