@@ -10,7 +10,7 @@ import numpy as np
 from deeplake_lite.dataset import show
 from deeplake_lite.dataset.incoming import encode_column
 from deeplake_lite.dataset.positions import is_position, many_positions, one_position
-from deeplake_lite.dataset.values import decode_block, decode_one
+from deeplake_lite.dataset.reading import read_cells, read_rows, read_value, read_values
 from deeplake_lite.errors import ReadOnlyError, SchemaError
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
@@ -73,16 +73,14 @@ class Column:
         return len(self._view)
 
     def __iter__(self) -> Iterator[Any]:
-        return (row[self.name] for row in self._view[[self.name]])
+        return (row[self.name] for row in read_rows(self._view, [self._field]))
 
     def __getitem__(self, index: Any) -> Any:
         """Return one value (by position), or those of several rows: an ndarray or a list."""
         view, f = self._view, self._field
         if is_position(index):
-            slots = view._at(np.array([one_position(int(index), len(view))]))
-            return decode_one(f.htype, view._table.read([f.id], slots)[f.id], view._lake.allow)
-        slots = self._slots(index)
-        return decode_block(f.htype, view._table.read([f.id], slots)[f.id], view._lake.allow)
+            return read_value(view, f, one_position(int(index), len(view)))
+        return read_values(view, [f], self._positions(index))[f.name]
 
     def __setitem__(self, index: Any, values: Any) -> None:
         """Change one value (by position), or those of several rows: one each, or one for all.
@@ -141,7 +139,7 @@ class Column:
             For a column of fixed shape, whose values are no bytes.
         """
         f = self._field
-        cells = self._view._table.read([f.id], self._slots(index))[f.id]
+        cells = read_cells(self._view, f, self._positions(index))
         if not isinstance(cells, RaggedCells):
             raise SchemaError(f"Column {self.name!r} is {f.htype!r}, which has no encoded bytes.")
         return cells.buffers
@@ -151,13 +149,12 @@ class Column:
         f = self._field
         if f.htype.name != "link":
             raise SchemaError(f"Column {self.name!r} is {f.htype!r}, not a Link.")
-        cells = self._view._table.read([f.id], self._slots(index))[f.id]
-        return list(decode_block(f.htype, cells, follow=False))
+        return list(read_values(self._view, [f], self._positions(index), follow=False)[f.name])
 
     def lengths(self) -> NDArray[np.int64]:
         """Return how many items each sequence has, (n,) int64. Raises SchemaError for others."""
         f = self._field
-        cells = self._view._table.read([f.id], self._view._live())[f.id]
+        cells = read_cells(self._view, f, self._positions(slice(None)))
         if not isinstance(cells, NestedCells):
             raise SchemaError(f"Column {self.name!r} is {f.htype!r}, not a sequence.")
         return cells.counts
@@ -172,11 +169,8 @@ class Column:
     def _field(self) -> Field:
         return self._view._table.schema[self.name]
 
-    def _slots(self, index: Any) -> NDArray[np.int64]:
-        view = self._view
-        if isinstance(index, slice) and index == slice(None):
-            return view._live()
-        return view._at(many_positions(index, len(view)))
+    def _positions(self, index: Any) -> NDArray[np.int64]:
+        return many_positions(index, len(self._view))
 
     def _writable(self) -> Any:
         from deeplake_lite.dataset.dataset import Dataset

@@ -15,7 +15,7 @@ import numpy as np
 from deeplake_lite.dataset import export, show, splits
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.positions import is_position, many_positions, one_position
-from deeplake_lite.dataset.values import decode_block, decode_row, with_none
+from deeplake_lite.dataset.reading import read_row, read_rows
 from deeplake_lite.errors import ColumnNotFoundError, UncommittedError
 from deeplake_lite.schema import Schema
 
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.table import Table
-
-ITER_ROWS = 64
-"""Rows that iteration reads at a time."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +123,7 @@ class View:
         if isinstance(index, str):
             return self._column(index)
         if is_position(index):
-            return self._row(one_position(int(index), len(self)))
+            return read_row(self, self._fields(), one_position(int(index), len(self)))
         if isinstance(index, list | tuple) and index and all(isinstance(n, str) for n in index):
             return self._select(tuple(index))
         positions = many_positions(index, len(self))
@@ -134,12 +131,7 @@ class View:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the rows, read a block at a time."""
-        slots, fields = self._live(), self._fields()
-        for start in range(0, len(slots), ITER_ROWS):
-            block = self._read(fields, slots[start : start + ITER_ROWS])
-            columns = [with_none(values) for values in block.values()]
-            for row in zip(*columns, strict=True):
-                yield dict(zip(block, row, strict=True))
+        return read_rows(self, self._fields())
 
     # ---- going elsewhere
 
@@ -385,19 +377,6 @@ class View:
         for name in names:
             self._column(name)
         return View(self._lake, self._table, self._live(), names, self.origin)
-
-    def _row(self, position: int) -> dict[str, Any]:
-        fields = self._fields()
-        cells = self._table.read([f.id for f in fields], self._at(np.array([position])))
-        return decode_row(
-            {f.name: f.htype for f in fields},
-            {f.name: cells[f.id] for f in fields},
-            self._lake.allow,
-        )
-
-    def _read(self, fields: Sequence[Field], slots: NDArray[np.int64]) -> dict[str, Any]:
-        cells = self._table.read([f.id for f in fields], slots)
-        return {f.name: decode_block(f.htype, cells[f.id], self._lake.allow) for f in fields}
 
     def _called(self, origin: str) -> Self:
         self.origin = origin
