@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,14 +10,14 @@ import numpy as np
 
 from deeplake_lite.dataset import show
 from deeplake_lite.dataset.incoming import encode_column
-from deeplake_lite.dataset.positions import is_position, many_positions, one_position
+from deeplake_lite.dataset.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.reading import read_cells, read_rows, read_value, read_values
-from deeplake_lite.errors import ReadOnlyError, SchemaError
+from deeplake_lite.errors import InvalidValueError, ReadOnlyError, SchemaError
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from collections.abc import Buffer, Callable
 
     from numpy.typing import NDArray
 
@@ -94,7 +95,7 @@ class Column:
         """
         ds = self._writable()
         if not is_position(index):
-            ds.update(index, {self.name: values})
+            ds.update(self._positions(index), {self.name: values})
             return
         position = one_position(int(index), len(ds))
         cells = encode_column(self._field, [values], 0, 1, "header")
@@ -109,9 +110,7 @@ class Column:
         >>> ds["label"] == "rose"
         array([ True, False,  True])
         """
-        values = self[:]
-        if isinstance(self.htype, ClassLabel) and isinstance(other, str):
-            other = self.htype.index(other)
+        values, other = self[:], self._numbered(other)
         if isinstance(values, np.ndarray):
             return np.ma.filled(values == other, False)
         if isinstance(other, list | tuple | np.ndarray) and len(other) == len(values):
@@ -124,11 +123,47 @@ class Column:
         """Compare as ``==`` does, the other way round."""
         return ~(self == other)
 
+    def __lt__(self, other: Any) -> NDArray[np.bool_]:
+        """Compare each value with `other`, a value or one per row: (n,) bool, False for null.
+
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://less-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 5, 3]})
+        >>> ds["x"] < 4, ds["x"] >= 3
+        (array([ True, False,  True]), array([False,  True,  True]))
+        """
+        return self._compared(operator.lt, other)
+
+    def __le__(self, other: Any) -> NDArray[np.bool_]:
+        """Compare as ``<`` does."""
+        return self._compared(operator.le, other)
+
+    def __gt__(self, other: Any) -> NDArray[np.bool_]:
+        """Compare as ``<`` does."""
+        return self._compared(operator.gt, other)
+
+    def __ge__(self, other: Any) -> NDArray[np.bool_]:
+        """Compare as ``<`` does."""
+        return self._compared(operator.ge, other)
+
+    def __contains__(self, value: object) -> bool:
+        try:
+            return bool(np.any(self == value))
+        except InvalidValueError:
+            return False  # no class of that name
+
     __hash__ = None  # type: ignore[assignment]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return all values as one array. Raises ValueError where their shapes differ."""
-        return np.array(self[:], dtype=dtype, copy=copy)
+        values = self[:]
+        shapes = {np.shape(v) for v in values} if isinstance(values, list) else set()
+        if len(shapes) > 1 and dtype is not object:
+            raise ValueError(
+                f"column {self.name!r} has values of {len(shapes)} shapes, which make no array. "
+                "Take them as a list: column[:]."
+            )
+        return np.array(values, dtype=dtype, copy=copy)
 
     def encoded(self, index: Any = slice(None)) -> list[Buffer]:
         """Return the stored bytes of some values, undecoded; views of larger buffers, if possible.
@@ -170,7 +205,28 @@ class Column:
         return self._view._table.schema[self.name]
 
     def _positions(self, index: Any) -> NDArray[np.int64]:
-        return many_positions(index, len(self._view))
+        return in_brackets(index, len(self._view))
+
+    def _numbered(self, other: Any) -> Any:
+        """Return names of classes as their numbers, anything else as it is."""
+        htype = self.htype
+        if not isinstance(htype, ClassLabel):
+            return other
+        try:
+            if isinstance(other, str):
+                return htype.index(other)
+            if isinstance(other, list | tuple | np.ndarray) and not htype.multiple:
+                return np.array([htype.index(v) if isinstance(v, str) else v for v in other])
+        except InvalidValueError as error:
+            raise error.at(column=self.name) from None
+        return other
+
+    def _compared(self, compare: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
+        values = self[:]
+        if isinstance(values, np.ndarray):
+            found: NDArray[np.bool_] = np.ma.filled(compare(values, other), False)
+            return found
+        return np.array([v is not None and bool(compare(v, other)) for v in values], bool)
 
     def _writable(self) -> Any:
         from deeplake_lite.dataset.dataset import Dataset

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +18,7 @@ from deeplake_lite.dataset import maintenance, saved, upserts, versions
 from deeplake_lite.dataset.changes import difference
 from deeplake_lite.dataset.column import Notes
 from deeplake_lite.dataset.diff import Diff, Status
-from deeplake_lite.dataset.incoming import copy_blocks, incoming_blocks, named_columns
+from deeplake_lite.dataset.incoming import copy_blocks, incoming_blocks, is_sequence, named_columns
 from deeplake_lite.dataset.merge import (
     RESOLUTIONS,
     Resolution,
@@ -41,7 +42,7 @@ from deeplake_lite.storage.repo import Repository
 from deeplake_lite.storage.table import MovedError, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, MutableMapping
+    from collections.abc import Callable, Mapping, MutableMapping
     from datetime import datetime
 
     from numpy.typing import NDArray
@@ -221,8 +222,8 @@ class Dataset(View):
             Its name; ``a/b`` puts it into the group ``a``.
         htype : Htype or str
             What its values mean.
-        values : sequence, optional
-            One value per row. Left out, the rows get the type's default, or null.
+        values : optional
+            One value per row, or one for all. Left out, the rows get the type's default, or null.
         compute : callable, optional
             Gets each row as a dict and returns its value, instead of `values`.
         metadata : mapping, optional
@@ -232,6 +233,13 @@ class Dataset(View):
         added = schema[name]
         if values is None and compute is not None:
             values = [compute(row) for row in self]
+        if callable(values):
+            raise InvalidValueError(
+                "values are one per row, or one for all, got a function. Give it as compute=.",
+                column=name,
+            )
+        if values is not None and not is_sequence(values):
+            values = list(values) if isinstance(values, Iterator) else [values] * len(self)
         if values is not None and len(values) != len(self):
             raise InvalidValueError(
                 f"a new column takes one value per row: {len(self)} rows, got {len(values)}.",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.tables import Tabular, table_columns
+from deeplake_lite.dataset.tables import Tabular, column_values, table_columns
 from deeplake_lite.dataset.values import decode_block, with_none
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError
 from deeplake_lite.htypes import ClassLabel
@@ -85,7 +85,7 @@ def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
     if isinstance(data, Tabular):
         columns = table_columns(data)
     elif isinstance(data, Mapping):
-        columns = {n: list(v) if isinstance(v, Iterator) else v for n, v in data.items()}
+        columns = {n: _listed(v) for n, v in data.items()}
     else:
         columns = _transpose(list(_rows(data)), schema)
     for name in columns:
@@ -218,6 +218,10 @@ def is_sequence(values: Any) -> bool:
     listed = hasattr(values, "__len__") and hasattr(values, "__getitem__")
     single = isinstance(values, str | bytes | Mapping) or getattr(values, "ndim", 1) == 0
     return listed and not single
+
+
+def _listed(values: Any) -> Any:
+    return list(values) if isinstance(values, Iterator) else column_values(values)
 
 
 def _rows(data: Any) -> Iterable[Mapping[str, Any]]:

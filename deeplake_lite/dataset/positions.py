@@ -30,6 +30,28 @@ def one_position(index: int, length: int) -> int:
     return index % length
 
 
+def in_brackets(index: Any, length: int) -> NDArray[np.int64]:
+    """Return the positions that an index in brackets means: as `many_positions`, or ``...``.
+
+    Raises
+    ------
+    IndexError
+        As `many_positions`, and for several indices: rows have one axis.
+
+    Examples
+    --------
+    >>> in_brackets(..., 3)
+    array([0, 1, 2])
+    """
+    if isinstance(index, tuple):
+        raise IndexError(
+            f"rows are chosen by one index, got {index!r:.80}. Several rows are a list: "
+            "ds[[0, 1]]; a cell is ds['name'][row]; the axes of values come behind: "
+            "ds['name'][rows][:, 0]."
+        )
+    return many_positions(slice(None) if index is Ellipsis else index, length)
+
+
 def many_positions(index: Any, length: int) -> NDArray[np.int64]:
     """Return the positions, (n,) int64, that a slice, a list of integers or a boolean mask means.
 

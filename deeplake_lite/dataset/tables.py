@@ -45,16 +45,28 @@ def table_columns(table: Any) -> dict[str, Any]:
     """
     if hasattr(table, "iloc"):
         names = [str(name) for name in table.columns]
-        found = [_series(table.iloc[:, i]) for i in range(len(names))]
+        found = [column_values(table.iloc[:, i]) for i in range(len(names))]
     else:
         import pyarrow as pa
 
         arrow = pa.table(table)
-        names, found = arrow.column_names, [_chunked(column) for column in arrow.columns]
+        names, found = arrow.column_names, [column_values(column) for column in arrow.columns]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InvalidValueError(f"column names must be unique, got {twice!r} twice. Rename one.")
     return dict(zip(names, found, strict=True))
+
+
+def column_values(values: Any) -> Any:
+    """Return a column of pandas or Arrow as an array or list, None where null; others as they are.
+
+    >>> import pandas as pd
+    >>> column_values(pd.Series([1, None], dtype="Int8"))
+    [1, None]
+    """
+    if hasattr(values, "iloc"):
+        return _series(values)
+    return _arrow(values) if hasattr(values, "to_pylist") else values
 
 
 def _series(column: pd.Series[Any]) -> Any:
@@ -64,7 +76,7 @@ def _series(column: pd.Series[Any]) -> Any:
     return [None if _is_missing(value) else value for value in column.tolist()]
 
 
-def _chunked(column: pa.ChunkedArray) -> Any:
+def _arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     """Return a column of Arrow as an array where it holds numbers, or tensors, without nulls."""
     import pyarrow as pa
 
@@ -72,9 +84,10 @@ def _chunked(column: pa.ChunkedArray) -> Any:
     if column.null_count:
         return column.to_pylist()
     if isinstance(kind, pa.FixedShapeTensorType):
-        return column.combine_chunks().to_numpy_ndarray()
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        return whole.to_numpy_ndarray()
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-        return column.to_numpy()
+        return np.asarray(column)
     return column.to_pylist()
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from deeplake_lite.dataset import export, show, splits
 from deeplake_lite.dataset.column import Column
-from deeplake_lite.dataset.positions import is_position, many_positions, one_position
+from deeplake_lite.dataset.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.reading import read_row, read_rows
 from deeplake_lite.errors import ColumnNotFoundError, UncommittedError
 from deeplake_lite.schema import Schema
@@ -126,7 +126,7 @@ class View:
             return read_row(self, self._fields(), one_position(int(index), len(self)))
         if isinstance(index, list | tuple) and index and all(isinstance(n, str) for n in index):
             return self._select(tuple(index))
-        positions = many_positions(index, len(self))
+        positions = in_brackets(index, len(self))
         return View(self._lake, self._table, self._at(positions), self.columns, _origin(index))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -396,6 +396,8 @@ def _origin(index: Any) -> str:
     >>> _origin(slice(3, 9)), _origin([5, 2])
     ('[3:9]', '2 rows')
     """
+    if index is Ellipsis:
+        return "[...]"
     if isinstance(index, slice):
         ends = ["" if n is None else str(n) for n in (index.start, index.stop, index.step)]
         return f"[{':'.join(ends if index.step is not None else ends[:2])}]"

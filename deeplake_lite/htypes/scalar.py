@@ -10,7 +10,7 @@ import numpy as np
 
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes.arrays import as_block
-from deeplake_lite.htypes.base import Check, Dense, Htype
+from deeplake_lite.htypes.base import Check, Dense, Htype, is_null
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.htypes.choices import dtype_name, nearest
 from deeplake_lite.htypes.times import UNITS
@@ -145,4 +145,5 @@ def _is_nat(value: Any) -> bool:
     """Tell whether a value is None or NaT, NumPy's or pandas'."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
-    return value is None or value is np.ma.masked or type(value).__name__ == "NaTType"
+    kind = type(value)
+    return is_null(kind) or value is np.ma.masked or kind.__name__ == "NaTType"

@@ -139,6 +139,28 @@ def test_a_lake_takes_back_the_table_that_it_gave(make_lake):
                 np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series([1, None], dtype="Int64"),
+        pa.array([1, None]),
+        pa.chunked_array([[1], [None]]),
+        [1, pd.NA],
+    ],
+)
+def test_what_pandas_and_arrow_miss_is_null(make_lake, values):
+    ds = make_lake({"x": dl.Scalar("int32", nullable=True)})
+    ds.append({"x": values})
+    assert ds["x"][:].tolist() == [1, None]
+
+
+def test_texts_and_categories_that_pandas_misses_are_null(make_lake):
+    ds = make_lake({"t": dl.Text(nullable=True), "c": dl.ClassLabel(["a"], nullable=True)})
+    frame = pd.DataFrame({"t": ["a", None], "c": ["a", None]})
+    ds.append(frame.astype({"t": "string", "c": "category"}))
+    assert (ds["t"][:], ds["c"][:].tolist()) == (["a", None], [0, None])
+
+
 def test_a_table_with_two_columns_of_one_name_is_refused(make_lake):
     table = pa.table([pa.array([1]), pa.array([2])], ["x", "x"])
     with pytest.raises(dl.InvalidValueError, match="must be unique, got 'x' twice"):
@@ -573,3 +595,11 @@ def test_an_update_that_cannot_be_written_leaves_pending_rows_whole(make_lake, m
     ds.commit("the pending rows")
     assert dl.open(ds.url)["data"][2] == b"b" * 900_000
     assert ds.verify()
+
+
+def test_a_new_column_takes_one_value_for_all_rows(ds):
+    ds.add_column("part", "text", values="abc")
+    ds.add_column("y", "int8", values=(i for i in range(3)))
+    assert (ds["part"][:], ds["y"][:].tolist()) == (["abc"] * 3, [0, 1, 2])
+    with pytest.raises(dl.InvalidValueError, match=r"column 'z': .* Give it as compute="):
+        ds.add_column("z", "int8", values=lambda row: row["x"])
