@@ -100,7 +100,7 @@ class Dataset(View):
 
         Parameters
         ----------
-        data : mapping, sequence of mappings, or View
+        data : mapping, iterable of mappings, DataFrame, Arrow table, or View
             Columns by name, n values each, or one dict per row. Columns that are left out get their
             default, or null. What is stored of a view's columns is copied as it is where the types
             are the same.
@@ -136,10 +136,10 @@ class Dataset(View):
 
         Parameters
         ----------
-        rows : slice, sequence of int, or boolean mask
+        rows : int, slice, sequence of int, or boolean mask
             Positions, (n,) int, each once; or (len(ds),) bool.
         data : mapping
-            n values by column name; other columns stay.
+            n values by column name, or one value for all n rows; other columns stay.
 
         Raises
         ------
@@ -156,14 +156,17 @@ class Dataset(View):
         Examples
         --------
         >>> import deeplake_lite as dl
-        >>> ds = dl.create("memory://update-doc", {"x": "int32", "t": "text"})
-        >>> ds.append({"x": [1, 2, 3], "t": ["a", "b", "c"]})
-        >>> ds.update([2, 0], {"x": [30, 10]})
-        >>> ds["t"][1] = "B"
-        >>> ds["x"][:], ds["t"][:]
-        (array([10,  2, 30], dtype=int32), ['a', 'B', 'c'])
+        >>> ds = dl.create("memory://update-doc", {"x": "int32", "part": dl.Text(nullable=True)})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> ds.update([2, 0], {"x": [30, 10], "part": "train"})
+        >>> ds["part"][1] = "val"
+        >>> ds["x"][:], ds["part"][:]
+        (array([10,  2, 30], dtype=int32), ['train', 'val', 'train'])
         """
         edits.update(self, rows, data)
+
+    def _set_one(self, name: str, index: int, value: Any) -> None:
+        edits.set_one(self, name, index, value)
 
     def delete(self, rows: Any) -> None:
         """Remove some rows; older versions keep them.
@@ -252,8 +255,8 @@ class Dataset(View):
             Its name; ``a/b`` puts it into the group ``a``.
         htype : Htype or str
             What its values mean: ``dl.Text()``, or a dtype name such as ``"float32"``.
-        values : sequence, optional
-            One value per row. Left out, the rows get the type's default, or null.
+        values : optional
+            One value per row, or one for all. Left out, the rows get the type's default, or null.
         compute : callable, optional
             Gets each row as a dict and returns its value, instead of `values`.
         metadata : mapping, optional

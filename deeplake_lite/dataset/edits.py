@@ -6,13 +6,21 @@ or after, never in between.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.incoming import as_columns, copy_blocks, encode_blocks, encode_column
-from deeplake_lite.dataset.positions import many_positions
+from deeplake_lite.dataset.incoming import (
+    copy_blocks,
+    encode_column,
+    incoming_blocks,
+    is_sequence,
+    named_columns,
+)
+from deeplake_lite.dataset.positions import is_position, many_positions, one_position
+from deeplake_lite.dataset.updates import cells_for
 from deeplake_lite.dataset.upserts import column_blocks
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError
@@ -29,34 +37,37 @@ if TYPE_CHECKING:
 def append(ds: Dataset, data: Data | View, check: Check) -> None:
     """Add rows at the end; see `Dataset.append`."""
     with ds._editing() as table:
-        fields = table.schema.fields
         if isinstance(data, View):
+            fields = table.schema.fields
             table.append(copy_blocks(data._table, data._live(), data._fields(), fields))
         else:
-            columns, count = as_columns(data, table.schema)
-            table.append(encode_blocks(columns, count, fields, check))
+            table.append(incoming_blocks(data, table.schema, check))
 
 
 def update(ds: Dataset, rows: Any, data: Mapping[str, Any]) -> None:
     """Change cells of some rows; see `Dataset.update`."""
     with ds._editing() as table:
-        positions = many_positions(rows, len(table))
-        columns, count = as_columns(data, table.schema)
-        if count != len(positions):
-            raise InvalidValueError(
-                f"an update takes one value per row: {len(positions)} rows, got {count}."
-            )
+        positions = many_positions([rows] if is_position(rows) else rows, len(table))
         if len(np.unique(positions)) != len(positions):
             raise InvalidValueError("an update names each row once; some rows come twice.")
-        fields = [table.schema[name] for name in columns]
-        cells = {f.id: encode_column(f, columns[f.name], 0, count, "header") for f in fields}
-        table.update(table.rows.at(positions), cells)
+        columns, schema = named_columns(data, table.schema), table.schema
+        fields = {name: schema[name] for name in columns}
+        cells = {f.id: cells_for(f, columns[n], len(positions)) for n, f in fields.items()}
+        if len(positions):
+            table.update(table.rows.at(positions), cells)
+
+
+def set_one(ds: Dataset, name: str, index: int, value: Any) -> None:
+    """Change one cell; a list is its value."""
+    with ds._editing() as table:
+        position, f = one_position(int(index), len(table)), table.schema[name]
+        cells = encode_column(f, [value], 0, 1, "header")
+        table.update(table.rows.at(np.array([position])), {f.id: cells})
 
 
 def delete(ds: Dataset, rows: Any) -> None:
     """Remove some rows; see `Dataset.delete`."""
-    if isinstance(rows, int | np.integer):
-        rows = [int(rows)]
+    rows = [rows] if is_position(rows) else rows
     with ds._editing() as table:
         positions = np.unique(many_positions(rows, len(table)))
         if len(positions):
@@ -76,6 +87,13 @@ def add_column(
         added = table.schema.add(name, htype, metadata)[name]
         if values is None and compute is not None:
             values = [compute(row) for row in ds]
+        if callable(values):
+            raise InvalidValueError(
+                "values are one per row, or one for all, got a function. Give it as compute=.",
+                column=name,
+            )
+        if values is not None and not is_sequence(values):
+            values = list(values) if isinstance(values, Iterator) else [values] * len(table)
         if values is not None and len(values) != len(table):
             raise InvalidValueError(
                 f"a new column takes one value per row: {len(table)} rows, got {len(values)}.",

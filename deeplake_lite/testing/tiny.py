@@ -23,7 +23,8 @@ TINY = {
     "storage.chunks.COPY_ROWS": 3,
     "dataset.incoming.FIRST_ROWS": 2,
     "dataset.incoming.MOST_ROWS": 5,
-    "dataset.view.ITER_ROWS": 3,
+    "dataset.incoming.STREAMED_ROWS": 3,
+    "dataset.reading.ITER_ROWS": 3,
 }
 """Constants by path within the package, and what they become."""
 

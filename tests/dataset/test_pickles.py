@@ -91,16 +91,16 @@ def test_child_processes_read_lakes_in_memory_and_on_disk(ds, tmp_path, method):
 def test_a_lake_in_memory_that_is_gone_says_so(ds, monkeypatch):
     kept = pickle.dumps(ds[:2])
     with monkeypatch.context() as patch:
-        patch.setattr("deeplake_lite.storage.repo._memory", {})
+        patch.setattr("deeplake_lite.storage.repo.places._memory", {})
         assert values(pickle.loads(kept)) == [0, 1]
-        patch.setattr("deeplake_lite.storage.repo._guests", {})
+        patch.setattr("deeplake_lite.storage.repo.places._guests", {})
         folder = Path(pickle.loads(kept)._lake.repository.writers_folder()).parent
-        patch.setattr("deeplake_lite.storage.repo._guests", {})
+        patch.setattr("deeplake_lite.storage.repo.places._guests", {})
         moved = folder.rename(folder.with_name(f"{folder.name}-moved"))
         with pytest.raises(dl.LakeNotFoundError, match=r"went with the process.*Use a folder"):
             pickle.loads(kept)
         moved.rename(folder)
-        patch.setattr("deeplake_lite.storage.repo._guests", {ds.url: "/elsewhere"})
+        patch.setattr("deeplake_lite.storage.repo.places._guests", {ds.url: "/elsewhere"})
         with pytest.raises(dl.LakeNotFoundError, match="is another lake in this process"):
             pickle.loads(kept)
 
