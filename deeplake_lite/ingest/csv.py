@@ -13,12 +13,13 @@ from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Scalar, resolve
 from deeplake_lite.ingest.files import find_files, fingerprint
 from deeplake_lite.ingest.tabular import TabularSource, chosen, not_read
-from deeplake_lite.ingest.writer import Options, ingest
+from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
+    from deeplake_lite.ingest.options import Options
     from deeplake_lite.ingest.result import IngestedDataset
 
 AT_ONCE = 256 * 2**20
@@ -54,7 +55,7 @@ def from_csv(
         What stands between values.
     **options
         schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
-        see `ingest.writer.Options`.
+        see `ingest.options.Options`.
 
     Returns
     -------

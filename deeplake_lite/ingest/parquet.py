@@ -11,7 +11,7 @@ import pyarrow.dataset as arrow_dataset
 
 from deeplake_lite.ingest.files import find_files, fingerprint
 from deeplake_lite.ingest.tabular import BATCH_ROWS, TabularSource, chosen, not_read
-from deeplake_lite.ingest.writer import Options, ingest
+from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
+    from deeplake_lite.ingest.options import Options
     from deeplake_lite.ingest.result import IngestedDataset
 
 
@@ -45,7 +46,7 @@ def from_parquet(
         The columns to take, all if left out.
     **options
         schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
-        see `ingest.writer.Options`.
+        see `ingest.options.Options`.
 
     Returns
     -------

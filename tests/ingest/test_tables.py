@@ -127,6 +127,7 @@ def test_rows_with_a_key_are_changed_and_rows_without_are_appended(tmp_path, url
     ds = dl.from_parquet(path, url, on="k")
     assert ds["x"][:].tolist() == [1, 20, 3]
     assert (ds.ingested.added, ds.ingested.changed) == (1, 1)
+    pq.write_table(pa.table({"k": ["b", "c"], "x": [0, 0]}), path)
     assert len(dl.from_parquet(path, url)) == 5
 
 
