@@ -272,6 +272,14 @@ def test_csv_types_are_those_of_all_rows(tmp_path, url):
     assert ds["t"][:] == ["", "b", "c"]
 
 
+def test_an_empty_text_is_no_class(tmp_path, url):
+    path = tmp_path / "a.csv"
+    path.write_text("id,kind\n1,rose\n2,\n3,lily\n")
+    ds = dl.from_csv(path, url, schema={"kind": "class_label"})
+    assert ds["kind"].htype == dl.ClassLabel(["lily", "rose"], nullable=True)
+    assert ds["kind"][:].tolist() == [1, None, 0]
+
+
 def test_a_large_csv_is_read_block_by_block(tmp_path, url, monkeypatch):
     monkeypatch.setattr(csv_module, "AT_ONCE", 0)
     monkeypatch.setattr(csv_module, "BLOCK_BYTES", 2_000)
