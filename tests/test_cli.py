@@ -74,6 +74,12 @@ def test_info_shows_columns_rows_and_versions(lake):
     assert run_json("info", lake, "--version", "a")["rows"] == 4
 
 
+def test_a_version_that_is_none_is_refused(lake):
+    assert "no version 'nope'" in run_json("info", lake, "--version", "nope", code=2)["error"]
+    assert "ISO 8601" in run_json("info", lake, "--version", "2026-99-99", code=2)["error"]
+    run("log", lake, "-n", "-1", code=2)
+
+
 def test_log_lists_the_newest_first(lake):
     assert "one corrected, one deleted" in run("log", lake).splitlines()[0]
     found = run_json("log", lake, "-n", "2")
@@ -125,7 +131,7 @@ def test_ingest_again_says_what_it_kept_and_what_was_there(photos, lake, tmp_pat
     assert "kept lily/1.png: 'label' was changed in the lake" in done.stderr
     assert "rose/2.png: deleted in the lake" in done.stderr
     found = run_json("ingest", "folder", photos, lake)
-    assert found["kept"][0] == {"path": "lily/1.png", "columns": ["label"]}
+    assert {"path": "lily/1.png", "columns": ["label"]} in found["kept"]
     assert run_json("ingest", "folder", photos, lake, "--force")["kept"] == []
     (tmp_path / "a.csv").write_text("x\n1\n")
     first = run_json("ingest", "csv", tmp_path / "a.csv", tmp_path / "a.lake")
@@ -200,6 +206,7 @@ def test_vacuum_counts_and_deletes(lake):
     "args",
     [
         ("info", "nowhere.lake"),
+        ("info", "https://example.com/x"),
         ("log", "nowhere.lake"),
         ("verify", "nowhere.lake"),
         ("ingest", "folder", "nowhere", "x.lake"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deeplake_lite.cli.app import Json, Url, Version, app, command, open_lake, print_json
+from deeplake_lite.cli.app import Json, Url, Version, app, command, counted, open_lake, print_json
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def export(
         typer.echo(
             f"left out, because {format_} does not hold them: {', '.join(done.left_out)}", err=True
         )
-    return typer.echo(f"{len(rows):,} rows written to {done.path}")
+    return typer.echo(f"{counted(len(rows), 'row')} written to {done.path}")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deeplake_lite.cli.app import Json, Url, app, command, print_json, print_some
+from deeplake_lite.cli.app import Json, Url, app, command, counted, print_json, print_some
 from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -173,4 +173,4 @@ def _report(ds: IngestedDataset, as_json: bool) -> None:
         typer.echo(
             f"version {done.repeated} has these rows already; --force adds them once more", err=True
         )
-    typer.echo(f"{done!r}; {ds.url} has {len(ds):,} rows")
+    typer.echo(f"{done!r}; {ds.url} has {counted(len(ds), 'row')}")

@@ -12,6 +12,7 @@ from deeplake_lite.cli.app import (
     Version,
     app,
     command,
+    counted,
     open_lake,
     print_json,
     size,
@@ -40,14 +41,15 @@ def info(url: Url, version: Version = None, as_json: Json = False) -> None:
     }
     if as_json:
         return print_json(document)
-    typer.echo(f"{ds.url}: {len(ds):,} rows, {len(ds.schema)} columns, {size(ds.nbytes)}")
+    counts = counted(len(ds), "row"), counted(len(ds.schema), "column"), size(ds.nbytes)
+    typer.echo(f"{ds.url}: {', '.join(counts)}")
     width = max((len(name) for name in ds.columns), default=0)
     for f in ds.schema:
         typer.echo(f"  {f.name:{width}}  {f.htype}")
     for kind, names in (("branches", ds.branches), ("tags", ds.tags), ("views", ds.views())):
         if names:
             typer.echo(f"{kind}: {', '.join(names)}")
-    return typer.echo(f"{len(log)} commits, the last: {log[0].id} {log[0].message}")
+    return typer.echo(f"{counted(len(log), 'commit')}, the last: {log[0].id} {log[0].message}")
 
 
 @app.command()
@@ -55,7 +57,7 @@ def info(url: Url, version: Version = None, as_json: Json = False) -> None:
 def log(
     url: Url,
     version: Version = None,
-    limit: Annotated[int | None, typer.Option("-n", help="Show the newest so many.")] = None,
+    limit: Annotated[int | None, typer.Option("-n", min=0, help="Show the newest so many.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the commits up to a version, newest first."""

@@ -139,7 +139,12 @@ def _choose_image(view: View, image: str | None) -> Field:
     pictures = [f for f in known if isinstance(f.htype, Image)]
     if len(pictures) == 1:
         return pictures[0]
-    names = ", ".join(repr(f.name) for f in pictures or known) or "none"
+    if not known:
+        raise SchemaError(
+            "A folder takes the files of one column, and no column has files. Write a table "
+            "instead: to_arrow(), to_pandas(), or deeplake-lite export --format csv or parquet."
+        )
+    names = ", ".join(repr(f.name) for f in pictures or known)
     raise SchemaError(
         f"A folder takes the files of one column. Choose it: image='…'. There are: {names}."
     )

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 
 from deeplake_lite.ingest.files import find_files, fingerprint
-from deeplake_lite.ingest.tabular import BATCH_ROWS, TabularSource, chosen, not_read
+from deeplake_lite.ingest.tabular import BATCH_ROWS, TabularSource, chosen, reading
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
@@ -82,11 +82,9 @@ def parquet_source(
 ) -> TabularSource:
     """Return the source for Parquet files. Raises NotFoundError, InvalidValueError."""
     files = find_files(path, ".parquet")
-    try:
+    with reading(str(path)):
         found = arrow_dataset.dataset(files, format="parquet")
         notes = [fragment.metadata for fragment in found.get_fragments()]
-    except (pa.ArrowException, OSError) as error:
-        raise not_read(str(path), error) from error
     taken = chosen(found.schema, columns)
     return TabularSource(
         title=Path(path).name,
@@ -101,10 +99,8 @@ def parquet_source(
 
 
 def _read(found: arrow_dataset.Dataset, path: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    try:
+    with reading(path):
         yield from found.to_batches(columns=columns, batch_size=BATCH_ROWS)
-    except (pa.ArrowException, OSError) as error:
-        raise not_read(path, error) from error
 
 
 def _is_full(note: pq.FileMetaData, column: str) -> bool:

@@ -6,6 +6,7 @@ before the rows are read, and nothing is kept.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -129,7 +130,11 @@ def split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(start, rows)
 
 
-def not_read(path: str, error: Exception) -> InvalidValueError:
-    """Return the error for a file that Arrow does not read, in one line."""
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return InvalidValueError(f"{path!r} does not read: {reason.rstrip('.')}. Check the file.")
+@contextmanager
+def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
+    """Say in one line which file Arrow does not read, and why. Raises InvalidValueError."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InvalidValueError(f"{path!r} does not read: {reason.rstrip('.')}. {hint}") from error

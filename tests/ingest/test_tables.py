@@ -306,6 +306,18 @@ def test_a_csv_that_is_none_is_refused(tmp_path, url, text, message):
     assert not dl.exists(url)
 
 
+def test_another_delimiter_is_named(tmp_path, url):
+    path = tmp_path / "a.csv"
+    path.write_text("id;x\n1;2\n")
+    with pytest.raises(
+        dl.InvalidValueError, match=r"one column 'id;x'\. Give its own: delimiter=';'"
+    ):
+        dl.from_csv(path, url)
+    with pytest.raises(dl.InvalidValueError, match="delimiter= is one character, got ';;'"):
+        dl.from_csv(path, url, delimiter=";;")
+    assert dl.from_csv(path, url, delimiter=";").columns == ("id", "x")
+
+
 def test_a_file_that_is_missing_or_no_parquet_is_refused(tmp_path, url):
     with pytest.raises(dl.NotFoundError, match=r"no \.parquet file"):
         dl.from_parquet(tmp_path / "no.parquet", url)
