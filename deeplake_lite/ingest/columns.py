@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from deeplake_lite.errors import SchemaError
+from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import Array, Bytes, ClassLabel, Htype, Json, Scalar, Sequence, Text
 
 if TYPE_CHECKING:
@@ -189,7 +189,9 @@ def values_of(array: pa.Array, htype: Htype) -> Any:
     if kinds.is_fixed_size_list(kind) and isinstance(htype, Array) and not array.null_count:
         return _block(array)
     if is_list(kind) and isinstance(htype, Array):
-        return [None if item is None else values_of(item, htype) for item in _items(array)]
+        return [
+            None if item is None else _array(item, row) for row, item in enumerate(_items(array))
+        ]
     if kinds.is_map(kind):
         return [None if item is None else dict(item) for item in array.to_pylist()]
     if kinds.is_struct(kind) and htype.name in ("image", "bytes"):
@@ -211,6 +213,28 @@ def _numbers(array: pa.Array) -> NDArray[Any]:
         return np.ma.MaskedArray(array.to_numpy(zero_copy_only=False).astype(dtype), mask)
     filled = array.fill_null(pa.scalar(0).cast(array.type)).to_numpy(zero_copy_only=False)
     return np.ma.MaskedArray(filled, mask)
+
+
+def _array(item: pa.Array, row: int) -> Any:
+    """Return one list of numbers; a null in it is NaN or NaT.
+
+    Raises
+    ------
+    InvalidValueError
+        For a null among whole numbers or truth values.
+    """
+    dtype = dtype_of(item.type)
+    if not item.null_count or dtype is None:
+        return values_of(item, Array("float64", (None,)))
+    if np.dtype(dtype).kind not in "fmM":
+        raise InvalidValueError(
+            f"a list of {dtype} takes no null. Give its type: schema={{column: "
+            f"dl.Sequence(dl.Scalar({dtype!r}, nullable=True))}}.",
+            row=row,
+        )
+    values = _numbers(item)
+    blank = np.array("NaT" if values.dtype.kind in "mM" else np.nan, values.dtype)
+    return np.ma.filled(values, blank)
 
 
 def _block(array: pa.Array) -> Any:

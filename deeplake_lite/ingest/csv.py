@@ -133,7 +133,7 @@ def _stream(file: str, options: Mapping[str, Any], columns: list[str]) -> Iterat
 
 
 def _labelled(schema: pa.Schema, delimiter: str) -> pa.Schema:
-    """Refuse a header that does not name every column, or has another delimiter."""
+    """Refuse a header without names or of another delimiter, and texts that are not UTF-8."""
     unnamed = [i for i, name in enumerate(schema.names) if not name.strip()]
     if unnamed:
         raise InvalidValueError(
@@ -146,6 +146,13 @@ def _labelled(schema: pa.Schema, delimiter: str) -> pa.Schema:
             f"a CSV file has {delimiter!r} between values, got one column {schema.names[0]!r:.80}. "
             f"Give its own: delimiter={other!r}."
         )
+    for f in schema:
+        if pa.types.is_binary(f.type):
+            raise InvalidValueError(
+                "a CSV file is UTF-8, and this column is not. Convert the file: "
+                "iconv -f latin1 -t utf-8.",
+                column=f.name,
+            )
     return schema
 
 

@@ -64,9 +64,9 @@ def from_dataframe(
 
 def dataframe_source(df: Any, key: str | None, schema: Mapping[str, Any] | None) -> MemorySource:
     """Return the source for a DataFrame. Raises InvalidValueError for anything else."""
-    if hasattr(df, "iloc"):
+    if hasattr(df, "iloc") and hasattr(df, "columns"):
         columns = _from_pandas(df.reset_index() if any(df.index.names) else df)
-    elif hasattr(df, "__arrow_c_stream__"):
+    elif hasattr(df, "__arrow_c_stream__") and not hasattr(df, "iloc"):
         table = pa.table(df)
         columns = {n: ArrowColumn.of(table.column(n)) for n in chosen(table.schema, None).names}
     else:

@@ -113,7 +113,7 @@ def folder_source(
     """Return the source for a folder. Raises NotFoundError, InvalidValueError."""
     if isinstance(path, str) and scheme_of(path) is not None:
         raise InvalidValueError(f"from_folder reads folders of this machine, got {path!r:.120}.")
-    folder = Path(path)
+    folder = Path(path).expanduser()
     files, others = scan(folder)
     table = None
     if labels is not None:

@@ -254,6 +254,8 @@ def test_pictures_of_hugging_face_are_taken_from_structs(photos, tmp_path, url):
 def test_what_is_no_dataframe_is_refused(url):
     with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* got dict"):
         dl.from_dataframe({"a": [1]}, url)
+    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* got Series"):
+        dl.from_dataframe(pd.Series([1, 2]), url)
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     with pytest.raises(dl.InvalidValueError, match="'a' twice"):
         dl.from_dataframe(twice, url)
@@ -304,6 +306,32 @@ def test_a_csv_that_is_none_is_refused(tmp_path, url, text, message):
     with pytest.raises(dl.InvalidValueError, match=message):
         dl.from_csv(path, url)
     assert not dl.exists(url)
+
+
+def test_a_null_in_a_list_is_nan_or_refused_and_never_a_zero(url):
+    table = pa.table({"f": pa.array([[1.5, None], [2.0]]), "d": [[WHEN, None], []]})
+    ds = dl.from_dataframe(table, url)
+    assert np.array_equal(ds["f"][0], [1.5, np.nan], equal_nan=True)
+    assert np.isnat(ds["d"][0][1])
+    whole = pa.table({"x": pa.array([[1], [1, None]])})
+    with pytest.raises(
+        dl.InvalidValueError, match=r"row 1.*a list of int64 takes no null.*Sequence"
+    ):
+        dl.from_dataframe(whole, url + "2")
+    schema = {"x": dl.Sequence(dl.Scalar("int64", nullable=True))}
+    assert dl.from_dataframe(whole, url + "2", schema=schema)["x"][1][1] is np.ma.masked
+
+
+def test_a_csv_that_is_not_utf_8_is_refused(tmp_path, url):
+    (tmp_path / "a.csv").write_bytes("id,x\n1,ä\n".encode("latin1"))
+    with pytest.raises(dl.InvalidValueError, match=r"column 'x'.*UTF-8.*iconv"):
+        dl.from_csv(tmp_path / "a.csv", url)
+
+
+def test_a_path_may_begin_at_home(tmp_path, url, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    assert len(dl.from_csv("~/a.csv", url)) == 1
 
 
 def test_another_delimiter_is_named(tmp_path, url):
