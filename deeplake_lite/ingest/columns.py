@@ -233,7 +233,7 @@ def _array(item: pa.Array, row: int) -> Any:
             row=row,
         )
     values = _numbers(item)
-    blank = np.array("NaT" if values.dtype.kind in "mM" else np.nan, values.dtype)
+    blank: Any = np.array("NaT" if values.dtype.kind in "mM" else np.nan, values.dtype)
     return np.ma.filled(values, blank)
 
 
