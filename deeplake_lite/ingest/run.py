@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.commit import commit
 from deeplake_lite.dataset.keys import Keys
 from deeplake_lite.errors import InvalidValueError
@@ -221,8 +222,9 @@ class Run:
         self.pending, self.start = 0, self.read
         if not done and self.key is not None and slots != _slots(self.ds):
             self._find_keys()
-        if self.ds.version != before and self.ds.log()[0].parent != before:
-            self.__dict__.pop("edited", None)  # others have committed meanwhile
+        newest = versions.history(self.ds._lake.repository, self.ds.version, 1)[0]
+        if self.ds.version != before and newest.parent != before:  # others have committed meanwhile
+            self.__dict__.pop("edited", None)
 
     def _find_keys(self) -> None:
         assert self.key is not None
