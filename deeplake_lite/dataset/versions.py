@@ -73,7 +73,12 @@ def resolve(repository: Repository, version: str | datetime) -> str:
             f"Give more of it: {', '.join(sorted(matching))}."
         )
     if re.match(r"\d{4}-\d\d-\d\d", version):
-        return _at_time(repository, datetime.fromisoformat(version))
+        try:
+            return _at_time(repository, datetime.fromisoformat(version))
+        except ValueError as error:
+            raise VersionNotFoundError(
+                f"A time is given in ISO 8601, such as 2026-01-31T12:00, got {version!r}: {error}."
+            ) from error
     raise _unknown("version", version, branches(repository), tags(repository))
 
 

@@ -295,8 +295,9 @@ class View:
         Returns
         -------
         Path
-            The folder: ``tulip/000041.jpg`` for row 41, and ``metadata.csv`` with the numbers,
-            texts and classes of each row beside its ``file_name``.
+            The folder: ``tulip/000041.jpg`` for row 41, and ``metadata.csv`` with all columns of
+            each row beside its ``file_name``: boxes, vectors and lists as JSON; other files, pixels
+            and arrays by the path of a file below ``_columns``.
 
         Raises
         ------
