@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field, Schema
     from deeplake_lite.storage.table import Table
 
-BLOCK_BYTES = 64 * 2**20
+BLOCK_BYTES = 16 * 2**20
 """Encoded size of a block, about."""
 
 FIRST_ROWS = 64
