@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -91,15 +92,20 @@ _MODULES = {name: module for module, names in _HOMES.items() for name in names.s
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("deeplake-lite")  # slow to import
     if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = sys.modules[__name__]  # with it, Python suggests the nearest name
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}", name=name, obj=module
+        )
     value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_MODULES]
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]
 
 
 __all__ = [

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +18,7 @@ from deeplake_lite.errors import ColumnNotFoundError, FormatError, SchemaError
 from deeplake_lite.htypes import Htype, from_config, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 _ID = re.compile(r"c[0-9a-f]{8}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -97,6 +98,11 @@ class Schema:
         SchemaError
             For a name that is not allowed, or a type that there is not.
         """
+        if not isinstance(columns, Mapping):
+            raise SchemaError(
+                "A schema must be a dict of types by column name, such as {'label': 'int32'}, got "
+                f"{type(columns).__name__} {columns!r:.60}."
+            )
         schema = cls()
         for name, spec in columns.items():
             schema = schema.add(name, spec)

@@ -74,6 +74,12 @@ def test_info_shows_columns_rows_and_versions(lake):
     assert run_json("info", lake, "--version", "a")["rows"] == 4
 
 
+def test_a_version_that_is_none_is_refused(lake):
+    assert "no version 'nope'" in run_json("info", lake, "--version", "nope", code=2)["error"]
+    assert "ISO 8601" in run_json("info", lake, "--version", "2026-99-99", code=2)["error"]
+    run("log", lake, "-n", "-1", code=2)
+
+
 def test_log_lists_the_newest_first(lake):
     assert "one corrected, one deleted" in run("log", lake).splitlines()[0]
     found = run_json("log", lake, "-n", "2")
@@ -120,6 +126,49 @@ def test_ingest_csv_and_parquet_take_types_and_keys(tmp_path):
     assert len(dl.open(str(url))) == 2
 
 
+def test_ingest_again_says_what_it_kept_and_what_was_there(photos, lake, tmp_path):
+    done = runner.invoke(app, ["ingest", "folder", str(photos), lake])
+    assert "kept lily/1.png: 'label' was changed in the lake" in done.stderr
+    assert "rose/2.png: deleted in the lake" in done.stderr
+    found = run_json("ingest", "folder", photos, lake)
+    assert {"path": "lily/1.png", "columns": ["label"]} in found["kept"]
+    assert run_json("ingest", "folder", photos, lake, "--force")["kept"] == []
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    first = run_json("ingest", "csv", tmp_path / "a.csv", tmp_path / "a.lake")
+    again = run_json("ingest", "csv", tmp_path / "a.csv", tmp_path / "a.lake")
+    assert (first["repeated"], again["repeated"]) == (None, first["version"])
+    done = runner.invoke(app, ["ingest", "csv", str(tmp_path / "a.csv"), str(tmp_path / "a.lake")])
+    assert "--force adds them once more" in done.stderr
+
+
+def test_an_ingest_that_stops_on_its_way_says_how_to_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.ingest.tabular.BATCH_ROWS", 2)
+    (tmp_path / "a.csv").write_text("k,b\n1,x\n2,y\n3,z\n4,z\n3,q\n")
+    options = ["--on", "k", "--commit-every", "2"]
+    found = run_json("ingest", "csv", tmp_path / "a.csv", tmp_path / "a.lake", *options, code=2)
+    assert "comes twice" in found["error"]
+    assert found["error"].endswith("4 rows are committed. Run it again to go on.")
+
+
+def test_export_takes_every_column_and_lets_choose(tmp_path):
+    schema = {"a": "image", "b": "image", "boxes": dl.Boxes(), "v": dl.Array("int8", (2,))}
+    ds = dl.create(str(tmp_path / "two.lake"), schema)
+    pixels = np.zeros((2, 2), "uint8")
+    ds.append({"a": [pixels], "b": [pixels + 1], "boxes": [[[0, 0, 1, 1]]], "v": [[1, 2]]})
+    ds.commit("one")
+    assert "image='…'" in run_json("export", ds.url, tmp_path / "no", code=2)["error"]
+    found = run_json("export", ds.url, tmp_path / "out", "--image", "b")
+    assert found["left_out"] == []
+    head, row = (tmp_path / "out/metadata.csv").read_text().splitlines()
+    assert head == '"file_name","a","boxes","v"'
+    assert "_columns/a/000000.png" in row
+    assert "[[0.0, 0.0, 1.0, 1.0]]" in row
+    found = run_json("export", ds.url, tmp_path / "out", "--format", "csv")
+    assert found["left_out"] == ["a", "b", "v"]
+    wrong = run_json("export", ds.url, tmp_path / "x", "--format", "csv", "--image", "b", code=2)
+    assert "--format folder" in wrong["error"]
+
+
 def test_export_writes_folders_parquet_and_csv(lake, tmp_path):
     run("export", lake, tmp_path / "files")
     assert len(list((tmp_path / "files").rglob("*.png"))) == 3
@@ -157,6 +206,7 @@ def test_vacuum_counts_and_deletes(lake):
     "args",
     [
         ("info", "nowhere.lake"),
+        ("info", "https://example.com/x"),
         ("log", "nowhere.lake"),
         ("verify", "nowhere.lake"),
         ("ingest", "folder", "nowhere", "x.lake"),
@@ -192,7 +242,7 @@ def test_an_interrupt_is_130(monkeypatch, lake):
     def interrupt(*_args, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("deeplake_lite.cli.commands._open", interrupt)
+    monkeypatch.setattr("deeplake_lite.cli.look.open_lake", interrupt)
     run("info", lake, code=130)
 
 

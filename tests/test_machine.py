@@ -49,6 +49,7 @@ BRANCHES = ("main", "x", "y")
 numbers = count()
 handles = st.sampled_from((0, 1))
 sides = st.sampled_from(("raise", "ours", "theirs"))
+winners = st.sampled_from(("ours", "theirs"))
 
 
 class Lake(RuleBasedStateMachine):
@@ -242,7 +243,7 @@ class Lake(RuleBasedStateMachine):
         model.content.columns[c] = replace(column, htype=replace(column.htype, **changes))
         model.dirty = True
 
-    @rule(h=handles, key=st.sampled_from("kl"), value=st.integers(0, 2))
+    @rule(h=handles, key=st.sampled_from("kl"), value=st.none() | st.integers(0, 2))
     def note(self, h, key, value):
         self.open[h].metadata[key] = value
         self.models[h].content.notes[key] = value
@@ -337,9 +338,32 @@ class Lake(RuleBasedStateMachine):
             with pytest.raises(dl.UncommittedError, match="uncommitted edits"):
                 ds.merge(name)
             return
+        self._merge(h, name, self.lake.branches[name], side)
+
+    @precondition(lambda self: not any(m.dirty for m in self.models))
+    @rule(data=st.data(), winners=st.tuples(winners, winners))
+    def merge_crosswise(self, data, winners):
+        """Two branches part, change what they share, and merge each what the other was."""
+        for h, name in enumerate(("main", "x")):
+            if name not in self.lake.branches:
+                self.open[0].branch(name)
+                self.lake.branches[name] = self.models[0].version
+            self.open[h].checkout(name)
+            self.models[h].branch = name
+            self.models[h].go(self.models[h].tip)
+        for h in (0, 1):
+            edit = data.draw(st.sampled_from((self.update, self.delete, self.set_default)))
+            edit(h=h, data=data)
+            self.note(h=h, key="k", value=data.draw(st.none() | st.integers(0, 2)))
+            self.commit(h=h)
+        tips = [model.version for model in self.models]
+        for h, side in enumerate(winners):
+            self._merge(h, tips[1 - h], tips[1 - h], side)
+
+    def _merge(self, h, name, theirs, side):
+        ds, model = self.open[h], self.models[h]
         model.go(model.tip)
-        theirs = self.lake.branches[name]
-        if self.lake.merge_bases(model.version, theirs) == [theirs]:
+        if self.lake.merge_bases(theirs, model.version) == [theirs]:
             assert ds.merge(name, on_conflict=side) == model.version
             return
         try:

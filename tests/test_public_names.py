@@ -29,7 +29,11 @@ def test_every_public_name_is_there():
 
 def test_public_names_are_listed_once():
     assert len(set(dl.__all__)) == len(dl.__all__)
-    assert set(dl.__all__) <= set(dir(dl))
+    assert {name for name in dir(dl) if not name.startswith("__")} == set(dl.__all__)
+
+
+def test_the_package_knows_its_version():
+    assert dl.__version__.split(".")[0].isdigit()
 
 
 def test_an_unknown_name_is_an_attribute_error():

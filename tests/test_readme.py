@@ -20,7 +20,9 @@ def test_the_tour_runs(tmp_path, monkeypatch, capsys):
     names = {}
     for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
         exec(block, names)
-    assert "1 cell" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "1 cell" in printed
+    assert "Both sides changed 1 thing, and nothing was written" in printed
     assert dl.open("flowers.lake").verify()
 
 

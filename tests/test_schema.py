@@ -191,3 +191,9 @@ def test_any_names_make_a_schema_that_comes_back_or_raise(names):
         return
     assert schema.names == tuple(names)
     assert Schema.from_json(json.loads(json.dumps(schema.to_json()))) == schema
+
+
+@pytest.mark.parametrize("columns", [["x"], "x", None, 5])
+def test_a_schema_is_made_of_a_dict(columns):
+    with pytest.raises(SchemaError, match="must be a dict of types by column name"):
+        Schema.build(columns)

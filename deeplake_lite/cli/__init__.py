@@ -1,5 +1,5 @@
-"""The command line, ``deeplake-lite``: its commands, and the story that its demo tells."""
+"""The command line, ``deeplake-lite``: a file per kind of command, and the story of its demo."""
 
-from deeplake_lite.cli.commands import app, main
+from deeplake_lite.cli.main import app, main
 
 __all__ = ["app", "main"]

@@ -72,6 +72,19 @@ class ImageCodec(Codec):
         Raises InvalidValueError for bytes that are not this format or that are cut short.
         """
 
+    def decode_small(
+        self,
+        data: Buffer,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        side: int,  # noqa: ARG002 (for formats that scale while they decode)
+    ) -> NDArray[Any]:
+        """Return the pixels as `decode` does, perhaps scaled down: for thumbnails.
+
+        The longer side keeps `side` pixels at least, if it has them.
+        """
+        return self.decode(data, shape, dtype)
+
     def matches(self, data: Buffer) -> bool:
         """Tell whether `data` begins as files of this format do."""
         head = data if isinstance(data, bytes) else bytes(memoryview(data)[:16])

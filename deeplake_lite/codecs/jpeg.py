@@ -136,12 +136,28 @@ class Jpeg(ImageCodec):
 
     @override
     def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        data = as_bytes(data)
+        return self._decode_file(as_bytes(data))
+
+    @override
+    def decode_small(
+        self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any], side: int
+    ) -> NDArray[Any]:
+        """Return the pixels at the least of libjpeg's scales, 1/8 to 1, that keeps `side`.
+
+        >>> codec = Jpeg()
+        >>> data = codec.encode(np.zeros((480, 640, 3), "uint8"))
+        >>> codec.decode_small(data, (480, 640, 3), np.dtype("uint8"), 96).shape
+        (120, 160, 3)
+        """
+        return self._decode_file(as_bytes(data), side)
+
+    def _decode_file(self, data: bytes, side: int = 0) -> NDArray[Any]:
+        """Return the pixels, upright, scaled down if the longer side keeps `side`; 0 for whole."""
         try:
             frame = self._read_frame(data)
         except InvalidValueError as error:
             raise damaged(self, data, error) from error
-        pixels = self._decode_frame(data, frame)
+        pixels = self._decode_frame(data, frame, side)
         return pixels if frame.orientation == 1 else upright(pixels, frame.orientation)
 
     def _read_frame(self, data: bytes) -> _Frame:
@@ -200,19 +216,20 @@ class Jpeg(ImageCodec):
                 self, data, f"they cannot hold the {height:,} x {width:,} pixels of the header"
             )
 
-    def _decode_frame(self, data: bytes, frame: _Frame) -> NDArray[Any]:
+    def _decode_frame(self, data: bytes, frame: _Frame, side: int) -> NDArray[Any]:
         """Return the pixels as the file stores them, CMYK as RGB."""
         color = _COLORS[frame.channels]
+        least = {"min_width" if frame.width >= frame.height else "min_height": side}
         try:
-            pixels = _decode(data, color, frame.scan)
+            pixels = _decode(data, color, frame.scan, least)
         except ValueError as error:
             if "subsampling" not in str(error):
                 raise damaged(self, data, error) from error
             return self._decode_odd(data)
         if color == "CMYK":
             inks = (255 - pixels).tobytes()  # Adobe keeps them inverted; Pillow takes all files so
-            size = (frame.width, frame.height)
-            return np.array(Image.frombytes("CMYK", size, inks).convert("RGB"))
+            height, width = pixels.shape[:2]
+            return np.array(Image.frombytes("CMYK", (width, height), inks).convert("RGB"))
         return pixels[..., 0] if color == "GRAY" else pixels
 
     def _decode_odd(self, data: bytes) -> NDArray[Any]:
@@ -222,16 +239,17 @@ class Jpeg(ImageCodec):
             return np.array(image if image.mode == "L" else image.convert("RGB"))
 
 
-def _decode(data: bytes, color: str, scan: int) -> NDArray[np.uint8]:
+def _decode(data: bytes, color: str, scan: int, least: dict[str, int]) -> NDArray[np.uint8]:
     """Decode; ValueError when libjpeg warns of anything that changes pixels."""
     try:
-        pixels: NDArray[np.uint8] = simplejpeg.decode_jpeg(data, color)
+        pixels: NDArray[np.uint8] = simplejpeg.decode_jpeg(data, color, **least)
     except ValueError as error:
-        if "Invalid SOS parameters" in str(error):
+        strict = "Invalid SOS parameters" in str(error)
+        if strict:
             data = _mend_scan(data, scan)
         elif not _STRAY.search(str(error)):
             raise
-        pixels = simplejpeg.decode_jpeg(data, color, strict="Invalid SOS parameters" in str(error))
+        pixels = simplejpeg.decode_jpeg(data, color, strict=strict, **least)
     return pixels
 
 

@@ -85,7 +85,9 @@ def difference(a: Table, b: Table) -> Changes:
         pairs, touched = _pairs_of_edits(a, b), None
     else:
         touched = _touched_chunks(a, b)
-        pairs = _same_rows(a) if _keeps_rows(a, b, touched) else _match_tables(a, b)
+        if kept := _keeps_rows(a, b, touched):
+            b.rows.share_ids(a.rows)
+        pairs = _same_rows(a) if kept else _match_tables(a, b)
     known = {f.id for f in a.schema}
     cells = {f.id: _changed_rows(a, b, f.id, pairs, touched) for f in b.schema if f.id in known}
     return Changes(
@@ -152,12 +154,12 @@ def _pairs_of_edits(a: Table, b: Table) -> _Pairs:
 def compare_notes(
     a: Mapping[str, object], b: Mapping[str, object]
 ) -> dict[str, tuple[object, object]]:
-    """Return the keys whose values differ, with both values.
+    """Return the keys whose values differ, or that only one has, with both values.
 
-    >>> compare_notes({"x": 1, "y": 2}, {"x": 1, "z": 3})
-    {'y': (2, None), 'z': (None, 3)}
+    >>> compare_notes({"x": 1, "y": 2}, {"x": 1, "z": None})
+    {'y': (2, None), 'z': (None, None)}
     """
-    return {k: (a.get(k), b.get(k)) for k in {**a, **b} if a.get(k) != b.get(k)}
+    return {k: (a.get(k), b.get(k)) for k in {**a, **b} if (k in a, a.get(k)) != (k in b, b.get(k))}
 
 
 def common_ancestor(repository: Repository, a: str, b: str) -> str | None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.dataset import show
-from deeplake_lite.dataset.positions import many_positions, one_position
-from deeplake_lite.dataset.values import decode_block, decode_one
-from deeplake_lite.errors import ReadOnlyError, SchemaError
+from deeplake_lite.dataset.positions import in_brackets, is_position, one_position
+from deeplake_lite.dataset.reading import read_cells, read_rows, read_value, read_values
+from deeplake_lite.errors import InvalidValueError, ReadOnlyError, SchemaError
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from collections.abc import Buffer, Callable
 
     from numpy.typing import NDArray
 
@@ -72,22 +73,30 @@ class Column:
         return len(self._view)
 
     def __iter__(self) -> Iterator[Any]:
-        return (row[self.name] for row in self._view[[self.name]])
+        return (row[self.name] for row in read_rows(self._view, [self._field]))
 
     def __getitem__(self, index: Any) -> Any:
         """Return one value (by position), or those of several rows: an ndarray or a list."""
         view, f = self._view, self._field
-        if isinstance(index, int | np.integer) and not isinstance(index, bool | np.bool_):
-            slots = view._at(np.array([one_position(int(index), len(view))]))
-            return decode_one(f.htype, view._table.read([f.id], slots)[f.id], view._lake.allow)
-        slots = self._slots(index)
-        return decode_block(f.htype, view._table.read([f.id], slots)[f.id], view._lake.allow)
+        if is_position(index):
+            return read_value(view, f, one_position(int(index), len(view)))
+        return read_values(view, [f], self._positions(index))[f.name]
 
     def __setitem__(self, index: Any, values: Any) -> None:
-        """Change one value (by position), or the values of several rows."""
-        if isinstance(index, int | np.integer) and not isinstance(index, bool | np.bool_):
-            index, values = [int(index)], [values]
-        self._writable().update(index, {self.name: values})
+        """Change one value (by position), or those of several rows: one each, or one for all.
+
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://assign-doc", {"part": "text"})
+        >>> ds.append({"part": ["train", "train", "train"]})
+        >>> ds["part"][1:] = "val"
+        >>> ds["part"][:]
+        ['train', 'val', 'val']
+        """
+        ds = self._writable()
+        if not is_position(index):
+            ds.update(self._positions(index), {self.name: values})
+            return
+        ds._set_one(self.name, int(index), values)
 
     def __eq__(self, other: Any) -> Any:
         """Compare each value with `other`, a value or one per row: (n,) bool. Classes go by name.
@@ -98,9 +107,7 @@ class Column:
         >>> ds["label"] == "rose"
         array([ True, False,  True])
         """
-        values = self[:]
-        if isinstance(self.htype, ClassLabel) and isinstance(other, str):
-            other = self.htype.index(other)
+        values, other = self[:], self._numbered(other)
         if isinstance(values, np.ndarray):
             return np.ma.filled(values == other, False)
         if isinstance(other, list | tuple | np.ndarray) and len(other) == len(values):
@@ -113,11 +120,47 @@ class Column:
         """Compare as ``==`` does, the other way round."""
         return ~(self == other)
 
+    def __lt__(self, other: Any) -> NDArray[np.bool_]:
+        """Compare each value with `other`, a value or one per row: (n,) bool, False for null.
+
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://less-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 5, 3]})
+        >>> ds["x"] < 4, ds["x"] >= 3
+        (array([ True, False,  True]), array([False,  True,  True]))
+        """
+        return self._compared(operator.lt, other)
+
+    def __le__(self, other: Any) -> NDArray[np.bool_]:
+        """Compare as ``<`` does."""
+        return self._compared(operator.le, other)
+
+    def __gt__(self, other: Any) -> NDArray[np.bool_]:
+        """Compare as ``<`` does."""
+        return self._compared(operator.gt, other)
+
+    def __ge__(self, other: Any) -> NDArray[np.bool_]:
+        """Compare as ``<`` does."""
+        return self._compared(operator.ge, other)
+
+    def __contains__(self, value: object) -> bool:
+        try:
+            return bool(np.any(self == value))
+        except InvalidValueError:
+            return False  # no class of that name
+
     __hash__ = None  # type: ignore[assignment]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return all values as one array. Raises ValueError where their shapes differ."""
-        return np.array(self[:], dtype=dtype, copy=copy)
+        values = self[:]
+        shapes = {np.shape(v) for v in values} if isinstance(values, list) else set()
+        if len(shapes) > 1 and dtype is not object:
+            raise ValueError(
+                f"column {self.name!r} has values of {len(shapes)} shapes, which make no array. "
+                "Take them as a list: column[:]."
+            )
+        return np.array(values, dtype=dtype, copy=copy)
 
     def encoded(self, index: Any = slice(None)) -> list[Buffer]:
         """Return the stored bytes of some values, undecoded; views of larger buffers, if possible.
@@ -128,7 +171,7 @@ class Column:
             For a column of fixed shape, whose values are no bytes.
         """
         f = self._field
-        cells = self._view._table.read([f.id], self._slots(index))[f.id]
+        cells = read_cells(self._view, f, self._positions(index))
         if not isinstance(cells, RaggedCells):
             raise SchemaError(f"Column {self.name!r} is {f.htype!r}, which has no encoded bytes.")
         return cells.buffers
@@ -138,13 +181,12 @@ class Column:
         f = self._field
         if f.htype.name != "link":
             raise SchemaError(f"Column {self.name!r} is {f.htype!r}, not a Link.")
-        cells = self._view._table.read([f.id], self._slots(index))[f.id]
-        return list(decode_block(f.htype, cells, follow=False))
+        return list(read_values(self._view, [f], self._positions(index), follow=False)[f.name])
 
     def lengths(self) -> NDArray[np.int64]:
         """Return how many items each sequence has, (n,) int64. Raises SchemaError for others."""
         f = self._field
-        cells = self._view._table.read([f.id], self._view._live())[f.id]
+        cells = read_cells(self._view, f, self._positions(slice(None)))
         if not isinstance(cells, NestedCells):
             raise SchemaError(f"Column {self.name!r} is {f.htype!r}, not a sequence.")
         return cells.counts
@@ -159,11 +201,29 @@ class Column:
     def _field(self) -> Field:
         return self._view._table.schema[self.name]
 
-    def _slots(self, index: Any) -> NDArray[np.int64]:
-        view = self._view
-        if isinstance(index, slice) and index == slice(None):
-            return view._live()
-        return view._at(many_positions(index, len(view)))
+    def _positions(self, index: Any) -> NDArray[np.int64]:
+        return in_brackets(index, len(self._view))
+
+    def _numbered(self, other: Any) -> Any:
+        """Return names of classes as their numbers, anything else as it is."""
+        htype = self.htype
+        if not isinstance(htype, ClassLabel):
+            return other
+        try:
+            if isinstance(other, str):
+                return htype.index(other)
+            if isinstance(other, list | tuple | np.ndarray) and not htype.multiple:
+                return np.array([htype.index(v) if isinstance(v, str) else v for v in other])
+        except InvalidValueError as error:
+            raise error.at(column=self.name) from None
+        return other
+
+    def _compared(self, compare: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
+        values = self[:]
+        if isinstance(values, np.ndarray):
+            found: NDArray[np.bool_] = np.ma.filled(compare(values, other), False)
+            return found
+        return np.array([v is not None and bool(compare(v, other)) for v in values], bool)
 
     def _writable(self) -> Any:
         from deeplake_lite.dataset.dataset import Dataset

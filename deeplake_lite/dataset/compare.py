@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset import glance
+from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.changes import compare_notes
 from deeplake_lite.dataset.html import CellChange, DiffExample, DiffSummary, SchemaChange
 from deeplake_lite.dataset.html.pages import MOST_COLUMNS
-from deeplake_lite.dataset.merge import slots_of
 from deeplake_lite.htypes import ClassLabel, Image
 from deeplake_lite.htypes.base import Picture
 from deeplake_lite.htypes.show import short_array, short_text

@@ -8,36 +8,24 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from deeplake_lite.dataset import maintenance, saved, upserts, versions
+from deeplake_lite.dataset import commit as commits
+from deeplake_lite.dataset import edits, maintenance, pickles, saved, upserts, versions
+from deeplake_lite.dataset import merge as merging
 from deeplake_lite.dataset.changes import difference
 from deeplake_lite.dataset.column import Notes
 from deeplake_lite.dataset.diff import Diff, Status
-from deeplake_lite.dataset.incoming import as_columns, copy_blocks, encode_blocks, encode_column
-from deeplake_lite.dataset.merge import (
-    RESOLUTIONS,
-    Resolution,
-    apply,
-    check_conflicts,
-    plan_merge,
-    plan_restore,
-    slots_of,
-)
-from deeplake_lite.dataset.positions import many_positions
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.errors import (
-    ConflictError,
-    InvalidValueError,
     ReadOnlyError,
     UncommittedError,
 )
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage.repo import Repository
-from deeplake_lite.storage.table import MovedError, Table
+from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, MutableMapping
@@ -46,12 +34,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.incoming import Data
+    from deeplake_lite.dataset.plan import Resolution
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Commit
-
-TRIES = 20
-"""Times that a commit on an object store is written again when it loses the race."""
 
 
 class Dataset(View):
@@ -114,9 +100,10 @@ class Dataset(View):
 
         Parameters
         ----------
-        data : mapping, sequence of mappings, or View
-            Columns by name, or one dict per row. Columns that are left out get their default. What
-            is stored of a view's columns is copied as it is where the types are the same.
+        data : mapping, iterable of mappings, DataFrame, Arrow table, or View
+            Columns by name, n values each, or one dict per row. Columns that are left out get their
+            default, or null. What is stored of a view's columns is copied as it is where the types
+            are the same.
         check : {"header", "full"}
             How samples that come as files are checked: header and end, or by decoding them.
 
@@ -126,15 +113,19 @@ class Dataset(View):
             With the column and the row; the dataset is as before.
         ColumnNotFoundError
             For a column that the schema does not have.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://append-doc", {"x": "int32", "t": dl.Text(default="?")})
+        >>> ds.append({"x": [1, 2], "t": ["a", "b"]})
+        >>> ds.append([{"x": 3}, {"x": 4, "t": "d"}])
+        >>> ds["x"][:], ds["t"][:]
+        (array([1, 2, 3, 4], dtype=int32), ['a', 'b', '?', 'd'])
         """
-        fields = self._table.schema.fields
-        if isinstance(data, View):
-            blocks = copy_blocks(data._table, data._live(), data._fields(), fields)
-        else:
-            columns, count = as_columns(data, self._table.schema)
-            blocks = encode_blocks(columns, count, fields, check)
-        with self._editing() as table:
-            table.append(blocks)
+        edits.append(self, data, check)
 
     def extend(self, data: Data | View, *, check: Check = "header") -> None:
         """Add rows; another name of `append`."""
@@ -145,36 +136,69 @@ class Dataset(View):
 
         Parameters
         ----------
-        rows : slice, sequence of int, or boolean mask
-            Positions.
+        rows : int, slice, sequence of int, or boolean mask
+            Positions, (n,) int, each once; or (len(ds),) bool.
         data : mapping
-            One value per row, by column name.
+            n values by column name, or one value for all n rows; other columns stay.
+
+        Raises
+        ------
+        InvalidValueError
+            For a value that its column refuses, another number of values than of rows, or a row
+            that comes twice; the dataset is as before.
+        ColumnNotFoundError
+            For a column that the schema does not have.
+        IndexError
+            For a row that is not there.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://update-doc", {"x": "int32", "part": dl.Text(nullable=True)})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> ds.update([2, 0], {"x": [30, 10], "part": "train"})
+        >>> ds["part"][1] = "val"
+        >>> ds["x"][:], ds["part"][:]
+        (array([10,  2, 30], dtype=int32), ['train', 'val', 'train'])
         """
-        positions = many_positions(rows, len(self))
-        columns, count = as_columns(data, self._table.schema)
-        if count != len(positions):
-            raise InvalidValueError(
-                f"an update takes one value per row: {len(positions)} rows, got {count}."
-            )
-        if len(np.unique(positions)) != len(positions):
-            raise InvalidValueError("an update names each row once; some rows come twice.")
-        fields = [self._table.schema[name] for name in columns]
-        with self._editing() as table:
-            slots = table.rows.at(positions)
-            cells = {f.id: encode_column(f, columns[f.name], 0, count, "header") for f in fields}
-            table.update(slots, cells)
+        edits.update(self, rows, data)
+
+    def _set_one(self, name: str, index: int, value: Any) -> None:
+        edits.set_one(self, name, index, value)
 
     def delete(self, rows: Any) -> None:
-        """Remove some rows: a position, a slice, a list or a boolean mask."""
-        if isinstance(rows, int | np.integer):
-            rows = [int(rows)]
-        positions = np.unique(many_positions(rows, len(self)))
-        if len(positions):
-            with self._editing() as table:
-                table.delete(positions)
+        """Remove some rows; older versions keep them.
+
+        Parameters
+        ----------
+        rows : int, slice, sequence of int, or boolean mask
+            Positions; one that comes twice counts once.
+
+        Raises
+        ------
+        IndexError
+            For a row that is not there.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://delete-doc", {"x": "int32"})
+        >>> ds.append({"x": range(6)})
+        >>> ds.delete([0, -1])
+        >>> ds.delete(ds["x"][:] == 2)
+        >>> ds["x"][:]
+        array([1, 3, 4], dtype=int32)
+        """
+        edits.delete(self, rows)
 
     def upsert(self, data: Data, *, on: str, check: Check = "header") -> upserts.Upserted:
         """Append the rows whose key is new, change those that differ, leave the rest.
+
+        All of it is done, or nothing.
 
         Parameters
         ----------
@@ -189,6 +213,26 @@ class Dataset(View):
         -------
         Upserted
             How many rows were added, changed and left.
+
+        Raises
+        ------
+        InvalidValueError
+            For a key that comes twice, in `data` or in the lake, and for values that a column
+            refuses; the dataset is as before.
+        ColumnNotFoundError
+            For a column that the schema does not have.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://upsert-doc", {"path": "text", "n": "int32"})
+        >>> ds.append({"path": ["a", "b"], "n": [1, 2]})
+        >>> ds.upsert({"path": ["b", "c"], "n": [20, 3]}, on="path")
+        Upserted(added=1, changed=1, unchanged=0)
+        >>> ds["n"][:]
+        array([ 1, 20,  3], dtype=int32)
         """
         return upserts.upsert(self, data, on, check)
 
@@ -210,81 +254,184 @@ class Dataset(View):
         name : str
             Its name; ``a/b`` puts it into the group ``a``.
         htype : Htype or str
-            What its values mean.
-        values : sequence, optional
-            One value per row. Left out, the rows get the type's default, or null.
+            What its values mean: ``dl.Text()``, or a dtype name such as ``"float32"``.
+        values : optional
+            One value per row, or one for all. Left out, the rows get the type's default, or null.
         compute : callable, optional
             Gets each row as a dict and returns its value, instead of `values`.
         metadata : mapping, optional
-            Notes on the column.
+            Notes on the column, JSON.
+
+        Raises
+        ------
+        SchemaError
+            For a name that is taken.
+        InvalidValueError
+            For a value that the type refuses, or another number of values than of rows; no column
+            is added then.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://add-column-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> ds.add_column("note", dl.Text(nullable=True))
+        >>> ds.add_column("double", "int32", compute=lambda row: 2 * row["x"])
+        >>> ds[1]
+        {'x': np.int32(2), 'note': None, 'double': np.int32(4)}
         """
-        schema = self._table.schema.add(name, htype, metadata)
-        added = schema[name]
-        if values is None and compute is not None:
-            values = [compute(row) for row in self]
-        if values is not None and len(values) != len(self):
-            raise InvalidValueError(
-                f"a new column takes one value per row: {len(self)} rows, got {len(values)}.",
-                column=name,
-            )
-        with self._editing() as table:
-            table.add_column(added, upserts.column_blocks(table, added, values))
+        edits.add_column(self, name, htype, values, compute, metadata)
 
     def rename_column(self, old: str, new: str) -> None:
-        """Give a column another name; nothing is rewritten."""
-        schema = self._table.schema.rename(old, new)
-        with self._editing() as table:
-            table.set_document(schema=schema)
+        """Give a column another name; nothing is rewritten, and merges know that it is the same.
+
+        Parameters
+        ----------
+        old, new : str
+            The name that it has, and the one that it gets.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            When there is no column `old`.
+        SchemaError
+            When `new` is taken.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://rename-doc", {"x": "int32"})
+        >>> ds.rename_column("x", "count")
+        >>> ds.columns
+        ('count',)
+        """
+        edits.change_schema(self, lambda schema: schema.rename(old, new))
 
     def set_default(self, name: str, value: Any) -> None:
         """Set what a column holds in rows whose append leaves it out; rows that are there stay."""
-        f = self._table.schema[name]
-        changed = replace(f, htype=replace(f.htype, default=value))
-        fields = tuple(changed if g is f else g for g in self._table.schema)
-        with self._editing() as table:
-            table.set_document(schema=Schema(fields))
+        edits.change_schema(self, lambda schema: edits.retype(schema, name, default=value))
 
     def set_nullable(self, name: str) -> None:
         """Let a column take nulls from now on; values that are there stay."""
-        f = self._table.schema[name]
-        if f.htype.nullable:
-            return
-        changed = replace(f, htype=replace(f.htype, nullable=True))
-        fields = tuple(changed if g is f else g for g in self._table.schema)
-        with self._editing() as table:
-            table.set_document(schema=Schema(fields))
+        edits.set_nullable(self, name)
 
     def drop_column(self, name: str) -> None:
-        """Remove a column; older versions keep it."""
-        schema = self._table.schema.drop(name)
-        with self._editing() as table:
-            table.set_document(schema=schema)
+        """Remove a column; older versions keep it.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            When there is none of that name.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://drop-doc", {"x": "int32", "y": "int32"})
+        >>> ds.drop_column("y")
+        >>> ds.columns
+        ('x',)
+        """
+        edits.change_schema(self, lambda schema: schema.drop(name))
 
     # ---- versions
 
     def commit(self, message: str = "") -> str:
-        """Make the edits the branch's next version; return its id.
+        """Make the edits the branch's next version.
 
-        Without edits nothing is written, and the id is the current one. Other writers' commits in
-        between are kept: appends of both survive, edits of different cells too.
+        Other writers' commits in between are kept: appends of both survive, edits of different
+        cells too.
+
+        Parameters
+        ----------
+        message : str
+            What was done, for the log.
+
+        Returns
+        -------
+        str
+            The version's id. Without edits nothing is written, and the id is the current one.
 
         Raises
         ------
         ConflictError
             When somebody else changed the same cell, row or column. Nothing is lost: see `rebase`.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://commit-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> ds.commit("two rows") == ds.version == ds.log()[0].id
+        True
         """
-        return self._commit(message, {})
+        return commits.commit(self, message, {})
 
     def log(self) -> list[Commit]:
-        """Return the commits up to this version, newest first."""
+        """Return the commits that led to this version.
+
+        Returns
+        -------
+        list of Commit
+            Newest first, each with ``id``, ``parent``, ``message``, ``time`` (UTC) and
+            ``metadata``.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://log-doc", {"x": "int32"})
+        >>> ds.append({"x": [1]})
+        >>> version = ds.commit("one row")
+        >>> [commit.message for commit in ds.log()]
+        ['one row', 'created']
+        """
         return versions.history(self._lake.repository, self.version)
 
     def status(self) -> Status:
-        """Return what the open transaction has done so far."""
+        """Return what the open transaction has done so far.
+
+        Returns
+        -------
+        Status
+            Rows added and removed, cells updated by column, changes of schema and notes; false when
+            there is nothing to commit.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://status-doc", {"x": "int32"})
+        >>> ds.status()
+        clean
+        >>> ds.append({"x": [1, 2]})
+        >>> ds.status(), ds.status().added
+        (2 rows added, 2)
+        """
         return Status.of(self._table)
 
     def discard(self) -> None:
-        """Forget the edits of the open transaction."""
+        """Forget the edits of the open transaction, and stay at the version that they build on.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://discard-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> ds.discard()
+        >>> len(ds)
+        0
+        """
         with self._guard:
             self._go_to(self.version)
 
@@ -292,6 +439,25 @@ class Dataset(View):
     def transaction(self, message: str = "") -> Iterator[Self]:
         """Commit what happens within, or discard it when an error leaves.
 
+        Parameters
+        ----------
+        message : str
+            Of the commit.
+
+        Yields
+        ------
+        Dataset
+            This one.
+
+        Raises
+        ------
+        UncommittedError
+            When there are edits already.
+        ConflictError
+            When somebody else changed the same cell meanwhile; see `commit`.
+
+        Examples
+        --------
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://transaction-doc", {"x": "int32"})
         >>> with ds.transaction("two rows"):
@@ -308,13 +474,60 @@ class Dataset(View):
         self.commit(message)
 
     def branch(self, name: str) -> None:
-        """Start a branch at the current version; `checkout` goes there."""
+        """Start a branch at the current version; `checkout` goes there.
+
+        Parameters
+        ----------
+        name : str
+            Letters, digits and ``._+-/``; no branch or tag has it.
+
+        Raises
+        ------
+        ExistsError
+            When a branch or tag has the name.
+        SchemaError
+            When it cannot be one.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://branch-doc", {"x": "int32"})
+        >>> ds.branch("fix")
+        >>> ds.current_branch, sorted(ds.branches)
+        ('main', ['fix', 'main'])
+        """
         repository = self._lake.repository
         versions.check_new_name(repository, "branch", name)
         repository.create_branch(name, self.version)
 
     def checkout(self, branch: str) -> Self:
-        """Go to the tip of a branch. Raises UncommittedError when there are edits."""
+        """Go to the tip of a branch, in place.
+
+        Parameters
+        ----------
+        branch : str
+            Its name.
+
+        Returns
+        -------
+        Dataset
+            This one.
+
+        Raises
+        ------
+        UncommittedError
+            When there are edits.
+        VersionNotFoundError
+            When there is no such branch.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://checkout-doc", {"x": "int32"})
+        >>> ds.branch("fix")
+        >>> ds.checkout("fix").current_branch
+        'fix'
+        """
         with self._guard:
             self._check_clean("another branch is checked out")
             self._pinned = self._open(versions.check_branch(self._lake.repository, branch))
@@ -331,7 +544,30 @@ class Dataset(View):
         self._lake.repository.delete_branch(name)
 
     def tag(self, name: str) -> None:
-        """Name the current version for good."""
+        """Name the current version for good.
+
+        Parameters
+        ----------
+        name : str
+            As for `branch`.
+
+        Raises
+        ------
+        UncommittedError
+            When there are edits.
+        ExistsError
+            When a branch or tag has the name.
+        SchemaError
+            When it cannot be one.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://tag-doc", {"x": "int32"})
+        >>> ds.tag("v1.0")
+        >>> dl.open(ds.url, version="v1.0").version == ds.version
+        True
+        """
         self._check_clean("a version is tagged")
         versions.check_new_name(self._lake.repository, "tag", name)
         self._lake.repository.create_tag(name, self.version)
@@ -341,7 +577,7 @@ class Dataset(View):
         return self if self._branch is None else self.checkout(self._branch)
 
     def diff(self, a: str | datetime | None = None, b: str | datetime | None = None) -> Diff:
-        """Return what changed from version `a` to version `b`.
+        """Return what changed from version `a` to version `b`, by row id, never by position.
 
         Parameters
         ----------
@@ -349,6 +585,28 @@ class Dataset(View):
             Branch, tag, commit id or time; the current version if left out.
         b : str or datetime, optional
             The same; this dataset, edits included, if left out.
+
+        Returns
+        -------
+        Diff
+            Rows added and removed, cells changed, changes of schema and notes; false when nothing
+            is.
+
+        Raises
+        ------
+        VersionNotFoundError
+            When there is no such version.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://dataset-diff-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> first = ds.commit("two rows")
+        >>> ds["x"][0] = 10
+        >>> diff = ds.diff(first)
+        >>> diff.before("x"), diff.after("x")
+        (array([1], dtype=int32), array([10], dtype=int32))
         """
         repository = self._lake.repository
         older = self._open(self.version if a is None else versions.resolve(repository, a))
@@ -357,7 +615,7 @@ class Dataset(View):
         return Diff(self._lake, older, newer, difference(older, newer), *names)
 
     def merge(self, branch: str, *, on_conflict: Resolution = "raise", message: str = "") -> str:
-        """Bring the edits of another branch, tag or commit into this one; return the new id.
+        """Bring the edits of another branch, tag or commit into this one, by row, cell and column.
 
         Parameters
         ----------
@@ -369,83 +627,176 @@ class Dataset(View):
         message : str, optional
             Of the merge commit.
 
+        Returns
+        -------
+        str
+            The new version's id; the current one when there is nothing to bring.
+
         Raises
         ------
         ConflictError
             With every conflicting row and column, before anything is written.
+        UncommittedError
+            When there are edits.
+        VersionNotFoundError
+            When there is no such version.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Notes
+        -----
+        Where two branches have merged each other crosswise there are several versions that both
+        come from. They are merged first; where they conflict no value is agreed upon, and a
+        difference of the two sides is a conflict, as in git's recursive strategy.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://merge-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> version = ds.commit("two rows")
+        >>> ds.branch("fix")
+        >>> fix = dl.open(ds.url, branch="fix")
+        >>> fix["x"][1] = 20
+        >>> version = fix.commit("corrected")
+        >>> ds["x"][0] = 10
+        >>> version = ds.commit("meanwhile")
+        >>> version = ds.merge("fix")
+        >>> ds["x"][:]
+        array([10, 20], dtype=int32)
         """
-        _check_resolution(on_conflict)
-        with self._guard:
-            self._check_clean("branches are merged")
-            self.refresh()
-            self._check_writable()
-            repository = self._lake.repository
-            theirs_id = versions.resolve(repository, branch)
-            bases = versions.merge_bases(repository, self.version, theirs_id)
-            if bases == [theirs_id]:
-                return self.version
-            base, theirs = self._merged_base(bases), self._open(theirs_id)
-            mine, other = difference(base, self._pinned), difference(base, theirs)
-            plan, conflicts = plan_merge(base, self._pinned, theirs, mine, other, on_conflict)
-            if on_conflict == "raise":
-                check_conflicts(
-                    conflicts, "Choose a side: ds.merge(…, on_conflict='ours' or 'theirs')."
-                )
-            before, self._pinned = self._pinned, self._pinned.edit().on_branch(str(self._branch))
-            try:
-                apply(plan, self._pinned, theirs)
-                return self._commit(
-                    message or f"merge {branch}", {"merge": theirs_id, "merged": branch}, force=True
-                )
-            except BaseException:
-                self._pinned.release()
-                self._pinned = before
-                raise
-            finally:
-                base.release()
+        return merging.merge(self, branch, on_conflict, message)
 
     def rebase(self, *, on_conflict: Resolution = "raise") -> Self:
         """Put the open transaction's edits onto what the branch's tip has become.
+
+        What comes after is a commit.
 
         Parameters
         ----------
         on_conflict : {"raise", "ours", "theirs"}
             Whose value counts where both changed the same cell. "ours" are this handle's edits.
+
+        Returns
+        -------
+        Dataset
+            This one.
+
+        Raises
+        ------
+        ConflictError
+            When both changed the same and no side is chosen; the edits stay as they are.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://rebase-doc", {"x": "int32"})
+        >>> ds.append({"x": [1]})
+        >>> version = ds.commit("one row")
+        >>> other = dl.open(ds.url)
+        >>> ds["x"][0], other["x"][0] = 10, 20
+        >>> version = ds.commit("first")
+        >>> version = other.rebase(on_conflict="ours").commit("second")
+        >>> ds.refresh()["x"][:]
+        array([20], dtype=int32)
         """
-        _check_resolution(on_conflict)
-        with self._guard, self._lake.repository.lock():
-            self._check_writable()
-            tip = self._open(self._lake.repository.tip(str(self._branch)))
-            self._take_landed(tip.snapshot_id)
-            if self._pinned.edits and tip.snapshot_id != self.version:
-                self._pinned = self._copied_onto(tip, on_conflict)
-            elif not self._pinned.edits:
-                self._pinned = tip
+        commits.rebase(self, on_conflict)
         return self
 
     def restore(self, version: str | datetime) -> None:
-        """Stage an older version's rows, columns and notes; commit to keep, discard to go back."""
-        self._check_clean("an older version is restored")
-        old = self._open(versions.resolve(self._lake.repository, version))
-        plan = plan_restore(old, difference(self._pinned, old))
-        with self._editing() as table:
-            try:
-                apply(plan, table, old)
-                table.arrange(slots_of(table, old.ids(old.rows.live())))
-            except BaseException:
-                self.discard()
-                raise
+        """Stage an older version's rows, columns and notes; commit to keep, discard to go back.
+
+        Parameters
+        ----------
+        version : str or datetime
+            Tag, branch, commit id or time.
+
+        Raises
+        ------
+        UncommittedError
+            When there are edits.
+        VersionNotFoundError
+            When there is no such version.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://restore-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> first = ds.commit("two rows")
+        >>> ds.delete(0)
+        >>> version = ds.commit("one less")
+        >>> ds.restore(first)
+        >>> ds.status()
+        1 row added, rows reordered
+        >>> ds["x"][:]
+        array([1, 2], dtype=int32)
+        """
+        merging.restore(self, version)
 
     # ---- views and upkeep
 
     def views(self) -> saved.SavedViews:
-        """Return the saved views by name; indexing opens one."""
+        """Return the saved views by name; indexing opens one.
+
+        Returns
+        -------
+        SavedViews
+            A mapping from names to views.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://views-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> version = ds.commit("three rows")
+        >>> ds[ds["x"][:] > 1].save("large")
+        >>> list(ds.views()), ds.views()["large"]["x"][:]
+        (['large'], array([2, 3], dtype=int32))
+        """
         return saved.SavedViews(self._lake)
 
     def optimize(self, *, shuffle: bool = False, seed: int = 0) -> str:
-        """Rewrite the lake contiguously, in the rows' order or shuffled; return the new version.
+        """Rewrite the lake contiguously, in the rows' order or shuffled.
 
         Frees nothing by itself: older versions keep their chunks until `vacuum`.
+
+        Parameters
+        ----------
+        shuffle : bool
+            Whether the rows are put into a random order, so that reading in order is a shuffle.
+        seed : int
+            Another seed, another order.
+
+        Returns
+        -------
+        str
+            The new version's id.
+
+        Raises
+        ------
+        UncommittedError
+            When there are edits.
+        ConflictError
+            When the branch has moved: refresh first.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://optimize-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> ds.delete(1)
+        >>> version = ds.commit("fragmented")
+        >>> ds.optimize() == ds.version
+        True
+        >>> ds["x"][:]
+        array([1, 3], dtype=int32)
         """
         with self._guard:
             self._check_clean("a lake is optimised")
@@ -458,15 +809,53 @@ class Dataset(View):
         Parameters
         ----------
         older_than : str, timedelta or datetime, optional
-            Versions older than this expire first (``"30d"``), but for those that a branch, a tag, a
-            saved view or a merge needs. Without it, none does.
+            Versions older than this expire first (``"30d"``; s, m, h, d or w), but for those that a
+            branch, a tag, a saved view or a merge needs. Without it, none does.
         dry_run : bool
             Whether to only count.
+
+        Returns
+        -------
+        Vacuumed
+            How many versions expired, and the bytes and objects deleted. Objects younger than a day
+            are spared.
+
+        Raises
+        ------
+        ValueError
+            For an age that is none.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://vacuum-doc", {"x": "int32"})
+        >>> ds.vacuum(older_than="30d", dry_run=True).expired
+        0
         """
         return maintenance.vacuum(self, older_than, dry_run=dry_run)
 
     def verify(self) -> maintenance.Report:
-        """Read everything again and compare it with hashes and checksums."""
+        """Read everything again and compare it with hashes and checksums.
+
+        Returns
+        -------
+        Report
+            Every damaged cell, by column and row; true if all is well.
+
+        Raises
+        ------
+        UncommittedError
+            When there are edits.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://verify-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> version = ds.commit("three rows")
+        >>> ds.verify()
+        3 rows, 1 columns: all bytes are what was written
+        """
         return maintenance.verify(self)
 
     # ---- within the package
@@ -474,6 +863,9 @@ class Dataset(View):
     @property
     def _table(self) -> Table:
         return self._pinned
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickles.dataset_parts(self)
 
     def _live(self) -> NDArray[np.int64]:
         return self._pinned.rows.live()
@@ -488,6 +880,8 @@ class Dataset(View):
         return self._pinned.schema.fields
 
     def _open(self, snapshot_id: str) -> Table:
+        if snapshot_id == self.version:
+            return self._pinned.clean()
         repository = self._lake.repository
         return Table.open(repository, repository.reader(snapshot_id))
 
@@ -500,33 +894,6 @@ class Dataset(View):
                 self._pinned = self._pinned.edit().on_branch(str(self._branch))
             yield self._pinned
 
-    def _commit(self, message: str, metadata: Mapping[str, Any], *, force: bool = False) -> str:
-        with self._guard:
-            self._check_writable()
-            if not self._pinned.edits and not force:
-                return self.version
-            repository, branch = self._lake.repository, str(self._branch)
-            with repository.lock():
-                for _ in range(TRIES):
-                    tip_id = repository.tip(branch)
-                    if self._take_landed(tip_id) and not self._pinned.edits:
-                        return self.version
-                    if force and tip_id != self.version:
-                        raise ConflictError(f"Branch {branch!r} moved meanwhile. Merge again.")
-                    self._check_tip(tip_id)
-                    try:
-                        done = self._pinned.commit(branch, tip_id, message, metadata)
-                    except MovedError:
-                        self._pinned = self._copied_onto(self._open(tip_id), "raise")
-                    except ConflictError:
-                        if not self._moved(branch):
-                            raise
-                    else:
-                        return self._go_to(done)
-            raise ConflictError(
-                f"The branch moved {TRIES} times while this commit was written. Try again."
-            )
-
     def _go_to(self, version: str) -> str:
         """Read a version instead of the open transaction, whose place is free then."""
         opened = self._open(version)
@@ -534,75 +901,12 @@ class Dataset(View):
         self._pinned = opened
         return version
 
-    def _take_landed(self, tip_id: str) -> bool:
-        """Go to the commit that a try made although its reply was lost; later edits are kept."""
-        landed, edits = self._pinned.landed(tip_id), self._pinned.edits
-        if landed is None or edits is None:
-            return False
-        if landed.transaction == edits.transaction:
-            self._go_to(landed.id)
-        else:
-            there = self._open(landed.id)
-            self._pinned = self._copied_onto(there, "raise", base=there)
-        return True
-
-    def _moved(self, branch: str) -> bool:
-        return self._lake.repository.tip(branch) != self.version
-
-    def _check_tip(self, tip_id: str) -> None:
-        """Refuse to commit what somebody else has changed too. Raises ConflictError."""
-        edits = self._pinned.edits
-        if tip_id == self.version or edits is None or not edits.touches_old:
-            return
-        base, tip = self._open(self.version), self._open(tip_id)
-        mine, other = difference(base, self._pinned), difference(base, tip)
-        _, conflicts = plan_merge(base, tip, self._pinned, other, mine, "ours")
-        check_conflicts(
-            conflicts, "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit."
-        )
-
-    def _copied_onto(
-        self, tip: Table, on_conflict: Resolution, *, base: Table | None = None
-    ) -> Table:
-        """Return the open transaction's edits since `base`, its version, copied onto `tip`."""
-        mine = self._pinned
-        base = base or self._open(self.version)
-        ours, theirs = difference(base, mine), difference(base, tip)
-        side: Resolution = "theirs" if on_conflict == "ours" else "ours"
-        plan, conflicts = plan_merge(base, tip, mine, theirs, ours, side)
-        if on_conflict == "raise":
-            check_conflicts(conflicts, "Choose a side: ds.rebase(on_conflict='ours' or 'theirs').")
-        target = tip.edit().on_branch(str(self._branch))
-        try:
-            apply(plan, target, mine)
-        except BaseException:
-            target.release()
-            raise
-        mine.release()
-        return target
-
-    def _merged_base(self, bases: list[str]) -> Table:
-        """Return the version that a merge compares with; of several, what merging them gives."""
-        base = self._open(bases[0])
-        for i, other_id in enumerate(bases[1:], 1):
-            other = self._open(other_id)
-            below = versions.merge_bases(self._lake.repository, bases[i - 1], other_id)
-            older = self._merged_base(below)
-            mine, theirs = difference(older, base), difference(older, other)
-            plan, _ = plan_merge(older, base, other, mine, theirs, "ours")
-            if base.edits is None:
-                base = base.edit().on_branch(str(self._branch))
-            apply(plan, base, other)
-        return base
-
     def _set_metadata(self, notes: dict[str, Any]) -> None:
         with self._editing() as table:
             table.set_document(metadata=notes)
 
     def _set_column_metadata(self, name: str, notes: dict[str, Any]) -> None:
-        schema = self._table.schema.replace_metadata(name, notes)
-        with self._editing() as table:
-            table.set_document(schema=schema)
+        edits.change_schema(self, lambda schema: schema.replace_metadata(name, notes))
 
     def _check_writable(self) -> None:
         if self._branch is None:
@@ -619,19 +923,15 @@ class Dataset(View):
             )
 
 
-def _check_resolution(on_conflict: str) -> None:
-    if on_conflict not in RESOLUTIONS:
-        raise ValueError(f"on_conflict is one of {', '.join(RESOLUTIONS)}, got {on_conflict!r}.")
-
-
 def create(
     url: str,
     schema: Mapping[str, Any] | Schema,
     *,
     metadata: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """Make a new lake.
+    """Make a new lake, and open its branch ``main``.
 
     Parameters
     ----------
@@ -642,14 +942,25 @@ def create(
         Type of each column, by name: an htype such as ``dl.Image("jpeg")``, or a dtype name.
     metadata : mapping, optional
         Notes on the dataset, JSON.
+    overwrite : bool
+        Whether a lake that is in the folder is replaced, with all its versions. It stays until the
+        new one is whole. Anything that is no lake is never touched, and is an error; so is a lake
+        on an object store, where nothing can be put in its place at once.
     storage_options : mapping, optional
         What an object store needs: region, endpoint_url, credentials. By default its environment
         variables.
 
+    Returns
+    -------
+    Dataset
+        No rows, writable.
+
     Raises
     ------
     ExistsError
-        Where there is a lake already, or a folder with other files.
+        Where there is a lake already, unless it is to be replaced, or anything else.
+    SchemaError
+        For a schema that contradicts itself.
 
     Examples
     --------
@@ -658,10 +969,12 @@ def create(
     >>> ds = dl.create("memory://flowers", schema)
     >>> ds.columns
     ('image', 'label')
+    >>> dl.create("memory://flowers", {"x": "int32"}, overwrite=True).columns
+    ('x',)
     """
     built = schema if isinstance(schema, Schema) else Schema.build(schema)
     notes = dict(metadata or {})
-    with Repository.creating(str(url), storage_options) as repository:
+    with Repository.creating(str(url), storage_options, overwrite=overwrite) as repository:
         Table.create(repository, built, notes)
     return open(str(url), storage_options=storage_options)
 
@@ -689,6 +1002,11 @@ def open(
     storage_options : mapping, optional
         What an object store needs.
 
+    Returns
+    -------
+    Dataset
+        At a branch's tip, writable, or at a version that never moves.
+
     Raises
     ------
     LakeNotFoundError
@@ -702,8 +1020,11 @@ def open(
     --------
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://open-doc", {"x": "int32"})
-    >>> dl.open("memory://open-doc").columns
-    ('x',)
+    >>> ds.tag("v1")
+    >>> dl.open("memory://open-doc").current_branch
+    'main'
+    >>> dl.open("memory://open-doc", version="v1").read_only
+    True
     """
     repository = Repository.open(str(url), storage_options)
     roots = (allow,) if isinstance(allow, str) else tuple(map(str, allow))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset import show
-from deeplake_lite.dataset.merge import slots_of
+from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.values import decode_block
 from deeplake_lite.errors import ColumnNotFoundError
 

@@ -1,27 +1,33 @@
-"""Samples as files: a folder per class, files as they are stored, and the rest in a CSV.
+"""Samples as files: a folder per class, files as they are stored, and all columns in a CSV.
 
 The layout is one that many tools read: ``tulip/000041.jpg``, and ``metadata.csv`` with a
-``file_name`` per row. Files are numbered by row. No name of a class leads out of the folder.
+``file_name`` per row. Files are numbered by row. Other columns that are files, pixels or arrays are
+files, too, below ``_columns``, which `from_folder` passes over: the table has their paths. No name
+leads out of the folder.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import re
-import unicodedata
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite import codecs
+from deeplake_lite.dataset.folders import Folders
 from deeplake_lite.dataset.portable import is_file, read_blocks, values_of
+from deeplake_lite.dataset.texts import fits_table, text_of
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
-from deeplake_lite.htypes import ClassLabel, Image, Json, Link, Scalar, Text
+from deeplake_lite.htypes import ClassLabel, Image, Scalar, Sequence, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
@@ -29,103 +35,82 @@ if TYPE_CHECKING:
 
 TABLE = "metadata.csv"
 
+COLUMNS = "_columns"
+"""Folder of the files of all columns but the one that is chosen."""
+
 _BLOCK_ROWS = 256
 _EXTENSIONS = {"jpeg": "jpg", "tiff": "tif"}
-_UNLABELLED = "unlabelled"
-_UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]')
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-_LONGEST = 100  # bytes of a folder's name
 
 
 def write_folder(view: View, path: str | Path, image: str | None, label: str | None) -> Path:
     """Write the rows of a view as files; see `View.to_folder`."""
     picture, of_class = _choose_image(view, image), _choose_label(view, label)
     root = _new_folder(Path(path).expanduser())
-    noted = [f for f in view.schema if f is not picture and _fits_csv(f.htype)]
-    fields = list(dict.fromkeys([picture, *noted, *([of_class] if of_class else [])], None))
-    folders, row, digits = Folders(root), 0, max(6, len(str(len(view))))
+    rest = [f for f in view.schema if f is not picture]
+    fields = [picture, *rest]
+    classes = Folders(root, [TABLE, COLUMNS])
+    files = _Files(root, Folders(root / COLUMNS), max(6, len(str(len(view)))))
+    row = 0
     with (root / TABLE).open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, quoting=csv.QUOTE_STRINGS)
-        table.writerow([_free("file_name", [f.name for f in noted]), *(f.name for f in noted)])
+        table.writerow([_free("file_name", [f.name for f in rest]), *(f.name for f in rest)])
         for block in read_blocks(view, fields, "to_folder", _BLOCK_ROWS):
             values = {f.name: values_of(f.htype, block[f.name]) for f in fields}
-            for i, data in enumerate(map(_as_file, values[picture.name])):
-                folder = folders.of(values[of_class.name][i]) if of_class else root
-                name = _write_file(root, folder, f"{row:0{digits}}", data)
-                table.writerow([name, *(_csv_value(values[f.name][i]) for f in noted)])
+            for i, sample in enumerate(values[picture.name]):
+                folder = classes.of(values[of_class.name][i]) if of_class else root
+                name = files.write(folder, f"{row:0{files.digits}}", picture.htype, sample)
+                table.writerow([name or "", *(files.cell(row, f, values[f.name][i]) for f in rest)])
                 row += 1
     return root
 
 
-class Folders:
-    """A folder for each class: made when first needed, of a safe name, never two classes in one.
+@dataclass(frozen=True)
+class _Files:
+    """Writes values that a table does not hold, as files."""
 
-    Parameters
-    ----------
-    root : Path
-        Where they are made.
+    root: Path
+    columns: Folders
+    """A folder for each column."""
+    digits: int
+    """Of the number of a row."""
 
-    Examples
-    --------
-    >>> from tempfile import mkdtemp
-    >>> folders = Folders(Path(mkdtemp()))
-    >>> [folders.of(name).name for name in ("rose", "../etc", "Rose", None)]
-    ['rose', '.._etc', 'Rose_2', 'unlabelled']
-    """
+    def cell(self, row: int, f: Field, value: Any) -> Any:
+        """Return a value as the table has it: itself, or the path of a file that is written."""
+        if value is None or fits_table(f.htype):
+            return text_of(value)
+        folder, number = self.columns.of(f.name), f"{row:0{self.digits}}"
+        if not isinstance(f.htype, Sequence):
+            return self.write(folder, number, f.htype, value)
+        paths = [self.item(folder, f"{number}-{n}", f.htype.of, v) for n, v in enumerate(value)]
+        return json.dumps(paths)
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._found: dict[str | None, Path] = {}
-        self._taken = {TABLE}
+    def item(self, folder: Path, number: str, htype: Htype, value: Any) -> Any:
+        """Return an item of a sequence as its JSON has it."""
+        if isinstance(htype, Sequence) and value is not None:
+            return [self.item(folder, f"{number}-{n}", htype.of, v) for n, v in enumerate(value)]
+        return self.write(folder, number, htype, value)
 
-    def of(self, value: Any) -> Path:
-        """Return the folder of a class, or of any other value."""
-        key = None if value is None else str(value)
-        if key not in self._found:
-            name = self._unique(_UNLABELLED if key is None else safe_name(key))
-            self._found[key] = self._root / name
-            self._found[key].mkdir()
-        return self._found[key]
-
-    def _unique(self, name: str) -> str:
-        number, wanted = 2, name
-        while _folded(name) in self._taken:
-            name, number = f"{wanted}_{number}", number + 1
-        self._taken.add(_folded(name))
-        return name
-
-
-def safe_name(name: str) -> str:
-    """Return a name that is one folder on any system, and not a special one.
-
-    >>> safe_name("a/b"), safe_name(".."), safe_name("CON"), safe_name("Grüne Iris. ")
-    ('a_b', '_', '_CON', 'Grüne Iris')
-    """
-    name = _UNSAFE.sub("_", unicodedata.normalize("NFC", name))
-    name = name.encode("utf-8", "ignore")[:_LONGEST].decode("utf-8", "ignore").strip().rstrip(". ")
-    return f"_{name}" if not name or _RESERVED.fullmatch(name) else name
+    def write(self, folder: Path, number: str, htype: Htype, value: Any) -> str | None:
+        """Write a file; return its path within the root, nothing for a null."""
+        if value is None:
+            return None
+        if isinstance(value, np.ndarray):
+            data, suffix = _as_file(htype, value)
+        else:
+            data, suffix = value, _extension(value)
+        path = folder / f"{number}.{suffix}"
+        path.write_bytes(data)
+        return path.relative_to(self.root).as_posix()
 
 
-def _folded(name: str) -> str:
-    """Return what file systems that ignore case compare."""
-    return unicodedata.normalize("NFC", name).casefold()
-
-
-def _write_file(root: Path, folder: Path, number: str, data: bytes | None) -> str:
-    """Write a sample; return its path within the root, nothing for a null."""
-    if data is None:
-        return ""
-    path = folder / f"{number}.{_extension(data)}"
-    path.write_bytes(data)
-    return path.relative_to(root).as_posix()
-
-
-def _as_file(sample: Any) -> bytes | None:
-    """Return a sample as a file: as it is stored, or pixels without a format as PNG or TIFF."""
-    if not isinstance(sample, np.ndarray):
-        return sample  # type: ignore[no-any-return]
-    codec = codecs.get("png" if sample.dtype in (np.uint8, np.uint16) else "tiff")
-    return bytes(codec.encode(sample))
+def _as_file(htype: Htype, value: NDArray[Any]) -> tuple[bytes, str]:
+    """Return an array as a file and what its name ends with: pixels as PNG if it holds them."""
+    is_png = value.dtype == np.uint8 or (value.dtype == np.uint16 and value.ndim == 2)
+    if isinstance(htype, Image) and is_png:
+        return bytes(codecs.get("png").encode(value)), "png"
+    file = BytesIO()
+    np.save(file, value, allow_pickle=False)
+    return file.getvalue(), "npy"
 
 
 def _extension(data: bytes) -> str:
@@ -154,7 +139,12 @@ def _choose_image(view: View, image: str | None) -> Field:
     pictures = [f for f in known if isinstance(f.htype, Image)]
     if len(pictures) == 1:
         return pictures[0]
-    names = ", ".join(repr(f.name) for f in pictures or known) or "none"
+    if not known:
+        raise SchemaError(
+            "A folder takes the files of one column, and no column has files. Write a table "
+            "instead: to_arrow(), to_pandas(), or deeplake-lite export --format csv or parquet."
+        )
+    names = ", ".join(repr(f.name) for f in pictures or known)
     raise SchemaError(
         f"A folder takes the files of one column. Choose it: image='…'. There are: {names}."
     )
@@ -186,23 +176,6 @@ def _names_folders(htype: Htype) -> bool:
     return isinstance(htype, Scalar | Text) or (
         isinstance(htype, ClassLabel) and not htype.multiple
     )
-
-
-def _fits_csv(htype: Htype) -> bool:
-    return isinstance(htype, Scalar | Text | Json | Link | ClassLabel)
-
-
-def _csv_value(value: Any) -> Any:
-    """Return a value as the CSV has it: numbers bare, texts in quotes, lists as JSON, no null."""
-    if isinstance(value, np.datetime64 | np.timedelta64 | np.complexfloating):
-        return str(value)
-    if isinstance(value, np.floating):
-        return float(str(value))  # 0.1, not what float32 makes of it
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, list | dict):
-        return json.dumps(value, ensure_ascii=False)
-    return value
 
 
 def _free(name: str, taken: list[str]) -> str:

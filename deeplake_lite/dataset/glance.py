@@ -74,8 +74,7 @@ def contents(table: Table, f: Field, slots: Slots) -> list[Content]:
     """
     try:
         few = slots[: _affordable(table, f, slots)]
-        values = f.htype.decode_cells(table.read([f.id], few)[f.id]) if len(few) else []
-        shown = [None if value is None else _shown(f.htype, value) for value in values]
+        shown = _shown(f.htype, table.read([f.id], few)[f.id]) if len(few) else []
     except Exception as error:
         if len(slots) == 1:
             return [f"does not read: {error}"]
@@ -85,7 +84,17 @@ def contents(table: Table, f: Field, slots: Slots) -> list[Content]:
     return [*shown, *[UNREAD] * (len(slots) - len(few))]
 
 
-def _shown(htype: Htype, value: Any) -> Content:
+def _shown(htype: Htype, cells: Cells) -> list[Content]:
+    """Show some cells, None for null."""
+    if not isinstance(cells, RaggedCells):
+        values = htype.decode_cells(cells)
+        return [None if value is None else _shown_value(htype, value) for value in values]
+    valid = [True] * len(cells) if cells.valid is None else cells.valid.tolist()
+    stored = zip(cells.buffers, map(tuple, cells.shapes.tolist()), valid, strict=True)
+    return [htype.preview_stored(data, shape) if v else None for data, shape, v in stored]
+
+
+def _shown_value(htype: Htype, value: Any) -> Content:
     """Show one value without what the table of columns says already: dtype, shape, many digits."""
     if isinstance(value, np.floating | np.datetime64):
         return _short(value)

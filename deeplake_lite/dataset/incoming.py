@@ -6,13 +6,14 @@ row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import batched, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset.tables import Tabular, column_values, table_columns
 from deeplake_lite.dataset.values import decode_block, with_none
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError
 from deeplake_lite.htypes import ClassLabel
@@ -27,11 +28,8 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field, Schema
     from deeplake_lite.storage.table import Table
 
-BLOCK_BYTES = 64 * 2**20
+BLOCK_BYTES = 16 * 2**20
 """Encoded size of a block, about."""
-
-COPY_ROWS = 1_024
-"""Rows copied at a time."""
 
 FIRST_ROWS = 64
 """Rows of the first block, before the size of a row is known."""
@@ -39,7 +37,11 @@ FIRST_ROWS = 64
 MOST_ROWS = 65_536
 """Rows of a block at the most."""
 
-type Data = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+STREAMED_ROWS = 1_024
+"""Rows that are taken from a generator at a time."""
+
+type Data = Mapping[str, Any] | Iterable[Mapping[str, Any]] | Tabular
+"""Columns by name, rows as dicts (a generator of them, too), a DataFrame or an Arrow table."""
 
 
 def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
@@ -52,24 +54,64 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
     InvalidValueError
         For columns of different lengths, or values that are no sequence.
     """
-    columns = dict(data) if isinstance(data, Mapping) else _transpose(data, schema)
-    for name in columns:
-        if name not in schema.names:
-            raise ColumnNotFoundError.named("column", name, schema.names)
+    if not isinstance(data, Mapping | Tabular):
+        data = list(_rows(data))
+    columns = named_columns(data, schema)
     for name, values in columns.items():
-        if not _is_sequence(values):
-            if not isinstance(values, Iterator):
-                raise InvalidValueError(
-                    f"an append takes one sequence of values per column, got {values!r:.60}. "
-                    f"For a single row write [{{{name!r}: …}}] or {{{name!r}: […]}}.",
-                    column=name,
-                )
-            columns[name] = list(values)
+        if not is_sequence(values):
+            raise InvalidValueError(
+                f"takes one sequence of values, one per row, got {values!r:.60}. "
+                f"For a single row write [{{{name!r}: …}}] or {{{name!r}: […]}}.",
+                column=name,
+            )
     lengths = {name: len(values) for name, values in columns.items()}
     for (a, n), (b, m) in pairwise(lengths.items()):
         if n != m:
             raise InvalidValueError(f"columns have one length: {a!r} has {n} rows, {b!r} has {m}.")
-    return columns, next(iter(lengths.values()), 0 if isinstance(data, Mapping) else len(data))
+    return columns, next(iter(lengths.values()), len(data) if isinstance(data, list) else 0)
+
+
+def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
+    """Return what was handed in by column name; the values are yet to be looked at.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        For a column that the schema does not have.
+    """
+    if isinstance(data, Tabular):
+        columns = table_columns(data)
+    elif isinstance(data, Mapping):
+        columns = {n: _listed(v) for n, v in data.items()}
+    else:
+        columns = _transpose(list(_rows(data)), schema)
+    for name in columns:
+        if name not in schema.names:
+            raise ColumnNotFoundError.named("column", name, schema.names)
+    return columns
+
+
+def incoming_blocks(data: Data, schema: Schema, check: Check) -> Iterator[dict[str, Cells]]:
+    """Yield blocks of cells by column id, of whatever was handed in.
+
+    Raises
+    ------
+    ColumnNotFoundError, InvalidValueError
+        As `as_columns` and `encode_blocks` do.
+    """
+    if not isinstance(data, Iterator) or isinstance(data, Tabular):
+        columns, count = as_columns(data, schema)
+        yield from encode_blocks(columns, count, schema.fields, check)
+        return
+    start = 0
+    for rows in batched(data, STREAMED_ROWS):
+        try:
+            columns, count = as_columns(rows, schema)
+            yield from encode_blocks(columns, count, schema.fields, check)
+        except InvalidValueError as error:
+            row = None if error.row is None else error.row + start
+            raise error.at(row=row) from error.__cause__
+        start += len(rows)
 
 
 def encode_blocks(
@@ -106,7 +148,7 @@ def copy_blocks(
     names = {f.name: f for f in given}
     for name in names.keys() - {f.name for f in fields}:
         raise ColumnNotFoundError.named("column", name, [f.name for f in fields])
-    for span in chunks.spans(len(slots), COPY_ROWS):
+    for span in chunks.spans(len(slots), chunks.COPY_ROWS):
         read = source.read([f.id for f in given], slots[span])
         yield {
             f.id: _copied(f, names[f.name], read[names[f.name].id], span)
@@ -164,20 +206,39 @@ def cells_nbytes(cells: Cells) -> int:
             return counts.nbytes + cells_nbytes(items)
 
 
-def _is_sequence(values: Any) -> bool:
-    """Tell whether there is one value per row: a list, an array of an axis or more, a column."""
+def is_sequence(values: Any) -> bool:
+    """Tell whether there is one value per row: a list, an array of an axis or more, a column.
+
+    >>> is_sequence([1, 2]), is_sequence("two"), is_sequence(np.array(2))
+    (True, False, False)
+    """
     listed = hasattr(values, "__len__") and hasattr(values, "__getitem__")
     single = isinstance(values, str | bytes | Mapping) or getattr(values, "ndim", 1) == 0
     return listed and not single
 
 
+def _listed(values: Any) -> Any:
+    return list(values) if isinstance(values, Iterator) else column_values(values)
+
+
+def _rows(data: Any) -> Iterable[Mapping[str, Any]]:
+    """Return rows to go through; what is no row, or no rows at all, is refused."""
+    if isinstance(data, str | bytes | set) or not isinstance(data, Iterable):
+        raise InvalidValueError(f"{_TAKEN}; got {type(data).__name__} {data!r:.60}.")
+    for i, row in enumerate(data):
+        if not isinstance(row, Mapping):
+            raise InvalidValueError(f"{_TAKEN}; got {row!r:.60}.", row=i)
+        yield row
+
+
+_TAKEN = (
+    "rows come as a dict of columns, a list or generator of dicts, one per row, a DataFrame, an "
+    "Arrow table, or a view"
+)
+
+
 def _transpose(rows: Sequence[Mapping[str, Any]], schema: Schema) -> dict[str, list[Any]]:
     """Turn a list of rows into columns; what a row leaves out is the column's default."""
-    for i, row in enumerate(rows):
-        if not isinstance(row, Mapping):
-            raise InvalidValueError(
-                f"an append takes columns, or a list of dicts, one per row; got {row!r:.60}.", row=i
-            )
     names = dict.fromkeys(name for row in rows for name in row)
     defaults = {f.name: f.htype.default for f in schema}
     return {name: [row.get(name, defaults.get(name)) for row in rows] for name in names}

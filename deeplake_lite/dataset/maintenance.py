@@ -15,6 +15,7 @@ from deeplake_lite.dataset import saved, versions
 from deeplake_lite.errors import ConflictError
 from deeplake_lite.storage.repo import local_folder
 from deeplake_lite.storage.scratch import open_transactions
+from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.dataset import Dataset
@@ -106,7 +107,8 @@ def optimize(ds: Dataset, *, shuffle: bool, seed: int) -> str:
 def verify(ds: Dataset) -> Report:
     """Read everything again; see `Dataset.verify`."""
     ds._check_committed("verification")
-    fresh = ds._open(ds.version)
+    repository = ds._lake.repository
+    fresh = Table.open(repository, repository.reader(ds.version))  # nothing of it is in a cache
     live = fresh.rows.live()
     row_of = dict(zip(live.tolist(), range(len(live)), strict=True))
     lost = fresh.verify_rows()
@@ -156,7 +158,7 @@ def _branch_points(repository: Repository) -> set[str]:
     """
     tips = sorted(set(versions.branches(repository).values()))
     return {
-        base for a, b in combinations(tips, 2) for base in versions.merge_bases(repository, a, b)
+        base for a, b in combinations(tips, 2) for base in versions.merge_bases(repository, [a], b)
     }
 
 

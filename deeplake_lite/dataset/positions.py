@@ -10,6 +10,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def is_position(index: Any) -> bool:
+    """Tell whether an index means a single row: an integer, Python's or NumPy's.
+
+    >>> is_position(3), is_position(np.int64(3)), is_position(True), is_position([3])
+    (True, True, False, False)
+    """
+    return isinstance(index, int | np.integer) and not isinstance(index, bool)
+
+
 def one_position(index: int, length: int) -> int:
     """Return the position that an integer means. Raises IndexError.
 
@@ -17,10 +26,30 @@ def one_position(index: int, length: int) -> int:
     9
     """
     if not -length <= index < length:
-        raise IndexError(
-            f"row {index} is out of range: there are {length} rows, 0 to {length - 1}."
-        )
+        raise IndexError(_out_of_range(index, length))
     return index % length
+
+
+def in_brackets(index: Any, length: int) -> NDArray[np.int64]:
+    """Return the positions that an index in brackets means: as `many_positions`, or ``...``.
+
+    Raises
+    ------
+    IndexError
+        As `many_positions`, and for several indices: rows have one axis.
+
+    Examples
+    --------
+    >>> in_brackets(..., 3)
+    array([0, 1, 2])
+    """
+    if isinstance(index, tuple):
+        raise IndexError(
+            f"rows are chosen by one index, got {index!r:.80}. Several rows are a list: "
+            "ds[[0, 1]]; a cell is ds['name'][row]; the axes of values come behind: "
+            "ds['name'][rows][:, 0]."
+        )
+    return many_positions(slice(None) if index is Ellipsis else index, length)
 
 
 def many_positions(index: Any, length: int) -> NDArray[np.int64]:
@@ -58,5 +87,16 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
         )
     found = found.astype(np.int64)
     if (bad := (found < -length) | (found >= length)).any():
-        raise IndexError(f"row {found[bad][0]} is out of range: there are {length} rows.")
+        raise IndexError(_out_of_range(int(found[bad][0]), length))
     return np.where(found < 0, found + length, found)
+
+
+def _out_of_range(index: int, length: int) -> str:
+    """Say which rows there are.
+
+    >>> _out_of_range(3, 1)
+    'row 3 is out of range: there is 1 row, 0.'
+    """
+    if length < 2:
+        return f"row {index} is out of range: there {'is 1 row, 0' if length else 'are no rows'}."
+    return f"row {index} is out of range: there are {length:,} rows, 0 to {length - 1:,}."

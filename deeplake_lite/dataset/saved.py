@@ -15,7 +15,7 @@ from uuid import uuid4
 import numpy as np
 
 from deeplake_lite.dataset import versions
-from deeplake_lite.dataset.merge import slots_of
+from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.errors import ExistsError, NotFoundError
 from deeplake_lite.storage.arrays import ArraySpec
 from deeplake_lite.storage.repo import Repository, run
@@ -159,12 +159,13 @@ def materialize(view: View, url: str, message: str) -> Dataset:
     """Write the rows of a view as a lake of their own; see `View.materialize`."""
     from deeplake_lite.dataset.dataset import create
     from deeplake_lite.storage import chunks
-    from deeplake_lite.storage.table import COPY_ROWS
 
     copy = create(url, view.schema, metadata=view._table.metadata)
     names, slots = [f.id for f in view.schema], view._live()
     with copy._editing() as table:
-        blocks = (view._table.read(names, slots[s]) for s in chunks.spans(len(slots), COPY_ROWS))
+        blocks = (
+            view._table.read(names, slots[s]) for s in chunks.spans(len(slots), chunks.COPY_ROWS)
+        )
         repeats = len(np.unique(slots)) < len(slots)  # and no two rows have one id
         table.append(blocks, None if repeats else view.row_ids)
     copy.commit(message)

@@ -10,6 +10,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from deeplake_lite.dataset import compare, glance, versions
 from deeplake_lite.dataset.describe import describe
 from deeplake_lite.dataset.html import (
@@ -26,6 +28,7 @@ from deeplake_lite.dataset.html import (
     text_diff,
 )
 from deeplake_lite.dataset.html.pages import MOST_COLUMNS
+from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.base import Dense
 
@@ -133,8 +136,8 @@ def _described(view: View) -> list[ColumnSummary]:
 
 def _page(view: View) -> DatasetSummary:
     """Gather the page of a view; parts that cannot be read are left out."""
-    slots, fields = view._live(), view.schema.fields
-    columns = [_seen(view, f, slots) for f in fields[:MOST_COLUMNS]]
+    slots, fields = _some_slots(view), view.schema.fields
+    columns = _at_once(lambda f: _seen(view, f, slots), fields[:MOST_COLUMNS])
     columns += [describe(f) for f in fields[MOST_COLUMNS:]]
     sizes = [column.nbytes for column in columns]
     return _outline(
@@ -151,6 +154,16 @@ VERSIONS = 8
 """Commits that a page lists."""
 
 
+def _some_slots(view: View) -> Slots:
+    """Return the slots of the first rows: all that a page may read, and one more if there is."""
+    return view._at(np.arange(min(len(view), glance.COUNTED_ROWS + 1)))
+
+
+def _at_once[A, B](read: Callable[[A], B], of: Iterable[A]) -> list[B]:
+    """Read several things at the same time: each waits for the store, or decodes."""
+    return list(decode_pool().map(read, of))
+
+
 def _or[T](otherwise: T, read: Callable[[], T]) -> T:
     """Return what can be read, or something else: a damaged lake still shows what it can."""
     try:
@@ -162,11 +175,11 @@ def _or[T](otherwise: T, read: Callable[[], T]) -> T:
 def _seen(view: View, f: Field, slots: Slots) -> ColumnSummary:
     """Describe a column with the shapes of the rows nearby, and its size where that is cheap."""
     near = glance.nearby(slots)
-    whole = len(near) == len(slots)
+    whole = len(near) == len(view)
     table = view._table
     nbytes = None
-    if whole or isinstance(f.htype.layout, Dense):
-        nbytes = _or(None, lambda: table.nbytes(f.id, slots))
+    if whole or isinstance(f.htype.layout, Dense):  # whose cells are of one size
+        nbytes = _or(None, lambda: table.nbytes(f.id, slots) * len(view) // max(len(slots), 1))
     shapes = _or(None, lambda: table.shapes(f.id, slots[near]))
     found = describe(f, shapes, nbytes)
     if whole or found.shape == describe(f).shape:
@@ -177,12 +190,13 @@ def _seen(view: View, f: Field, slots: Slots) -> ColumnSummary:
 def _previews(view: View, fields: Sequence[Field], slots: Slots) -> tuple[PreviewRow, ...]:
     """Show a few rows: evenly spread over those that share the first one's index chunk."""
     rows = glance.spread(glance.nearby(slots))
-    cells = {f.name: glance.contents(view._table, f, slots[rows]) for f in fields}
+    found = _at_once(lambda f: glance.contents(view._table, f, slots[rows]), fields)
+    cells = {f.name: contents for f, contents in zip(fields, found, strict=True)}
     label = next((f.name for f in fields if isinstance(f.htype, ClassLabel)), None)
     return tuple(
         PreviewRow(
             row,
-            tuple(PreviewCell(name, found[i]) for name, found in cells.items()),
+            tuple(PreviewCell(name, contents[i]) for name, contents in cells.items()),
             _caption(cells[label][i]) if label else "",
         )
         for i, row in enumerate(rows.tolist())
@@ -224,7 +238,7 @@ def _column_outline(column: Column) -> ColumnPage:
 def _column_page(column: Column) -> ColumnPage:
     """Gather the page of a column."""
     view, f = column._view, column._field
-    slots, table = view._live(), view._table
+    slots, table = _some_slots(view), view._table
     nothing: tuple[list[tuple[str, str]], Tally | None] = [], None
     facts, histogram = _or(nothing, lambda: glance.sum_up(table, f, slots))
     bare = _column_outline(column)

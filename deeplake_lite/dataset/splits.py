@@ -23,9 +23,7 @@ def split(
     view: View, fractions: Sequence[float], *, by: str | None, group: str | None, seed: int
 ) -> list[NDArray[np.int64]]:
     """Return the positions of each part, ascending; see `View.split`."""
-    shares = np.asarray(fractions, float)
-    if len(shares) == 0 or (shares < 0).any() or abs(shares.sum() - 1) > 1e-6:
-        raise ValueError(f"fractions are not negative and add up to 1, got {list(fractions)}.")
+    shares = _shares(fractions)
     if by is not None and group is not None:
         raise ValueError("rows are split by= or group=, not both. Give one of them.")
     if len(view) == 0:
@@ -39,6 +37,40 @@ def split(
         rows = np.flatnonzero(strata == code)
         part[rows[np.argsort(rank[rows], kind="stable")]] = _cut(len(rows), shares)
     return [np.flatnonzero(part == i) for i in range(len(shares))]
+
+
+def _shares(fractions: Sequence[float]) -> NDArray[np.float64]:
+    """Return the size of each part; ValueError for what does not divide a whole.
+
+    >>> _shares([3, 1])
+    Traceback (most recent call last):
+        ...
+    ValueError: fractions must add up to 1, got [3, 1], which add up to 4. Divide them: [0.75, ...
+    """
+    try:
+        shares = np.asarray(fractions, float)
+    except (TypeError, ValueError):
+        shares = np.empty(())
+    if shares.ndim != 1 or not len(shares):
+        raise ValueError(
+            f"fractions must be a number per part, such as [0.9, 0.1], got {fractions!r:.60}."
+        )
+    if not (shares >= 0).all() or not np.isfinite(shares).all():
+        bad = shares[~(np.isfinite(shares) & (shares >= 0))][0]
+        raise ValueError(
+            f"fractions must be 0 to 1, got {bad:g}. Leave the part out, or give it 0."
+        )
+    if (total := shares.sum()) == 0 or abs(total - 1) > 1e-6:
+        way = "Give one that is not 0." if total == 0 else f"Divide them: {_divided(shares)}."
+        raise ValueError(
+            f"fractions must add up to 1, got {list(fractions)!r:.60}, which add up to {total:g}. "
+            f"{way}"
+        )
+    return shares
+
+
+def _divided(shares: NDArray[np.float64]) -> str:
+    return f"[{', '.join(f'{share:.3g}' for share in shares / shares.sum())}]"
 
 
 def _split_groups(

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset.apply import filled
 from deeplake_lite.dataset.incoming import as_columns, encode_blocks, encode_column
+from deeplake_lite.dataset.keys import Keys
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.cells import concat, take
-from deeplake_lite.storage import chunks
+from deeplake_lite.htypes.cells import take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.table import Table
-
-BLOCK_ROWS = 4_096
 
 
 @dataclass(frozen=True)
@@ -45,43 +44,38 @@ class Upserted:
 
 def upsert(ds: Dataset, data: Data, on: str, check: Check) -> Upserted:
     """Append the rows whose key is new, change those that differ; see `Dataset.upsert`."""
-    schema = ds.schema
-    key = schema[on]
-    columns, count = as_columns(data, schema)
-    if on not in columns:
-        raise InvalidValueError(
-            f"an upsert needs the values of its key, column {on!r} is missing.", column=on
-        )
     with ds._editing() as table:
-        keys = table.digest(key.id, encode_column(key, columns[on], 0, count, check))
-        _check_unique(keys, f"the data that was handed in has {on!r} twice", on)
-        slots = _matching_slots(table, key, keys)
+        key = table.schema[on]
+        columns, count = as_columns(data, table.schema)
+        if on not in columns:
+            raise InvalidValueError(
+                f"an upsert needs the values of its key, column {on!r} is missing.", column=on
+            )
+        keys = Keys(table, key)
+        digests = keys.digest(encode_column(key, columns[on], 0, count, check))
+        _check_unique(digests, f"the data that was handed in has {on!r} twice", on)
+        slots = keys.find(digests)
         new = np.flatnonzero(slots < 0)
         differing = list(_differing(table, columns, np.flatnonzero(slots >= 0), slots, check))
         fresh = {name: _pick(values, new) for name, values in columns.items()}
-        table.append(_naming(new, encode_blocks(fresh, len(new), schema.fields, check)))
-        for rows, column, cells in differing:
-            table.update(slots[rows], {column: cells})
+        table.write(
+            _naming(new, encode_blocks(fresh, len(new), table.schema.fields, check)),
+            [(slots[rows], {column: cells}) for rows, column, cells in differing],
+        )
     changed = len(np.unique(np.concatenate([np.empty(0, np.int64), *(r for r, _, _ in differing)])))
     return Upserted(len(new), changed, count - len(new) - changed)
 
 
 def column_blocks(table: Table, added: Field, values: Any) -> Iterator[Cells]:
-    """Yield the cells of a new column for every slot, those of deleted rows blank.
+    """Yield the cells of a new column for every slot.
 
     `values` holds one value per row, in the rows' order, or is None for the default.
     """
-    slots, live = table.rows.slots, table.rows.live()
-    position = np.full(slots, -1, np.int64)
-    position[live] = np.arange(len(live))
-    for span in chunks.spans(slots, BLOCK_ROWS):
-        where = position[span]
-        rows, gone = where[where >= 0], np.flatnonzero(where < 0)
-        parts = [_encode_rows(added, values, rows, "header")] if len(rows) else []
-        if len(gone):
-            parts.append(added.htype.encode([added.htype.blank] * len(gone)))
-        order = np.concatenate([np.flatnonzero(where >= 0), gone])
-        yield take(concat(parts), np.argsort(order)) if len(parts) > 1 else parts[0]
+    position = np.full(table.rows.slots, -1, np.int64)
+    position[table.rows.live()] = np.arange(len(table))
+    return filled(
+        table, added, lambda slots: _encode_rows(added, values, position[slots], "header")
+    )
 
 
 def _encode_rows(f: Field, values: Any, rows: NDArray[np.int64], check: Check) -> Cells:
@@ -103,24 +97,6 @@ def _naming[T](rows: NDArray[np.int64], blocks: Iterator[T]) -> Iterator[T]:
 
 def _named(error: InvalidValueError, rows: NDArray[np.int64]) -> InvalidValueError:
     return error.at(row=None if error.row is None else int(rows[error.row]))
-
-
-def _matching_slots(table: Table, key: Field, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the slot of the row with each key, -1 where there is none."""
-    live = table.rows.live()
-    there = table.digests(key.id, live)
-    order = np.argsort(there, kind="stable")
-    found = np.full(len(keys), -1, np.int64)
-    if len(live):
-        at = np.minimum(np.searchsorted(there, keys, sorter=order), len(live) - 1)
-        hit = there[order[at]] == keys
-        found[hit] = live[order[at[hit]]]
-        after = np.minimum(at + 1, len(live) - 1)
-        if (hit & (after != at) & (there[order[after]] == keys)).any():
-            raise InvalidValueError(
-                "the dataset has rows with the same key; delete all but one.", column=key.name
-            )
-    return found
 
 
 def _differing(

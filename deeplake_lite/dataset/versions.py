@@ -10,16 +10,25 @@ from __future__ import annotations
 import re
 from collections import deque
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, VersionNotFoundError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from deeplake_lite.storage.repo import Commit, Repository
 
 AUX = "_aux"
 """Branch of saved views."""
+
+MOST_NAMES = 10
+"""Branches and tags that an error message names."""
+
+NEAREST = 3
+"""Of these, those that look most like what was asked for."""
 
 ROOT_MESSAGE = "Repository initialized"
 """Of the engine's own first snapshot, which holds no lake."""
@@ -64,8 +73,38 @@ def resolve(repository: Repository, version: str | datetime) -> str:
             f"Give more of it: {', '.join(sorted(matching))}."
         )
     if re.match(r"\d{4}-\d\d-\d\d", version):
-        return _at_time(repository, datetime.fromisoformat(version))
-    raise VersionNotFoundError.named("version", version, [*known, *sorted(commits)])
+        try:
+            return _at_time(repository, datetime.fromisoformat(version))
+        except ValueError as error:
+            raise VersionNotFoundError(
+                f"A time is given in ISO 8601, such as 2026-01-31T12:00, got {version!r}: {error}."
+            ) from error
+    raise _unknown("version", version, branches(repository), tags(repository))
+
+
+def _unknown(
+    kind: str, name: str, branches: Iterable[str], tags: Iterable[str] = ()
+) -> VersionNotFoundError:
+    """Return the error for a name that is not there: the nearest, then other branches and tags.
+
+    >>> print(_unknown("version", "fxi", ["main", "fix"], ["v1"]))
+    There is no version 'fxi'. Did you mean 'fix'? Branches: 'main'. Tags: 'v1'. ds.log() lists the
+    commits.
+    """
+    near = get_close_matches(name, [*branches, *tags], n=NEAREST)
+    left = MOST_NAMES - len(near)
+    text = f"There is no {kind} {name!r}."
+    text += f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    for title, names in (("Branches", branches), ("Tags", tags)):
+        others = [n for n in names if n not in near]
+        shown = [repr(n) for n in others[:left]]
+        left -= len(shown)
+        more = len(others) - len(shown)
+        shown += [f"{'and ' if shown else ''}{more:,} more"] if more else []
+        text += f" {title}: {', '.join(shown)}." if shown else ""
+    return VersionNotFoundError(
+        text + (" ds.log() lists the commits." if kind == "version" else "")
+    )
 
 
 def _at_time(repository: Repository, when: datetime) -> str:
@@ -107,7 +146,7 @@ def check_branch(repository: Repository, name: str) -> str:
             f"go back to it with ds.restore({name!r})."
         )
     if name not in known:
-        raise VersionNotFoundError.named("branch", name, known)
+        raise _unknown("branch", name, known)
     return known[name]
 
 
@@ -117,10 +156,11 @@ def parents(commit: Commit) -> list[str]:
     return [p for p in (commit.parent, merged) if isinstance(p, str)]
 
 
-def merge_bases(repository: Repository, ours: str, theirs: str) -> list[str]:
+def merge_bases(repository: Repository, ours: Iterable[str], theirs: str) -> list[str]:
     """Return the versions that both have seen and that no other such version follows.
 
-    Merges count. There is one, unless two branches have merged each other crosswise; newest first.
+    `ours` is one version, or several that count as merged. Merges count. There is one base, unless
+    two branches have merged each other crosswise; newest first.
 
     Raises
     ------
@@ -128,10 +168,13 @@ def merge_bases(repository: Repository, ours: str, theirs: str) -> list[str]:
         When the two have nothing in common.
     """
     graph: dict[str, Commit] = {}
-    common = _ancestors(repository, ours, graph) & _ancestors(repository, theirs, graph)
+    seen = {v for version in ours for v in _ancestors(repository, version, graph)}
+    common = seen & _ancestors(repository, theirs, graph)
     followed = {parent for version in common for parent in parents(graph[version])}
     if not common:
-        raise VersionNotFoundError(f"Versions {ours} and {theirs} have no common history.")
+        raise VersionNotFoundError(
+            f"Versions {', '.join(ours)} and {theirs} have no common history."
+        )
     return sorted(common - followed, key=lambda version: graph[version].time, reverse=True)
 
 

@@ -6,6 +6,7 @@ gives a column, with an integer a row, with anything else another view.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -13,13 +14,13 @@ import numpy as np
 
 from deeplake_lite.dataset import export, show, splits
 from deeplake_lite.dataset.column import Column
-from deeplake_lite.dataset.positions import many_positions, one_position
-from deeplake_lite.dataset.values import decode_block, decode_row, with_none
+from deeplake_lite.dataset.positions import in_brackets, is_position, one_position
+from deeplake_lite.dataset.reading import read_row, read_rows
 from deeplake_lite.errors import ColumnNotFoundError, UncommittedError
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.table import Table
-
-ITER_ROWS = 64
-"""Rows that iteration reads at a time."""
 
 
 @dataclass(frozen=True)
@@ -124,24 +122,29 @@ class View:
         """Return a column (by name), a row (by position), or a view (slice, list, mask, names)."""
         if isinstance(index, str):
             return self._column(index)
-        if isinstance(index, int | np.integer) and not isinstance(index, bool | np.bool_):
-            return self._row(one_position(int(index), len(self)))
+        if is_position(index):
+            return read_row(self, self._fields(), one_position(int(index), len(self)))
         if isinstance(index, list | tuple) and index and all(isinstance(n, str) for n in index):
             return self._select(tuple(index))
-        positions = many_positions(index, len(self))
+        positions = in_brackets(index, len(self))
         return View(self._lake, self._table, self._at(positions), self.columns, _origin(index))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the rows, read a block at a time."""
-        slots, fields = self._live(), self._fields()
-        for start in range(0, len(slots), ITER_ROWS):
-            block = self._read(fields, slots[start : start + ITER_ROWS])
-            columns = [with_none(values) for values in block.values()]
-            for row in zip(*columns, strict=True):
-                yield dict(zip(block, row, strict=True))
+        return read_rows(self, self._fields())
 
     # ---- going elsewhere
 
+    @overload
+    def split(
+        self,
+        fractions: Mapping[str, float],
+        *,
+        by: str | None = None,
+        group: str | None = None,
+        seed: int = 0,
+    ) -> dict[str, View]: ...
+    @overload
     def split(
         self,
         fractions: Sequence[float],
@@ -149,7 +152,15 @@ class View:
         by: str | None = None,
         group: str | None = None,
         seed: int = 0,
-    ) -> tuple[View, ...]:
+    ) -> tuple[View, ...]: ...
+    def split(
+        self,
+        fractions: Mapping[str, float] | Sequence[float],
+        *,
+        by: str | None = None,
+        group: str | None = None,
+        seed: int = 0,
+    ) -> dict[str, View] | tuple[View, ...]:
         """Split the rows, the same way wherever the same rows are.
 
         Where a row goes depends on its id and the seed alone, so rows that are added later do not
@@ -157,8 +168,8 @@ class View:
 
         Parameters
         ----------
-        fractions : sequence of float
-            Size of each part; they add up to 1.
+        fractions : sequence or mapping of float
+            Size of each part, by name if the parts have names; they add up to 1.
         by : str, optional
             A column whose values each part is to have in the same proportions (stratified).
         group : str, optional
@@ -168,8 +179,15 @@ class View:
 
         Returns
         -------
-        tuple of View
-            One per fraction, rows in the order of this view.
+        tuple or dict of View
+            One per fraction, by name if they were named; rows in the order of this view.
+
+        Raises
+        ------
+        ValueError
+            For fractions that are no parts of a whole, or for both `by` and `group`.
+        ColumnNotFoundError
+            For a column that the view does not have.
 
         Notes
         -----
@@ -184,9 +202,15 @@ class View:
         >>> train, val = ds.split([0.8, 0.2], seed=1)
         >>> len(train), len(val)
         (8, 2)
+        >>> parts = ds.split({"train": 0.5, "val": 0.5})
+        >>> len(parts["val"])
+        5
         """
-        parts = splits.split(self, fractions, by=by, group=group, seed=seed)
-        return tuple(self[positions]._called(f"split {i}") for i, positions in enumerate(parts))
+        if isinstance(fractions, Mapping):
+            parts = self.split(list(fractions.values()), by=by, group=group, seed=seed)
+            return {n: part._called(f"split {n}") for n, part in zip(fractions, parts, strict=True)}
+        found = splits.split(self, fractions, by=by, group=group, seed=seed)
+        return tuple(self[rows]._called(f"split {i}") for i, rows in enumerate(found))
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as an Arrow table.
@@ -271,8 +295,9 @@ class View:
         Returns
         -------
         Path
-            The folder: ``tulip/000041.jpg`` for row 41, and ``metadata.csv`` with the numbers,
-            texts and classes of each row beside its ``file_name``.
+            The folder: ``tulip/000041.jpg`` for row 41, and ``metadata.csv`` with all columns of
+            each row beside its ``file_name``: boxes, vectors and lists as JSON; other files, pixels
+            and arrays by the path of a file below ``_columns``.
 
         Raises
         ------
@@ -296,7 +321,14 @@ class View:
     def save(self, name: str, *, overwrite: bool = False) -> None:
         """Keep the view under a name, with the lake: its version, its rows and its origin.
 
-        `Dataset.views` lists what is kept, and opens it by name.
+        `Dataset.views` lists what is kept, and opens it by name. It is no new version of the data.
+
+        Parameters
+        ----------
+        name : str
+            Not empty, without a slash.
+        overwrite : bool
+            Whether a view of that name is replaced.
 
         Raises
         ------
@@ -304,18 +336,62 @@ class View:
             When there is a view of that name, unless it is to be overwritten.
         UncommittedError
             When the view has edits that are not committed.
+        NotFoundError
+            For what is no name.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://save-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> version = ds.commit("three rows")
+        >>> ds[::-1].save("backwards")
+        >>> dl.open(ds.url).views()["backwards"]["x"][:]
+        array([3, 2, 1], dtype=int32)
         """
         from deeplake_lite.dataset import saved
 
         saved.save(self, name, overwrite=overwrite)
 
     def materialize(self, url: str, *, message: str = "materialized") -> Any:
-        """Write the rows contiguously as a lake of their own, and return that dataset."""
+        """Write the rows contiguously as a lake of their own.
+
+        Encoded samples are copied byte for byte, and rows keep their ids, unless one comes twice.
+
+        Parameters
+        ----------
+        url : str
+            A new or empty place, as for `create`.
+        message : str
+            Of the commit.
+
+        Returns
+        -------
+        Dataset
+            The copy, on its branch ``main``.
+
+        Raises
+        ------
+        ExistsError
+            Where there is something already.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://materialize-doc", {"x": "int32", "t": "text"})
+        >>> ds.append({"x": [1, 2, 3], "t": ["a", "b", "c"]})
+        >>> copy = ds[[2, 0]][["t"]].materialize("memory://materialized")
+        >>> copy.columns, copy["t"][:]
+        (('t',), ['c', 'a'])
+        """
         from deeplake_lite.dataset import saved
 
         return saved.materialize(self, url, message)
 
     # ---- showing
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.columns)
 
     def __repr__(self) -> str:
         return show.view_text(self)
@@ -351,18 +427,10 @@ class View:
             self._column(name)
         return View(self._lake, self._table, self._live(), names, self.origin)
 
-    def _row(self, position: int) -> dict[str, Any]:
-        fields = self._fields()
-        cells = self._table.read([f.id for f in fields], self._at(np.array([position])))
-        return decode_row(
-            {f.name: f.htype for f in fields},
-            {f.name: cells[f.id] for f in fields},
-            self._lake.allow,
-        )
+    def __reduce__(self) -> tuple[Any, ...]:
+        from deeplake_lite.dataset import pickles
 
-    def _read(self, fields: Sequence[Field], slots: NDArray[np.int64]) -> dict[str, Any]:
-        cells = self._table.read([f.id for f in fields], slots)
-        return {f.name: decode_block(f.htype, cells[f.id], self._lake.allow) for f in fields}
+        return pickles.view_parts(self)
 
     def _called(self, origin: str) -> Self:
         self.origin = origin
@@ -382,6 +450,8 @@ def _origin(index: Any) -> str:
     >>> _origin(slice(3, 9)), _origin([5, 2])
     ('[3:9]', '2 rows')
     """
+    if index is Ellipsis:
+        return "[...]"
     if isinstance(index, slice):
         ends = ["" if n is None else str(n) for n in (index.start, index.stop, index.step)]
         return f"[{':'.join(ends if index.step is not None else ends[:2])}]"

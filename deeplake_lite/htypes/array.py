@@ -13,6 +13,7 @@ from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes.arrays import Shape, as_array, as_block, as_buffer, each, from_buffer
 from deeplake_lite.htypes.base import Check, Dense, Htype, Ragged
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
+from deeplake_lite.htypes.choices import ALIASES, choice
 from deeplake_lite.htypes.scalar import as_stored, check_dtype, is_time, stored_dtype
 from deeplake_lite.htypes.show import short_array
 
@@ -66,12 +67,11 @@ class Array(Htype):
 
     @override
     def __post_init__(self) -> None:
-        self._set(dtype=check_dtype(self.dtype), shape=check_shape(self.shape, self.dtype))
-        if self.codec is not None and self.codec not in _CODECS:
-            raise SchemaError(
-                f"codec must be None or one of {', '.join(_CODECS)}, got {self.codec!r:.60}. "
-                f"Pictures are of type Image."
-            )
+        self._set(dtype=check_dtype(self.dtype))
+        self._set(shape=check_shape(self.shape, self.dtype))
+        if self.codec is not None:
+            way = "Pictures are of type Image."
+            self._set(codec=choice("codec of an array", self.codec, _CODECS, ALIASES, else_=way))
         super().__post_init__()
 
     @property

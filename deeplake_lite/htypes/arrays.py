@@ -276,7 +276,7 @@ def _wrong_kind(array: NDArray[Any], target: np.dtype[Any]) -> InvalidValueError
     else:
         ways = "Take its .real, or declare a complex column"
     return InvalidValueError(
-        f"must be {target.name}, got {type(first).__name__} {_number(first)}. {ways}."
+        f"must be {target.name}, got {type(first).__name__.rstrip('_')} {_number(first)}. {ways}."
     )
 
 

@@ -159,6 +159,10 @@ class Htype(ABC):
         The text is not escaped for HTML.
         """
 
+    def preview_stored(self, data: Any, shape: tuple[int, ...]) -> Picture | str:
+        """Show one ragged cell as it is stored, by whatever way is quickest; see `preview`."""
+        return self.preview(self.decode(data, shape))
+
     def encode(self, values: Sequence[Any] | NDArray[Any], *, check: Check = "header") -> Cells:
         """Check and encode a block of values.
 
@@ -241,8 +245,8 @@ class Htype(ABC):
         elif isinstance(values, np.ndarray) and values.dtype != object:
             return None
         else:
-            nulls = type(None) in set(map(type, values))
-            valid = np.array([value is not None for value in values] if nulls else True)
+            nulls = {kind for kind in set(map(type, values)) if is_null(kind)}
+            valid = np.array([type(value) not in nulls for value in values] if nulls else True)
         return None if valid.all() else valid
 
     def _plain_default(self, value: Any) -> Any:
@@ -281,6 +285,15 @@ class Htype(ABC):
 
     def __hash__(self) -> int:
         return hash(repr(self))
+
+
+def is_null(kind: type) -> bool:
+    """Tell whether values of a type stand for null: None, and pandas' NA.
+
+    >>> is_null(type(None)), is_null(int)
+    (True, False)
+    """
+    return kind is type(None) or kind.__name__ == "NAType"
 
 
 def _as_block(values: Any) -> Any:

@@ -12,6 +12,7 @@ from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.arrays import as_array, as_buffer, each, from_buffer
 from deeplake_lite.htypes.base import Check, Htype, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.choices import choice, dtype_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,12 +66,11 @@ class Boxes(Htype):
 
     @override
     def __post_init__(self) -> None:
-        for name, known in (("format", FORMATS), ("units", _UNITS), ("dtype", _DTYPES)):
-            if getattr(self, name) not in known:
-                raise SchemaError(
-                    f"{name} of boxes must be one of {', '.join(known)}, got "
-                    f"{getattr(self, name)!r:.60}."
-                )
+        self._set(
+            format=choice("format of boxes", self.format, FORMATS),
+            units=choice("units of boxes", self.units, _UNITS),
+            dtype=dtype_choice("dtype of boxes", self.dtype, _DTYPES),
+        )
         if self.units == "fraction" and not self.dtype.startswith("float"):
             raise SchemaError(f"Boxes in fractions need a float dtype, got {self.dtype!r}.")
         super().__post_init__()
@@ -151,9 +151,7 @@ def convert_boxes(boxes: NDArray[Any], source: str, target: str) -> NDArray[Any]
     >>> convert_boxes(np.array([[10., 20., 30., 60.]]), "xyxy", "cxcywh")
     array([[20., 40., 20., 40.]])
     """
-    for format_ in (source, target):
-        if format_ not in FORMATS:
-            raise ValueError(f"A format must be one of {', '.join(FORMATS)}, got {format_!r}.")
+    source, target = (choice("format of boxes", name, FORMATS) for name in (source, target))
     boxes = np.asarray(boxes)
     if source == target:
         return boxes.copy()

@@ -12,6 +12,7 @@ from deeplake_lite.htypes.array import check_shape
 from deeplake_lite.htypes.arrays import as_block
 from deeplake_lite.htypes.base import Check, Dense, Htype
 from deeplake_lite.htypes.cells import DenseCells
+from deeplake_lite.htypes.choices import dtype_choice
 from deeplake_lite.htypes.show import short_array
 
 if TYPE_CHECKING:
@@ -53,8 +54,7 @@ class Embedding(Htype):
 
     @override
     def __post_init__(self) -> None:
-        if self.dtype not in _DTYPES:
-            raise SchemaError(f"dtype must be one of {', '.join(_DTYPES)}, got {self.dtype!r:.60}.")
+        self._set(dtype=dtype_choice("dtype of an embedding", self.dtype, _DTYPES))
         if type(self.dim) is not int:
             raise SchemaError(f"dim must be a positive whole number, got {self.dim!r:.60}.")
         check_shape(self.dim, self.dtype)

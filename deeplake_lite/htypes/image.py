@@ -19,6 +19,7 @@ from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.arrays import cast, each, each_in_threads
 from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.choices import ALIASES, choice, dtype_choice
 from deeplake_lite.htypes.files import read
 from deeplake_lite.htypes.pixels import (
     check_pixels,
@@ -26,7 +27,7 @@ from deeplake_lite.htypes.pixels import (
     convert_pixels,
     pixels_of,
 )
-from deeplake_lite.htypes.show import thumbnail
+from deeplake_lite.htypes.show import THUMBNAIL, thumbnail
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Sequence
@@ -96,19 +97,13 @@ class Image(Htype):
 
     @override
     def __post_init__(self) -> None:
-        known = ("auto", *_FILES, *_NUMBERS)
-        if self.codec not in known:
-            raise SchemaError(
-                f"codec of an image must be one of {', '.join(known)}, got {self.codec!r:.60}."
-            )
-        if self.mode not in (None, *_CHANNELS):
-            raise SchemaError(
-                f"mode must be None or one of {', '.join(_CHANNELS)}, got {self.mode!r:.60}."
-            )
-        if self.dtype not in _DTYPES:
-            raise SchemaError(
-                f"dtype of pixels must be one of {', '.join(_DTYPES)}, got {self.dtype!r:.60}."
-            )
+        self._set(
+            codec=choice("codec of an image", self.codec, ("auto", *_FILES, *_NUMBERS), ALIASES),
+            mode=None
+            if self.mode is None
+            else choice("mode of an image", self.mode, tuple(_CHANNELS)),
+            dtype=dtype_choice("dtype of pixels", self.dtype, _DTYPES),
+        )
         if self.dtype != "uint8" and (self.mode or self.codec not in _NUMBERS):
             raise SchemaError(
                 f"dtype={self.dtype!r} goes with the codecs {', '.join(_NUMBERS)} and without "
@@ -230,6 +225,14 @@ class Image(Htype):
     @override
     def preview(self, value: Any) -> Picture:
         return thumbnail(value)
+
+    @override
+    def preview_stored(self, data: Any, shape: tuple[int, ...]) -> Picture | str:
+        if self.codec in _NUMBERS or self.mode:
+            return super().preview_stored(data, shape)
+        kept = tuple(size for size in shape if size >= 0)
+        source = self._source(data)
+        return thumbnail(source.decode_small(data, kept, np.dtype(self.dtype), THUMBNAIL))
 
     @override
     def _plain_default(self, value: Any) -> Any:

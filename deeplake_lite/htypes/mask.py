@@ -15,6 +15,7 @@ from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.arrays import as_array, each, each_in_threads
 from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.choices import choice, dtype_choice
 from deeplake_lite.htypes.files import read
 from deeplake_lite.htypes.names import check_names
 from deeplake_lite.htypes.pixels import is_pillow
@@ -75,14 +76,10 @@ class Mask(Htype):
     @override
     def __post_init__(self) -> None:
         self._set(names=check_names(self.names, "class"))
-        if self.kind not in ("semantic", "instance"):
-            raise SchemaError(
-                f"kind of a mask must be semantic or instance, got {self.kind!r:.60}."
-            )
-        if self.dtype not in _DTYPES:
-            raise SchemaError(
-                f"dtype of a mask must be one of {', '.join(_DTYPES)}, got {self.dtype!r:.60}."
-            )
+        self._set(
+            kind=choice("kind of a mask", self.kind, ("semantic", "instance")),
+            dtype=dtype_choice("dtype of a mask", self.dtype, _DTYPES),
+        )
         if self.kind == "instance" and (self.names or self.dtype != "uint8"):
             raise SchemaError(
                 "Instance masks are bool: they have no dtype and no names. Keep the classes of "

@@ -14,7 +14,9 @@ def check_names(names: Any, kind: str) -> tuple[str, ...]:
     ('rose', 'tulip')
     """
     if isinstance(names, str | bytes | dict | set) or not hasattr(names, "__iter__"):
-        raise SchemaError(f"names must be a list of {kind} names, got {names!r:.60}.")
+        raise SchemaError(
+            f"names must be a list of {kind} names, got {names!r:.60}. Put it in a list."
+        )
     seen: dict[str, int] = {}
     for place, name in enumerate(names):
         if not isinstance(name, str) or not name:

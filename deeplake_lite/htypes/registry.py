@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from datetime import datetime, timedelta
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from deeplake_lite.errors import FormatError, SchemaError
 from deeplake_lite.htypes.base import Htype
+from deeplake_lite.htypes.choices import dtype_name, nearest
 from deeplake_lite.htypes.plain import from_json
-from deeplake_lite.htypes.scalar import DTYPES, Scalar
+from deeplake_lite.htypes.scalar import DTYPES, WORDS, Scalar
 
 _REGISTRY: dict[str, type[Htype]] = {}
 
@@ -32,7 +32,6 @@ _BUILTIN: dict[Any, str] = {
     bytes: "bytes",
     dict: "json",
 }
-_WORDS = {"str": "text", "string": "text", "int": "int64", "float": "float64"}
 
 
 def register(htype: type[Htype]) -> None:
@@ -69,17 +68,7 @@ def resolve(spec: Any) -> Htype:
     if isinstance(spec, np.dtype) or (isinstance(spec, type) and issubclass(spec, np.generic)):
         return _from_dtype(np.dtype(spec))
     if isinstance(spec, str):
-        word = _WORDS.get(spec, spec)
-        if word in _REGISTRY:
-            return _without_arguments(_REGISTRY[word])
-        if word in DTYPES or re.match(r"(datetime|timedelta)64", word):
-            return Scalar(word)
-        near = get_close_matches(word, [*_REGISTRY, *DTYPES], n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise SchemaError(
-            f"There is no type {spec!r}.{hint} Types: {', '.join(_REGISTRY)}; dtypes: "
-            f"{', '.join(DTYPES)}."
-        )
+        return _from_word(spec)
     raise SchemaError(
         f"A type must be an htype such as Image('jpeg'), a name or a dtype, got {spec!r:.80}."
     )
@@ -125,6 +114,26 @@ def from_config(config: Any) -> Htype:
         raise FormatError(
             f"The configuration of type {name!r} makes no sense: {error}. Restore the schema."
         ) from error
+
+
+def _from_word(word: str) -> Htype:
+    """Return the type of a name, in any case, or the dtype's.
+
+    >>> _from_word("Text"), _from_word("ClassLabel"), _from_word("double")
+    (Text(), ClassLabel(), Scalar('float64'))
+    """
+    name = WORDS.get(word.casefold(), word.casefold())
+    types = {key.replace("_", ""): htype for key, htype in _REGISTRY.items()}
+    if (htype := types.get(name.replace("_", ""))) is not None:
+        return _without_arguments(htype)
+    dtype = dtype_name(word)
+    if dtype in DTYPES or re.match(r"(datetime|timedelta)64", dtype):
+        return Scalar(dtype)
+    hint = nearest(word, [*_REGISTRY, *DTYPES, "datetime64[us]", "timedelta64[us]"])
+    raise SchemaError(
+        f"There is no type {word!r}.{hint} Types: {', '.join(_REGISTRY)}; dtypes: "
+        f"{', '.join(DTYPES)}, datetime64[us] and others."
+    )
 
 
 def _without_arguments(cls: type[Htype]) -> Htype:

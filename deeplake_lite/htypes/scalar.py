@@ -10,8 +10,9 @@ import numpy as np
 
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes.arrays import as_block
-from deeplake_lite.htypes.base import Check, Dense, Htype
+from deeplake_lite.htypes.base import Check, Dense, Htype, is_null
 from deeplake_lite.htypes.cells import DenseCells
+from deeplake_lite.htypes.choices import dtype_name, nearest
 from deeplake_lite.htypes.times import UNITS
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ DTYPES = (
     *("float16", "float32", "float64", "complex64", "complex128"),
 )
 """Names of the dtypes that columns may have, besides times."""
+
+WORDS = {"str": "text", "string": "text", "bytes": "bytes", "int": "int64", "float": "float64"}
+"""Words for types that are neither a dtype's name nor a type's."""
 
 _TIME = re.compile(rf"(datetime|timedelta)64\[({'|'.join(UNITS)})\]")
 
@@ -106,16 +110,15 @@ def check_dtype(dtype: Any) -> str:
     >>> check_dtype(np.float32)
     'float32'
     """
-    try:
-        name = str(np.dtype(dtype).name)
-    except (TypeError, ValueError, SyntaxError):
-        name = str(dtype)
+    name = dtype_name(dtype)
     if name in DTYPES or _TIME.fullmatch(name):
         return name
+    if isinstance(dtype, str) and (meant := WORDS.get(dtype.casefold())) in ("text", "bytes"):
+        raise SchemaError(f"{dtype!r} is no dtype. Declare the column as {meant!r}.")
     raise SchemaError(
         f"A column's dtype must be one of {', '.join(DTYPES)}, or datetime64[unit] or "
-        f"timedelta64[unit] with a unit of {', '.join(UNITS)}, got {name!r:.60}. Text columns are "
-        "of type 'text'."
+        f"timedelta64[unit] with a unit of {', '.join(UNITS)}, got {name!r:.60}."
+        f"{nearest(name, DTYPES)} Text columns are of type 'text'."
     )
 
 
@@ -142,4 +145,5 @@ def _is_nat(value: Any) -> bool:
     """Tell whether a value is None or NaT, NumPy's or pandas'."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
-    return value is None or value is np.ma.masked or type(value).__name__ == "NaTType"
+    kind = type(value)
+    return is_null(kind) or value is np.ma.masked or kind.__name__ == "NaTType"

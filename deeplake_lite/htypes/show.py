@@ -6,18 +6,19 @@ Pillow is imported with the first picture: it takes as long as all of this packa
 from __future__ import annotations
 
 import colorsys
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite import codecs
 from deeplake_lite.htypes.base import Picture
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from PIL.Image import Image
 
-_SIDE = 96  # pixels
+THUMBNAIL = 96
+"""Longer side of a thumbnail, pixels."""
+
 _WIDTH = 80  # characters
 _VALUES = 4  # numbers of an array that are shown
 
@@ -57,12 +58,12 @@ def thumbnail(pixels: NDArray[Any]) -> Picture:
     from PIL.Image import fromarray
 
     pixels = _eight_bits(pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels)
-    step = max(1, min(pixels.shape[:2]) // (4 * _SIDE))  # Pillow need not see 100 megapixels
+    step = max(1, min(pixels.shape[:2]) // (4 * THUMBNAIL))  # Pillow need not see 100 megapixels
     image = fromarray(np.ascontiguousarray(pixels[::step, ::step]))
-    image.thumbnail((_SIDE, _SIDE))
+    image.thumbnail((THUMBNAIL, THUMBNAIL))
     if image.mode in ("LA", "RGBA"):
-        return _picture(image, "PNG")
-    return _picture(image.convert("RGB"), "JPEG")
+        return _picture(np.array(image), "png")
+    return _picture(np.array(image.convert("RGB")), "jpeg", quality=80)
 
 
 def class_thumbnail(classes: NDArray[Any]) -> Picture:
@@ -71,13 +72,11 @@ def class_thumbnail(classes: NDArray[Any]) -> Picture:
     >>> class_thumbnail(np.eye(300, dtype="uint8")).mime
     'image/png'
     """
-    from PIL.Image import fromarray
-
-    step = max(1, -(-max(classes.shape) // _SIDE))
+    step = max(1, -(-max(classes.shape) // THUMBNAIL))
     small = classes[::step, ::step]
     numbers, places = np.unique(small, return_inverse=True)
     colours = np.array([class_colour(int(number)) for number in numbers], np.uint8)
-    return _picture(fromarray(colours[places.reshape(small.shape)]), "PNG")
+    return _picture(colours[places.reshape(small.shape)], "png")
 
 
 def class_colour(number: int) -> tuple[int, int, int]:
@@ -94,11 +93,10 @@ def class_colour(number: int) -> tuple[int, int, int]:
     return round(red * 255), round(green * 255), round(blue * 255)
 
 
-def _picture(image: Image, kind: str) -> Picture:
+def _picture(pixels: NDArray[np.uint8], codec: str, **options: Any) -> Picture:
     """Encode a small picture."""
-    file = BytesIO()
-    image.save(file, kind, **({"quality": 80} if kind == "JPEG" else {}))
-    return Picture(file.getvalue(), f"image/{kind.lower()}", image.width, image.height)
+    data = bytes(codecs.get(codec, **options).encode(pixels))
+    return Picture(data, f"image/{codec}", pixels.shape[1], pixels.shape[0])
 
 
 def _eight_bits(pixels: NDArray[Any]) -> NDArray[np.uint8]:

@@ -30,11 +30,12 @@ from deeplake_lite.htypes import (
 )
 from deeplake_lite.htypes.pixels import is_pillow
 from deeplake_lite.ingest.source import Block, Places, Skipped
-from deeplake_lite.ingest.writer import Options, ingest
+from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deeplake_lite.ingest.options import Options
     from deeplake_lite.ingest.result import IngestedDataset
 
 BLOCK_ROWS = 4_096
@@ -57,7 +58,7 @@ def from_arrays(
         out, all rows are appended.
     **options
         schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
-        see `ingest.writer.Options`.
+        see `ingest.options.Options`.
 
     Returns
     -------

@@ -1,15 +1,10 @@
 """What a column of Arrow data is in a lake, and its values as htypes take them.
 
-===========================================  =====================================================
-Arrow                                        htype ===========================================
-===================================================== integers, floats, bool
-`Scalar` of the same dtype; decimals become float64 timestamp, date, time, duration
-`Scalar` datetime64, timedelta64; time zones become UTC string
-`Text` dictionary of strings                        `ClassLabel` binary
-`Bytes` fixed-size list of numbers                   `Array` of that shape list of numbers
-`Array` of any length list of anything else                        `Sequence` struct, map, union
-`Json` null                                         `Text`, nullable
-===========================================  =====================================================
+- integers, floats, truth values: `Scalar` of the same dtype; decimals become float64
+- timestamps, dates, times, durations: `Scalar` datetime64, timedelta64; time zones become UTC
+- strings: `Text`; a dictionary of strings: `ClassLabel`; binary: `Bytes`
+- fixed-size lists of numbers: `Array` of that shape; lists of numbers: `Array` of any length
+- lists of anything else: `Sequence`; structs, maps, unions: `Json`; null: `Text`, nullable
 """
 
 from __future__ import annotations
@@ -21,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from deeplake_lite.errors import SchemaError
+from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import Array, Bytes, ClassLabel, Htype, Json, Scalar, Sequence, Text
 
 if TYPE_CHECKING:
@@ -158,13 +153,22 @@ class ArrowColumn:
         if kinds.is_dictionary(kind) and is_text(kind.value_type):
             return htype_of(kind, nullable=nullable, names=self.array.dictionary.to_pylist())
         if classes and is_text(kind):
-            names = set(self.array.unique().to_pylist()) - {None}
-            return ClassLabel(sorted(names), nullable=nullable)
+            return class_label(set(self.array.unique().to_pylist()))
         return htype_of(kind, nullable=nullable)
 
     def values(self, start: int, stop: int, htype: Htype) -> Any:
         """Return some of the values as `htype` takes them."""
         return values_of(self.array.slice(start, stop - start), htype)
+
+
+def class_label(texts: set[str | None]) -> ClassLabel:
+    """Return the classes that texts name, sorted; an empty text, as a CSV has it, names none.
+
+    >>> class_label({"rose", "lily", ""})
+    ClassLabel(['lily', 'rose'], nullable=True)
+    """
+    names = sorted(text for text in texts if text)
+    return ClassLabel(names, nullable=len(names) < len(texts))
 
 
 def values_of(array: pa.Array, htype: Htype) -> Any:
@@ -178,12 +182,16 @@ def values_of(array: pa.Array, htype: Htype) -> Any:
     kind = array.type
     if kinds.is_dictionary(kind):
         return values_of(array.cast(kind.value_type), htype)
+    if isinstance(htype, ClassLabel) and is_text(kind):
+        return [text or None for text in array.to_pylist()]
     if dtype_of(kind) is not None:
         return _numbers(array)
     if kinds.is_fixed_size_list(kind) and isinstance(htype, Array) and not array.null_count:
         return _block(array)
     if is_list(kind) and isinstance(htype, Array):
-        return [None if item is None else values_of(item, htype) for item in _items(array)]
+        return [
+            None if item is None else _array(item, row) for row, item in enumerate(_items(array))
+        ]
     if kinds.is_map(kind):
         return [None if item is None else dict(item) for item in array.to_pylist()]
     if kinds.is_struct(kind) and htype.name in ("image", "bytes"):
@@ -205,6 +213,28 @@ def _numbers(array: pa.Array) -> NDArray[Any]:
         return np.ma.MaskedArray(array.to_numpy(zero_copy_only=False).astype(dtype), mask)
     filled = array.fill_null(pa.scalar(0).cast(array.type)).to_numpy(zero_copy_only=False)
     return np.ma.MaskedArray(filled, mask)
+
+
+def _array(item: pa.Array, row: int) -> Any:
+    """Return one list of numbers; a null in it is NaN or NaT.
+
+    Raises
+    ------
+    InvalidValueError
+        For a null among whole numbers or truth values.
+    """
+    dtype = dtype_of(item.type)
+    if not item.null_count or dtype is None:
+        return values_of(item, Array("float64", (None,)))
+    if np.dtype(dtype).kind not in "fmM":
+        raise InvalidValueError(
+            f"a list of {dtype} takes no null. Give its type: schema={{column: "
+            f"dl.Sequence(dl.Scalar({dtype!r}, nullable=True))}}.",
+            row=row,
+        )
+    values = _numbers(item)
+    blank: Any = np.array("NaT" if values.dtype.kind in "mM" else np.nan, values.dtype)
+    return np.ma.filled(values, blank)
 
 
 def _block(array: pa.Array) -> Any:

@@ -12,13 +12,14 @@ import pyarrow.csv as arrow_csv
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Scalar, resolve
 from deeplake_lite.ingest.files import find_files, fingerprint
-from deeplake_lite.ingest.tabular import TabularSource, chosen, not_read
-from deeplake_lite.ingest.writer import Options, ingest
+from deeplake_lite.ingest.tabular import TabularSource, chosen, reading
+from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
+    from deeplake_lite.ingest.options import Options
     from deeplake_lite.ingest.result import IngestedDataset
 
 AT_ONCE = 256 * 2**20
@@ -26,6 +27,9 @@ AT_ONCE = 256 * 2**20
 
 BLOCK_BYTES = 16 * 2**20
 """Of larger files."""
+
+OTHERS = (";", "\t", "|", ",")
+"""What stands between the values of files that are called CSV, too."""
 
 
 def from_csv(
@@ -54,7 +58,7 @@ def from_csv(
         What stands between values.
     **options
         schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
-        see `ingest.writer.Options`.
+        see `ingest.options.Options`.
 
     Returns
     -------
@@ -92,30 +96,29 @@ def csv_source(
     schema: Mapping[str, Any] | None = None,
 ) -> TabularSource:
     """Return the source for a CSV file. Raises NotFoundError, InvalidValueError."""
-    file = find_files(path, ".csv")
-    if len(file) != 1:
-        raise InvalidValueError(f"{str(path)!r} means {len(file)} files. Ingest them one by one.")
-    given = schema or {}
-    convert = arrow_csv.ConvertOptions(column_types=_arrow_types(given))
-    parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    read = arrow_csv.ReadOptions(block_size=BLOCK_BYTES)
-    options = {"read_options": read, "parse_options": parse, "convert_options": convert}
-    rows, full = None, frozenset[str]()
-    opened: Any
-    try:
-        if Path(file[0]).stat().st_size <= AT_ONCE:
-            opened = arrow_csv.read_csv(file[0], **options)
-            rows = opened.num_rows
-            full = frozenset(name for name in opened.schema.names if not _nulls(opened, name))
-        else:
-            opened = arrow_csv.open_csv(file[0], **options)
-    except (pa.ArrowException, OSError) as error:
-        raise not_read(str(path), error) from error
-    arrow = _labelled(chosen(opened.schema, columns))
-    whole = partial(_stream, file[0], options) if rows is None else partial(_batches, opened)
-    return TabularSource(
-        Path(file[0]).name, arrow, whole, key, rows, fingerprint(file), full, given
-    )
+    files = find_files(path, ".csv")
+    if len(files) != 1:
+        raise InvalidValueError(f"{str(path)!r} means {len(files)} files. Ingest them one by one.")
+    if len(delimiter) != 1:
+        raise InvalidValueError(f"delimiter= is one character, got {delimiter!r}.")
+    file, given = files[0], schema or {}
+    options = {
+        "read_options": arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
+        "parse_options": arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        "convert_options": arrow_csv.ConvertOptions(column_types=_arrow_types(given)),
+    }
+    title, print_ = Path(file).name, fingerprint(files)
+    if Path(file).stat().st_size > AT_ONCE:
+        with reading(file), arrow_csv.open_csv(file, **options) as opened:
+            arrow = chosen(_labelled(opened.schema, delimiter), columns)
+        stream = partial(_stream, file, options)
+        return TabularSource(title, arrow, stream, key, fingerprint=print_, schema=given)
+    with reading(file):
+        table = arrow_csv.read_csv(file, **options)
+    arrow = chosen(_labelled(table.schema, delimiter), columns)
+    full = frozenset(name for name in arrow.names if not table.column(name).null_count)
+    read = partial(_batches, table)
+    return TabularSource(title, arrow, read, key, table.num_rows, print_, full, given)
 
 
 def _batches(table: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -123,32 +126,34 @@ def _batches(table: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
 
 
 def _stream(file: str, options: Mapping[str, Any], columns: list[str]) -> Iterator[pa.RecordBatch]:
-    try:
-        with arrow_csv.open_csv(file, **options) as reader:
-            for batch in reader:
-                yield batch.select(columns)
-    except pa.ArrowInvalid as error:
-        hint = (
-            "Its type was found in the first rows; give it: schema={'column': 'float64'} or 'text'."
-        )
-        raise InvalidValueError(f"{file!r}: {str(error).splitlines()[0]}. {hint}") from error
-    except (pa.ArrowException, OSError) as error:
-        raise not_read(file, error) from error
+    hint = "A type was found in the first rows; give it: schema={'column': 'float64'} or 'text'."
+    with reading(file, hint), arrow_csv.open_csv(file, **options) as reader:
+        for batch in reader:
+            yield batch.select(columns)
 
 
-def _labelled(schema: pa.Schema) -> pa.Schema:
-    """Refuse a file whose header does not name every column."""
+def _labelled(schema: pa.Schema, delimiter: str) -> pa.Schema:
+    """Refuse a header without names or of another delimiter, and texts that are not UTF-8."""
     unnamed = [i for i, name in enumerate(schema.names) if not name.strip()]
     if unnamed:
         raise InvalidValueError(
             f"a CSV file names its columns in the first line, column {unnamed[0]} has no name. "
             "Name it, or take others: columns=[…]."
         )
+    other = next((d for d in OTHERS if d in schema.names[0] and d != delimiter), None)
+    if len(schema) == 1 and other:
+        raise InvalidValueError(
+            f"a CSV file has {delimiter!r} between values, got one column {schema.names[0]!r:.80}. "
+            f"Give its own: delimiter={other!r}."
+        )
+    for f in schema:
+        if pa.types.is_binary(f.type):
+            raise InvalidValueError(
+                "a CSV file is UTF-8, and this column is not. Convert the file: "
+                "iconv -f latin1 -t utf-8.",
+                column=f.name,
+            )
     return schema
-
-
-def _nulls(table: pa.Table, name: str) -> int:
-    return int(table.column(table.schema.names.index(name)).null_count)
 
 
 def _arrow_types(schema: Mapping[str, Any]) -> dict[str, pa.DataType]:

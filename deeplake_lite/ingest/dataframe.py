@@ -11,13 +11,14 @@ from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.columns import ArrowColumn
 from deeplake_lite.ingest.tabular import chosen
-from deeplake_lite.ingest.writer import Options, ingest
+from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
 
+    from deeplake_lite.ingest.options import Options
     from deeplake_lite.ingest.result import IngestedDataset
 
 
@@ -37,7 +38,7 @@ def from_dataframe(
         out, all rows are appended.
     **options
         schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
-        see `ingest.writer.Options`.
+        see `ingest.options.Options`.
 
     Returns
     -------
@@ -63,9 +64,9 @@ def from_dataframe(
 
 def dataframe_source(df: Any, key: str | None, schema: Mapping[str, Any] | None) -> MemorySource:
     """Return the source for a DataFrame. Raises InvalidValueError for anything else."""
-    if hasattr(df, "iloc"):
+    if hasattr(df, "iloc") and hasattr(df, "columns"):
         columns = _from_pandas(df.reset_index() if any(df.index.names) else df)
-    elif hasattr(df, "__arrow_c_stream__"):
+    elif hasattr(df, "__arrow_c_stream__") and not hasattr(df, "iloc"):
         table = pa.table(df)
         columns = {n: ArrowColumn.of(table.column(n)) for n in chosen(table.schema, None).names}
     else:

@@ -23,13 +23,13 @@ def find_files(path: str | os.PathLike[str], suffix: str) -> list[str]:
     NotFoundError
         When there is none.
     """
-    here = Path(path)
+    here = Path(path).expanduser()
     if here.is_dir():
         found = sorted(str(p) for p in here.rglob(f"*{suffix}") if p.is_file())
     elif here.exists():
         found = [str(here)]
     else:
-        found = sorted(glob.glob(str(path), recursive=True))
+        found = sorted(glob.glob(str(here), recursive=True))
     if not found:
         raise NotFoundError(f"There is no {suffix} file at {str(path)!r}. Check the path.")
     return found

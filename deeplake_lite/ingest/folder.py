@@ -16,12 +16,13 @@ from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.layout import Found, Layout, scan
 from deeplake_lite.ingest.source import Block, Skipped
-from deeplake_lite.ingest.writer import Options, ingest
+from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from deeplake_lite.ingest.labels import Labels
+    from deeplake_lite.ingest.options import Options
     from deeplake_lite.ingest.result import IngestedDataset
 
 BLOCK_ROWS = 1_024
@@ -46,6 +47,8 @@ def from_folder(
     """Take a folder of pictures into a lake; files are kept byte for byte.
 
     Run it again and only what is new or has changed is written: rows are told apart by their path.
+    What people have changed in the lake meanwhile stays, and rows that they have deleted stay away:
+    ``ingested.kept`` lists them, and ``update="force"`` takes them from the folder again.
 
     Parameters
     ----------
@@ -63,7 +66,7 @@ def from_folder(
         The column of that CSV with the file names; found by looking at the files if left out.
     **options
         schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
-        see `ingest.writer.Options`.
+        see `ingest.options.Options`.
 
     Returns
     -------
@@ -110,7 +113,7 @@ def folder_source(
     """Return the source for a folder. Raises NotFoundError, InvalidValueError."""
     if isinstance(path, str) and scheme_of(path) is not None:
         raise InvalidValueError(f"from_folder reads folders of this machine, got {path!r:.120}.")
-    folder = Path(path)
+    folder = Path(path).expanduser()
     files, others = scan(folder)
     table = None
     if labels is not None:

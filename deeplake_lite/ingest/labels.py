@@ -18,7 +18,7 @@ import pyarrow.csv as arrow_csv
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.ingest.columns import ArrowColumn, is_text
 from deeplake_lite.ingest.source import Skipped
-from deeplake_lite.ingest.tabular import not_read
+from deeplake_lite.ingest.tabular import reading
 
 if TYPE_CHECKING:
     import os
@@ -65,10 +65,8 @@ def read_labels(
     path = Path(table) if Path(table).exists() else folder / table
     if not path.is_file():
         raise NotFoundError(f"There is no file {str(table)!r}, here or in {str(folder)!r}.")
-    try:
+    with reading(str(path)):
         rows = arrow_csv.read_csv(path)
-    except pa.ArrowException as error:
-        raise not_read(str(path), error) from error
     names = _Names(files)
     chosen = file_column or _find_column(rows, names, path)
     if chosen not in rows.schema.names:

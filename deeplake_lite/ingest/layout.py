@@ -1,6 +1,7 @@
 """What a folder of pictures holds: the files in a fixed order, their classes and their splits.
 
-Steps: `scan` walks the folder, past hidden files and around loops of links; `Layout.of` tells class
+Steps: `scan` walks the folder, past hidden files, what `View.to_folder` wrote of other columns, and
+around loops of links; `Layout.of` tells class
 folders, split folders and flat folders apart.
 """
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from deeplake_lite.dataset.folder import COLUMNS
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.ingest.source import Skipped
 
@@ -131,7 +133,7 @@ def _walk(
         listed = sorted(entries, key=lambda entry: entry.name)
     for entry in listed:
         path = below + entry.name
-        if entry.name.startswith("."):
+        if entry.name.startswith(".") or path == COLUMNS:
             continue
         if not entry.is_dir():
             yield entry, path

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 
 from deeplake_lite.ingest.files import find_files, fingerprint
-from deeplake_lite.ingest.tabular import BATCH_ROWS, TabularSource, chosen, not_read
-from deeplake_lite.ingest.writer import Options, ingest
+from deeplake_lite.ingest.tabular import BATCH_ROWS, TabularSource, chosen, reading
+from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
+    from deeplake_lite.ingest.options import Options
     from deeplake_lite.ingest.result import IngestedDataset
 
 
@@ -45,7 +46,7 @@ def from_parquet(
         The columns to take, all if left out.
     **options
         schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
-        see `ingest.writer.Options`.
+        see `ingest.options.Options`.
 
     Returns
     -------
@@ -81,11 +82,9 @@ def parquet_source(
 ) -> TabularSource:
     """Return the source for Parquet files. Raises NotFoundError, InvalidValueError."""
     files = find_files(path, ".parquet")
-    try:
+    with reading(str(path)):
         found = arrow_dataset.dataset(files, format="parquet")
         notes = [fragment.metadata for fragment in found.get_fragments()]
-    except (pa.ArrowException, OSError) as error:
-        raise not_read(str(path), error) from error
     taken = chosen(found.schema, columns)
     return TabularSource(
         title=Path(path).name,
@@ -100,10 +99,8 @@ def parquet_source(
 
 
 def _read(found: arrow_dataset.Dataset, path: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    try:
+    with reading(path):
         yield from found.to_batches(columns=columns, batch_size=BATCH_ROWS)
-    except (pa.ArrowException, OSError) as error:
-        raise not_read(path, error) from error
 
 
 def _is_full(note: pq.FileMetaData, column: str) -> bool:

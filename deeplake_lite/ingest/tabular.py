@@ -6,6 +6,7 @@ before the rows are read, and nothing is kept.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ import pyarrow.types as kinds
 
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
-from deeplake_lite.ingest.columns import htype_of, is_text, values_of
+from deeplake_lite.ingest.columns import class_label, htype_of, is_text, values_of
 from deeplake_lite.ingest.source import Block, Places, Skipped
 
 if TYPE_CHECKING:
@@ -81,20 +82,22 @@ class TabularSource:
         nullable = f.nullable and f.name not in self.full and f.name != self.key
         text = is_text(f.type.value_type if kinds.is_dictionary(f.type) else f.type)
         if text and (given is not None or kinds.is_dictionary(f.type)):
-            return ClassLabel(self._names(f.name), nullable=nullable)
+            return self._classes(f.name, nullable)
         return replace(given, nullable=nullable) if given else htype_of(f.type, nullable=nullable)
 
-    def _names(self, column: str) -> list[str]:
-        """Return the classes of a column: a dictionary's in its order, texts sorted."""
+    def _classes(self, column: str, nullable: bool) -> ClassLabel:
+        """Return the classes of a column: a dictionary's in its order, then texts sorted."""
         ordered: dict[str, None] = {}
-        texts: set[str] = set()
+        texts: set[str | None] = set()
         for batch in self.read([column]):
             array = batch.column(0)
             if kinds.is_dictionary(array.type):
                 ordered.update(dict.fromkeys(array.dictionary.to_pylist()))
             else:
                 texts.update(array.unique().to_pylist())
-        return [name for name in [*ordered, *sorted(texts - {None})] if name is not None]
+        found = class_label(texts)
+        names = dict.fromkeys([*(name for name in ordered if name), *found.names])
+        return ClassLabel(list(names), nullable=nullable or found.nullable)
 
 
 def chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
@@ -127,7 +130,11 @@ def split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(start, rows)
 
 
-def not_read(path: str, error: Exception) -> InvalidValueError:
-    """Return the error for a file that Arrow does not read, in one line."""
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return InvalidValueError(f"{path!r} does not read: {reason.rstrip('.')}. Check the file.")
+@contextmanager
+def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
+    """Say in one line which file Arrow does not read, and why. Raises InvalidValueError."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InvalidValueError(f"{path!r} does not read: {reason.rstrip('.')}. {hint}") from error

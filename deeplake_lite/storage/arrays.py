@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import google_crc32c
 import numpy as np
+from numcodecs import Blosc
 from zarr.codecs import BloscCodec, Crc32cCodec
 
 from deeplake_lite.errors import DamagedError
@@ -47,6 +48,13 @@ disk."""
 READS_IN_FLIGHT = 16
 """Chunks that are being read at a time."""
 
+NARROW_BYTES = 16
+"""Chunks of rows up to this wide are taken apart here: 0.2 ms a chunk, and 0.6 ms through Zarr's
+pipeline, which pays for larger ones with its threads."""
+
+BLOSC = Blosc("zstd", 1, Blosc.SHUFFLE)
+"""What `zarr_arguments` tells Zarr to do."""
+
 WRITES_IN_FLIGHT = 8
 """Wide chunks that are being written at a time."""
 
@@ -79,6 +87,36 @@ class ArraySpec:
     def is_wide(self) -> bool:
         """Whether chunks are stored without compression."""
         return self.row_bytes >= WIDE_BYTES
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether chunks are so small that Zarr's own steps cost more than the decoding."""
+        return self.row_bytes <= NARROW_BYTES
+
+    def decode_chunk(self, data: memoryview) -> NDArray[Any]:
+        """Return the rows of a compressed chunk, (chunk_rows, *shape), read-only.
+
+        Raises
+        ------
+        ValueError, RuntimeError
+            When the bytes are not what was written.
+        """
+        packed = data[:-4]
+        if google_crc32c.value(bytes(packed)) != int.from_bytes(data[-4:], "little"):
+            raise ValueError("the checksum of a chunk does not match its bytes.")
+        dtype = np.dtype(self.dtype).newbyteorder("<")
+        return np.frombuffer(BLOSC.decode(packed), dtype).reshape(self.chunk_rows, *self.shape)
+
+    def encode_chunk(self, rows: NDArray[Any]) -> bytes:
+        """Return the bytes of a compressed chunk that begins with `rows`, zeros behind them.
+
+        >>> spec = ArraySpec("int32", (2,))
+        >>> spec.decode_chunk(memoryview(spec.encode_chunk(np.ones((1, 2)))))[:2].tolist()
+        [[1, 1], [0, 0]]
+        """
+        whole = np.zeros((self.chunk_rows, *self.shape), np.dtype(self.dtype).newbyteorder("<"))
+        whole[: len(rows)] = rows
+        return with_checksum(np.frombuffer(BLOSC.encode(whole), np.uint8).copy())
 
     def chunk_key(self, path: str, chunk: int) -> str:
         """Return the key of a chunk in the array at `path`.
@@ -291,7 +329,7 @@ class SlotArray:
     async def write(self, session: Session) -> None:
         """Put everything that is pending into `session`."""
         if self._updates:
-            await self._write_updates(await session.open_array(self.path, await self.stored()))
+            await self._write_updates(session)
         if self._appended or self._new:
             await self._extend(session, await self.stored(), self._pending())
 
@@ -328,13 +366,21 @@ class SlotArray:
             if a < b:
                 await array.setitem(slice(a, b), rows[a - start : b - start])
 
-    async def _write_updates(self, array: AsyncArray[Any]) -> None:
+    async def _write_updates(self, session: Session) -> None:
+        array = await session.open_array(self.path, await self.stored())
         [(slots, values)] = self._consolidated()
-        size, stored = self.spec.chunk_rows, await self.stored()
+        size, stored, narrow = self.spec.chunk_rows, await self.stored(), self.spec.is_narrow
 
         async def write_chunk(rows: slice) -> None:
             chunk = int(slots[rows.start]) // size
             span = slice(chunk * size, min((chunk + 1) * size, stored))
+            packed = await session.get(self.spec.chunk_key(self.path, chunk)) if narrow else None
+            if packed is not None:
+                old = np.array(self.spec.decode_chunk(packed))
+                old[slots[rows] - span.start] = values[rows]
+                data = self.spec.encode_chunk(old)
+                await session.put(self.spec.chunk_key(self.path, chunk), data)
+                return
             old = np.array(await array.getitem(span))
             old[slots[rows] - span.start] = values[rows]
             await array.setitem(span, old)
@@ -378,12 +424,36 @@ class SlotArray:
     async def _read_span(self, span: slice) -> NDArray[Any]:
         """Return stored rows. Raises DamagedError when a checksum does not match."""
         try:
+            if self.spec.is_narrow and (found := await self._read_narrow(span)) is not None:
+                return found
             return np.asarray(await (await self._zarr()).getitem(span))
         except (ValueError, RuntimeError) as error:
             raise DamagedError(
                 f"Rows {span.start} to {span.stop} of {self.path} do not read: {error} "
                 "Run ds.verify()."
             ) from error
+
+    async def _read_narrow(self, span: slice) -> NDArray[Any] | None:
+        """Return stored rows without Zarr's pipeline; None where a chunk is not there."""
+        size, stop = self.spec.chunk_rows, min(span.stop, await self.stored())
+        out = np.empty((max(0, stop - span.start), *self.spec.shape), self.spec.dtype)
+
+        missing = []
+
+        async def fill(chunk: int) -> None:
+            rows = self._cache.get((self.path, chunk))
+            if rows is None:
+                data = await self._session.get(self.spec.chunk_key(self.path, chunk))
+                if data is None:
+                    missing.append(chunk)
+                    return
+                rows = self.spec.decode_chunk(data)
+                self._cache.put((self.path, chunk), rows)
+            a, b = max(chunk * size, span.start), min((chunk + 1) * size, stop)
+            out[a - span.start : b - span.start] = rows[a - chunk * size : b - chunk * size]
+
+        await stream(map(fill, range(span.start // size, -(-stop // size))), READS_IN_FLIGHT)
+        return None if missing else out
 
     def _pending(self) -> NDArray[Any]:
         """Return the appended rows as one array that is ours to change."""

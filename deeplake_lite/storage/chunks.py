@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+COPY_ROWS = 1_024
+"""Rows copied at a time from one table to another."""
+
 GAP_BYTES = 64 * 1024
 """Cells of one chunk that lie closer than this are read in one request."""
 

@@ -65,7 +65,7 @@ IN_FLIGHT = 16
 MINE_BYTES = 16 * 2**20
 """Room for decoded chunks of the open transaction."""
 
-WRITES_IN_FLIGHT = 4
+WRITES_IN_FLIGHT = 2
 """Chunks that are being written while the next is filled."""
 
 _zstd = Zstd(level=1)
@@ -102,14 +102,14 @@ class _Pile:
     def __len__(self) -> int:
         return self._size
 
-    def add(self, piece: Buffer) -> None:
-        """Put a piece behind the others; it must not change until `own` or `take`."""
-        self._pieces.append(piece)
-        self._size += len(memoryview(piece))
+    def add(self, pieces: Sequence[Buffer], size: int) -> None:
+        """Put pieces of `size` bytes behind the others; they may change after `own` or `take`."""
+        self._pieces += pieces
+        self._size += size
 
     def own(self) -> None:
         """Copy the pieces that others may change."""
-        self._pieces = [p if isinstance(p, bytes) else bytes(p) for p in self._pieces if len(p)]
+        self._pieces = [p if isinstance(p, bytes) else bytes(p) for p in self._pieces]
 
     def data(self) -> bytes:
         """Return all bytes."""
@@ -127,6 +127,30 @@ class _Pile:
         """Return the pieces, all of them our own."""
         self.own()
         return tuple(self._pieces)
+
+
+def _between(
+    buffers: Sequence[Buffer],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    start: int,
+    stop: int,
+) -> list[Buffer]:
+    """Return what cells back to back, the first at ``starts[0]``, hold from `start` to `stop`."""
+    if start == stop:
+        return []
+    first = int(np.searchsorted(ends, start, side="right"))
+    last = int(np.searchsorted(ends, stop))
+    skip, upto = start - int(starts[first]), stop - int(starts[last])
+    if first == last:
+        return [memoryview(buffers[first]).cast("B")[skip:upto]]
+    head = memoryview(buffers[first]).cast("B")[skip:] if skip else buffers[first]
+    tail = memoryview(buffers[last]).cast("B")[:upto] if ends[last] > stop else buffers[last]
+    return [head, *buffers[first + 1 : last], tail]
+
+
+def _nbytes(buffer: Buffer) -> int:
+    return len(buffer) if isinstance(buffer, bytes) else memoryview(buffer).nbytes
 
 
 class Heap:
@@ -191,20 +215,19 @@ class Heap:
 
     async def append(self, buffers: Sequence[Buffer], claims: Claims) -> Extents:
         """Add cells; return their pending extents, (n, 2) int64."""
-        lengths = np.fromiter((memoryview(b).nbytes for b in buffers), np.int64, len(buffers))
-        base = self._written * self.chunk_bytes + len(self._open)
-        starts = base + np.cumsum(lengths) - lengths
-        for start, buffer in zip(starts.tolist(), buffers, strict=True):
-            data = memoryview(buffer)
-            rest = data.cast("B") if data.nbytes else memoryview(b"")
-            while len(rest) >= (room := self.chunk_bytes - len(self._open)):
-                self._open.add(rest[:room])
-                rest = rest[room:]
-                if self._fork is None:
-                    await self._claim(claims)
-                await self._write_open(cast("Session", self._fork))
-                self._straddle = start if len(rest) else self._written * self.chunk_bytes
-            self._open.add(rest)
+        lengths = np.fromiter(map(_nbytes, buffers), np.int64, len(buffers))
+        at = self._written * self.chunk_bytes + len(self._open)
+        ends = at + np.cumsum(lengths)
+        starts, end = ends - lengths, at + int(lengths.sum())
+        while end >= (boundary := (self._written + 1) * self.chunk_bytes):
+            self._open.add(_between(buffers, starts, ends, at, boundary), boundary - at)
+            if self._fork is None:
+                await self._claim(claims)
+            await self._write_open(cast("Session", self._fork))
+            last = int(np.searchsorted(ends, boundary))  # the cell that filled the chunk
+            self._straddle = int(starts[last]) if ends[last] > boundary else boundary
+            at = boundary
+        self._open.add(_between(buffers, starts, ends, at, end), end - at)
         self._open.own()
         return np.stack([PENDING + starts, lengths], axis=1)
 
@@ -256,7 +279,8 @@ class Heap:
         tail = await session.open_array(f"{self.path}/tail")
         end = int(tail.shape[0])
         if len(self._open) and boundary - self._straddle > min(STRADDLE_BYTES, self.chunk_bytes):
-            self._open.add(bytes(self.chunk_bytes - len(self._open)))
+            room = self.chunk_bytes - len(self._open)
+            self._open.add([bytes(room)], room)
             await self._write_open(session)
             await self.drain()
             self._straddle = self._written * self.chunk_bytes

@@ -9,10 +9,12 @@ a counter of 16 bits.
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ArraySpec, ChunkCache, SlotArray, Slots
 from deeplake_lite.storage.column import Damage, Place
 from deeplake_lite.storage.dense import check_arrays
@@ -25,6 +27,84 @@ if TYPE_CHECKING:
 COUNTER_BITS = 16
 BLOCK_BITS = 47
 BLOCK_ROWS = 1 << COUNTER_BITS
+
+SCAN_ROWS = 2**20
+"""Row ids read at a time to find where they run on."""
+
+
+@dataclass(frozen=True)
+class IdRuns:
+    """Ids that count up by one from slot to slot, as runs: a million rows have a few.
+
+    >>> runs = IdRuns.of(np.array([0, 1, 4]), np.array([71, 72, 70]))
+    >>> runs.slots.tolist(), runs.ids.tolist(), runs.lengths.tolist()
+    ([0, 4], [71, 70], [2, 1])
+    >>> runs.find(np.array([72, 70, 73])).tolist(), runs.at(np.array([4, 1])).tolist()
+    ([1, 4, -1], [70, 72])
+    """
+
+    slots: Slots
+    """First slot of each run, ascending."""
+    ids: NDArray[np.int64]
+    """First id of each run."""
+    lengths: NDArray[np.int64]
+    """Rows of each run."""
+
+    @classmethod
+    def of(cls, slots: Slots, ids: NDArray[np.int64]) -> IdRuns:
+        """Return the runs of some rows, given by ascending slots."""
+        breaks = (np.diff(ids) != 1) | (np.diff(slots) != 1)
+        starts = np.concatenate([[0], np.flatnonzero(breaks) + 1])[: len(ids)].astype(np.int64)
+        return cls(slots[starts], ids[starts], np.diff(np.append(starts, len(ids))))
+
+    def at(self, slots: Slots) -> NDArray[np.int64]:
+        """Return the ids of some of the slots."""
+        if len(self.slots) == 1:
+            return np.asarray(slots + (self.ids[0] - self.slots[0]))
+        run = np.searchsorted(self.slots, slots, side="right") - 1
+        return np.asarray(self.ids[run] + (slots - self.slots[run]))
+
+    def find(self, ids: NDArray[np.int64]) -> Slots:
+        """Return the slot of each id, -1 where there is none; no id may be in two slots."""
+        if not len(self.ids):
+            return np.full(len(ids), -1, np.int64)
+        order = np.argsort(self.ids)
+        run = order[np.maximum(np.searchsorted(self.ids, ids, "right", sorter=order) - 1, 0)]
+        offset = ids - self.ids[run]
+        return np.asarray(
+            np.where((offset >= 0) & (offset < self.lengths[run]), self.slots[run] + offset, -1)
+        )
+
+
+class StoredIds:
+    """Ids of committed rows as runs, read when first asked for; equal versions share them.
+
+    Parameters
+    ----------
+    array : SlotArray
+        Where they are kept.
+    """
+
+    def __init__(self, array: SlotArray) -> None:
+        self._array = array
+        self.runs: IdRuns | None = None
+        """What has been read, None before."""
+
+    async def load(self) -> IdRuns:
+        """Return the runs of all slots."""
+        if self.runs is None:
+            stored = await self._array.stored()
+            parts = []
+            for span in chunks.spans(stored, SCAN_ROWS):
+                slots = np.arange(span.start, min(span.stop, stored))
+                parts.append(IdRuns.of(slots, await self._array.read(slots)))
+            empty = np.empty(0, np.int64)
+            self.runs = IdRuns(
+                np.concatenate([empty, *(p.slots for p in parts)]),
+                np.concatenate([empty, *(p.ids for p in parts)]),
+                np.concatenate([empty, *(p.lengths for p in parts)]),
+            )
+        return self.runs
 
 
 class Rows:
@@ -57,6 +137,7 @@ class Rows:
         new: bool = False,
     ) -> None:
         self.ids = Place(session, path, cache, new, slots).array("id", ArraySpec("int64"))
+        self._stored_ids = StoredIds(self.ids)
         self.blocks = Place(session, path, cache, new).array("block", ArraySpec("int64"))
         self._order_array = SlotArray(session, f"{path}/slot", ArraySpec("int64"), cache)
         self._stored_order: Slots | None = None
@@ -75,7 +156,13 @@ class Rows:
 
     def keep_stored(self, other: Rows) -> None:
         """Share what `other`, of the same version, has read."""
-        self._stored_order, self._loaded = other._stored_order, True
+        self.order = self._stored_order = other._stored_order
+        self._loaded = True
+        self.share_ids(other)
+
+    def share_ids(self, other: Rows) -> None:
+        """Share the ids that `other` has read or will read: its committed rows are the same."""
+        self._stored_ids = other._stored_ids
 
     def __len__(self) -> int:
         return self.slots if self.order is None else len(self.order)
@@ -87,6 +174,27 @@ class Rows:
     def live(self) -> Slots:
         """Return the slots of all rows, in their order."""
         return np.arange(self.slots) if self.order is None else self.order
+
+    async def ids_at(self, slots: Slots) -> NDArray[np.int64]:
+        """Return the ids of some slots."""
+        runs, whole = self._stored_ids.runs, len(slots) > self.slots // 2
+        if runs is None and not whole:
+            return await self.ids.read(slots)
+        runs, stored = runs or await self._stored_ids.load(), await self.ids.stored()
+        if self.slots == stored:
+            return runs.at(slots)
+        old = slots < stored
+        out = np.empty(len(slots), np.int64)
+        out[old], out[~old] = runs.at(slots[old]), await self.ids.read(slots[~old])
+        return out
+
+    async def find(self, ids: NDArray[np.int64]) -> Slots:
+        """Return the slot of the live row with each id, -1 where there is none."""
+        runs = await self._stored_ids.load()
+        if self.order is not None or self.slots > await self.ids.stored():
+            live = np.sort(self.live())
+            runs = IdRuns.of(live, await self.ids_at(live))
+        return runs.find(ids)
 
     async def append(self, count: int, ids: NDArray[np.int64] | None = None) -> Slots:
         """Add rows at the end, with new ids unless some are given; return their slots."""

@@ -148,7 +148,11 @@ class Snapshot:
 
     def ids(self, slots: Slots) -> NDArray[np.int64]:
         """Return the row ids of slots."""
-        return run(self.rows.ids.read(slots))
+        return run(self.rows.ids_at(slots))
+
+    def find(self, ids: NDArray[np.int64]) -> Slots:
+        """Return the slot of the row with each id, -1 where there is none."""
+        return run(self.rows.find(ids))
 
     def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
         """Return a scalar column's committed bounds and counts per chunk; None for others."""

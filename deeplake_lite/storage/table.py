@@ -11,6 +11,8 @@ import contextlib
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from deeplake_lite.errors import ConflictError
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
@@ -23,19 +25,16 @@ from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.storage.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.arrays import ChunkCache, Slots
+    from deeplake_lite.storage.column import Staged
+    from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Commit, Repository, Session
-
-
-COPY_ROWS = 1_024
-"""Rows copied at a time when a lake is rewritten."""
 
 
 class MovedError(ConflictError):
@@ -112,7 +111,7 @@ class Table(Snapshot):
 
     async def _copy_all(self, source: Table, slots: Slots) -> None:
         names = [f.id for f in self.schema]
-        for some in chunks.spans(len(slots), COPY_ROWS):
+        for some in chunks.spans(len(slots), chunks.COPY_ROWS):
             await self._append(await source._read(names, slots[some]))
         await self.rows.append(len(slots), await source.rows.ids.read(slots))
 
@@ -121,11 +120,17 @@ class Table(Snapshot):
             self._column(f.id)
         await self._flush(session)
 
+    # ---- editing
+
+    def clean(self) -> Table:
+        """Return the version without edits, sharing what has been read of it."""
+        table = Table(self.repository, self.session, self.committed, self._cache)
+        table.rows.keep_stored(self.rows)
+        return table
+
     def edit(self) -> Table:
         """Return a table of the same version that takes edits; this one stays as it is."""
-        table = Table(self.repository, self.session, self.state, self._cache)
-        table.rows.arrange(self.rows.order)
-        table.rows.keep_stored(self.rows)
+        table = self.clean()
         table.edits = Edits()
         return table
 
@@ -141,25 +146,58 @@ class Table(Snapshot):
 
         Ids are drawn unless they are given, one per row of all blocks.
         """
-        edits, _ = self._more_edits()
-        columns = [f.id for f in self.schema]
+        return self._write_rows([f.id for f in self.schema], blocks, [], ids)
+
+    def update(self, slots: Slots, cells: Mapping[str, Cells]) -> None:
+        """Change cells of some rows, by column id, all or none; no slot may come twice."""
+        self._write_rows(list(cells), [], [(slots, cells)])
+
+    def write(
+        self,
+        blocks: Iterable[Mapping[str, Cells]],
+        updates: Sequence[tuple[Slots, Mapping[str, Cells]]],
+    ) -> Slots:
+        """Append rows and change cells of others, all or none; return the slots of the new rows."""
+        return self._write_rows([f.id for f in self.schema], blocks, updates)
+
+    def _write_rows(
+        self,
+        columns: list[str],
+        blocks: Iterable[Mapping[str, Cells]],
+        updates: Sequence[tuple[Slots, Mapping[str, Cells]]],
+        ids: NDArray[np.int64] | None = None,
+    ) -> Slots:
+        """Write to some columns. What can fail comes first: cells that are there change last."""
+        edits, scratch = self._more_edits()
         marks, count = run(self._marks(columns)), 0
         written: Callable[[], int] = lambda: 0  # noqa: E731 what waits for the block before
         try:
+            staged = [(slots, run(self._stage(cells, scratch))) for slots, cells in updates]
             for block in blocks:  # the next is encoded while one is written
                 count += written()
                 written = start(self._append(block))
             count += written()
             run(self._drain(columns))
             count = count if ids is None else len(ids)  # without columns, blocks tell nothing
-            added = run(self.rows.append(count, ids))
+            added = run(self.rows.append(count, ids)) if count else np.empty(0, np.int64)
         except BaseException:
             with contextlib.suppress(Exception):
                 written()
             run(self._rewind(marks))
             raise
         edits.appended += count
+        for slots, changed in staged:
+            run(self._put(slots, changed))
         return added
+
+    async def _stage(self, cells: Mapping[str, Cells], scratch: Claims) -> dict[str, Staged]:
+        return {c: await self._column(c).stage(some, scratch) for c, some in cells.items()}
+
+    async def _put(self, slots: Slots, staged: Mapping[str, Staged]) -> None:
+        edits, _ = self._open_edits()
+        for c, some in staged.items():
+            await self._column(c).put(slots, some)
+            edits.updated.setdefault(c, []).append(slots)
 
     async def _append(self, block: Mapping[str, Cells]) -> int:
         edits, scratch = self._open_edits()
@@ -179,23 +217,6 @@ class Table(Snapshot):
     async def _rewind(self, marks: Mapping[str, Any]) -> None:
         for c, mark in marks.items():
             await self._column(c).rewind(mark)
-
-    def update(self, slots: Slots, cells: Mapping[str, Cells]) -> None:
-        """Change cells of some rows, by column id; no slot may come twice."""
-        run(self._update(slots, cells))
-
-    async def _update(self, slots: Slots, cells: Mapping[str, Cells]) -> None:
-        edits, scratch = self._more_edits()
-        marks = await self._marks(list(cells))
-        try:
-            staged = {c: await self._column(c).stage(some, scratch) for c, some in cells.items()}
-            await self._drain(cells)
-        except BaseException:
-            await self._rewind(marks)
-            raise
-        for c, some_staged in staged.items():
-            await self._column(c).put(slots, some_staged)
-            edits.updated.setdefault(c, []).append(slots)
 
     def delete(self, positions: NDArray[np.int64]) -> None:
         """Remove rows."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 type Side = Literal["raise", "ours", "theirs"]
 type Conflict = tuple[str, str | None, int | None]
 """Kind, name of the column or note, row id."""
+type Doubt = tuple[str, ...]
+"""What has no agreed base value: a kind, and the ids of the column and the row, or a note's key."""
 
 
 @dataclass(frozen=True)
@@ -114,92 +116,145 @@ class NoDefaultError(Exception):
     """Rows meet a column that has no default and takes no null."""
 
 
+class Missing:
+    """Stands for a note that is not there."""
+
+    def __deepcopy__(self, _: object) -> Missing:
+        return self
+
+
+MISSING = Missing()
+
+
+@dataclass(frozen=True)
+class Base:
+    """What two versions come from."""
+
+    content: Content
+    """One version, or what merging several gives."""
+    doubts: frozenset[Doubt] = frozenset()
+    """On what those several do not agree."""
+
+
 def merge(
-    base: Content, ours: Content, theirs: Content, side: Side
-) -> tuple[Content, set[Conflict]]:
-    """Return our content with what they changed since `base`, and what both changed.
+    base: Base, ours: Content, theirs: Content, side: Side
+) -> tuple[Content, set[Conflict], frozenset[Doubt]]:
+    """Return our content with what they changed since `base`, and what both changed, told twice.
 
     "raise" resolves as "ours" does.
     """
     merger = _Merger(base, ours, theirs, side == "theirs")
-    return merger.content(), merger.conflicts
+    return merger.content(), merger.conflicts, frozenset(merger.doubts)
 
 
 class _Merger:
     """One merge."""
 
-    def __init__(self, base: Content, ours: Content, theirs: Content, wins: bool) -> None:
-        self.base, self.ours, self.theirs, self.wins = base, ours, theirs, wins
-        self.mine, self.other = difference(base, ours), difference(base, theirs)
+    def __init__(self, base: Base, ours: Content, theirs: Content, wins: bool) -> None:
+        self.base, self.ours, self.theirs, self.wins = base.content, ours, theirs, wins
+        self.open = base.doubts
         self.conflicts: set[Conflict] = set()
+        self.doubts: set[Doubt] = set()
+
+    def _collide(self, conflict: Conflict, *doubt: Any) -> None:
+        self.conflicts.add(conflict)
+        self.doubts.add(tuple(map(str, doubt)))
+
+    def _in_doubt(self, *doubt: Any) -> bool:
+        return tuple(map(str, doubt)) in self.open
+
+    def _has_base(self, c: str) -> bool:
+        """Tell whether both sides come from one column."""
+        return c in self.base.columns and not self._in_doubt("column", c)
+
+    def _changed(self, side: Content, i: int, c: str) -> bool:
+        """Tell whether a side has another cell than the base, or may have."""
+        if c not in side.columns or i not in side.rows:
+            return False
+        return self._in_doubt("cell", c, i) or side.rows[i][c] != self.base.rows[i][c]
+
+    def _touched(self, side: Content, i: int) -> bool:
+        """Tell whether a side changed a row of the base, or may have."""
+        return any(self._has_base(c) and self._changed(side, i, c) for c in self.base.columns)
 
     def content(self) -> Content:
         columns = self._columns()
         kept = {i: self._row(i, columns) for i in self.ours.rows if self._stays(i)}
-        added = [i for i in self.other.added if i not in self.ours.rows]
-        revived = sorted(i for i in self.mine.removed if self._revived(i))
+        missing = [i for i in self.theirs.rows if i not in self.ours.rows]
+        new = {i for i in missing if i not in self.base.rows and not self._in_doubt("row", i)}
+        added = [i for i in missing if i in new]
+        revived = sorted(i for i in missing if i not in new and self._revived(i))
         rows = kept | {i: self._copied(i, self.theirs, columns) for i in added + revived}
         notes = {
             k: self._choose(
-                "metadata",
-                k,
-                self.base.notes.get(k),
-                self.ours.notes.get(k),
-                self.theirs.notes.get(k),
+                ("metadata", k, None),
+                ("note", k),
+                *(side.notes.get(k, MISSING) for side in (self.base, self.ours, self.theirs)),
             )
             for k in {**self.ours.notes, **self.theirs.notes}
         }
-        return Content(columns, rows, {k: v for k, v in notes.items() if v is not None})
+        return Content(columns, rows, {k: v for k, v in notes.items() if v is not MISSING})
 
-    def _choose(self, kind: str, name: str, base: Any, ours: Any, theirs: Any) -> Any:
-        if theirs in (ours, base):
+    def _choose(self, what: Conflict, doubt: Doubt, base: Any, ours: Any, theirs: Any) -> Any:
+        if ours == theirs:
             return ours
-        if ours == base:
-            return theirs
-        self.conflicts.add((kind, name, None))
+        if not self._in_doubt(*doubt):
+            if theirs == base:
+                return ours
+            if ours == base:
+                return theirs
+        self._collide(what, *doubt)
         return theirs if self.wins else ours
 
     def _columns(self) -> dict[str, ModelColumn]:
-        base, ours, theirs = self.base.columns, self.ours.columns, self.theirs.columns
+        ours, theirs = self.ours.columns, self.theirs.columns
         found: dict[str, ModelColumn] = {}
         for c in ours | theirs:
             if c in ours and c in theirs:
-                found[c] = self._column(base.get(c, ours[c]), ours[c], theirs[c])
-            elif c not in base:
+                found[c] = self._column(c, ours[c], theirs[c])
+            elif c not in self.base.columns and not self._in_doubt("column", c):
                 found[c] = (ours | theirs)[c]
             elif (kept := self._dropped(c)) is not None:
                 found[c] = kept
         return self._named(found)
 
-    def _column(self, base: ModelColumn, ours: ModelColumn, theirs: ModelColumn) -> ModelColumn:
-        return ModelColumn(
-            self._choose("column", ours.name, base.name, ours.name, theirs.name),
-            self._type(base, ours, theirs),
-        )
-
-    def _type(self, base: ModelColumn, ours: ModelColumn, theirs: ModelColumn) -> Htype:
-        """Merge a type: who takes nulls, and the default, each on its own."""
-        b, o, t = base.htype, ours.htype, theirs.htype
-        if t in (o, b) or o == b:
-            return o if t in (o, b) else t
-        default = self._choose("column", ours.name, b.default, o.default, t.default)
-        return replace(o, nullable=o.nullable or t.nullable, default=default)
+    def _column(self, c: str, ours: ModelColumn, theirs: ModelColumn) -> ModelColumn:
+        base = self.base.columns[c] if self._has_base(c) else None
+        what = ("column", ours.name, None)
+        names = (base.name if base else MISSING, ours.name, theirs.name)
+        name = self._choose(what, ("name", c), *names)
+        b, o, t = base.htype if base else None, ours.htype, theirs.htype
+        if b and not self._in_doubt("default", c) and (t in (o, b) or o == b):
+            return ModelColumn(name, o if t in (o, b) else t)
+        defaults = (b.default if b else MISSING, o.default, t.default)
+        default = self._choose(what, ("default", c), *defaults)
+        return ModelColumn(name, replace(o, nullable=o.nullable or t.nullable, default=default))
 
     def _dropped(self, c: str) -> ModelColumn | None:
         """Merge a column that one side dropped: it goes, unless the other side changed it."""
         ours, theirs = self.ours.columns.get(c), self.theirs.columns.get(c)
-        changes = self.mine if theirs is None else self.other
-        if (ours or theirs) == self.base.columns[c] and c not in changes.cells:
-            return None
-        self.conflicts.add(("column", self.base.columns[c].name, None))
+        side = self.ours if theirs is None else self.theirs
+        if self._has_base(c):
+            changed = any(self._changed(side, i, c) for i in self._shared(side))
+            if side.columns[c] == self.base.columns[c] and not changed:
+                return None
+        name = (self.base if self._has_base(c) else side).columns[c].name
+        self._collide(("column", name, None), "column", c)
         return theirs if self.wins else ours
+
+    def _shared(self, side: Content) -> list[int]:
+        """Return the rows that a side has from the base."""
+        return [i for i in side.rows if i in self.base.rows and not self._in_doubt("row", i)]
 
     def _named(self, columns: dict[str, ModelColumn]) -> dict[str, ModelColumn]:
         """Settle names that come twice: the winner's stay, and columns that it has not go."""
         winner = (self.theirs if self.wins else self.ours).columns
         while twice := self._clashing(columns):
-            self.conflicts |= {("column", columns[c].name, None) for c in twice}
-            if any(c in winner and columns[c].name != winner[c].name for c in twice):
+            renamed = any(c in winner and columns[c].name != winner[c].name for c in twice)
+            for c in twice:
+                name = columns[c].name
+                self._collide(("column", name, None), "name" if renamed else "column", c)
+            if renamed:
                 for c in twice & winner.keys():
                     columns[c] = replace(columns[c], name=winner[c].name)
             else:
@@ -220,23 +275,20 @@ class _Merger:
             if c != d and clash(columns[c].name, columns[d].name)
         }
 
-    def _touched(self, i: int, changes: ModelChanges) -> bool:
-        return any(i in ids for ids in changes.cells.values())
-
     def _stays(self, i: int) -> bool:
         """Tell whether a row of ours stays; one that they removed and we changed is a conflict."""
-        if i not in self.base.rows or i in self.theirs.rows:
+        if i in self.theirs.rows:
             return True
-        if self._touched(i, self.mine):
-            self.conflicts.add(("row", None, i))
+        if self._in_doubt("row", i) or (i in self.base.rows and self._touched(self.ours, i)):
+            self._collide(("row", None, i), "row", i)
             return not self.wins
-        return False
+        return i not in self.base.rows
 
     def _revived(self, i: int) -> bool:
         """Tell whether a row that we removed comes back: one that they changed is a conflict."""
-        if i not in self.theirs.rows or not self._touched(i, self.other):
+        if not self._in_doubt("row", i) and not self._touched(self.theirs, i):
             return False
-        self.conflicts.add(("row", None, i))
+        self._collide(("row", None, i), "row", i)
         return self.wins
 
     def _row(self, i: int, columns: dict[str, ModelColumn]) -> dict[str, Any]:
@@ -250,13 +302,13 @@ class _Merger:
         if c not in self.ours.columns:
             return self.theirs.rows[i][c]
         ours, theirs = self.ours.rows[i][c], self.theirs.rows[i][c]
-        if i in self.base.rows:
-            if i not in self.other.cells.get(c, ()):
+        if i in self.base.rows and not self._in_doubt("row", i) and self._has_base(c):
+            if not self._changed(self.theirs, i, c):
                 return ours
-            if i not in self.mine.cells.get(c, ()):
+            if not self._changed(self.ours, i, c):
                 return theirs
         if ours != theirs:
-            self.conflicts.add(("cell", column.name, i))
+            self._collide(("cell", column.name, i), "cell", c, i)
         return theirs if self.wins else ours
 
     def _copied(self, i: int, source: Content, columns: dict[str, ModelColumn]) -> dict[str, Any]:
@@ -308,19 +360,20 @@ class ModelLake:
                 todo += self.commits[version].parents
         return found
 
-    def merge_bases(self, a: str, b: str) -> list[str]:
-        """Return the versions that both have seen, those that another follows left out."""
-        common = self.ancestors(a) & self.ancestors(b)
+    def merge_bases(self, b: str, *a: str) -> list[str]:
+        """Return the versions that `b` and any of `a` have seen; none that another follows."""
+        common = set().union(*map(self.ancestors, a)) & self.ancestors(b)
         seen = {p for c in common for p in self.ancestors(c) - {c}}
         return sorted(common - seen, key=lambda c: -self.commits[c].number)
 
-    def merged_base(self, bases: list[str]) -> Content:
-        """Return the content that a merge compares with; of several, what merging them gives."""
-        base = self.commits[bases[0]].content
+    def merged_base(self, bases: list[str]) -> Base:
+        """Return what a merge compares with; of several versions, what merging them gives."""
+        content, doubts = self.commits[bases[0]].content, frozenset[Doubt]()
         for i, other in enumerate(bases[1:], 1):
-            older = self.merged_base(self.merge_bases(bases[i - 1], other))
-            base, _ = merge(older, base, self.commits[other].content, "ours")
-        return base
+            older = self.merged_base(self.merge_bases(other, *bases[:i]))
+            content, _, more = merge(older, content, self.commits[other].content, "ours")
+            doubts |= more
+        return Base(content, doubts)
 
 
 class ConflictsError(Exception):
@@ -367,16 +420,17 @@ class ModelHandle:
         base, tip = (self.lake.commits[v].content for v in (self.version, self.tip))
         if self.tip == self.version:
             return self.content
-        merged, conflicts = merge(base, tip, self.content, "theirs" if side == "ours" else "ours")
+        winner: Side = "theirs" if side == "ours" else "ours"
+        merged, conflicts, _ = merge(Base(base), tip, self.content, winner)
         if side == "raise" and conflicts:
             raise ConflictsError(conflicts)
         return merged
 
     def merged(self, theirs: str, side: Side) -> Content:
         """Return the content with another version merged in. Raises ConflictsError."""
-        base = self.lake.merged_base(self.lake.merge_bases(self.version, theirs))
+        base = self.lake.merged_base(self.lake.merge_bases(theirs, self.version))
         other = self.lake.commits[theirs].content
-        content, conflicts = merge(base, self.content, other, side)
+        content, conflicts, _ = merge(base, self.content, other, side)
         if side == "raise" and conflicts:
             raise ConflictsError(conflicts)
         return content

@@ -20,12 +20,11 @@ TINY = {
     "storage.heap.IN_FLIGHT": 2,
     "storage.heap.WRITES_IN_FLIGHT": 2,
     "storage.chunks.GAP_BYTES": 8,
-    "storage.table.COPY_ROWS": 3,
-    "dataset.merge.COPY_ROWS": 3,
-    "dataset.upserts.BLOCK_ROWS": 3,
+    "storage.chunks.COPY_ROWS": 3,
     "dataset.incoming.FIRST_ROWS": 2,
     "dataset.incoming.MOST_ROWS": 5,
-    "dataset.view.ITER_ROWS": 3,
+    "dataset.incoming.STREAMED_ROWS": 3,
+    "dataset.reading.ITER_ROWS": 3,
 }
 """Constants by path within the package, and what they become."""
 

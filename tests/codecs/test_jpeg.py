@@ -277,3 +277,22 @@ def test_probe_gives_the_shape_of_what_was_encoded(height, width, channels, qual
     data = Jpeg(quality).encode(array)
     assert CODEC.probe(data) == Header(array.shape, "uint8")
     assert np.array(Image.open(io.BytesIO(data))).shape == array.shape
+
+
+@pytest.mark.parametrize("orientation", [1, 6])
+def test_a_small_picture_is_upright_and_keeps_its_longer_side(photo, file_of, exif_of, orientation):
+    large = np.tile(photo, (8, 6, 1))[:640, :480]
+    data = file_of(large, "JPEG", exif=exif_of(orientation))
+    header = CODEC.probe(data)
+    small = CODEC.decode_small(data, header.shape, np.dtype("uint8"), 96)
+    whole = CODEC.decode(data, header.shape, np.dtype("uint8"))
+    assert max(small.shape) == 160
+    step = whole.shape[0] // small.shape[0]
+    rough = whole.reshape(small.shape[0], step, small.shape[1], step, 3).mean(axis=(1, 3))
+    assert np.abs(small - rough).mean() < 8
+
+
+def test_a_damaged_file_is_damaged_when_it_is_decoded_small_too(photo, file_of):
+    data = file_of(photo, "JPEG")[:-2]
+    with pytest.raises(DamagedError):
+        CODEC.decode_small(data, photo.shape, np.dtype("uint8"), 8)

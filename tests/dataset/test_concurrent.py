@@ -1,6 +1,7 @@
 """Two writers on one branch."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import numpy as np
 import pytest
@@ -56,6 +57,18 @@ def test_edits_of_one_cell_are_a_conflict_at_the_second_commit(a, b):
     assert (conflict.kind, conflict.name, conflict.row_id) == ("cell", "x", b.row_ids[0])
     assert b["x"][0] == 20
     assert b.status()
+
+
+def test_in_a_conflict_at_a_commit_ours_are_the_edits_of_the_handle(a, b):
+    a["x"][0] = 10
+    a.delete([2])
+    b["x"][0] = 20
+    b["x"][2] = 30
+    a.commit("a")
+    with pytest.raises(dl.ConflictError) as error:
+        b.commit("b")
+    assert "cell 'x' of row 0: ours 20, theirs 10" in str(error.value)
+    assert "row 2 of ours: theirs removed it, the other side changed it" in str(error.value)
 
 
 @pytest.mark.parametrize(("side", "expected"), [("ours", 20), ("theirs", 10)])
@@ -248,3 +261,32 @@ def test_threads_that_share_a_handle_lose_no_row(make_lake):
         list(pool.map(write, range(40)))
     ds.commit("forty")
     assert sorted(ds["x"][:].tolist()) == list(range(40))
+
+
+@pytest.mark.parametrize("edit", ["update", "item", "upsert", "append"])
+def test_threads_that_share_a_handle_mean_the_rows_that_are_there_at_their_turn(make_lake, edit):
+    ds = make_lake({"x": "int32", "n": "int32"}, x=range(200), n=[0] * 200)
+    first_gone = Event()
+
+    def delete(_):
+        for _ in range(50):
+            ds.delete([0])
+            first_gone.set()
+
+    def change(_):
+        first_gone.wait(10)
+        for i in range(50):
+            if edit == "update":
+                ds.update(slice(-1, None), {"n": [i]})
+            elif edit == "item":
+                ds["n"][-1] = i
+            elif edit == "upsert":
+                ds.upsert({"x": [199], "n": [i]}, on="x")
+            else:
+                ds.append({"x": [200 + i], "n": [i]})
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda work: work(0), (delete, change)))
+    more = 50 if edit == "append" else 0
+    assert ds["x"][:].tolist() == list(range(50, 200 + more))
+    assert ds["n"][:].tolist() == ([0] * 150 + list(range(50)) if more else [0] * 149 + [49])

@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image as Pillow
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.folder import Folders, safe_name
+from deeplake_lite.dataset.folders import Folders, safe_name
 from deeplake_lite.htypes import from_config
 
 from .everything import SCHEMA, VALUES, lake, png
@@ -352,9 +354,10 @@ def test_the_table_has_scalars_texts_and_classes(tmp_path):
         "t": hostile,
         "when": "2026-01-02T00:00:00",
         "tags": '["b"]',
+        "boxes": "[]",
         "j": '{"k": null}',
     }
-    assert (second["file_name"], second["label"], second["x"]) == ("unlabelled/000001.png", "", "")
+    assert (second["file_name"], second["label"], second["x"]) == ("000001.png", "", "")
 
 
 def test_hostile_classes_stay_inside(tmp_path):
@@ -373,7 +376,7 @@ def test_hostile_classes_stay_inside(tmp_path):
     root = flowers([*names, None], names).to_folder(tmp_path / "a" / "out")
     folders = [path for path in root.rglob("*") if path.is_dir()]
     assert all(path.resolve().is_relative_to(root.resolve()) for path in folders)
-    assert len({path.name.casefold() for path in folders}) == len(names) + 1
+    assert len({path.name.casefold() for path in folders}) == len(names)
     assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["out"]
     assert all((root / line["file_name"]).is_file() for line in read_csv(root))
 
@@ -391,8 +394,8 @@ def test_any_name_is_one_harmless_folder(name):
 
 
 def test_two_values_never_share_a_folder(tmp_path):
-    folders = Folders(tmp_path)
-    names = ["a/b", "a:b", "a_b", "A_B", "metadata.csv", "", None, "unlabelled"]
+    folders = Folders(tmp_path, ["metadata.csv"])
+    names = ["a/b", "a:b", "a_b", "A_B", "metadata.csv", "", None]
     assert len({folders.of(name) for name in names}) == len(names)
     assert folders.of("a:b") == folders.of("a:b")
 
@@ -433,7 +436,47 @@ def test_columns_are_chosen_when_there_is_a_choice(full, tmp_path):
         full.to_folder(tmp_path / "out", image="imag")
     assert not (tmp_path / "out").exists()
     root = full.to_folder(tmp_path / "out", image="image", label="x")
-    assert sorted(p.name for p in root.iterdir()) == ["-2", "1", "3", "metadata.csv"]
+    assert sorted(p.name for p in root.iterdir()) == ["-2", "1", "3", "_columns", "metadata.csv"]
+
+
+def test_every_column_comes_out_in_the_table_or_as_files(full, tmp_path):
+    root = full.to_folder(tmp_path / "out", image="image", label="label")
+    first, second, third = lines = read_csv(root)
+    assert list(first) == ["file_name", *(name for name in full.columns if name != "image")]
+    assert json.loads(first["boxes"]) == [[0, 0, 2, 1]]
+    assert json.loads(first["outlines"]) == [[[0, 0], [4, 0], [0, 3]]]
+    assert json.loads(third["embedding"]) == [4, 5, 6]
+    assert (first["counts"], first["age"], first["wave"]) == ("[1, null]", "5", "(1+2j)")
+    assert (second["boxes"], second["ragged"], second["blob"]) == ("", "", "")
+    assert first["matrix"] == "_columns/matrix/000000.npy"
+    for name in ("matrix", "flags", "ragged", "packed", "objects"):
+        for row, line in enumerate(lines):
+            if line[name]:
+                assert np.array_equal(np.load(root / line[name]), full[name][row])
+    assert np.array_equal(np.asarray(Pillow.open(root / first["mask"])), full["mask"][0])
+    assert np.array_equal(np.asarray(Pillow.open(root / first["pixels"])), full["pixels"][0])
+    assert np.array_equal(np.load(root / second["pixels"]), full["pixels"][1])  # no PNG holds it
+    assert (root / first["blob"]).read_bytes() == b"\0\xff"
+    frames = [(root / path).read_bytes() for path in json.loads(first["frames"])]
+    assert frames == VALUES["frames"][0]
+
+
+def test_a_folder_that_was_written_is_taken_in_again_with_the_same_pictures_and_labels(tmp_path):
+    schema = {"mask": dl.Mask(), "x": "float32"}
+    masks = [np.eye(2, dtype="uint8")] * 3
+    ds = flowers(["tulip", None, "rose"], schema=schema, mask=masks, x=[0.1, 2, 3])
+    root = ds.to_folder(tmp_path / "out")
+    again = dl.from_folder(root, str(tmp_path / "again.lake"), progress=False)
+    order = np.argsort([Path(path).stem for path in again["path"][:]])
+    assert again.columns == ("image", "label", "path")
+    assert [bytes(again["image"].encoded()[i]) for i in order] == [
+        bytes(data) for data in ds["image"].encoded()
+    ]
+    names = again["label"].htype.to_names([again["label"][i] for i in order])
+    assert names == ["tulip", None, "rose"]
+    by_table = dl.from_folder(root, str(tmp_path / "t.lake"), labels="metadata.csv", progress=False)
+    assert by_table.columns == ("image", "path", "label", "mask", "x")
+    assert len(by_table) == 3
 
 
 def test_a_text_may_name_the_folders_and_links_are_not_followed(tmp_path):

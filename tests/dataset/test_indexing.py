@@ -127,7 +127,7 @@ def test_a_mask_of_another_length_is_an_index_error(ds):
         ds[[True, False]]
 
 
-@pytest.mark.parametrize("index", [1.5, [0.5], None, {"a": 1}, [[1, 2]], ...])
+@pytest.mark.parametrize("index", [1.5, [0.5], None, {"a": 1}, [[1, 2]]])
 def test_what_is_no_index_is_an_index_error(ds, index):
     with pytest.raises(IndexError, match="rows are chosen with an integer, a slice"):
         ds[index]
@@ -143,3 +143,67 @@ def test_an_unknown_column_suggests_the_nearest(ds):
 def test_a_column_not_selected_is_not_there(ds):
     with pytest.raises(dl.ColumnNotFoundError, match="Known: 'x'"):
         ds[["x"]]["name"]
+
+
+def test_names_of_columns_complete_in_brackets(make_lake):
+    ds = make_lake({"x": "int32", "name": "text"})
+    assert ds._ipython_key_completions_() == ["x", "name"]
+    assert ds[["name"]]._ipython_key_completions_() == ["name"]
+
+
+@pytest.fixture
+def flowers(make_lake):
+    schema = {
+        "label": dl.ClassLabel(["rose", "tulip"]),
+        "x": dl.Scalar("int32", nullable=True),
+        "note": dl.Text(nullable=True),
+        "v": dl.Embedding(2),
+        "ragged": dl.Array("int8", (None,)),
+    }
+    return make_lake(
+        schema,
+        label=["rose", "tulip", "rose"],
+        x=[1, None, 3],
+        note=["b", None, "a"],
+        v=np.zeros((3, 2)),
+        ragged=[[1], [1, 2], []],
+    )
+
+
+def test_columns_compare_in_order_and_null_is_never_less_nor_more(flowers):
+    assert (flowers["x"] > 1).tolist() == [False, False, True]
+    assert (flowers["x"] <= np.array([1, 1, 1])).tolist() == [True, False, False]
+    assert (flowers["note"] < "b").tolist() == [False, False, True]
+    assert flowers[flowers["x"] >= 1]["note"][:] == ["b", "a"]
+
+
+def test_classes_compare_by_name_one_or_one_per_row(flowers):
+    assert (flowers["label"] == ["rose", "rose", "rose"]).tolist() == [True, False, True]
+    with pytest.raises(dl.InvalidValueError, match=r"column 'label': .* Did you mean 'rose'"):
+        flowers["label"] == "ros"  # noqa: B015
+
+
+def test_a_column_contains_its_values(flowers):
+    assert "rose" in flowers["label"]
+    assert "ros" not in flowers["label"]
+    assert 3 in flowers["x"]
+    assert "c" not in flowers["note"]
+
+
+@pytest.mark.parametrize("index", [(0, 1), (0, "x"), (slice(None), 1), ()])
+def test_several_indices_are_refused_since_rows_have_one_axis(flowers, index):
+    for shown in (flowers, flowers["v"]):
+        with pytest.raises(IndexError, match="rows are chosen by one index"):
+            shown[index]
+    with pytest.raises(IndexError, match="rows are chosen by one index"):
+        flowers["v"][index] = 0
+
+
+def test_an_ellipsis_means_all_rows(flowers):
+    assert flowers["x"][...].tolist() == flowers["x"][:].tolist()
+    assert len(flowers[...]) == 3
+
+
+def test_values_of_several_shapes_make_no_array(flowers):
+    with pytest.raises(ValueError, match="column 'ragged' has values of 3 shapes"):
+        np.array(flowers["ragged"])

@@ -302,6 +302,19 @@ def test_verification_needs_a_commit(ds):
         ds.verify()
 
 
+def test_verification_reads_again_what_the_handle_has_in_its_cache(tmp_path):
+    ds = dl.create(str(tmp_path / "numbers.lake"), {"x": "int64"})
+    ds.append({"x": np.random.default_rng(0).integers(2**60, size=5000)})
+    ds.commit("numbers")
+    before = ds["x"][:]
+    largest = max((tmp_path / "numbers.lake" / "chunks").iterdir(), key=lambda f: f.stat().st_size)
+    data = bytearray(largest.read_bytes())
+    data[len(data) // 2] ^= 1
+    largest.write_bytes(data)
+    np.testing.assert_array_equal(ds["x"][:], before)
+    assert {d.column for d in ds.verify().damaged} == {"x"}
+
+
 def test_damaged_row_ids_are_reported(tmp_path):
     ds = dl.create(str(tmp_path / "ids"), {"x": "uint8"})
     for n in range(30):  # blocks of ids that do not compress away

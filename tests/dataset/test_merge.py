@@ -285,6 +285,141 @@ def test_criss_cross_merges_know_that_a_value_was_taken_back(ours, theirs):
     assert ours["x"][:].tolist() == [1, 20, 3]
 
 
+def cross(ours, theirs, side="ours"):
+    """Let each merge what the other was; `side` wins in ours, and ours in theirs."""
+    commit_both(ours, theirs)
+    tips = ours.version, theirs.version
+    ours.merge(tips[1], on_conflict=side)
+    theirs.merge(tips[0], on_conflict="ours")
+
+
+def drop(side, value):
+    if value == 10:
+        side.drop_column("x")
+    else:
+        side["x"][1] = value
+
+
+@pytest.mark.parametrize(
+    ("edit", "kind"),
+    [
+        (cell, "cell"),
+        (note, "metadata"),
+        (column_note, "metadata"),
+        (name, "column"),
+        (default, "column"),
+        (drop, "column"),
+        (lambda side, value: side.delete([0]) if value == 10 else cell(side, value), "row"),
+    ],
+)
+def test_what_criss_cross_merges_settled_in_two_ways_is_a_conflict(ours, theirs, edit, kind):
+    edit(ours, 10)
+    edit(theirs, 20)
+    cross(ours, theirs)
+    with pytest.raises(dl.ConflictError, match="Both sides changed 1 thing") as error:
+        ours.merge("fix")
+    assert [c.kind for c in error.value.conflicts] == [kind]
+
+
+@pytest.mark.parametrize("edit", [cell, note, column_note, name, default, drop])
+def test_what_criss_cross_merges_settled_alike_is_no_conflict(ours, theirs, edit):
+    edit(ours, 10)
+    edit(theirs, 20)
+    cross(ours, theirs, "theirs")
+    before = ours.columns, dict(ours.metadata), ours["t"][:]
+    ours.merge("fix")
+    assert (ours.columns, dict(ours.metadata), ours["t"][:]) == before
+
+
+def test_criss_cross_merges_of_three_lines_know_what_all_of_them_come_from(ours, theirs):
+    ours.branch("third")
+    third = dl.open(ours.url, branch="third")
+    for ds, value in ((ours, 10), (theirs, 20), (third, 30)):
+        ds["x"][0] = value
+        ds.commit("own value")
+    tips = [ds.version for ds in (ours, theirs, third)]
+    for ds in (ours, theirs):
+        for tip in tips:
+            ds.merge(tip, on_conflict="ours")
+    with pytest.raises(dl.ConflictError, match="ours 10, theirs 20"):
+        ours.merge("fix")
+
+
+@pytest.mark.parametrize("change", ["set", "drop"])
+def test_a_note_of_null_is_a_note(ours, theirs, change):
+    ours.metadata["k"] = None
+    ours["x"].metadata["k"] = None
+    ours.commit("null")
+    assert ours.diff("fix").metadata == {"k": (None, None)}
+    if change == "set":
+        theirs.metadata["other"] = None
+        theirs.commit("theirs")
+        ours.merge("fix")
+        assert dict(ours.metadata) == {"k": None, "other": None}
+        assert dict(ours["x"].metadata) == {"k": None}
+        return
+    theirs.merge("main")
+    del theirs.metadata["k"]
+    theirs.commit("gone")
+    ours.merge("fix")
+    assert dict(ours.metadata) == {}
+
+
+def test_a_note_of_null_and_one_that_is_gone_are_a_conflict(ours, theirs):
+    ours.metadata["k"] = 1
+    ours.commit("k")
+    theirs.merge("main")
+    ours.metadata["k"] = None
+    del theirs.metadata["k"]
+    commit_both(ours, theirs)
+    with pytest.raises(dl.ConflictError, match="ours null, theirs nothing"):
+        ours.merge("fix")
+    ours.merge("fix", on_conflict="ours")
+    assert dict(ours.metadata) == {"k": None}
+
+
+def test_a_conflict_says_the_row_and_both_values_of_the_first_and_counts_the_rest(make_lake):
+    schema = {"x": "int32", "t": "text", "c": dl.ClassLabel(["rose", "tulip"])}
+    ours = make_lake(schema, x=range(30), t=["a"] * 30, c=[0] * 30)
+    ours.branch("fix")
+    theirs = dl.open(ours.url, branch="fix")
+    ours.delete([0])
+    ours["t"][4] = "b" * 200
+    ours["c"][2] = "tulip"
+    theirs["t"][5] = "c"
+    commit_both(ours, theirs)
+    theirs.merge("main", on_conflict="theirs")
+    ours["x"][:] = 100 + np.arange(29)
+    ours["t"][3] = "ours"
+    theirs["x"][:] = 200 + np.arange(29)
+    theirs["t"][3] = "it's theirs"
+    commit_both(ours, theirs)
+    with pytest.raises(dl.ConflictError) as error:
+        ours.merge("fix")
+    lines = str(error.value).splitlines()
+    assert lines[0] == "Both sides changed 30 things, and nothing was written:"
+    assert "  cell 'x' of row 0: ours 100, theirs 200" in lines
+    assert len(lines) == 13
+    assert lines[-2] == "  … and 20 more"
+    assert lines[-1] == "Choose a side: ds.merge(…, on_conflict='ours' or 'theirs')."
+
+
+def test_long_values_and_classes_in_a_conflict_are_short_and_named(make_lake):
+    ours = make_lake({"t": "text", "c": dl.ClassLabel(["rose", "tulip", "iris"])}, t=["a"], c=[0])
+    ours.branch("fix")
+    theirs = dl.open(ours.url, branch="fix")
+    ours.update([0], {"t": ["b" * 200], "c": ["tulip"]})
+    theirs.update([0], {"t": ["c"], "c": ["iris"]})
+    commit_both(ours, theirs)
+    with pytest.raises(dl.ConflictError) as error:
+        ours.merge("fix")
+    _, text, label, _ = str(error.value).splitlines()
+    assert text.startswith("  cell 't' of row 0: ours 'bbb")
+    assert text.endswith("…, theirs 'c'")
+    assert len(text) < 120
+    assert label == "  cell 'c' of row 0: ours 'tulip', theirs 'iris'"
+
+
 def test_branches_merge_after_one_was_optimised(ours, theirs):
     ours.delete([1])
     ours["x"][0] = 10

@@ -1,12 +1,16 @@
 """Appending, changing and removing rows, columns and notes."""
 
 import io
+from itertools import count
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from PIL import Image
 
 import deeplake_lite as dl
+from deeplake_lite.dataset.upserts import Upserted
 from deeplake_lite.storage.repo import Session
 from deeplake_lite.storage.table import Table
 
@@ -63,11 +67,11 @@ def test_a_failed_append_leaves_the_rows_of_an_earlier_one_pending(ds):
         ({"x": [1], "y": [1]}, dl.ColumnNotFoundError, "There is no column 'y'"),
         ({"x": [1], "t": ["a", "b"]}, dl.InvalidValueError, "'x' has 1 rows, 't' has 2"),
         ({"x": [1]}, dl.InvalidValueError, "column 't': has no default"),
-        ({"x": [1], "t": "a"}, dl.InvalidValueError, "one sequence of values per column"),
-        ({"x": 1, "t": ["a"]}, dl.InvalidValueError, "one sequence of values per column"),
-        ({"x": np.array(1), "t": ["a"]}, dl.InvalidValueError, "one sequence of values per col"),
-        ({"x": {1}, "t": ["a"]}, dl.InvalidValueError, "one sequence of values per column"),
-        ([{"x": 1, "t": "a"}, "b"], dl.InvalidValueError, "row 1: an append takes columns"),
+        ({"x": [1], "t": "a"}, dl.InvalidValueError, "one sequence of values"),
+        ({"x": 1, "t": ["a"]}, dl.InvalidValueError, "one sequence of values"),
+        ({"x": np.array(1), "t": ["a"]}, dl.InvalidValueError, "one sequence of values"),
+        ({"x": {1}, "t": ["a"]}, dl.InvalidValueError, "one sequence of values"),
+        ([{"x": 1, "t": "a"}, "b"], dl.InvalidValueError, "row 1: rows come as a dict of columns"),
         ({"x": [None], "t": ["a"]}, dl.InvalidValueError, "column 'x', row 0: takes no null"),
         ({"x": [2**40], "t": ["a"]}, dl.InvalidValueError, "int32 holds"),
         ({"x": [[1]], "t": ["a"]}, dl.InvalidValueError, "column 'x'"),
@@ -98,6 +102,90 @@ def test_iterators_and_ranges_are_taken_too(ds):
     ds.append({"x": iter([4]), "t": (t for t in "d")})
     ds.append({"x": range(5, 6), "t": ("e",)})
     assert ds["x"][:].tolist() == [1, 2, 3, 4, 5]
+
+
+def test_tables_are_taken_by_columns(make_lake):
+    schema = {"x": dl.Scalar("int32", nullable=True), "t": dl.Text(nullable=True)}
+    columns = {"x": [1, None], "t": ["a", None]}
+    ds = make_lake(schema)
+    ds.append(pd.DataFrame(columns).astype({"x": "Int32"}))
+    ds.append(pa.table(columns))
+    ds.append(pa.RecordBatch.from_pydict(columns))
+    assert ds["x"][:].tolist() == [1, None] * 3
+    assert ds["t"][:] == ["a", None] * 3
+
+
+def test_a_lake_takes_back_the_table_that_it_gave(make_lake):
+    schema = {
+        "label": dl.ClassLabel(["a", "b"]),
+        "v": dl.Embedding(2),
+        "m": dl.Array("int16", (2, 2)),
+        "boxes": dl.Boxes(),
+        "when": "datetime64[us]",
+        "i": dl.Image("png"),
+    }
+    ds = make_lake(
+        schema,
+        label=["b", "a"],
+        v=[[1, 2], [3, 4]],
+        m=np.arange(8, dtype="int16").reshape(2, 2, 2),
+        boxes=[[], [[0, 0, 1, 1]]],
+        when=["2026-01-02", "2026-01-03"],
+        i=[np.eye(3, dtype="uint8")] * 2,
+    )
+    for table in (ds.to_arrow(), ds.to_pandas()):
+        copy = make_lake(schema)
+        copy.append(table)
+        for name in schema:
+            for one, other in zip(ds[name], copy[name], strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series([1, None], dtype="Int64"),
+        pa.array([1, None]),
+        pa.chunked_array([[1], [None]]),
+        [1, pd.NA],
+    ],
+)
+def test_what_pandas_and_arrow_miss_is_null(make_lake, values):
+    ds = make_lake({"x": dl.Scalar("int32", nullable=True)})
+    ds.append({"x": values})
+    assert ds["x"][:].tolist() == [1, None]
+
+
+def test_texts_and_categories_that_pandas_misses_are_null(make_lake):
+    ds = make_lake({"t": dl.Text(nullable=True), "c": dl.ClassLabel(["a"], nullable=True)})
+    frame = pd.DataFrame({"t": ["a", None], "c": ["a", None]})
+    ds.append(frame.astype({"t": "string", "c": "category"}))
+    assert (ds["t"][:], ds["c"][:].tolist()) == (["a", None], [0, None])
+
+
+def test_a_table_with_two_columns_of_one_name_is_refused(make_lake):
+    table = pa.table([pa.array([1]), pa.array([2])], ["x", "x"])
+    with pytest.raises(dl.InvalidValueError, match="must be unique, got 'x' twice"):
+        make_lake({"x": "int32"}).append(table)
+
+
+def test_a_generator_of_rows_is_taken_in_blocks_and_an_error_names_its_row(ds):
+    ds.append({"x": i, "t": str(i)} for i in range(3_000))
+    assert (len(ds), ds[-1]) == (3_003, {"x": 2_999, "t": "2999"})
+    with pytest.raises(dl.InvalidValueError, match="column 'x', row 2500: must be int32"):
+        ds.append({"x": "?" if i == 2_500 else i, "t": ""} for i in range(3_000))
+    with pytest.raises(dl.InvalidValueError, match=r"row 2: rows come as .* got 5"):
+        ds.append(row for row in [{"x": 1, "t": ""}, {"x": 1, "t": ""}, 5])
+    assert len(ds) == 3_003
+
+
+@pytest.mark.parametrize("data", [5, None, "rows", b"rows", {1, 2}, np.arange(3)])
+def test_what_is_no_rows_gets_an_error_that_lists_what_is(ds, data):
+    with pytest.raises(
+        dl.InvalidValueError, match=r"dict of columns, .* DataFrame, an Arrow table"
+    ):
+        ds.append(data)
+    assert_as_before(ds)
 
 
 def test_what_was_handed_in_may_change_afterwards(make_lake):
@@ -158,6 +246,75 @@ def test_cells_are_set_one_by_one_in_slices_lists_and_masks(ds):
     assert ds["t"][:] == ["z", "y", "c"]
 
 
+def test_one_value_for_several_rows_is_spread_over_them(make_lake):
+    schema = {
+        "label": dl.ClassLabel(["one", "two"]),
+        "x": dl.Scalar("int32", nullable=True),
+        "t": "text",
+        "v": dl.Embedding(2),
+        "tags": dl.ClassLabel(["a", "b"], multiple=True),
+        "boxes": dl.Boxes(),
+        "notes": dl.Sequence("text"),
+        "meta": "json",
+    }
+    ds = make_lake(schema)
+    row = {"label": 0, "x": 1, "t": "", "v": [0, 0], "tags": [], "boxes": [], "notes": []}
+    ds.append([{**row, "meta": {}}] * 4)
+    ds["label"][1:3] = "two"
+    ds["x"][:2] = None
+    ds["t"][[0, 3]] = "text"
+    ds["v"][1:] = [5, 6]
+    ds["tags"][ds["label"] == "two"] = ["a", "b"]
+    ds["boxes"][2:] = [[0, 0, 2, 1]]
+    ds["notes"][:2] = ["p", "q"]
+    ds.update([0, 1], {"meta": {"k": [1]}, "t": ["u", "w"]})
+    assert ds["label"][:].tolist() == [0, 1, 1, 0]
+    assert ds["x"][:].tolist() == [None, None, 1, 1]
+    assert ds["t"][:] == ["u", "w", "", "text"]
+    assert ds["v"][:].tolist() == [[0, 0], [5, 6], [5, 6], [5, 6]]
+    assert [t.tolist() for t in ds["tags"][:]] == [[], [0, 1], [0, 1], []]
+    assert [len(b) for b in ds["boxes"][:]] == [0, 0, 1, 1]
+    assert ds["notes"][:] == [["p", "q"], ["p", "q"], [], []]
+    assert ds["meta"][:] == [{"k": [1]}, {"k": [1]}, {}, {}]
+
+
+def test_a_list_of_as_many_values_as_rows_is_one_per_row_wherever_it_can_be(make_lake):
+    ds = make_lake({"j": "json"}, j=[0, 0])
+    ds["j"][:] = ["a", "b"]
+    assert ds["j"][:] == ["a", "b"]
+    ds["j"][0] = ["a", "b"]
+    assert ds["j"][0] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "match"),
+    [
+        ("t", ["a", "b"], "column 't': .* one for all of them: 3 rows, got 2 values"),
+        ("x", [], "column 'x': .* 3 rows, got 0 values"),
+        ("x", "one", "column 'x': must be int32, got str 'one'"),
+        ("x", 2**40, "column 'x': int32 holds"),
+        ("t", ["a", 5, "c"], "column 't', row 1: must be text"),
+    ],
+)
+def test_what_is_neither_one_value_per_row_nor_one_for_all_is_refused(ds, name, value, match):
+    with pytest.raises(dl.InvalidValueError, match=match):
+        ds[name][:] = value
+    assert_as_before(ds)
+
+
+def test_one_cell_takes_one_value_and_no_list_of_it(make_lake):
+    ds = make_lake({"tags": dl.Sequence("text"), "x": "int8"}, tags=[[]], x=[1])
+    with pytest.raises(dl.InvalidValueError, match="must be a list of items"):
+        ds["tags"][0] = "a"
+    ds.update(0, {"x": 2})
+    assert ds["x"][0] == 2
+
+
+def test_setting_no_rows_changes_nothing(ds):
+    ds["t"][ds["x"] == 99] = "z"
+    assert_as_before(ds)
+
+
 def test_an_update_of_several_columns_is_all_or_nothing(ds):
     with pytest.raises(dl.InvalidValueError, match="column 't', row 1: must be text"):
         ds.update([0, 1], {"x": [7, 8], "t": ["y", 5]})
@@ -169,7 +326,7 @@ def test_an_update_of_several_columns_is_all_or_nothing(ds):
 @pytest.mark.parametrize(
     ("rows", "data", "error", "match"),
     [
-        ([0], {"x": [1, 2]}, dl.InvalidValueError, "one value per row: 1 rows, got 2"),
+        ([0], {"x": [1, 2]}, dl.InvalidValueError, "one for all of them: 1 row, got 2 values"),
         ([0, 0], {"x": [1, 2]}, dl.InvalidValueError, "names each row once"),
         ([5], {"x": [1]}, IndexError, "row 5 is out of range"),
         ([0], {"y": [1]}, dl.ColumnNotFoundError, "no column 'y'"),
@@ -215,6 +372,37 @@ def test_the_same_upsert_twice_changes_nothing(ds):
     assert not ds.status()
 
 
+@pytest.mark.parametrize("spared", range(4))
+def test_an_upsert_of_which_a_write_fails_changes_nothing(make_lake, monkeypatch, spared):
+    ds = make_lake(
+        {"k": "int32", "n": "int32", "data": "bytes"}, k=[1, 2], n=[1, 2], data=[b"1"] * 2
+    )
+    ds.append({"k": [3], "n": [3], "data": [b"3" * 3_000_000]})
+    before, put, writes = list(ds), Session.put, count()
+
+    async def fill_up(session, key, data):
+        if next(writes) >= spared:
+            raise OSError("No space left on device")
+        await put(session, key, data)
+
+    rows = {
+        "k": [2, 3, 4, 5],
+        "n": [9] * 4,
+        "data": [bytes([65 + i]) * 5_000_000 for i in range(4)],
+    }
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "put", fill_up)
+        with pytest.raises(OSError, match="No space left"):
+            ds.upsert(rows, on="k")
+    assert list(ds) == before
+    assert ds.status().added == 1
+    assert not ds.status().updated
+    assert ds.upsert(rows, on="k") == Upserted(2, 2, 0)
+    ds.commit("at last")
+    assert ds["n"][:].tolist() == [1, 9, 9, 9, 9]
+    assert ds.verify()
+
+
 @pytest.mark.parametrize("at", [1, 3])
 def test_a_bad_value_in_an_upsert_names_its_row_in_what_was_handed_in(ds, at):
     rows = {"t": ["a", "b", "y", "z"], "x": [1, 2, 3, 4]}
@@ -228,7 +416,7 @@ def test_keys_must_tell_rows_apart(ds):
     with pytest.raises(dl.InvalidValueError, match=r"handed in has 't' twice"):
         ds.upsert({"t": ["d", "d"], "x": [4, 5]}, on="t")
     ds.append({"t": ["a"], "x": [9]})
-    with pytest.raises(dl.InvalidValueError, match="the dataset has rows with the same key"):
+    with pytest.raises(dl.InvalidValueError, match="the lake has rows with the same key"):
         ds.upsert({"t": ["a"], "x": [9]}, on="t")
     with pytest.raises(dl.InvalidValueError, match="needs the values of its key"):
         ds.upsert({"x": [9]}, on="t")
@@ -440,3 +628,11 @@ def test_an_update_that_cannot_be_written_leaves_pending_rows_whole(make_lake, m
     ds.commit("the pending rows")
     assert dl.open(ds.url)["data"][2] == b"b" * 900_000
     assert ds.verify()
+
+
+def test_a_new_column_takes_one_value_for_all_rows(ds):
+    ds.add_column("part", "text", values="abc")
+    ds.add_column("y", "int8", values=(i for i in range(3)))
+    assert (ds["part"][:], ds["y"][:].tolist()) == (["abc"] * 3, [0, 1, 2])
+    with pytest.raises(dl.InvalidValueError, match=r"column 'z': .* Give it as compute="):
+        ds.add_column("z", "int8", values=lambda row: row["x"])

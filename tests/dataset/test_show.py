@@ -1,5 +1,7 @@
 """What datasets, views, columns and diffs show: right, small, cheap, and never an error."""
 
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -351,7 +353,7 @@ def test_a_diff_that_cannot_be_read_still_shows(corrected, monkeypatch):
     diff = ds.diff(first)
     monkeypatch.setattr(Table, "read", None)
     assert "does not read" in text_of(diff)
-    monkeypatch.setattr(Table, "ids", None)
+    monkeypatch.setattr(Table, "find", None)
     assert diff._repr_html_() == repr(diff)
 
 
@@ -402,3 +404,17 @@ def test_plain_classes_have_names():
     label = dl.ClassLabel(["a", "b"], multiple=True)
     assert plain(np.array([1, 0]), label) == "b, a"
     assert plain(np.ma.masked, label) is None
+
+
+def test_a_page_with_jpegs_loads_no_other_picture_format():
+    code = """
+import sys
+import numpy as np
+import deeplake_lite as dl
+ds = dl.create("memory://jpegs", {"i": dl.Image("jpeg")})
+ds.append({"i": [np.zeros((200, 300, 3), "uint8")]})
+assert "<img" in ds._repr_html_()
+print([name for name in sys.modules if name.startswith(("PIL.Gif", "PIL.Png", "PIL.Bmp"))])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -61,23 +61,9 @@ def test_groups_stay_together(ds):
     assert abs(len(parts[0]) - 120) <= 7
 
 
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        ({"fractions": [0.5, 0.6]}, "add up to 1"),
-        ({"fractions": [-0.5, 1.5]}, "not negative"),
-        ({"fractions": []}, "add up to 1"),
-        ({"fractions": [1], "by": "label", "group": "patient"}, "not both"),
-    ],
-)
-def test_what_is_no_split_is_refused(ds, arguments, match):
-    with pytest.raises(ValueError, match=match):
-        ds.split(**arguments)
-
-
-def test_a_split_by_a_column_that_is_not_there(ds):
-    with pytest.raises(dl.ColumnNotFoundError, match=r"no column 'lable'\. Did you mean 'label'"):
-        ds.split([0.5, 0.5], by="lable")
+def test_rows_are_split_by_values_or_by_groups(ds):
+    with pytest.raises(ValueError, match="not both"):
+        ds.split([1], by="label", group="patient")
 
 
 def test_nothing_splits_into_nothing(make_lake):
@@ -89,3 +75,40 @@ def test_parts_of_uncommitted_rows_and_nulls(make_lake):
     ds.append({"x": [None, 1] * 50})
     for part in ds.split([0.5, 0.5], by="x"):
         assert np.ma.getmaskarray(part["x"][:]).sum() == 25
+
+
+def test_named_parts_come_by_name(ds):
+    parts = ds.split({"train": 0.9, "val": 0.1}, seed=3)
+    assert {name: len(part) for name, part in parts.items()} == {"train": 180, "val": 20}
+    assert parts["val"].origin == "split val"
+    assert xs(parts["train"]) == xs(ds.split([0.9, 0.1], seed=3)[0])
+
+
+@pytest.mark.parametrize(
+    ("fractions", "match"),
+    [
+        ([], "a number per part"),
+        ({}, "a number per part"),
+        (0.9, r"a number per part, such as \[0.9, 0.1\], got 0.9"),
+        ("train", "a number per part"),
+        (["a", "b"], "a number per part"),
+        ([1.5, -0.5], "0 to 1, got -0.5"),
+        ([float("nan"), 1], "0 to 1, got nan"),
+        ([800, 200], r"add up to 1, .* add up to 1000. Divide them: \[0.8, 0.2\]"),
+        ({"train": 0.5, "val": 0.4}, r"add up to 0.9. Divide them: \[0.556, 0.444\]"),
+        ([0, 0], "Give one that is not 0"),
+    ],
+)
+def test_fractions_that_are_no_parts_of_a_whole_are_refused(ds, fractions, match):
+    with pytest.raises(ValueError, match=match):
+        ds.split(fractions)
+
+
+@pytest.mark.parametrize("how", ["by", "group"])
+def test_an_unknown_column_to_split_by_gets_the_nearest_name(ds, how):
+    with pytest.raises(dl.ColumnNotFoundError, match=r"no column 'lable'\. Did you mean 'label'"):
+        ds.split([0.5, 0.5], **{how: "lable"})
+
+
+def test_any_whole_number_is_a_seed(ds):
+    assert xs(ds.split([0.5, 0.5], seed=-1)[0]) != xs(ds.split([0.5, 0.5], seed=2**70)[0])

@@ -68,6 +68,21 @@ def test_a_version_that_is_not_there_names_those_that_are(ds):
         dl.open(ds.url, branch="fix")
 
 
+def test_of_many_names_an_error_lists_the_nearest_and_ten_at_most(ds):
+    for n in range(8):
+        ds["x"][0] = n
+        ds.commit(f"{n}")
+        ds.branch(f"fix-{n}")
+        ds.tag(f"v{n}.0")
+    with pytest.raises(dl.VersionNotFoundError) as error:
+        dl.open(ds.url, version="v3.1")
+    message = str(error.value)
+    assert message.startswith("There is no version 'v3.1'. Did you mean 'v3.0'? Branches: 'fix-0'")
+    assert message.count("'") == 2 + 2 * 10
+    assert "'main'. Tags: 7 more. ds.log() lists the commits." in message
+    assert not any(c.id in message for c in ds.log())
+
+
 @pytest.mark.parametrize(
     "write",
     [

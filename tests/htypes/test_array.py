@@ -73,7 +73,7 @@ def test_decoded_arrays_are_writable_and_do_not_share_memory():
         ((2,), [1, 2, 3], r"must have shape \(2,\), got \(3,\)"),
         ((None,), 5, r"must have shape \(…,\), got \(\)"),
         ((None, None), [[1], [1, 2]], "must be one array .*got list .lists of different lengths"),
-        ((None,), ["a"], "must be float32, got str_ 'a'. Convert it to float32 first"),
+        ((None,), ["a"], "must be float32, got str 'a'. Convert it to float32 first"),
         ((None,), "abc", r"must be float32 of shape \(…,\), got str 'abc'"),
         ((None,), [1e39], "float32 holds at most"),
         ((2,), [1, None], "must be float32, got NoneType None"),
@@ -102,7 +102,7 @@ def test_impossible_shapes_are_schema_errors(shape):
 
 def test_picture_codecs_are_for_images():
     with pytest.raises(
-        SchemaError, match="codec must be None or one of zstd, lz4, blosc, got 'jpeg'"
+        SchemaError, match="codec of an array must be one of zstd, lz4, blosc, got 'jpeg'"
     ):
         Array("uint8", (None,), codec="jpeg")
 

@@ -56,7 +56,7 @@ def test_integers_are_kept_exactly_or_refused_at_their_row(values, dtype):
         ("uint64", -1, "uint64 holds 0 to 18446744073709551615, got -1"),
         ("int64", 2**63, "got 9223372036854775808"),
         ("int32", 2**80, "got 1208925819614629174706176"),
-        ("int32", "5", "must be int32 of shape .*got str '5'|must be int32, got str_ '5'"),
+        ("int32", "5", "must be int32, got str '5'"),
         ("float32", "x", "must be float32, got"),
         ("float32", b"x", "must be float32, got"),
         ("float32", [1.0], r"must be one float32 per row, got shape \(1,\).*Array\('float32'"),

@@ -127,6 +127,7 @@ def test_rows_with_a_key_are_changed_and_rows_without_are_appended(tmp_path, url
     ds = dl.from_parquet(path, url, on="k")
     assert ds["x"][:].tolist() == [1, 20, 3]
     assert (ds.ingested.added, ds.ingested.changed) == (1, 1)
+    pq.write_table(pa.table({"k": ["b", "c"], "x": [0, 0]}), path)
     assert len(dl.from_parquet(path, url)) == 5
 
 
@@ -253,6 +254,8 @@ def test_pictures_of_hugging_face_are_taken_from_structs(photos, tmp_path, url):
 def test_what_is_no_dataframe_is_refused(url):
     with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* got dict"):
         dl.from_dataframe({"a": [1]}, url)
+    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* got Series"):
+        dl.from_dataframe(pd.Series([1, 2]), url)
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     with pytest.raises(dl.InvalidValueError, match="'a' twice"):
         dl.from_dataframe(twice, url)
@@ -269,6 +272,14 @@ def test_csv_types_are_those_of_all_rows(tmp_path, url):
         "when": dl.Scalar("datetime64[D]", nullable=True),
     }
     assert ds["t"][:] == ["", "b", "c"]
+
+
+def test_an_empty_text_is_no_class(tmp_path, url):
+    path = tmp_path / "a.csv"
+    path.write_text("id,kind\n1,rose\n2,\n3,lily\n")
+    ds = dl.from_csv(path, url, schema={"kind": "class_label"})
+    assert ds["kind"].htype == dl.ClassLabel(["lily", "rose"], nullable=True)
+    assert ds["kind"][:].tolist() == [1, None, 0]
 
 
 def test_a_large_csv_is_read_block_by_block(tmp_path, url, monkeypatch):
@@ -295,6 +306,44 @@ def test_a_csv_that_is_none_is_refused(tmp_path, url, text, message):
     with pytest.raises(dl.InvalidValueError, match=message):
         dl.from_csv(path, url)
     assert not dl.exists(url)
+
+
+def test_a_null_in_a_list_is_nan_or_refused_and_never_a_zero(url):
+    table = pa.table({"f": pa.array([[1.5, None], [2.0]]), "d": [[WHEN, None], []]})
+    ds = dl.from_dataframe(table, url)
+    assert np.array_equal(ds["f"][0], [1.5, np.nan], equal_nan=True)
+    assert np.isnat(ds["d"][0][1])
+    whole = pa.table({"x": pa.array([[1], [1, None]])})
+    with pytest.raises(
+        dl.InvalidValueError, match=r"row 1.*a list of int64 takes no null.*Sequence"
+    ):
+        dl.from_dataframe(whole, url + "2")
+    schema = {"x": dl.Sequence(dl.Scalar("int64", nullable=True))}
+    assert dl.from_dataframe(whole, url + "2", schema=schema)["x"][1][1] is np.ma.masked
+
+
+def test_a_csv_that_is_not_utf_8_is_refused(tmp_path, url):
+    (tmp_path / "a.csv").write_bytes("id,x\n1,ä\n".encode("latin1"))
+    with pytest.raises(dl.InvalidValueError, match=r"column 'x'.*UTF-8.*iconv"):
+        dl.from_csv(tmp_path / "a.csv", url)
+
+
+def test_a_path_may_begin_at_home(tmp_path, url, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    assert len(dl.from_csv("~/a.csv", url)) == 1
+
+
+def test_another_delimiter_is_named(tmp_path, url):
+    path = tmp_path / "a.csv"
+    path.write_text("id;x\n1;2\n")
+    with pytest.raises(
+        dl.InvalidValueError, match=r"one column 'id;x'\. Give its own: delimiter=';'"
+    ):
+        dl.from_csv(path, url)
+    with pytest.raises(dl.InvalidValueError, match="delimiter= is one character, got ';;'"):
+        dl.from_csv(path, url, delimiter=";;")
+    assert dl.from_csv(path, url, delimiter=";").columns == ("id", "x")
 
 
 def test_a_file_that_is_missing_or_no_parquet_is_refused(tmp_path, url):

@@ -79,12 +79,48 @@ def test_options_that_make_no_sense_are_refused(url):
         dl.from_arrays({"x": [1]}, url, commit_every=10)
 
 
+def test_an_error_leaves_no_lake_that_was_not_there_before(url, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 1)
+    with pytest.raises(dl.InvalidValueError):
+        dl.from_arrays({"x": [1, "b"]}, url, schema={"x": "int64"})
+    assert not os.path.exists(url)
+    with pytest.raises(dl.InvalidValueError):
+        dl.from_arrays({"x": ["b"]}, "memory://in-vain", schema={"x": "int64"})
+    assert not dl.exists("memory://in-vain")
+    assert len(dl.from_arrays({"x": ["b"]}, "memory://in-vain")) == 1
+
+
+def test_an_error_leaves_a_lake_that_was_empty_before(url):
+    dl.create(url, {"x": "int64"})
+    with pytest.raises(dl.InvalidValueError):
+        dl.from_arrays({"x": ["b"]}, url)
+    assert len(dl.open(url)) == 0
+
+
+def test_what_is_committed_on_the_way_stays_and_the_error_says_how_to_go_on(url, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 2)
+    rows = {"k": [1, 2, 3, 4, 5], "x": [1, 2, 3, "bad", 5]}
+    options = {"on": "k", "schema": {"x": "int64"}, "commit_every": 2}
+    with pytest.raises(dl.InvalidValueError) as caught:
+        dl.from_arrays(rows, url, **options)
+    assert caught.value.__notes__ == ["2 rows are committed. Run it again to go on."]
+    assert dl.open(url)["k"][:].tolist() == [1, 2]
+    ds = dl.from_arrays({**rows, "x": [1, 2, 3, 4, 5]}, url, **options)
+    assert (ds.ingested.added, ds.ingested.unchanged) == (3, 2)
+
+
 def test_rows_go_to_the_branch_that_is_named(url):
     dl.from_arrays({"x": [1]}, url).branch("more")
     ds = dl.from_arrays({"x": [2]}, url, branch="more", message="two")
     assert ds.current_branch == "more"
     assert ds.log()[0].message == "two"
     assert len(dl.open(url)) == 1
+
+
+def test_a_new_lake_gets_the_branch_that_is_named(url):
+    ds = dl.from_arrays({"x": [2]}, url, branch="more")
+    assert ds.current_branch == "more"
+    assert len(dl.open(url)) == 0
 
 
 def test_keys_survive_other_writers_between_commits(url, monkeypatch):
@@ -187,8 +223,8 @@ def test_rows_without_a_key_go_on_after_a_kill_without_twins(tmp_path, url):
     assert 0 < len(dl.open(url)) < ROWS
     run_to_the_end("parquet", path, url)
     assert dl.open(url)["x"][:].tolist() == list(range(ROWS))
-    run_to_the_end("parquet", path, url)  # it was done: another run appends the rows again
-    assert len(dl.open(url)) == 2 * ROWS
+    run_to_the_end("parquet", path, url)  # it was done
+    assert len(dl.open(url)) == ROWS
 
 
 def test_ctrl_c_drops_what_is_not_committed_and_the_next_run_goes_on(url, monkeypatch):

@@ -165,3 +165,16 @@ def test_a_flipped_bit_is_an_error_that_says_damaged(tmp_path):
         path.write_bytes(data)
     with pytest.raises(DamagedError, match=r"ds\.verify"):
         dl.open(ds.url)["x"][17]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "int64", "complex64"])
+def test_chunks_are_what_zarr_makes_of_them(repository, dtype):
+    spec, rows = ArraySpec(dtype), np.arange(9000).astype(dtype)
+    array = SlotArray(repository.writer("main"), "a", spec, ChunkCache(), new=True)
+    array.append(rows)
+    session = repository.writer("main")
+    run(array.write(session))
+    for chunk, part in enumerate((rows[:8192], rows[8192:])):
+        data = run(session.get(spec.chunk_key("a", chunk)))
+        assert spec.encode_chunk(part) == bytes(data)
+        np.testing.assert_array_equal(spec.decode_chunk(data)[: len(part)], part)

@@ -94,3 +94,23 @@ def test_deleted_rows_leave_the_others_their_ids(make_lake, rows):
     assert ds.row_ids.tolist() == kept.tolist()
     ds.commit("fewer")
     assert ds.row_ids.tolist() == kept.tolist()
+
+
+def test_rows_are_found_by_id_also_pending_shuffled_and_revived_ones(make_lake):
+    ds = make_lake({"x": "int32"}, x=range(9))
+    first = ds.version
+    ds.delete([2, 5])
+    ds.commit("fewer")
+    ds.restore(first)  # the ids of two rows are now in two slots each
+    ds.commit("as before")
+    ds.optimize(shuffle=True, seed=1)
+    ds.append({"x": [9]})
+    ds.delete([0])
+    table, live, ids = ds._table, ds._live(), ds.row_ids
+    assert table.find(ids[::-1]).tolist() == live[::-1].tolist()
+    assert table.find(np.array([ids.max() + 1, -1])).tolist() == [-1, -1]
+    assert table.ids(live[::2]).tolist() == ids[::2].tolist()
+
+
+def test_rows_are_found_where_there_are_none(make_lake):
+    assert make_lake({"x": "int32"})._table.find(np.array([7])).tolist() == [-1]

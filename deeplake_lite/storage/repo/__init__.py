@@ -11,12 +11,13 @@ import time
 
 import icechunk
 
-from deeplake_lite.storage.repo.places import local_folder
+from deeplake_lite.storage.repo.places import MEMORY, local_folder, welcome
 from deeplake_lite.storage.repo.repository import TRANSACTION, Commit, Repository
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.work import gather, run, start, stream
 
 __all__ = [
+    "MEMORY",
     "TRANSACTION",
     "Commit",
     "Repository",
@@ -26,6 +27,7 @@ __all__ = [
     "run",
     "start",
     "stream",
+    "welcome",
 ]
 
 icechunk.set_logs_filter("error")  # it warns on stderr at every local open

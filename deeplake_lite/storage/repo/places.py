@@ -19,6 +19,9 @@ MEMORY = "memory://"
 _memory: dict[str, tempfile.TemporaryDirectory[str]] = {}
 """Folders of the ``memory://`` lakes of this process; they vanish with it."""
 
+_guests: dict[str, str] = {}
+"""Folders of ``memory://`` lakes of the process that this one comes from."""
+
 
 def local_folder(url: str) -> Path | None:
     """Return the folder of a local or ``memory://`` lake, None for any other kind of URL.
@@ -30,6 +33,8 @@ def local_folder(url: str) -> Path | None:
     """
     if url in _memory:
         return Path(_memory[url].name)
+    if url in _guests:
+        return Path(_guests[url])
     if url.startswith("file://"):
         return Path(urlsplit(url).path)
     if "://" in url:
@@ -37,9 +42,32 @@ def local_folder(url: str) -> Path | None:
     return Path(url).expanduser()
 
 
+def welcome(url: str, folder: str) -> None:
+    """Let a ``memory://`` lake of the process that this one comes from be opened by its URL.
+
+    Raises
+    ------
+    LakeNotFoundError
+        When that process has ended and its lakes are gone, or has another lake of the name.
+    """
+    here = local_folder(url)
+    if here is not None and here != Path(folder):
+        raise LakeNotFoundError(
+            f"{url!r} is another lake in this process than where it was pickled. "
+            "Use a folder for what several processes share."
+        )
+    if not Path(folder).is_dir():
+        raise LakeNotFoundError(
+            f"{url!r} went with the process that made it. "
+            "Use a folder for what several processes share."
+        )
+    if url not in _memory:
+        _guests[url] = folder
+
+
 def storage_at(url: str, options: Mapping[str, Any] | None) -> icechunk.Storage:
     """Return the object store behind `url`. Raises LakeNotFoundError for any other kind of URL."""
-    if url.startswith(MEMORY) and url not in _memory:
+    if url.startswith(MEMORY) and local_folder(url) is None:
         _memory[url] = tempfile.TemporaryDirectory(prefix="deeplake-lite-")
     folder, given = local_folder(url), dict(options or {})
     if folder is not None:

@@ -20,6 +20,7 @@ from deeplake_lite.storage.garbage import count, files_of
 from deeplake_lite.storage.repo.failures import MissingError, translated
 from deeplake_lite.storage.repo.places import MEMORY, local_folder, storage_at
 from deeplake_lite.storage.repo.session import Session
+from deeplake_lite.storage.repo.staging import check_replaceable, put_in_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -76,33 +77,31 @@ class Repository:
 
     @classmethod
     @contextlib.contextmanager
-    def creating(cls, url: str, options: Mapping[str, Any] | None = None) -> Iterator[Repository]:
+    def creating(
+        cls, url: str, options: Mapping[str, Any] | None = None, *, overwrite: bool = False
+    ) -> Iterator[Repository]:
         """Give an empty repository to write the first version into.
 
         On a local folder it is put in its place when that is done, so that nobody sees half a lake.
+        With `overwrite` that may be the place of a lake, which goes then.
 
         Raises
         ------
         ExistsError
-            Where there is a lake already, or a folder with other files.
+            Where there is a lake already, or anything else.
         """
         folder = local_folder(url)
-        if folder is None or url.startswith(MEMORY):
+        if folder is None or (url.startswith(MEMORY) and not (overwrite and cls.exists(url))):
             yield cls._create(url, options)
             return
+        folder = folder.resolve()
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            kind = "a lake" if cls.exists(url) else "files"
-            raise ExistsError(
-                f"A lake is created in a new or empty folder; {str(folder)!r} holds {kind}. "
-                + ("Choose another name, or dl.open it." if kind == "a lake" else "Choose another.")
-            )
+            check_replaceable(folder, overwrite=overwrite)
         folder.parent.mkdir(parents=True, exist_ok=True)
         staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
         try:
             yield cls._create(str(staged), options)
-            if folder.exists():
-                folder.rmdir()
-            staged.rename(folder)
+            put_in_place(staged, folder)
         finally:
             shutil.rmtree(staged, ignore_errors=True)
 
@@ -111,8 +110,10 @@ class Repository:
         storage = storage_at(url, options)
         with translated():
             if icechunk.Repository.exists(storage):
+                way_out = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
                 raise ExistsError(
-                    f"There is a lake at {url!r} already. Choose another name, or dl.open it."
+                    f"There is a lake at {url!r} already. Choose another name, or dl.open "
+                    f"it{way_out}."
                 )
             repository = icechunk.Repository.create(storage, config=_config())
             repository.save_config()

@@ -1,0 +1,128 @@
+"""What all commands share: the app, common options, errors as exit codes, text and JSON.
+
+Libraries are imported within the commands, so that ``--help`` comes at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deeplake_lite.errors import LakeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from deeplake_lite.dataset.dataset import Dataset
+
+SHOWN = 20
+"""Lines of a list that may be long."""
+
+INTERRUPTED = 130
+"""What a shell gives for a program that Ctrl-C ended."""
+
+HELP = """Datasets for deep learning, versioned like code.
+
+\b
+Exit codes:
+  0    done; the answer is yes
+  1    the answer is no: verify found damage, diff --exit-code found changes
+  2    wrong usage, or input that was refused: the reason is on stderr
+  130  interrupted by Ctrl-C
+
+With --json, a command prints one JSON document, also when it fails: {"error": "…"}.
+Row ids are texts in it, because they have more digits than JavaScript keeps.
+"""
+
+app = typer.Typer(
+    help=HELP, no_args_is_help=True, add_completion=False, rich_markup_mode=None,
+    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+
+Url = Annotated[str, typer.Argument(metavar="URL", help="Folder or URL of the lake.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Version = Annotated[
+    str | None, typer.Option(help="Branch, tag, commit id or time; main if left out.")
+]
+
+
+def command(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Turn errors into one line and an exit code."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:  # the reader has gone: `| head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except (LakeError, OSError) as error:
+            message = " ".join([str(error) or type(error).__name__, *notes_of(error)])
+            if kwargs.get("as_json"):
+                typer.echo(json.dumps({"error": message}, ensure_ascii=False))
+            typer.echo(f"error: {message}", err=True)
+            raise typer.Exit(2) from error
+
+    return run
+
+
+def notes_of(error: BaseException) -> list[str]:
+    """Return what was added to an error on its way."""
+    return list(getattr(error, "__notes__", ()))
+
+
+def open_lake(url: str, version: str | None = None) -> Dataset:
+    """Open a lake: at the tip of ``main``, or at a version, read-only."""
+    import deeplake_lite as dl
+
+    return dl.open(url) if version is None else dl.open(url, version=version)
+
+
+def print_json(document: Any) -> None:
+    """Print the one document of a command."""
+    typer.echo(json.dumps(document, ensure_ascii=False, indent=2, default=str))
+
+
+def print_some(word: str, lines: Iterable[str]) -> None:
+    """Print the beginning of a list to stderr."""
+    every = list(lines)
+    for line in every[:SHOWN]:
+        typer.echo(f"{word} {line}", err=True)
+    if len(every) > SHOWN:
+        typer.echo(f"{word} {len(every) - SHOWN} more; --json lists all", err=True)
+
+
+def texts(ids: Any) -> list[str]:
+    """Return row ids as texts."""
+    return [str(i) for i in ids.tolist()]
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> counted(1, "row"), counted(1_807, "row")
+    ('1 row', '1,807 rows')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def size(count: int) -> str:
+    """Return a number of bytes for people.
+
+    >>> size(999), size(21_600_000)
+    ('999 B', '21.6 MB')
+    """
+    left = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if left < 1000:
+            return f"{left:.0f} B" if unit == "B" else f"{left:.1f} {unit}"
+        left /= 1000
+    return f"{left:.1f} TB"

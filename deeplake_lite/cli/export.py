@@ -1,0 +1,127 @@
+"""The command that writes rows as files: a folder, a Parquet file or a CSV file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deeplake_lite.cli.app import Json, Url, Version, app, command, counted, open_lake, print_json
+from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deeplake_lite.dataset.view import View
+
+BLOCK_ROWS = 1_024
+"""Rows that are read and written at a time."""
+
+
+@app.command()
+@command
+def export(
+    url: Url,
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder to write to.")],
+    format_: Annotated[
+        str, typer.Option("--format", metavar="folder|parquet|csv", help="What to write.")
+    ] = "folder",
+    version: Version = None,
+    view: Annotated[str | None, typer.Option(help="Name of a saved view: only its rows.")] = None,
+    image: Annotated[
+        str | None, typer.Option(help="Column of the folder's files, where there are several.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Column that names the folders, where there are several.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the rows to DIR: a folder per class with a table beside it, a Parquet or a CSV file.
+
+    CSV leaves out columns of files, pixels and arrays, and names them.
+    """
+    if format_ not in FORMATS:
+        raise InvalidValueError(f"--format is one of {', '.join(FORMATS)}, got {format_!r}.")
+    if format_ != "folder" and (image or label):
+        raise InvalidValueError(f"--image and --label go with --format folder, not {format_}.")
+    ds = open_lake(url, version)
+    rows = ds if view is None else ds.views()[view]
+    options = {"image": image, "label": label} if format_ == "folder" else {}
+    done = FORMATS[format_](rows, folder, **options)
+    if as_json:
+        return print_json({"path": str(done.path), "rows": len(rows), "left_out": done.left_out})
+    if done.left_out:
+        typer.echo(
+            f"left out, because {format_} does not hold them: {', '.join(done.left_out)}", err=True
+        )
+    return typer.echo(f"{counted(len(rows), 'row')} written to {done.path}")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export wrote."""
+
+    path: Path
+    """The file, or the folder."""
+
+    left_out: list[str]
+    """Columns that the format does not hold."""
+
+
+def export_folder(view: View, folder: str, **options: Any) -> Exported:
+    """Write pictures as files, in a folder per class, and a table beside them."""
+    return Exported(view.to_folder(folder, **options), [])
+
+
+def export_parquet(view: View, folder: str) -> Exported:
+    """Write a Parquet file."""
+    import pyarrow.parquet as pq
+
+    path = _new_file(view, folder, ".parquet")
+    with pq.ParquetWriter(path, view[:0].to_arrow().schema) as writer:
+        for start in range(0, len(view), BLOCK_ROWS):
+            writer.write_table(view[start : start + BLOCK_ROWS].to_arrow())
+    return Exported(path, [])
+
+
+def export_csv(view: View, folder: str) -> Exported:
+    """Write a CSV file of the columns that are no files, pixels or arrays."""
+    import csv
+
+    from deeplake_lite.dataset.portable import read_blocks, values_of
+    from deeplake_lite.dataset.texts import fits_table, text_of
+
+    fields = [f for f in view.schema if fits_table(f.htype)]
+    if not fields:
+        raise SchemaError(
+            "CSV holds no files, pixels or arrays, and there is no other column. "
+            "Choose another format: folder, parquet."
+        )
+    path = _new_file(view, folder, ".csv")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, quoting=csv.QUOTE_STRINGS)
+        table.writerow([f.name for f in fields])
+        for block in read_blocks(view, fields, "csv"):
+            columns = [map(text_of, values_of(f.htype, block[f.name])) for f in fields]
+            table.writerows(zip(*columns, strict=True))
+    return Exported(path, [f.name for f in view.schema if f not in fields])
+
+
+FORMATS: dict[str, Callable[..., Exported]] = {
+    "folder": export_folder,
+    "parquet": export_parquet,
+    "csv": export_csv,
+}
+"""By name; a new format is a function and a line here."""
+
+
+def _new_file(view: View, folder: str, suffix: str) -> Path:
+    """Return the path of a new file, named like the lake. Raises ExistsError."""
+    stem = PurePosixPath(view.url.rstrip("/").rpartition("/")[2]).stem or "rows"
+    path = Path(folder).expanduser() / f"{stem}{suffix}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        raise ExistsError(f"There is a file {str(path)!r} already. Choose another folder.")
+    return path

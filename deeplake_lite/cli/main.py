@@ -1,0 +1,57 @@
+"""The program: its commands, the demo among them, and its version."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from deeplake_lite.cli import export, ingest, look, upkeep
+from deeplake_lite.cli.app import Json, app, command, print_json
+
+__all__ = ["app", "export", "ingest", "look", "main", "upkeep"]
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("deeplake-lite"))
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Take the options that come before the command."""
+
+
+@app.command()
+@command
+def demo(
+    folder: Annotated[
+        str | None, typer.Argument(metavar="[DIR]", help="Where to make the lake.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a lake of handwritten digits and photographs, and go through what one does with it.
+
+    Without DIR it is ./digits.lake, or the next name that is free. Needs the extra "demo".
+    """  # fmt: skip
+    from deeplake_lite.cli.demo import run_demo
+
+    say = (lambda _: None) if as_json else typer.echo
+    document = run_demo(folder, say)
+    if as_json:
+        print_json(document)

@@ -1,0 +1,118 @@
+"""How the edits of an open transaction become the branch's next version.
+
+Nobody's commit is lost: under the writers' lock the edits go behind whatever the branch's tip has
+become, unless somebody else changed the same cell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.dataset.apply import apply
+from deeplake_lite.dataset.changes import difference
+from deeplake_lite.dataset.conflicts import check_conflicts
+from deeplake_lite.dataset.plan import Resolution, Sides, check_resolution, plan_merge
+from deeplake_lite.errors import ConflictError
+from deeplake_lite.storage.table import MovedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.storage.table import Table
+
+TRIES = 20
+"""Times that a commit on an object store is written again when it loses the race."""
+
+WAY_OUT = "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit."
+
+
+def commit(ds: Dataset, message: str, note: Mapping[str, Any], *, force: bool = False) -> str:
+    """Make the edits the branch's next version; see `Dataset.commit`.
+
+    With `force` it is one without edits too, and only on the tip that the edits were made on.
+    """
+    with ds._guard:
+        ds._check_writable()
+        if not ds._pinned.edits and not force:
+            return ds.version
+        repository, branch = ds._lake.repository, str(ds.current_branch)
+        with repository.lock():
+            for _ in range(TRIES):
+                tip_id = repository.tip(branch)
+                if _take_landed(ds, tip_id) and not ds._pinned.edits:
+                    return ds.version
+                if force and tip_id != ds.version:
+                    raise ConflictError(f"Branch {branch!r} moved meanwhile. Merge again.")
+                _check_tip(ds, tip_id)
+                try:
+                    done = ds._pinned.commit(branch, tip_id, message, note)
+                except MovedError:
+                    ds._pinned = _copied_onto(ds, ds._open(tip_id), "raise")
+                except ConflictError:
+                    if repository.tip(branch) == ds.version:
+                        raise
+                else:
+                    return ds._go_to(done)
+        raise ConflictError(
+            f"The branch moved {TRIES} times while this commit was written. Try again."
+        )
+
+
+def rebase(ds: Dataset, on_conflict: Resolution) -> None:
+    """Put the edits onto what the branch's tip has become; see `Dataset.rebase`."""
+    check_resolution(on_conflict)
+    with ds._guard:
+        ds._check_writable()
+        with ds._lake.repository.lock():
+            tip = ds._open(ds._lake.repository.tip(str(ds.current_branch)))
+            _take_landed(ds, tip.snapshot_id)
+            if not ds._pinned.edits:
+                ds._pinned = tip
+            elif tip.snapshot_id != ds.version:
+                ds._pinned = _copied_onto(ds, tip, on_conflict)
+
+
+def _take_landed(ds: Dataset, tip_id: str) -> bool:
+    """Go to the commit that a try made although its reply was lost; later edits are kept."""
+    landed, edits = ds._pinned.landed(tip_id), ds._pinned.edits
+    if landed is None or edits is None:
+        return False
+    if landed.transaction == edits.transaction:
+        ds._go_to(landed.id)
+    else:
+        there = ds._open(landed.id)
+        ds._pinned = _copied_onto(ds, there, "raise", base=there)
+    return True
+
+
+def _check_tip(ds: Dataset, tip_id: str) -> None:
+    """Refuse to commit what somebody else has changed too. Raises ConflictError."""
+    mine = ds._pinned
+    if tip_id == ds.version or mine.edits is None or not mine.edits.touches_old:
+        return
+    base, tip = ds._open(ds.version), ds._open(tip_id)
+    sides = Sides(base, tip, mine, names=("theirs", "ours"))
+    _, conflicts = plan_merge(sides, difference(base, tip), difference(base, mine), "ours")
+    check_conflicts(conflicts, {"ours": mine, "theirs": tip}, WAY_OUT)
+
+
+def _copied_onto(
+    ds: Dataset, tip: Table, on_conflict: Resolution, *, base: Table | None = None
+) -> Table:
+    """Return the edits since `base`, the handle's version, copied onto `tip`; they are "ours"."""
+    base, mine = base or ds._open(ds.version), ds._pinned
+    sides = Sides(base, tip, mine, names=("theirs", "ours"))
+    changes = difference(base, tip), difference(base, mine)
+    side: Resolution = "theirs" if on_conflict == "ours" else "ours"
+    plan, conflicts = plan_merge(sides, *changes, side)
+    if on_conflict == "raise":
+        check_conflicts(conflicts, {"ours": mine, "theirs": tip}, WAY_OUT)
+    target = tip.edit().on_branch(str(ds.current_branch))
+    try:
+        apply(plan, target, mine)
+    except BaseException:
+        target.release()
+        raise
+    mine.release()
+    return target

@@ -1,0 +1,122 @@
+"""Edits of a handle: which rows and columns they mean, checked and put into its open transaction.
+
+Positions and names are looked up with the handle locked, so that another thread's edit comes before
+or after, never in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.incoming import (
+    copy_blocks,
+    encode_column,
+    incoming_blocks,
+    is_sequence,
+    named_columns,
+)
+from deeplake_lite.dataset.positions import is_position, many_positions, one_position
+from deeplake_lite.dataset.updates import cells_for
+from deeplake_lite.dataset.upserts import column_blocks
+from deeplake_lite.dataset.view import View
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.incoming import Data
+    from deeplake_lite.htypes.base import Check
+
+
+def append(ds: Dataset, data: Data | View, check: Check) -> None:
+    """Add rows at the end; see `Dataset.append`."""
+    with ds._editing() as table:
+        if isinstance(data, View):
+            fields = table.schema.fields
+            table.append(copy_blocks(data._table, data._live(), data._fields(), fields))
+        else:
+            table.append(incoming_blocks(data, table.schema, check))
+
+
+def update(ds: Dataset, rows: Any, data: Mapping[str, Any]) -> None:
+    """Change cells of some rows; see `Dataset.update`."""
+    with ds._editing() as table:
+        positions = many_positions([rows] if is_position(rows) else rows, len(table))
+        if len(np.unique(positions)) != len(positions):
+            raise InvalidValueError("an update names each row once; some rows come twice.")
+        columns, schema = named_columns(data, table.schema), table.schema
+        fields = {name: schema[name] for name in columns}
+        cells = {f.id: cells_for(f, columns[n], len(positions)) for n, f in fields.items()}
+        if len(positions):
+            table.update(table.rows.at(positions), cells)
+
+
+def set_one(ds: Dataset, name: str, index: int, value: Any) -> None:
+    """Change one cell; a list is its value."""
+    with ds._editing() as table:
+        position, f = one_position(int(index), len(table)), table.schema[name]
+        cells = encode_column(f, [value], 0, 1, "header")
+        table.update(table.rows.at(np.array([position])), {f.id: cells})
+
+
+def delete(ds: Dataset, rows: Any) -> None:
+    """Remove some rows; see `Dataset.delete`."""
+    rows = [rows] if is_position(rows) else rows
+    with ds._editing() as table:
+        positions = np.unique(many_positions(rows, len(table)))
+        if len(positions):
+            table.delete(positions)
+
+
+def add_column(
+    ds: Dataset,
+    name: str,
+    htype: Any,
+    values: Any,
+    compute: Callable[[dict[str, Any]], Any] | None,
+    metadata: Mapping[str, Any] | None,
+) -> None:
+    """Add a column; see `Dataset.add_column`."""
+    with ds._editing() as table:
+        added = table.schema.add(name, htype, metadata)[name]
+        if values is None and compute is not None:
+            values = [compute(row) for row in ds]
+        if callable(values):
+            raise InvalidValueError(
+                "values are one per row, or one for all, got a function. Give it as compute=.",
+                column=name,
+            )
+        if values is not None and not is_sequence(values):
+            values = list(values) if isinstance(values, Iterator) else [values] * len(table)
+        if values is not None and len(values) != len(table):
+            raise InvalidValueError(
+                f"a new column takes one value per row: {len(table)} rows, got {len(values)}.",
+                column=name,
+            )
+        table.add_column(added, column_blocks(table, added, values))
+
+
+def change_schema(ds: Dataset, change: Callable[[Schema], Schema]) -> None:
+    """Put another schema into the place of the one there is."""
+    with ds._editing() as table:
+        table.set_document(schema=change(table.schema))
+
+
+def set_nullable(ds: Dataset, name: str) -> None:
+    """Let a column take nulls from now on; see `Dataset.set_nullable`."""
+    with ds._editing() as table:
+        if not table.schema[name].htype.nullable:
+            table.set_document(schema=retype(table.schema, name, nullable=True))
+
+
+def retype(schema: Schema, name: str, **changes: Any) -> Schema:
+    """Return a schema with fields of one column's htype changed."""
+    f = schema[name]
+    changed = replace(f, htype=replace(f.htype, **changes))
+    return Schema(tuple(changed if g is f else g for g in schema))

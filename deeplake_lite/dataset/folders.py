@@ -1,0 +1,74 @@
+"""Names of folders: safe on any system, made when first needed, never two values in one."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]')
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_LONGEST = 100  # bytes of a folder's name
+
+
+class Folders:
+    """A folder for each value, such as a class; none for null, which is in the root itself.
+
+    Parameters
+    ----------
+    root : Path
+        Where they are made.
+    taken : iterable of str
+        Names that are in use there.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from pathlib import Path
+    >>> folders = Folders(Path(mkdtemp()))
+    >>> found = [folders.of(name) for name in ("rose", "../etc", "Rose", None)]
+    >>> [folder.relative_to(folders.root).as_posix() for folder in found]
+    ['rose', '.._etc', 'Rose_2', '.']
+    """
+
+    def __init__(self, root: Path, taken: Iterable[str] = ()) -> None:
+        self.root = root
+        self._found: dict[str, Path] = {}
+        self._taken = set(taken)
+
+    def of(self, value: Any) -> Path:
+        """Return the folder of a value."""
+        if value is None:
+            return self.root
+        key = str(value)
+        if key not in self._found:
+            self._found[key] = self.root / self._unique(safe_name(key))
+            self._found[key].mkdir(parents=True)
+        return self._found[key]
+
+    def _unique(self, name: str) -> str:
+        number, wanted = 2, name
+        while _folded(name) in self._taken:
+            name, number = f"{wanted}_{number}", number + 1
+        self._taken.add(_folded(name))
+        return name
+
+
+def safe_name(name: str) -> str:
+    """Return a name that is one folder on any system, and not a special one.
+
+    >>> safe_name("a/b"), safe_name(".."), safe_name("CON"), safe_name("Grüne Iris. ")
+    ('a_b', '_', '_CON', 'Grüne Iris')
+    """
+    name = _UNSAFE.sub("_", unicodedata.normalize("NFC", name))
+    name = name.encode("utf-8", "ignore")[:_LONGEST].decode("utf-8", "ignore").strip().rstrip(". ")
+    return f"_{name}" if not name or _RESERVED.fullmatch(name) else name
+
+
+def _folded(name: str) -> str:
+    """Return what file systems that ignore case compare."""
+    return unicodedata.normalize("NFC", name).casefold()

@@ -1,0 +1,83 @@
+"""Datasets and views as a few plain values, which open the same version elsewhere.
+
+A worker process gets the URL, the snapshot and which rows, and reads for itself. Nothing that is
+not committed goes along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.view import Lake, View
+from deeplake_lite.storage import chunks
+from deeplake_lite.storage.repo import MEMORY, Repository, local_folder, welcome
+from deeplake_lite.storage.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Address:
+    """One version of a lake, from wherever it can be reached."""
+
+    url: str
+    """Where the lake is."""
+    folder: str | None
+    """Of a ``memory://`` lake, its folder, which goes with the process that made it."""
+    version: str
+    """Snapshot id."""
+    options: Mapping[str, Any]
+    """What the object store needs."""
+    allow: tuple[str, ...]
+    """Roots under which linked files are read."""
+
+    @classmethod
+    def of(cls, view: View) -> Address:
+        """Return where a view's version is. Raises UncommittedError when it has edits."""
+        view._check_committed("pickling")
+        lake = view._lake
+        folder = str(local_folder(view.url)) if view.url.startswith(MEMORY) else None
+        return cls(view.url, folder, view.version, dict(lake.options), lake.allow)
+
+    def open(self) -> tuple[Lake, Table]:
+        """Open the version. Raises LakeNotFoundError where it cannot be reached."""
+        if self.folder is not None:
+            welcome(self.url, self.folder)
+        repository = Repository.open(self.url, self.options)
+        table = Table.open(repository, repository.reader(self.version))
+        return Lake(repository, dict(self.options), self.allow), table
+
+
+def view_parts(view: View) -> tuple[Any, ...]:
+    """Return what `pickle` is to keep of a view."""
+    slots = view._live()
+    rows = chunks.contiguous(slots)
+    return open_view, (Address.of(view), slots if rows is None else rows, view._names, view.origin)
+
+
+def dataset_parts(ds: Dataset) -> tuple[Any, ...]:
+    """Return what `pickle` is to keep of a dataset."""
+    return open_dataset, (Address.of(ds), ds._branch, ds._name)
+
+
+def open_view(
+    address: Address, rows: slice | NDArray[np.int64], names: tuple[str, ...], origin: str
+) -> View:
+    """Return the view that was pickled."""
+    slots = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+    return View(*address.open(), slots, names, origin)
+
+
+def open_dataset(address: Address, branch: str | None, name: str) -> Dataset:
+    """Return the dataset that was pickled: the same version, to commit to the same branch."""
+    from deeplake_lite.dataset.dataset import Dataset
+
+    return Dataset(*address.open(), branch=branch, name=name)

@@ -1,0 +1,208 @@
+"""Bringing columns and notes together, three-way: each name, type, default and note on its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from deeplake_lite.dataset.changes import NONE, Changes
+from deeplake_lite.dataset.conflicts import Conflict, Doubts, brief
+from deeplake_lite.errors import ConflictError
+from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.htypes.base import Htype
+    from deeplake_lite.schema import Field
+
+ABSENT: Final = object()
+"""Stands for a note that is not there; null is a note like any other."""
+
+UNKNOWN: Final = object()
+"""Stands for a value that is not agreed upon; nothing is equal to it."""
+
+
+class Reconciler:
+    """Three-way choice of small values, noting what collides.
+
+    Parameters
+    ----------
+    theirs_wins : bool
+        Whose value is chosen where both sides changed it.
+    doubts : Doubts
+        What has no agreed value to compare with.
+    names : tuple of str
+        What the two sides are called.
+    """
+
+    def __init__(self, doubts: Doubts, names: tuple[str, str], *, theirs_wins: bool) -> None:
+        self.theirs_wins, self.doubts, self.names = theirs_wins, doubts, names
+        self.conflicts = list[Conflict]()
+
+    def choose(
+        self,
+        kind: Literal["column", "metadata"],
+        name: str,
+        what: str,
+        values: tuple[Any, Any, Any],
+        key: tuple[str, ...],
+    ) -> Any:
+        """Return of (base, ours, theirs) the side that changed; the winner, where both did."""
+        base, ours, theirs = values
+        base = UNKNOWN if key in self.doubts.things else base
+        if same(ours, theirs) or same(theirs, base):
+            return ours
+        if same(ours, base):
+            return theirs
+        a, b = self.names
+        self.conflicts.append(
+            Conflict(kind, name, None, f"{what}: {a} {_brief(ours)}, {b} {_brief(theirs)}", key)
+        )
+        return theirs if self.theirs_wins else ours
+
+    def notes(
+        self,
+        name: str,
+        key: tuple[str, ...],
+        base: Mapping[str, Any] | None,
+        ours: Mapping[str, Any],
+        theirs: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """Merge notes key by key; no base is one that nothing is known of."""
+        merged = {
+            k: self.choose(
+                "metadata",
+                k,
+                name,
+                (
+                    UNKNOWN if base is None else base.get(k, ABSENT),
+                    ours.get(k, ABSENT),
+                    theirs.get(k, ABSENT),
+                ),
+                (*key, k),
+            )
+            for k in {**ours, **theirs}
+        }
+        return {k: v for k, v in merged.items() if v is not ABSENT}
+
+    def schema(
+        self, base: Schema, ours: Schema, theirs: Schema, mine: Changes, other: Changes
+    ) -> Schema:
+        """Return the merged schema: our columns in our order, then theirs that are new."""
+        o, t = ({f.id: f for f in schema} for schema in (ours, theirs))
+        b = {f.id: f for f in base if ("column", f.id) not in self.doubts.things}
+        kept: list[Field] = []
+        for c in [*o, *(c for c in t if c not in o)]:
+            if c in o and c in t:
+                kept.append(self._field(b.get(c), o[c], t[c]))
+            elif c not in b and ("column", c) not in self.doubts.things:
+                kept.append(o.get(c) or t[c])
+            else:
+                survivor = self._dropped(b.get(c), o.get(c), t.get(c), mine, other)
+                kept += [survivor] if survivor is not None else []
+        return Schema(tuple(self._settled(kept, t if self.theirs_wins else o)))
+
+    def _field(self, base: Field | None, ours: Field, theirs: Field) -> Field:
+        key = ("column", ours.id, "name")
+        names = (base.name if base else UNKNOWN, ours.name, theirs.name)
+        return replace(
+            ours,
+            name=self.choose("column", ours.name, "name", names, key),
+            htype=self._type(ours, base.htype if base else None, theirs.htype),
+            metadata=self.notes(
+                f"metadata of {ours.name!r}",
+                ("metadata", ours.id),
+                base.metadata if base else None,
+                ours.metadata,
+                theirs.metadata,
+            ),
+        )
+
+    def _type(self, f: Field, base: Htype | None, theirs: Htype) -> Htype:
+        """Merge the type of our column `f`: nulls, default and meaning, each on its own.
+
+        Raises
+        ------
+        ConflictError
+            When both sides changed what the values mean: stored values of one would be misread.
+        """
+        ours, key = f.htype, ("column", f.id, "default")
+        if key not in self.doubts.things and base is not None:
+            if theirs in (ours, base):
+                return ours
+            if ours == base:
+                return theirs
+        defaults = (base.default if base else UNKNOWN, ours.default, theirs.default)
+        default = self.choose("column", f.name, "default", defaults, key)
+        b, o, t = (h and replace(h, nullable=False, default=None) for h in (base, ours, theirs))
+        assert o is not None
+        assert t is not None
+        meaning = o if t in (o, b) else t if o == b else _extended(o, t)
+        if meaning is None:
+            raise ConflictError(
+                f"Both sides changed the type of column {f.name!r}, ours to {ours}, theirs to "
+                f"{theirs}. Give both the same type, then merge."
+            )
+        nullable = ours.nullable or theirs.nullable
+        return replace(meaning, nullable=nullable, default=default)
+
+    def _dropped(
+        self,
+        base: Field | None,
+        ours: Field | None,
+        theirs: Field | None,
+        mine: Changes,
+        other: Changes,
+    ) -> Field | None:
+        """Merge a column that one side dropped: it goes, unless the other side changed it."""
+        survivor, changes = (ours, mine) if theirs is None else (theirs, other)
+        assert survivor is not None
+        if survivor == base and not len(changes.cells.get(base.id, NONE)):
+            return None
+        dropped = self.names[1] if theirs is None else self.names[0]
+        name, reason = (base or survivor).name, f"{dropped} dropped it, the other side changed it"
+        self.conflicts.append(Conflict("column", name, None, reason, ("column", survivor.id)))
+        return theirs if self.theirs_wins else ours
+
+    def _settled(self, kept: list[Field], winner: Mapping[str, Field]) -> list[Field]:
+        """Return the columns without two of one name: the winner's names count, the rest goes."""
+        while clashing := _clashing(kept):
+            same = {f.id: winner[f.id].name for f in clashing if f.id in winner}
+            renamed = any(f.name != same.get(f.id, f.name) for f in clashing)
+            for f in clashing:
+                key = ("column", f.id, "name") if renamed else ("column", f.id)
+                reason = "each side has a column, or group, of this name"
+                self.conflicts.append(Conflict("column", f.name, None, reason, key))
+            if renamed:
+                kept = [replace(f, name=same.get(f.id, f.name)) for f in kept]
+            else:
+                kept = [f for f in kept if f not in clashing or f.id in winner]
+        return kept
+
+
+def same(a: Any, b: Any) -> bool:
+    """Tell whether two values of a note, a name or a default are the same."""
+    return a is b or bool(a == b)
+
+
+def _brief(value: Any) -> str:
+    return "nothing" if value is ABSENT else brief(value)
+
+
+def _clashing(fields: list[Field]) -> list[Field]:
+    """Return the columns whose name another one has, as its own or as the group that it lies in."""
+
+    def clash(a: str, b: str) -> bool:
+        return a == b or a.startswith(f"{b}/") or b.startswith(f"{a}/")
+
+    return [f for f in fields if any(clash(f.name, g.name) for g in fields if g is not f)]
+
+
+def _extended(a: Htype, b: Htype) -> Htype | None:
+    """Return the longer of two lists of classes that begin alike, None for other types."""
+    if not isinstance(a, ClassLabel) or not isinstance(b, ClassLabel) or a.multiple != b.multiple:
+        return None
+    short, long = sorted((a, b), key=lambda h: len(h.names))
+    return long if tuple(long.names[: len(short.names)]) == tuple(short.names) else None

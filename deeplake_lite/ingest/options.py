@@ -1,0 +1,58 @@
+"""What every ingest can be told, whatever its source, and which of it makes no sense."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.htypes.base import Check
+    from deeplake_lite.ingest.encoding import OnError
+    from deeplake_lite.ingest.source import Source
+
+type Update = bool | Literal["force"]
+
+
+class Options(TypedDict, total=False):
+    """What every ingest can be told."""
+
+    schema: Mapping[str, Any]
+    """Types of some columns, instead of those that are found: ``{"image": dl.Image("jpeg")}``."""
+    branch: str
+    """The branch to write to, ``"main"`` if left out."""
+    on_error: OnError
+    """What a bad row does: ``"raise"``, or ``"skip"`` it and list it in `Ingested.skipped`."""
+    check: Check
+    """How files are checked: ``"header"`` and end, or ``"full"``, by decoding them."""
+    update: Update
+    """What happens to rows that are there. True: they follow the source, but for what people have
+    changed or deleted in the lake since, which stays and is listed in `Ingested.kept`. False: they
+    are left unread. ``"force"``: the source counts in every cell, and rows without a key are
+    appended even if they were before."""
+    commit_every: int | None
+    """Commit every so many rows; an interrupted ingest goes on from there when it is run again."""
+    message: str
+    """Of the commit."""
+    progress: bool
+    """Whether a bar shows when it takes longer than a second."""
+    storage_options: Mapping[str, Any] | None
+    """What an object store needs."""
+
+
+def check_options(source: Source, on_error: str, update: Any, commit_every: int | None) -> None:
+    """Refuse options that make no sense. Raises ValueError."""
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f"on_error is 'raise' or 'skip', got {on_error!r}.")
+    if update not in (True, False, "force"):
+        raise ValueError(f"update is True, False or 'force', got {update!r}.")
+    if commit_every is None:
+        return
+    if commit_every < 1:
+        raise ValueError(f"commit_every is a number of rows, 1 or more, got {commit_every}.")
+    if source.key is None and source.fingerprint is None:
+        raise ValueError(
+            f"commit_every= needs a key for rows from {source.title}: without one, an "
+            "interrupted ingest that is run again would write rows twice. Name that column: "
+            "on=…."
+        )

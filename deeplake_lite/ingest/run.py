@@ -1,0 +1,254 @@
+"""One ingest under way: what is read, compared, written and committed, and what is counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset import versions
+from deeplake_lite.dataset.commit import commit
+from deeplake_lite.dataset.keys import Keys
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.cells import take
+from deeplake_lite.ingest.edited import Edited, History
+from deeplake_lite.ingest.encoding import Encoded, OnError, encode, select
+from deeplake_lite.ingest.notes import NOTE, Content, Note, committed_rows, taken_before
+from deeplake_lite.ingest.result import Ingested, Kept
+from deeplake_lite.ingest.source import Block, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.htypes.base import Check
+    from deeplake_lite.ingest.options import Update
+    from deeplake_lite.ingest.source import Source
+    from deeplake_lite.schema import Field
+    from deeplake_lite.storage.table import Table
+
+
+@dataclass
+class Run:
+    """One ingest under way."""
+
+    ds: Dataset
+    source: Source
+    names: tuple[str, ...]
+    """Columns that the source gives."""
+    message: str
+    """Of the commits."""
+    update: Update
+    start: int = 0
+    """Rows of the source that an earlier, interrupted run has committed."""
+    read: int = 0
+    """Rows of the source read so far."""
+    pending: int = 0
+    """Rows read since the last commit."""
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    repeated: str = ""
+    """The version that has these rows already."""
+    content: Content | None = None
+    """Digest of the rows, where they are told apart by nothing else."""
+    keys: Keys | None = None
+    seen: set[int] = field(default_factory=set)
+    """Digests of the keys that this run has met."""
+
+    def begin(self) -> bool:
+        """Find out which rows are there; return whether there is anything to read."""
+        self.skipped += self.source.left_out
+        if self.key is not None:
+            self._find_keys()
+            return True
+        if self.source.fingerprint is not None:
+            self.start = self.read = committed_rows(self.ds, self.source.fingerprint)
+            past = taken_before(self.ds, fingerprint=self.source.fingerprint)
+            if past and not self.start and self.update != "force":
+                self.repeated, self.unchanged = past[0], past[1].rows
+                return False
+        self.content = None if self.start else Content()
+        return True
+
+    @property
+    def key(self) -> Field | None:
+        """The column that tells rows apart; here it takes no null."""
+        if self.source.key is None:
+            return None
+        f = self.ds.schema[self.source.key]
+        return replace(f, htype=replace(f.htype, nullable=False))
+
+    @property
+    def fields(self) -> list[Field]:
+        """The source's columns, the key first."""
+        fields = [self.ds.schema[name] for name in self.names if name != self.source.key]
+        return fields if self.key is None else [self.key, *fields]
+
+    @cached_property
+    def edited(self) -> Edited:
+        """What people have changed in the lake since it was ingested."""
+        if self.update == "force" or self.key is None:
+            return Edited()
+        return History(self.ds, self.key.id).edited(self.ds.version)
+
+    # ---- reading, a block ahead
+
+    def encoded(self, check: Check, on_error: OnError) -> Iterator[Encoded]:
+        """Yield the source's blocks, checked."""
+        fields = self.fields
+        for block in self.source.blocks(self.start):
+            some = block if self.update else self._unseen(block)
+            unread = len(block.places) - len(some.places)
+            done = encode(some, fields, check, on_error)
+            yield replace(done, taken=done.taken + unread, unread=unread)
+
+    def _unseen(self, block: Block) -> Block:
+        """Return those rows of a block whose key is new; the others are not read any further."""
+        if self.keys is None or self.key is None:
+            return block
+        probe = encode(block, [self.key], "header", "skip")
+        if probe.skipped:  # `encode` will say where
+            return block
+        new = np.flatnonzero(self.keys.find(self._digest(probe)) < 0).tolist()
+        columns = {name: pick(values, new) for name, values in block.columns.items()}
+        return Block(columns, [block.places[i] for i in new])
+
+    def _digest(self, block: Encoded) -> NDArray[np.uint64]:
+        assert self.keys is not None
+        assert self.key is not None
+        return self.keys.digest(block.cells[self.key.id])
+
+    # ---- writing
+
+    def write(self, block: Encoded, on_error: OnError) -> None:
+        """Append what is new and change what differs."""
+        self.skipped += block.skipped
+        self.read += block.taken
+        self.pending += block.taken
+        self.unchanged += block.unread
+        if len(block):
+            with self.ds._editing() as table:
+                if self.keys is None:
+                    self._append(table, block)
+                else:
+                    self._upsert(table, self._without_twins(block, on_error))
+
+    def _append(self, table: Table, block: Encoded) -> NDArray[np.int64]:
+        known = set(block.cells)
+        rest = {f.id: f.htype.encode_default(len(block)) for f in table.schema if f.id not in known}
+        self.added += len(block)
+        if self.content is not None:
+            self.content.add({c: table.digest(c, cells) for c, cells in block.cells.items()})
+        return table.append([{**block.cells, **rest}])
+
+    def _upsert(self, table: Table, block: Encoded) -> None:
+        assert self.keys is not None
+        slots = self.keys.find(self._digest(block))
+        old, new = select(block, slots >= 0), self._not_deleted(select(block, slots < 0))
+        if len(new):
+            self.keys.add(self._digest(new), self._append(table, new))
+        if len(old):
+            changed = self._change(table, slots[slots >= 0], old)
+            self.changed += changed
+            self.unchanged += len(old) - changed
+
+    def _not_deleted(self, block: Encoded) -> Encoded:
+        """Return a block without the rows that a person has deleted from the lake."""
+        if not len(block) or not len(self.edited.deleted):
+            return block
+        gone = np.isin(self._digest(block), self.edited.deleted)
+        self.kept += [Kept(block.places[i]) for i in np.flatnonzero(gone).tolist()]
+        return select(block, ~gone)
+
+    def _change(self, table: Table, slots: NDArray[np.int64], block: Encoded) -> int:
+        """Change the cells that differ and are no person's; return how many rows did."""
+        touched, kept = np.zeros(len(slots), bool), dict[int, list[str]]()
+        names = {f.id: f.name for f in self.fields}
+        for column, cells in block.cells.items():
+            differ = table.digest(column, cells) != table.digests(column, slots)
+            if differ.any() and self.edited.cells:
+                mine = differ & self.edited.has(column, table.ids(slots))
+                for i in np.flatnonzero(mine).tolist():
+                    kept.setdefault(i, []).append(names[column])
+                differ &= ~mine
+            if differ.any():
+                table.update(slots[differ], {column: take(cells, np.flatnonzero(differ))})
+                touched |= differ
+        self.kept += [Kept(block.places[i], tuple(some)) for i, some in sorted(kept.items())]
+        return int(touched.sum())
+
+    def _without_twins(self, block: Encoded, on_error: OnError) -> Encoded:
+        """Return a block whose keys differ from each other, or raise InvalidValueError."""
+        first = np.ones(len(block), bool)
+        for i, digest in enumerate(self._digest(block).tolist()):
+            first[i] = digest not in self.seen
+            self.seen.add(digest)
+        twins = [block.places[i] for i in np.flatnonzero(~first).tolist()]
+        rule = f"a key tells rows apart, but this one comes twice in column {self.source.key!r}"
+        if twins and on_error == "raise":
+            raise InvalidValueError(f'{twins[0]}: {rule}. Or leave such rows out: on_error="skip".')
+        self.skipped += [Skipped(place, rule) for place in twins]
+        return select(block, first)
+
+    # ---- committing
+
+    def finish(self) -> None:
+        """Commit the rest; or nothing, when rows without a key are there already as they are."""
+        content = self.content.hexdigest() if self.content and self.added else None
+        past = taken_before(self.ds, content=content) if self.update != "force" else None
+        if past is None:
+            self.commit(done=True, content=content)
+        else:
+            self.ds.discard()
+            self.repeated, self.added, self.unchanged = past[0], 0, self.added
+
+    def commit(self, *, done: bool, content: str | None = None) -> None:
+        """Make what was written the branch's next version, and note how far the source was read."""
+        before, slots = self.ds.version, _slots(self.ds)
+        note = Note(self.source.fingerprint, self.read, done, content)
+        went_on = self.keys is None and self.start > 0
+        if went_on:
+            with self.ds._editing():
+                pass  # a run that finds nothing left to do says so, too
+        force = went_on and not self.ds._pinned.edits
+        commit(self.ds, self.message, {NOTE: note.to_json()}, force=force)
+        self.pending, self.start = 0, self.read
+        if not done and self.key is not None and slots != _slots(self.ds):
+            self._find_keys()
+        newest = versions.history(self.ds._lake.repository, self.ds.version, 1)[0]
+        if self.ds.version != before and newest.parent != before:  # others have committed meanwhile
+            self.__dict__.pop("edited", None)
+
+    def _find_keys(self) -> None:
+        assert self.key is not None
+        with self.ds._editing() as table:
+            self.keys = Keys(table, self.key).unique()
+
+    def result(self, seconds: float) -> Ingested:
+        """Return what was done."""
+        skipped, kept = tuple(self.skipped), tuple(self.kept)
+        return Ingested(
+            self.added, self.changed, self.unchanged, skipped, kept, self.repeated, seconds
+        )
+
+
+def pick(values: Any, rows: list[int]) -> Any:
+    """Return the values of some rows, of an array or any sequence.
+
+    >>> pick(["a", "b", "c"], [2, 0])
+    ['c', 'a']
+    """
+    return values[rows] if isinstance(values, np.ndarray) else [values[i] for i in rows]
+
+
+def _slots(ds: Dataset) -> tuple[int, int]:
+    """Tell whether other writers have moved our rows: the lake's generation and number of slots."""
+    table = ds._table
+    return table.state.generation, table.rows.slots

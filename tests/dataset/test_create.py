@@ -1,0 +1,88 @@
+"""Lakes made where nothing is, where a lake is, and where something else is."""
+
+import shutil
+
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.storage.table import Table
+
+
+@pytest.fixture
+def old(tmp_path):
+    ds = dl.create(str(tmp_path / "some.lake"), {"x": "int32"})
+    ds.append({"x": [1]})
+    ds.commit("old")
+    return ds
+
+
+def test_a_lake_is_replaced_only_when_told_to(old, tmp_path):
+    with pytest.raises(dl.ExistsError, match=r"holds a lake.*overwrite=True"):
+        dl.create(old.url, {"y": "text"})
+    assert len(dl.open(old.url)) == 1
+    ds = dl.create(old.url, {"y": "text"}, overwrite=True)
+    assert (ds.columns, len(ds), len(ds.log())) == (("y",), 0, 1)
+    assert [p.name for p in tmp_path.iterdir()] == ["some.lake"]
+    ds.append({"y": ["a"]})
+    ds.commit("new")
+    assert dl.open(old.url).verify()
+
+
+def test_a_lake_in_memory_is_replaced(make_lake):
+    old = make_lake({"x": "int32"}, x=[1])
+    with pytest.raises(dl.ExistsError, match="There is a lake"):
+        dl.create(old.url, {"y": "text"})
+    dl.create(old.url, {"y": "text"}, overwrite=True).append({"y": ["a"]})
+    assert dl.open(old.url).columns == ("y",)
+
+
+@pytest.mark.parametrize("there", ["nothing", "empty folder"])
+def test_overwriting_nothing_is_making(tmp_path, there):
+    if there == "empty folder":
+        (tmp_path / "new.lake").mkdir()
+    assert dl.create(str(tmp_path / "new.lake"), {"x": "int32"}, overwrite=True).columns == ("x",)
+
+
+def test_a_lake_stays_when_its_replacement_fails(old, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(Table, "create", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            dl.create(old.url, {"y": "text"}, overwrite=True)
+    with pytest.raises(dl.SchemaError):
+        dl.create(old.url, {"": "text"}, overwrite=True)
+    assert dl.open(old.url)["x"][:].tolist() == [1]
+    assert [p.name for p in tmp_path.iterdir()] == ["some.lake"]
+
+
+def test_what_is_no_lake_is_never_deleted(tmp_path):
+    (tmp_path / "file").write_text("a")
+    (tmp_path / "git").mkdir()
+    (tmp_path / "git" / "refs").mkdir()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.txt").write_text("a")
+    before = sorted(tmp_path.rglob("*"))
+    for name in ("file", "git", "folder"):
+        with pytest.raises(dl.ExistsError, match=r"holds files\. Choose another"):
+            dl.create(str(tmp_path / name), {"x": "int32"}, overwrite=True)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_lake_with_other_files_in_its_folder_stays(old, tmp_path):
+    (tmp_path / "some.lake" / "notes.txt").write_text("mine")
+    with pytest.raises(dl.ExistsError, match=r"also holds 'notes\.txt'\. Move that away"):
+        dl.create(old.url, {"y": "text"}, overwrite=True)
+    assert dl.open(old.url)["x"][:].tolist() == [1]
+
+
+def test_a_link_to_a_lake_s_folder_stays_a_link(old, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "some.lake")
+    dl.create(str(link), {"y": "text"}, overwrite=True)
+    assert link.is_symlink()
+    assert dl.open(old.url).columns == ("y",)
+
+
+def test_a_lake_that_is_gone_leaves_its_name_free(old):
+    shutil.rmtree(old.url)
+    assert not dl.exists(old.url)
+    assert dl.create(old.url, {"y": "text"}).columns == ("y",)

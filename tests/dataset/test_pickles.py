@@ -1,0 +1,113 @@
+"""Datasets and views on their way to another process."""
+
+import multiprocessing
+import pickle
+import shutil
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.storage.repo import local_folder
+
+
+@pytest.fixture
+def ds(make_lake):
+    return make_lake({"x": "int32", "t": "text"}, x=range(6), t=list("abcdef"))
+
+
+def there_and_back(thing):
+    return pickle.loads(pickle.dumps(thing))
+
+
+def values(view):
+    return [int(x) for x in view["x"][:]]
+
+
+def test_a_dataset_comes_back_at_its_version_and_branch(ds):
+    kept = pickle.dumps(ds)
+    ds.append({"x": [6], "t": ["g"]})
+    ds.commit("later")
+    again = pickle.loads(kept)
+    assert type(again) is dl.Dataset
+    assert (again.url, again.current_branch, len(again)) == (ds.url, "main", 6)
+    again["x"][0] = 10
+    again.commit("both survive")
+    assert values(dl.open(ds.url)) == [10, 1, 2, 3, 4, 5, 6]
+
+
+def test_a_version_that_never_moves_comes_back_so(ds):
+    ds.tag("v1")
+    again = there_and_back(dl.open(ds.url, version="v1"))
+    assert again.read_only
+    with pytest.raises(dl.ReadOnlyError, match="Version 'v1' never moves"):
+        again.append({"x": [1]})
+
+
+@pytest.mark.parametrize("index", [slice(1, 4), [4, 0, 0], slice(0, 0), slice(None, None, -1)])
+def test_a_view_comes_back_with_its_rows_columns_and_origin(ds, index):
+    ds.delete([2])
+    ds.commit("fewer")
+    view = ds[index]
+    again = there_and_back(view)
+    assert type(again) is dl.View
+    assert (values(again), again.origin) == (values(view), view.origin)
+    assert again.row_ids.tolist() == view.row_ids.tolist()
+    assert there_and_back(view[["x"]]).columns == ("x",)
+
+
+def test_the_way_to_linked_files_goes_along(make_lake, tmp_path):
+    (tmp_path / "a.txt").write_text("linked")
+    ds = make_lake({"l": dl.Link("text")}, l=[str(tmp_path / "a.txt")])
+    allowed = dl.open(ds.url, allow=[str(tmp_path)])
+    assert there_and_back(allowed)["l"][0] == there_and_back(allowed[:])["l"][0] == "linked"
+
+
+def test_rows_that_follow_each_other_take_a_few_bytes(make_lake):
+    ds = make_lake({"x": "int32"}, x=np.arange(100_000))
+    assert len(pickle.dumps(ds[10:90_000])) < 1_000
+
+
+def test_what_is_not_committed_does_not_go_along(ds):
+    ds["x"][0] = 9
+    for thing in (ds, ds[:2]):
+        with pytest.raises(dl.UncommittedError, match=r"pickling needs.*Commit first"):
+            pickle.dumps(thing)
+    ds.discard()
+    assert values(there_and_back(ds)) == list(range(6))
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_child_processes_read_lakes_in_memory_and_on_disk(ds, tmp_path, method):
+    copy = ds[[4, 2]].materialize(str(tmp_path / "copy.lake"))
+    context = multiprocessing.get_context(method)
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        assert list(pool.map(values, [ds, ds[[3, 1]], copy])) == [list(range(6)), [3, 1], [4, 2]]
+    assert values(ds) == list(range(6))
+
+
+def test_a_lake_in_memory_that_is_gone_says_so(ds, monkeypatch):
+    kept = pickle.dumps(ds[:2])
+    with monkeypatch.context() as patch:
+        patch.setattr("deeplake_lite.storage.repo.places._memory", {})
+        assert values(pickle.loads(kept)) == [0, 1]
+        patch.setattr("deeplake_lite.storage.repo.places._guests", {})
+        folder = Path(pickle.loads(kept)._lake.repository.writers_folder()).parent
+        patch.setattr("deeplake_lite.storage.repo.places._guests", {})
+        moved = folder.rename(folder.with_name(f"{folder.name}-moved"))
+        with pytest.raises(dl.LakeNotFoundError, match=r"went with the process.*Use a folder"):
+            pickle.loads(kept)
+        moved.rename(folder)
+        patch.setattr("deeplake_lite.storage.repo.places._guests", {ds.url: "/elsewhere"})
+        with pytest.raises(dl.LakeNotFoundError, match="is another lake in this process"):
+            pickle.loads(kept)
+
+
+def test_a_lake_on_disk_that_is_gone_says_so(ds, tmp_path):
+    copy = ds[:].materialize(str(tmp_path / "copy.lake"))
+    kept = pickle.dumps(copy)
+    shutil.rmtree(local_folder(copy.url))
+    with pytest.raises(dl.LakeNotFoundError, match="no lake at"):
+        pickle.loads(kept)
