@@ -30,6 +30,9 @@ if TYPE_CHECKING:
         LakeNotFoundError,
         MissingPackageError,
         NotFoundError,
+        QueryError,
+        QuerySyntaxError,
+        QueryTypeError,
         ReadOnlyError,
         SchemaError,
         StorageError,
@@ -60,6 +63,8 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.parquet import from_parquet
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
     from deeplake_lite.ingest.source import Skipped
+    from deeplake_lite.query import query
+    from deeplake_lite.query.functions.user import function
     from deeplake_lite.schema import Schema
 
 _HOMES = {
@@ -70,6 +75,7 @@ _HOMES = {
     "errors": (
         "ColumnNotFoundError ConflictError DamagedError ExistsError FormatError "
         "InvalidValueError LakeError LakeNotFoundError MissingPackageError NotFoundError "
+        "QueryError QuerySyntaxError QueryTypeError "
         "ReadOnlyError SchemaError StorageError UncommittedError VersionNotFoundError"
     ),
     "htypes": (
@@ -84,6 +90,8 @@ _HOMES = {
     "ingest.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
     "ingest.source": "Skipped",
+    "query": "query",
+    "query.functions.user": "function",
     "schema": "Schema",
 }
 """Which module a public name lives in; it is imported when the name is first used."""
@@ -136,6 +144,9 @@ __all__ = [
     "MissingPackageError",
     "NotFoundError",
     "Polygons",
+    "QueryError",
+    "QuerySyntaxError",
+    "QueryTypeError",
     "ReadOnlyError",
     "Scalar",
     "Schema",
@@ -154,5 +165,7 @@ __all__ = [
     "from_dataframe",
     "from_folder",
     "from_parquet",
+    "function",
     "open",
+    "query",
 ]

@@ -136,9 +136,7 @@ class QuerySyntaxError(QueryError):
         """
         lines = text.splitlines() or [""]
         row = lines[min(line, len(lines)) - 1]
-        error = cls(
-            f"{reason}: line {line}, column {column}.\n  {row}\n  {' ' * (column - 1)}^"
-        )
+        error = cls(f"{reason}: line {line}, column {column}.\n  {row}\n  {' ' * (column - 1)}^")
         error.line, error.column = line, column
         return error
 

@@ -17,9 +17,9 @@ def query(
     sources: Mapping[str, View] | None = None,
 ) -> View:
     """Run a query on a view, or on the lakes that it names."""
-    from deeplake_lite import query
+    from deeplake_lite.query import query as ask
 
-    return query.query(text, params, view=view, sources=sources)
+    return ask(text, params, view=view, sources=sources)
 
 
 async def query_async(
@@ -36,6 +36,6 @@ async def query_async(
 
 def explain(view: View) -> str:
     """Return how a view came about."""
-    from deeplake_lite import query
+    from deeplake_lite.query import explain
 
-    return query.explain(view)
+    return explain(view)

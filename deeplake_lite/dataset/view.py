@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
-from deeplake_lite.dataset import export, show, splits
+from deeplake_lite.dataset import export, show, splits, upward
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.reading import read_row, read_rows
@@ -71,6 +71,7 @@ class View:
         self._lake, self._pinned, self._slots, self._names = lake, table, slots, names
         self.origin = origin
         """How the rows were chosen, such as ``"[3:9]"`` or a query."""
+        self._record: Any = None  # of the query that made it
 
     # ---- what it is
 
@@ -317,6 +318,79 @@ class View:
         ['metadata.csv', 'rose/000000.png']
         """
         return export.to_folder(self, path, image=image, label=label)
+
+    def query(
+        self,
+        text: str,
+        params: Sequence[Any] | Mapping[str, Any] = (),
+        *,
+        sources: Mapping[str, View] | None = None,
+    ) -> View:
+        """Answer a question in the tensor query language with another view.
+
+        Parameters
+        ----------
+        text : str
+            A SELECT. Without FROM, and by the names ``dataset`` and ``ds``, it asks this view;
+            FROM also takes the URLs of lakes.
+        params : sequence or mapping
+            Values of ``?`` in order, or of ``$name``: numbers, texts, dates, arrays.
+        sources : mapping, optional
+            Other views by the names that FROM has for them.
+
+        Returns
+        -------
+        View
+            Rows of this view, or new rows where the query makes some. Columns and tensors are read
+            when they are looked at.
+
+        Raises
+        ------
+        QuerySyntaxError
+            With the line and a caret.
+        QueryTypeError
+            For values of the wrong kind or shape.
+        ColumnNotFoundError, NotFoundError
+            For a column or a function that there is not, with the nearest names.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://query-doc", {"x": "int32", "v": dl.Embedding(2)})
+        >>> ds.append({"x": [1, 2, 3], "v": [[1, 0], [0, 1], [3, 4]]})
+        >>> ds.query("SELECT x WHERE L2_NORM(v) > ? OR x = 1", [2])["x"][:]
+        array([1, 3], dtype=int32)
+        >>> ds.query("SELECT x % 2 AS odd, MEAN(v) AS v GROUP BY odd ORDER BY odd")["v"][:]
+        array([[0., 1.],
+               [2., 2.]], dtype=float32)
+        """
+        return upward.query(self, text, params, sources)
+
+    async def query_async(
+        self,
+        text: str,
+        params: Sequence[Any] | Mapping[str, Any] = (),
+        *,
+        sources: Mapping[str, View] | None = None,
+    ) -> View:
+        """Answer as `query` does, in a thread: ``await ds.query_async("SELECT …")``."""
+        return await upward.query_async(self, text, params, sources)
+
+    def explain(self) -> str:
+        """Return how the view came about: the plan of its query, with rows and times.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://explain-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> print(ds.query("SELECT x WHERE x > 1").explain())
+        result [3 -> 2 rows, ... ms]
+        ├─ read when looked at      x
+        └─ sql  SELECT t1.row AS c0 FROM t1 WHERE (t1.x > 1)
+           ├─ t1 = dataset, 3 rows: x
+        """
+        return upward.explain(self)
 
     def save(self, name: str, *, overwrite: bool = False) -> None:
         """Keep the view under a name, with the lake: its version, its rows and its origin.

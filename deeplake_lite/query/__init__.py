@@ -1,131 +1,30 @@
-"""The tensor query language: from a text to a view.
+"""The tensor query language: all of SQL's relational part on lakes, tensors as first-class values.
 
-Steps: `dialect` parses, `relations` binds names and decides what DuckDB does and what NumPy does,
-`execute` runs the plan, `clauses` arranges and samples, `result` makes a view.
+Steps: `dialect` parses, `relations`, `lower` and `calls` bind names and decide what DuckDB does and
+what NumPy does, `execute` and `evaluate` run the plan, `clauses` arranges and samples, `result`
+makes a view. `api` joins them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-
-from deeplake_lite.errors import LakeNotFoundError, QueryError
-from deeplake_lite.query import clauses, execute
-from deeplake_lite.query.dialect import parse
-from deeplake_lite.query.explain import explain as plan_text
-from deeplake_lite.query.relations import Binder
-from deeplake_lite.query.result import to_view
-from deeplake_lite.query.sources import Source
+from deeplake_lite.query.api import explain, make_plan, query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.query.execute import Step
-    from deeplake_lite.query.plan import Clause, Plan
 
-SELF = ("dataset", "ds", "this", "self")
-"""Names of the view that the query is asked of."""
+__all__ = ["explain", "make_plan", "query"]
 
 
-def query(
-    text: str,
-    params: Sequence[Any] | Mapping[str, Any] = (),
-    *,
-    view: View | None = None,
-    sources: Mapping[str, View] | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> View:
-    """Run a query; see `View.query`."""
-    plan = make_plan(text, params, view=view, sources=sources)
-    done = execute.run(plan, progress)
-    table, rows = done.table, np.arange(len(done.table))
-    for clause in plan.clauses:
-        table, rows = _apply(clause, plan, table, rows)
-    found = to_view(plan, table, rows)
-    found._record = Record(plan, tuple(done.steps))
-    return found
+class _Query(ModuleType):
+    """This package is also the function `deeplake_lite.query`, which has its name."""
+
+    def __call__(self, *args: Any, **named: Any) -> View:
+        return query(*args, **named)
 
 
-@dataclass(frozen=True, eq=False)
-class Record:
-    """How a view came about."""
-
-    plan: Plan
-    steps: tuple[Step, ...]
-
-
-def explain(view: View) -> str:
-    """Return the plan of the query that made a view, with rows and times as it went."""
-    if view._record is None:
-        return f"{len(view):,} rows of {view.url}, {view.origin or 'all'}: no query made them"
-    return plan_text(view._record.plan, view._record.steps)
-
-
-def make_plan(
-    text: str,
-    params: Sequence[Any] | Mapping[str, Any] = (),
-    *,
-    view: View | None = None,
-    sources: Mapping[str, View] | None = None,
-) -> Plan:
-    """Return what would be done for a query, without doing it."""
-    default = None if view is None else Source(view, "dataset")
-    known = {name: Source(v, name) for name, v in (sources or {}).items()}
-
-    def open_source(name: str, version: str | None) -> Source:
-        from deeplake_lite.dataset.dataset import open as open_lake
-
-        if default is not None and name in SELF and name not in known:
-            known[name] = default
-        found = known.get(name)
-        if version is not None:
-            url = name if found is None else found.view.url
-            options = {} if found is None else {"allow": found.view._lake.allow}
-            return Source(open_lake(url, version=version, **options), name)
-        if found is not None:
-            return found
-        try:
-            known[name] = Source(open_lake(name), name)
-        except LakeNotFoundError as error:
-            raise QueryError(
-                f"FROM takes the URL of a lake, or a name given in sources={{…}}, got {name!r}: "
-                f"{error}"
-            ) from error
-        return known[name]
-
-    return Binder(text, open_source, params, default).plan(parse(text))
-
-
-def _apply(
-    clause: Clause, plan: Plan, table: pa.Table, rows: NDArray[np.int64]
-) -> tuple[pa.Table, NDArray[np.int64]]:
-    """Apply a clause to the rows that are left; EXPAND BY makes another table of them."""
-    columns = [table[name].take(pa.array(rows)) for name in clause.columns]
-    if clause.kind == "arrange":
-        keys = list(zip(*(c.to_pylist() for c in columns), strict=True))
-        return table, rows[clauses.arrange(keys)]
-    if clause.kind == "sample":
-        weights = columns[0].cast(pa.float64()).fill_null(0).to_numpy()
-        return table, rows[clauses.sample(weights, **clause.options)]
-    names = {node.name for o in plan.outputs for node in _positions(o)}
-    if len(plan.instances) != 1 or len(names) != 1 or any(o.column for o in plan.outputs):
-        raise QueryError(
-            "EXPAND BY adds rows of one source: select its columns, or tensor functions of them, "
-            "without joins and groups."
-        )
-    [name] = names
-    positions = table[name].to_numpy()[rows]
-    wider = clauses.expand(positions, len(plan.instances[0].source), **clause.options)
-    return pa.table({name: wider}), np.arange(len(wider))
-
-
-def _positions(output: Any) -> list[Any]:
-    if output.plain is not None:
-        return [output.plain.row]
-    return list(output.tensor.env.values()) if output.tensor is not None else []
+sys.modules[__name__].__class__ = _Query
+_Query.__call__.__doc__ = query.__doc__

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from deeplake_lite.errors import NotFoundError, QueryTypeError
-from deeplake_lite.query.dialect import func
+from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import REGISTRY, Type
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.values import (
@@ -124,7 +124,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     if name in ("ASUM", "AMEAN", "AMIN", "AMAX", "ASTD"):
         return low.call(name, args, options, e)
     if options:
-        raise QueryTypeError(f"{name} of scalars takes no {', '.join(options)}: {e.sql()}.")
+        raise QueryTypeError(f"{name} of scalars takes no {', '.join(options)}: {text_of(e)}.")
     return _of_scalars(low, name, args, e, scope)
 
 
@@ -148,18 +148,6 @@ def _arguments(
                 args.append(low.value(part, scope))
     finally:
         scope.in_aggregate = inner
-    at = len(args)
-    while at > 1 and name in REGISTRY and at - 1 < len(known) and _is_option(name, known[at - 1]):
-        at -= 1
-    if at < len(args) and any(isinstance(a, Tensor) for a in args):
-        for position in range(at, len(args)):
-            value = args[position]
-            if not isinstance(value, Constant):
-                raise QueryTypeError(
-                    f"{known[position]} of {name} is a constant, got {e.expressions[position].sql()}."
-                )
-            options[known[position]] = _plain(value.value)
-        args = args[:at]
     return args, options
 
 
@@ -171,18 +159,10 @@ def _parameters(name: str) -> list[str]:
     return [part.split("=")[0].strip(" *") for part in inside.split(",") if part.strip()]
 
 
-def _is_option(name: str, parameter: str) -> bool:
-    """Tell whether a parameter has a default, so that its value is bound, not computed."""
-    inside = REGISTRY[name].signature.split("(", 1)[1].rstrip(")")
-    return any(
-        part.split("=")[0].strip(" *") == parameter and "=" in part for part in inside.split(",")
-    )
-
-
-def _constant(low: Lowering, part: exp.Expression, scope: Scope) -> Any:
+def _constant(low: Lowering, part: exp.Expr, scope: Scope) -> Any:
     value = low.value(part, scope)
     if not isinstance(value, Constant):
-        raise QueryTypeError(f"An option is a constant, got {part.sql()}.")
+        raise QueryTypeError(f"An option is a constant, got {text_of(part)}.")
     return _plain(value.value)
 
 
@@ -202,7 +182,7 @@ def _of_tensors(
     name: str,
     args: list[Value],
     options: dict[str, Any],
-    e: exp.Expression,
+    e: exp.Expr,
     scope: Scope,
 ) -> Value:
     first = args[0]
@@ -219,13 +199,13 @@ def _of_tensors(
         plain = first.plain and replace(
             first.plain, row=exp.Anonymous(this=name, expressions=[first.plain.row.copy()])
         )
-        return Tensor(first.tree, env, e.sql(), plain)
+        return Tensor(first.tree, env, text_of(e), plain)
     if name in ("LIST", "ARRAY_AGG") and isinstance(first, Tensor):
         scope.aggregated = True
-        return grouped(first, "LIST", e.sql())
+        return grouped(first, "LIST", text_of(e))
     if name in _ROWWISE and scope.grouped and not options and len(args) == 1:
         assert isinstance(first, Tensor)
-        return grouped(first, _ELEMENTWISE.get(name, name), e.sql())
+        return grouped(first, _ELEMENTWISE.get(name, name), text_of(e))
     if name in REGISTRY:
         return low.call(name, args, options, e)
     raise _unknown(name, f" for tensors, such as {first.text}" if isinstance(first, Tensor) else "")
@@ -255,7 +235,7 @@ def grouped(tensor: Tensor, aggregate: str, text: str) -> Tensor:
     return Tensor(Grouped(key, tensor.tree, aggregate, type_), {key: rows}, text)
 
 
-def _some_key(tensor: Tensor) -> exp.Expression:
+def _some_key(tensor: Tensor) -> exp.Expr:
     return next(iter(tensor.env.values())).copy() if tensor.env else exp.convert(1)
 
 
@@ -313,7 +293,7 @@ def _row_number() -> Sql:
     return Sql(exp.Anonymous(this="ROW_NUMBER", expressions=[]), NUMBER)
 
 
-def ordered(low: Lowering, order: exp.Order, scope: Scope) -> list[exp.Expression]:
+def ordered(low: Lowering, order: exp.Order, scope: Scope) -> list[exp.Expr]:
     """Return what a window sorts by."""
     return [
         part
@@ -323,8 +303,8 @@ def ordered(low: Lowering, order: exp.Order, scope: Scope) -> list[exp.Expressio
 
 
 def sorted_by(
-    value: Value, term: exp.Expression, low: Lowering, scope: Scope
-) -> list[exp.Expression]:
+    value: Value, term: exp.Expr, low: Lowering, scope: Scope
+) -> list[exp.Expr]:
     """Return what to sort by: NaN last either way, and null behind it unless it is said."""
     from deeplake_lite.query.lower import _kind
 
@@ -348,7 +328,7 @@ def filtered(low: Lowering, e: exp.Filter, scope: Scope) -> Value:
         scope.in_aggregate = was
     if isinstance(found, Tensor):
         env = {k: exp.Filter(this=n, expression=where.copy()) for k, n in found.env.items()}
-        return Tensor(found.tree, env, e.sql())
+        return Tensor(found.tree, env, text_of(e))
     assert isinstance(found, Sql)
     return Sql(exp.Filter(this=found.node, expression=where), found.kind)
 
@@ -367,7 +347,7 @@ def _meta(what: str, type_: Any) -> Any:
             return None
         key = _key_of_row(found)
         tree = Meta(key, found.plain.source, found.plain.field, what, type_(found))
-        return Tensor(tree, {key: found.plain.row}, e.sql())
+        return Tensor(tree, {key: found.plain.row}, text_of(e))
 
     return special
 
@@ -397,7 +377,7 @@ def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:  # n
             row = exp.column(ROW, table=relation.table)
             key = "r_" + row.sql("duckdb")
             tree = Meta(key, relation.instance.source, None, "row_id", Type("int64"))
-            return Tensor(tree, {key: row}, e.sql())
+            return Tensor(tree, {key: row}, text_of(e))
     return None
 
 
@@ -414,7 +394,7 @@ def _count_star(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     return None
 
 
-def comparable(value: Value, low: Lowering, scope: Scope) -> exp.Expression:
+def comparable(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return a scalar that is equal where values are: a tensor's digest."""
     if isinstance(value, Tensor) and not value.is_scalar:
         return low.as_sql(digest(value, low), scope)
@@ -453,7 +433,7 @@ def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
             row = exp.column(ROW, table=relation.table)
             key = "r_" + row.sql("duckdb")
             tree = Meta(key, relation.instance.source, None, f"random:{seed}", Type("float64"))
-            return Tensor(tree, {key: row}, e.sql())
+            return Tensor(tree, {key: row}, text_of(e))
     return None
 
 
@@ -474,6 +454,8 @@ def _keys(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 _SPECIAL = {
     "SHAPE": _meta("shape", _shape_type),
+    "NDIM": _meta("ndim", lambda _: Type("int64")),
+    "SIZE": _meta("size", lambda _: Type("int64")),
     "NBYTES": _meta("nbytes", lambda _: Type("int64")),
     "ROW_NUMBER": _row_position,
     "ROW_ID": _row_id,
@@ -488,20 +470,20 @@ _SPECIAL = {
 # ---- text
 
 
-def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expression:
+def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return a scalar as a text where it has one: a class's name."""
     if isinstance(value, Sql) and value.kind.name == "class":
         return class_name(value.node, value.kind.names)
     return low.as_sql(value, scope)
 
 
-def class_name(node: exp.Expression, names: tuple[str, ...]) -> exp.Expression:
+def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
     """Return the name of a class by its number."""
     listed = exp.Array(expressions=[exp.Literal.string(name) for name in names])
     return func("list_extract", listed, exp.paren(node.copy()) + 1)
 
 
-def json_text(node: exp.Expression) -> exp.Expression:
+def json_text(node: exp.Expr) -> exp.Expr:
     """Return the text of a JSON value: a string without its quotes."""
     return func("json_extract_string", node.copy(), exp.Literal.string("$"))
 

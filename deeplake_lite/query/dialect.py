@@ -74,9 +74,21 @@ class Lakes(DuckDB):
             "EXPAND BY": TokenType.DISTRIBUTE_BY,
         }
 
+    class Generator(DuckDB.generator_class):  # type: ignore[misc, name-defined]
+        """Text of what DuckDB does not have, for messages and names."""
+
+        TRANSFORMS: ClassVar[dict[Any, Any]] = {
+            **DuckDB.generator_class.TRANSFORMS,
+            Ellipsis: lambda _self, _e: "...",
+        }
+
     class Parser(DuckDB.parser_class):  # type: ignore[misc, name-defined]
         """Grammar of subscripts, sources and clauses."""
 
+        FUNC_TOKENS: ClassVar[set[TokenType]] = {
+            *DuckDB.parser_class.FUNC_TOKENS,
+            TokenType.UNIQUE,
+        }
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
             name: DuckDB.parser_class.FUNCTION_PARSERS[name] for name in _PARSED_APART
@@ -98,7 +110,7 @@ class Lakes(DuckDB):
             TokenType.DISTRIBUTE_BY: lambda self: (CLAUSES, self._clause(self._expand)),
         }
 
-        def _clause(self, parse: Callable[[], exp.Expression]) -> list[exp.Expression]:
+        def _clause(self, parse: Callable[[], exp.Expr]) -> list[exp.Expr]:
             """Parse this clause, and the others that follow it."""
             self._advance()
             found = [parse()]
@@ -115,10 +127,10 @@ class Lakes(DuckDB):
                 self.raise_error(f"{self._curr.text.upper()} stands before {found[-1].key} by")
             return found
 
-        def _arrange(self) -> exp.Expression:
+        def _arrange(self) -> exp.Expr:
             return self.expression(Arrange(expressions=self._parse_csv(self._parse_disjunction)))
 
-        def _sample(self) -> exp.Expression:
+        def _sample(self) -> exp.Expr:
             weight = self._parse_disjunction()
             replace = self._match_text_seq("REPLACE")
             limit, percent, seed = None, False, None
@@ -131,7 +143,7 @@ class Lakes(DuckDB):
                 Sample(this=weight, replace=replace, limit=limit, percent=bool(percent), seed=seed)
             )
 
-        def _expand(self) -> exp.Expression:
+        def _expand(self) -> exp.Expr:
             before = self._parse_primary() or self._parse_placeholder()
             self._match(TokenType.COMMA)
             after = self._parse_primary() or self._parse_placeholder()
@@ -196,7 +208,12 @@ class Lakes(DuckDB):
             return table
 
 
-def func(name: str, *args: exp.Expression) -> exp.Expression:
+def text_of(e: exp.Expr) -> str:
+    """Return an expression as users write it."""
+    return e.sql(dialect=Lakes)
+
+
+def func(name: str, *args: exp.Expr) -> exp.Expr:
     """Return a call of a function of DuckDB's, as it is named."""
     return exp.Anonymous(this=name, expressions=list(args))
 

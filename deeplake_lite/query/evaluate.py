@@ -151,8 +151,7 @@ def _stacked(tree: Tree, env: Env, count: int) -> Any:
         case Literal_(value):
             return np.asarray(value)[None]
         case Call(name, bound, args):
-            values = [_stacked(a, env, count) for a in args]
-            return _masked_call(bound.compute, values, lead=1)
+            return bound.compute(*(_stacked(a, env, count) for a in args), lead=1)
         case Index(base, items):
             at = tuple(_constant_item(item) for item in items)
             found = _stacked(base, env, count)
@@ -161,31 +160,6 @@ def _stacked(tree: Tree, env: Env, count: int) -> Any:
             except IndexError as error:
                 raise QueryError(f"{error}: a row has shape {found.shape[1:]}.") from error
     raise AssertionError(tree)
-
-
-def _masked_call(compute: Any, values: list[Any], *, lead: int) -> Any:
-    """Compute with nulls: where a row of any argument is null, so is the result."""
-    nulls = [_null_rows(v) for v in values]
-    null = None
-    for some in nulls:
-        if some is not None:
-            null = some if null is None else null | some
-    plain = [np.ma.getdata(v) if np.ma.isMaskedArray(v) and n is not None else v
-             for v, n in zip(values, nulls, strict=True)]  # fmt: skip
-    found = compute(*plain, lead=lead)
-    if null is None:
-        return found
-    mask = np.broadcast_to(
-        null.reshape(-1, *[1] * (found.ndim - 1)) | np.ma.getmaskarray(found), found.shape
-    )
-    return np.ma.MaskedArray(np.ma.getdata(found), mask)
-
-
-def _null_rows(values: Any) -> NDArray[np.bool_] | None:
-    if not np.ma.isMaskedArray(values) or values.mask is np.ma.nomask:
-        return None
-    mask = np.ma.getmaskarray(values)
-    return mask.reshape(len(mask), -1).any(axis=1)
 
 
 def _read_dense(source: Any, field: Any, positions: Any) -> Any:
@@ -323,10 +297,7 @@ def _trimmed(value: Any) -> Any:
 def _row(tree: Tree, read: _Reader, row: int) -> Any:
     match tree:
         case Call(name, bound, args):
-            values = [_row(a, read, row) for a in args]
-            if any(v is None for v in values):
-                return None
-            return bound.compute(*values, lead=0)
+            return bound.compute(*(_row(a, read, row) for a in args), lead=0)
         case Index(base, items):
             value = _row(base, read, row)
             return None if value is None else value[tuple(_item(i, read, row) for i in items)]

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from deeplake_lite.query.plan import Instance, Plan, Udf
-    from deeplake_lite.query.values import Tree
 
 STAGED_ROWS = 4096
 """Rows whose islands are computed before it is seen whether they are enough."""
@@ -106,7 +105,7 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
     return done
 
 
-def _arrow(connection: Any, sql: exp.Expression) -> pa.Table:
+def _arrow(connection: Any, sql: exp.Expr) -> pa.Table:
     """Run one statement; what DuckDB raises becomes an error of ours."""
     try:
         return connection.sql(sql.sql("duckdb")).to_arrow_table()
@@ -161,7 +160,7 @@ def _positions(count: int) -> NDArray[np.int64]:
 
 
 def _filtered(
-    connection: Any, instance: Instance, table: pa.Table, conditions: Sequence[exp.Expression]
+    connection: Any, instance: Instance, table: pa.Table, conditions: Sequence[exp.Expr]
 ) -> pa.Table:
     """Return the rows of a table that pass conditions."""
     from sqlglot import exp

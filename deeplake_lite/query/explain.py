@@ -68,11 +68,11 @@ def _went(step: Step | None) -> str:
     return f"[{step.rows_in:,} -> {step.rows_out:,} rows, {step.seconds * 1e3:.1f} ms]"
 
 
-def _named(node: exp.Expression, plan: Plan) -> str:
+def _named(node: exp.Expr, plan: Plan) -> str:
     """Return SQL with the names that users gave."""
     by_table = {i.table: i for i in plan.instances}
 
-    def name(e: exp.Expression) -> exp.Expression:
+    def name(e: exp.Expr) -> exp.Expr:
         if not isinstance(e, exp.Column) or e.table not in by_table:
             return e
         instance = by_table[e.table]

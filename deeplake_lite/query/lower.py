@@ -17,7 +17,7 @@ from sqlglot import exp
 from deeplake_lite.errors import InvalidValueError, QueryError, QueryTypeError
 from deeplake_lite.query import calls
 from deeplake_lite.query.dialect import Ellipsis as Dots
-from deeplake_lite.query.dialect import func
+from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import REGISTRY, Arg, Type
 from deeplake_lite.query.functions.base import Unknown
 from deeplake_lite.query.plan import ROW, Udf
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from deeplake_lite.query.plan import Instance
     from deeplake_lite.query.scope import Scope
 
-_ARITHMETIC: dict[type[exp.Expression], str] = {
+_ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "//", exp.Mod: "%",
     exp.Pow: "**",
 }  # fmt: skip
-_COMPARISON: dict[type[exp.Expression], str] = {
+_COMPARISON: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
@@ -86,12 +86,12 @@ class Lowering:
 
     # ---- values into forms
 
-    def sql(self, e: exp.Expression | None, scope: Scope) -> exp.Expression:
+    def sql(self, e: exp.Expr | None, scope: Scope) -> exp.Expr:
         """Return an expression as DuckDB's."""
         assert e is not None
         return self.as_sql(self.value(e, scope), scope)
 
-    def as_sql(self, value: Value, scope: Scope) -> exp.Expression:
+    def as_sql(self, value: Value, scope: Scope) -> exp.Expr:
         """Return a value as an expression of DuckDB's.
 
         Raises
@@ -120,7 +120,7 @@ class Lowering:
                 key = _key(node)
                 return Tensor(Given(key, _given_type(kind)), {key: node}, text)
 
-    def _island(self, tensor: Tensor, scope: Scope) -> exp.Expression:
+    def _island(self, tensor: Tensor, scope: Scope) -> exp.Expr:
         """Return the column, or the call, that gives a tree's value."""
         instance = self._instance_of(tensor, scope)
         if instance is not None:
@@ -159,7 +159,7 @@ class Lowering:
 
     # ---- expressions
 
-    def value(self, e: exp.Expression, scope: Scope) -> Value:
+    def value(self, e: exp.Expr, scope: Scope) -> Value:
         """Return what an expression is."""
         kind = type(e)
         if kind in _ARITHMETIC:
@@ -169,11 +169,11 @@ class Lowering:
         method = getattr(self, f"_{e.key}", None)
         return method(e, scope) if method else self._generic(e, scope)
 
-    def _generic(self, e: exp.Expression, scope: Scope, kind: Kind = ANY) -> Value:
+    def _generic(self, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value:
         """Rebuild a node over its parts, all of them scalars."""
         node = e.copy()
         for name, part in list(e.args.items()):
-            if isinstance(part, exp.Expression):
+            if isinstance(part, exp.Expr):
                 node.set(name, self._part(part, scope))
             elif isinstance(part, list):
                 node.set(name, [self._part(p, scope) for p in part])
@@ -181,7 +181,7 @@ class Lowering:
 
     def _part(self, part: Any, scope: Scope) -> Any:
         if isinstance(part, exp.DataType | exp.Identifier | exp.Var | str) or not isinstance(
-            part, exp.Expression
+            part, exp.Expr
         ):
             return part
         return self.sql(part, scope)
@@ -268,7 +268,7 @@ class Lowering:
     def _tuple(self, e: exp.Tuple, scope: Scope) -> Value:
         return self._generic(e, scope)
 
-    def _arithmetic(self, e: exp.Expression, scope: Scope) -> Value:
+    def _arithmetic(self, e: exp.Expr, scope: Scope) -> Value:
         left, right = self.value(e.this, scope), self.value(e.expression, scope)
         if _has_axes(left) or _has_axes(right):
             return self.call(_ARITHMETIC[type(e)], [left, right], {}, e)
@@ -277,7 +277,7 @@ class Lowering:
             return Sql(node, REAL)
         return Sql(node, _kind_of_two(left, right))
 
-    def _comparison(self, e: exp.Expression, scope: Scope) -> Value:
+    def _comparison(self, e: exp.Expr, scope: Scope) -> Value:
         left, right = self.value(e.this, scope), self.value(e.expression, scope)
         name = _COMPARISON[type(e)]
         if _has_axes(left) or _has_axes(right):
@@ -285,8 +285,8 @@ class Lowering:
         return Sql(self.compare(type(e), left, right, scope), BOOL)
 
     def compare(
-        self, kind: type[exp.Expression], left: Value, right: Value, scope: Scope
-    ) -> exp.Expression:
+        self, kind: type[exp.Expr], left: Value, right: Value, scope: Scope
+    ) -> exp.Expr:
         """Return a comparison of scalars: classes by name, JSON by value, NaN equal to nothing."""
         left, right = _agree(left, right), _agree(right, left)
         a, b = self.as_sql(left, scope), self.as_sql(right, scope)
@@ -305,7 +305,7 @@ class Lowering:
     def _or(self, e: exp.Or, scope: Scope) -> Value:
         return self._connected(e, "OR", scope)
 
-    def _connected(self, e: exp.Expression, name: str, scope: Scope) -> Value:
+    def _connected(self, e: exp.Expr, name: str, scope: Scope) -> Value:
         left, right = self.value(e.this, scope), self.value(e.expression, scope)
         if _has_axes(left) or _has_axes(right):
             return self.call(name, [left, right], {}, e)
@@ -318,7 +318,7 @@ class Lowering:
             return self.call("NOT", [found], {}, e)
         return Sql(exp.Not(this=exp.paren(self.condition(found, scope))), BOOL)
 
-    def condition(self, value: Value, scope: Scope) -> exp.Expression:
+    def condition(self, value: Value, scope: Scope) -> exp.Expr:
         """Return a condition. Raises QueryTypeError for a tensor."""
         if isinstance(value, Tensor) and not value.is_scalar:
             raise QueryTypeError(
@@ -340,7 +340,7 @@ class Lowering:
             return Sql(node, BOOL)
         if _has_axes(this):
             raise QueryTypeError(
-                f"IN takes one value per row, got {e.this.sql()}, which is a tensor. Use "
+                f"IN takes one value per row, got {text_of(e.this)}, which is a tensor. Use "
                 "CONTAINS(x, value)."
             )
         options = [_agree(self.value(option, scope), this) for option in e.expressions]
@@ -354,7 +354,7 @@ class Lowering:
             return Sql(exp.Is(this=self.as_sql(valid, scope), expression=exp.null()), BOOL)
         return Sql(exp.Is(this=self.as_sql(found, scope), expression=e.expression.copy()), BOOL)
 
-    def _like(self, e: exp.Expression, scope: Scope) -> Value:
+    def _like(self, e: exp.Expr, scope: Scope) -> Value:
         this = calls.as_text(self.value(e.this, scope), self, scope)
         pattern = self.sql(e.expression, scope)
         return Sql(type(e)(this=this, expression=pattern), BOOL)
@@ -432,15 +432,15 @@ class Lowering:
         return self._subscript(self.value(e.this, scope), e.expressions, e, scope)
 
     def _subscript(
-        self, base: Value, items: Sequence[exp.Expression], e: exp.Expression, scope: Scope
+        self, base: Value, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
     ) -> Value:
         if isinstance(base, Tensor):
             return self._index(base, items, e, scope)
         if isinstance(base, Constant) and isinstance(base.value, list | np.ndarray):
-            return self._index(self.as_tensor(base, e.this.sql()), items, e, scope)
+            return self._index(self.as_tensor(base, text_of(e.this)), items, e, scope)
         if len(items) != 1 or isinstance(items[0], Dots):
             raise QueryTypeError(
-                f"{e.this.sql()} is no tensor and takes one index, got {len(items)}."
+                f"{text_of(e.this)} is no tensor and takes one index, got {len(items)}."
             )
         node, item = self.as_sql(base, scope), items[0]
         if _kind(base).name == "json":
@@ -449,7 +449,7 @@ class Lowering:
             ends = [p and self.value(p, scope) for p in (item.this, item.expression)]
             if item.args.get("step") is not None:
                 raise QueryTypeError(
-                    f"A slice of a text or a list is start:stop, without a step, got {e.sql()}."
+                    f"A slice of a text or a list is start:stop, without a step, got {text_of(e)}."
                 )
             start = exp.convert(1) if ends[0] is None else self._position(ends[0], scope, 1)
             stop = exp.convert(-1) if ends[1] is None else self._position(ends[1], scope, 0)
@@ -461,7 +461,7 @@ class Lowering:
         kind = TEXT if _kind(base).name == "text" else _item_kind(_kind(base))
         return Sql(func("array_extract", node, position), kind)
 
-    def _position(self, at: Value, scope: Scope, first: int) -> exp.Expression:
+    def _position(self, at: Value, scope: Scope, first: int) -> exp.Expr:
         """Return a position that counts from 0 as DuckDB counts: from 1, or from the end."""
         if isinstance(at, Constant) and isinstance(at.value, int):
             return exp.convert(at.value + first if at.value >= 0 else at.value + first - 1)
@@ -472,7 +472,7 @@ class Lowering:
         )
         return exp.cast(case, "BIGINT")
 
-    def _json_path(self, item: exp.Expression, scope: Scope) -> exp.Expression:
+    def _json_path(self, item: exp.Expr, scope: Scope) -> exp.Expr:
         at = self.value(item, scope)
         if isinstance(at, Constant) and isinstance(at.value, str):
             escaped = at.value.replace('"', '\\"')
@@ -482,14 +482,14 @@ class Lowering:
         return exp.cast(self.as_sql(at, scope), "BIGINT")
 
     def _index(
-        self, base: Tensor, items: Sequence[exp.Expression], e: exp.Expression, scope: Scope
+        self, base: Tensor, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
     ) -> Tensor:
         env = dict(base.env)
 
-        def tree(part: exp.Expression | None) -> Tree | None:
+        def tree(part: exp.Expr | None) -> Tree | None:
             if part is None:
                 return None
-            found = self.as_tensor(self.value(part, scope), part.sql())
+            found = self.as_tensor(self.value(part, scope), text_of(part))
             env.update(found.env)
             return found.tree
 
@@ -502,13 +502,13 @@ class Lowering:
                 parts.append(tuple(tree(end) for end in ends))
             else:
                 parts.append(tree(item))
-        type_ = _indexed_type(base, parts, e.sql())
-        return Tensor(Index(base.tree, tuple(parts), type_), env, e.sql())
+        type_ = _indexed_type(base, parts, text_of(e))
+        return Tensor(Index(base.tree, tuple(parts), type_), env, text_of(e))
 
     # ---- functions
 
     def call(
-        self, name: str, args: Sequence[Value], options: Mapping[str, Any], e: exp.Expression
+        self, name: str, args: Sequence[Value], options: Mapping[str, Any], e: exp.Expr
     ) -> Tensor:
         """Return a function of tensors.
 
@@ -518,23 +518,18 @@ class Lowering:
             When the arguments are not what the function takes.
         """
         entry = REGISTRY[name]
-        texts = [part.sql() for part in _parts(e)] + [e.sql()] * len(args)
+        texts = [text_of(part) for part in _parts(e)] + [text_of(e)] * len(args)
         tensors = [self.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
-        given = [_arg(t) for t in tensors]
-        try:
-            bound = entry.bind(*_named_classes(given), **options)
-        except TypeError as error:
-            raise QueryTypeError(
-                f"{entry.signature} was called with other arguments: {e.sql()}."
-            ) from error
-        env: dict[str, exp.Expression] = {}
+        given = _named_classes([_arg(t) for t in tensors])
+        bound = entry.bind(*given, **options)
+        env: dict[str, exp.Expr] = {}
         for tensor in tensors:
             env.update(tensor.env)
         trees = tuple(
             Literal_(*_array(a.value)) if a.is_constant and isinstance(t.tree, Literal_) else t.tree
-            for t, a in zip(tensors, _named_classes(given), strict=True)
+            for t, a in zip(tensors, given, strict=True)
         )
-        return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, e.sql())
+        return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, text_of(e))
 
     def _anonymous(self, e: exp.Anonymous, scope: Scope) -> Value:
         return calls.call(self, e, scope)
@@ -616,10 +611,10 @@ def _named_classes(args: list[Arg]) -> list[Arg]:
     return out
 
 
-def _parts(e: exp.Expression) -> list[exp.Expression]:
+def _parts(e: exp.Expr) -> list[exp.Expr]:
     if isinstance(e, exp.Anonymous):
         return list(e.expressions)
-    return [p for p in (e.this, e.args.get("expression")) if isinstance(p, exp.Expression)]
+    return [p for p in (e.this, e.args.get("expression")) if isinstance(p, exp.Expr)]
 
 
 def _item_kind(kind: Kind) -> Kind:
@@ -627,7 +622,7 @@ def _item_kind(kind: Kind) -> Kind:
     return Kind("class", names=kind.names) if kind.names else ANY
 
 
-def _key(node: exp.Expression) -> str:
+def _key(node: exp.Expr) -> str:
     return "g_" + node.sql("duckdb")
 
 

@@ -35,9 +35,9 @@ class Instance:
     """Columns that NumPy computes beforehand, of the rows that are left, by name in the table."""
     texts: dict[str, str] = field(default_factory=dict)
     """What the query calls the islands."""
-    cheap: list[exp.Expression] = field(default_factory=list)
+    cheap: list[exp.Expr] = field(default_factory=list)
     """Conditions that DuckDB can check before any island is computed."""
-    staged: list[tuple[exp.Expression, tuple[str, ...]]] = field(default_factory=list)
+    staged: list[tuple[exp.Expr, tuple[str, ...]]] = field(default_factory=list)
     """Conditions that need islands, with their names; in the order written."""
     enough: int | None = None
     """How many rows that pass every condition are enough; None for all."""

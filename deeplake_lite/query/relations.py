@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query import calls
-from deeplake_lite.query.dialect import CLAUSES, Arrange, Expand, Sample, func
+from deeplake_lite.query.dialect import CLAUSES, Arrange, Expand, Sample, func, text_of
 from deeplake_lite.query.lower import Lowering, _kind
 from deeplake_lite.query.plan import ROW, Clause, Instance, Output, Plan
 from deeplake_lite.query.scope import Relation, Scope, imported
@@ -53,10 +53,10 @@ class Projection:
     """The select list that DuckDB gets: values, and positions of rows."""
 
     def __init__(self) -> None:
-        self.items: list[exp.Expression] = []
+        self.items: list[exp.Expr] = []
         self._names: dict[str, str] = {}
 
-    def column(self, node: exp.Expression) -> exp.Expression:
+    def column(self, node: exp.Expr) -> exp.Expr:
         """Return the name under which an expression leaves; the same one for equal ones."""
         text = node.sql("duckdb")
         if text not in self._names:
@@ -126,7 +126,7 @@ class Binder:
 
     def _query(
         self,
-        tree: exp.Expression,
+        tree: exp.Expr,
         parent: Scope | None,
         *,
         outermost: bool = False,
@@ -150,7 +150,7 @@ class Binder:
             elif isinstance(tree, exp.Select):
                 found = self._select(tree, parent, outermost=outermost, bare=bare)
             else:
-                raise QueryError(f"A query is a SELECT, got {tree.key.upper()}: {tree.sql()}.")
+                raise QueryError(f"A query is a SELECT, got {tree.key.upper()}: {text_of(tree)}.")
         finally:
             names = self._queries.pop()
         if named:
@@ -161,7 +161,7 @@ class Binder:
             found.sql.set("with_", exp.With(expressions=ctes))
         return found
 
-    def _with(self, tree: exp.Expression, parent: Scope | None) -> bool:
+    def _with(self, tree: exp.Expr, parent: Scope | None) -> bool:
         self._queries.append({})
         clause = tree.args.get("with_")
         if clause is None:
@@ -175,7 +175,7 @@ class Binder:
             self._queries[-1][cte.alias] = (self._name("q"), lowered)
         return True
 
-    def _wrapped(self, tree: exp.Expression, inner: Lowered, parent: Scope | None) -> Lowered:
+    def _wrapped(self, tree: exp.Expr, inner: Lowered, parent: Scope | None) -> Lowered:
         """Return a query in parentheses with clauses behind them."""
         name = self._name("t")
         relation = Relation("", name, imported(inner.columns.items(), name, self._count))
@@ -198,7 +198,7 @@ class Binder:
         self,
         tree: exp.Select,
         scope: Scope,
-        source: exp.Expression | None,
+        source: exp.Expr | None,
         joins: list[exp.Join],
         *,
         outermost: bool,
@@ -249,7 +249,7 @@ class Binder:
         self._note_enough(tree, scope, out, limit)
         return Lowered(out, columns, limit, clauses)
 
-    def _where(self, tree: exp.Select, scope: Scope) -> list[exp.Expression]:
+    def _where(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
         where = tree.args.get("where")
         if where is None:
             return []
@@ -261,14 +261,14 @@ class Binder:
             node = self._low.condition(self._low.value(part, scope), scope)
             if scope.aggregated and not was and not scope.grouped:
                 raise QueryError(
-                    f"WHERE looks at one row, and {part.sql()} at many. Use HAVING, or a subquery."
+                    f"WHERE looks at one row, and {text_of(part)} at many. Use HAVING, or a subquery."
                 )
             conditions.append(exp.paren(node))
             if instance is not None:
                 _note_condition(instance, node)
         return conditions
 
-    def _group(self, tree: exp.Select, scope: Scope) -> list[exp.Expression]:
+    def _group(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
         group = tree.args.get("group")
         if group is None:
             return []
@@ -310,7 +310,7 @@ class Binder:
             found.append((name, value))
         return _unique(found)
 
-    def _of_group(self, value: Value, keys: set[str], e: exp.Expression) -> Value:
+    def _of_group(self, value: Value, keys: set[str], e: exp.Expr) -> Value:
         """Return a plain column over a group: all its values, unless the group is by it."""
         if isinstance(value, Tensor):
             low = self._low
@@ -321,7 +321,7 @@ class Binder:
                     for key, node in value.env.items()
                 }
                 return Tensor(value.tree, env, value.text)
-            return calls.grouped(value, "LIST", e.sql())
+            return calls.grouped(value, "LIST", text_of(e))
         if isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
             kind = Kind("list", htype=value.kind.htype, names=value.kind.names)
             return Sql(exp.Anonymous(this="LIST", expressions=[value.node.copy()]), kind)
@@ -329,7 +329,7 @@ class Binder:
             return Sql(value.node, value.kind)
         return value
 
-    def _star(self, star: exp.Star, item: exp.Expression, scope: Scope) -> list[tuple[str, Value]]:
+    def _star(self, star: exp.Star, item: exp.Expr, scope: Scope) -> list[tuple[str, Value]]:
         table = item.table if isinstance(item, exp.Column) else None
         if table and table not in [r.alias for r in scope.relations]:
             raise scope.unknown("*", table)
@@ -348,7 +348,7 @@ class Binder:
                                   if by != "" else relation.columns[name]))  # fmt: skip
         return found
 
-    def _order(self, order: exp.Order, scope: Scope, items: list[Value]) -> list[exp.Expression]:
+    def _order(self, order: exp.Order, scope: Scope, items: list[Value]) -> list[exp.Expr]:
         terms = []
         for term in order.expressions:
             e = term.this
@@ -367,7 +367,7 @@ class Binder:
             terms += calls.sorted_by(value, term, self._low, scope)
         return terms
 
-    def _limit(self, tree: exp.Expression, out: exp.Query, scope: Scope) -> int | None:
+    def _limit(self, tree: exp.Expr, out: exp.Query, scope: Scope) -> int | None:
         end: int | None = None
         if limit := tree.args.get("limit"):
             e = limit.args.get("expression") or limit.args.get("count")
@@ -389,7 +389,7 @@ class Binder:
             end = None if end is None else end + int(skip)
         return end
 
-    def _whole(self, e: exp.Expression, scope: Scope, what: str) -> int | float:
+    def _whole(self, e: exp.Expr, scope: Scope, what: str) -> int | float:
         value = self._low.value(e, scope)
         if (
             not isinstance(value, Constant)
@@ -397,7 +397,7 @@ class Binder:
             or not isinstance(value.value, int | float)
             or value.value < 0
         ):
-            raise QueryTypeError(f"{what} is a number of rows, 0 or more, got {e.sql()}.")
+            raise QueryTypeError(f"{what} is a number of rows, 0 or more, got {text_of(e)}.")
         return value.value
 
     def _note_enough(
@@ -412,7 +412,7 @@ class Binder:
             if instance is not None and not any(out.find_all(exp.Window)):
                 instance.enough = limit
 
-    def _clauses(self, tree: exp.Expression, scope: Scope, projection: Projection) -> list[Clause]:
+    def _clauses(self, tree: exp.Expr, scope: Scope, projection: Projection) -> list[Clause]:
         found = []
         for part in tree.args.get(CLAUSES) or ():
             if isinstance(part, Arrange):
@@ -452,7 +452,7 @@ class Binder:
 
     # ---- FROM
 
-    def _from(self, tree: exp.Select, scope: Scope) -> tuple[exp.Expression | None, list[exp.Join]]:
+    def _from(self, tree: exp.Select, scope: Scope) -> tuple[exp.Expr | None, list[exp.Join]]:
         clause = tree.args.get("from_")
         if clause is None:
             if self._default is None or (
@@ -469,7 +469,7 @@ class Binder:
             joins.append(self._join(join, scope))
         return source, joins
 
-    def _table(self, e: exp.Expression, scope: Scope) -> exp.Expression:
+    def _table(self, e: exp.Expr, scope: Scope) -> exp.Expr:
         """Put a relation into the scope; return it as DuckDB's."""
         if isinstance(e, exp.Subquery):
             lowered = self._query(e.this if not e.args.get("limit") else e, scope.parent)
@@ -485,7 +485,7 @@ class Binder:
             alias = exp.TableAlias(this=exp.to_identifier(name))
             return exp.Subquery(this=lowered.sql, alias=alias)
         if not isinstance(e, exp.Table):
-            raise QueryError(f"FROM takes sources and queries, got {e.sql()}.")
+            raise QueryError(f"FROM takes sources and queries, got {text_of(e)}.")
         if isinstance(e.this, exp.Func):
             return self._table_function(e, scope)
         name, alias = e.name, e.alias or e.name
@@ -501,11 +501,11 @@ class Binder:
         if version is not None:
             value = self._low.value(version, scope)
             if not isinstance(value, Constant) or not isinstance(value.value, str):
-                raise QueryTypeError(f"VERSION is a text, got {version.sql()}.")
+                raise QueryTypeError(f"VERSION is a text, got {text_of(version)}.")
             label = value.value
         return self._source(self._open(name, label), alias, scope)
 
-    def _source(self, source: Source, alias: str, scope: Scope) -> exp.Expression:
+    def _source(self, source: Source, alias: str, scope: Scope) -> exp.Expr:
         table = self._name("t")
         instance = Instance(table, source)
         self._instances.append(instance)
@@ -524,7 +524,7 @@ class Binder:
         scope.relations.append(Relation(alias, table, columns, instance))
         return exp.to_table(table)
 
-    def _table_function(self, e: exp.Table, scope: Scope) -> exp.Expression:
+    def _table_function(self, e: exp.Table, scope: Scope) -> exp.Expr:
         name = e.this.name.upper()
         if name not in ("RANGE", "GENERATE_SERIES", "UNNEST"):
             raise QueryError(
@@ -564,7 +564,7 @@ class Binder:
 
     def _using(
         self, names: list[str], left: list[Relation], right: Relation, join: exp.Join, scope: Scope
-    ) -> exp.Expression:
+    ) -> exp.Expr:
         tests = []
         for name in names:
             owner = next((r for r in left if name in r.columns), None)
@@ -634,7 +634,7 @@ def _set_query(
     """Return a set operation: on what is comparable, with the positions of what is read later."""
     low = binder._low
     selects, carried = [], [Projection(), Projection()]
-    compared: list[list[exp.Expression]] = [[], []]
+    compared: list[list[exp.Expr]] = [[], []]
     out: dict[str, Value] = {}
     for label, pair in columns.items():
         nodes = []
@@ -645,7 +645,7 @@ def _set_query(
     tensors = any(isinstance(pair[0], Tensor) for pair in columns.values())
     final: dict[str, Value] = {}
     table = binder._name("t")
-    extra: list[list[exp.Expression]] = [[], []]
+    extra: list[list[exp.Expr]] = [[], []]
     for number, (label, pair) in enumerate(columns.items()):
         a, b = pair
         if isinstance(a, Tensor):
@@ -685,7 +685,7 @@ def _set_query(
     return binder._finish(outer, Scope([relation], parent), source, [], outermost=parent is None)
 
 
-def _choice(label: str, a: Tensor, b: Any, extra: list[list[exp.Expression]], table: str) -> Tensor:
+def _choice(label: str, a: Tensor, b: Any, extra: list[list[exp.Expr]], table: str) -> Tensor:
     """Return a tensor of either side: a tag says which, and the other's keys are null."""
     start = len(extra[0])
     tag = f"k{start}"
@@ -750,7 +750,7 @@ def _combined(name: str, keep_all: bool, selects: list[exp.Select], count: int) 
         ),
     )
     right.set("where", exp.Where(this=exp.and_(*same)))
-    test: exp.Expression = exp.Exists(this=right)
+    test: exp.Expr = exp.Exists(this=right)
     if name == "EXCEPT":
         test = exp.Not(this=test)
     if not keep_all:
@@ -769,7 +769,7 @@ def _combined(name: str, keep_all: bool, selects: list[exp.Select], count: int) 
 # ---- helpers
 
 
-def _conjuncts(e: exp.Expression) -> list[exp.Expression]:
+def _conjuncts(e: exp.Expr) -> list[exp.Expr]:
     if isinstance(e, exp.And):
         return [*_conjuncts(e.this), *_conjuncts(e.expression)]
     if isinstance(e, exp.Paren) and isinstance(e.this, exp.And):
@@ -777,7 +777,7 @@ def _conjuncts(e: exp.Expression) -> list[exp.Expression]:
     return [e]
 
 
-def _note_condition(instance: Instance, node: exp.Expression) -> None:
+def _note_condition(instance: Instance, node: exp.Expr) -> None:
     """Note a condition on a source alone, so that fewer rows are left for its islands."""
     if any(node.find_all(exp.Select, exp.Window)):
         return
@@ -795,7 +795,7 @@ def _is_free(value: Value) -> bool:
     return isinstance(value, Tensor) and value.is_scalar
 
 
-def _star(item: exp.Expression) -> exp.Star | None:
+def _star(item: exp.Expr) -> exp.Star | None:
     if isinstance(item, exp.Star):
         return item
     if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
@@ -803,9 +803,9 @@ def _star(item: exp.Expression) -> exp.Star | None:
     return None
 
 
-def _name_of(e: exp.Expression) -> str:
+def _name_of(e: exp.Expr) -> str:
     """Return the name of a column that nobody has named: its own, or its text."""
-    return e.name if isinstance(e, exp.Column) else e.sql().replace('"', "")
+    return e.name if isinstance(e, exp.Column) else text_of(e).replace('"', "")
 
 
 def _unique(items: list[tuple[str, Value]]) -> dict[str, Value]:

@@ -41,7 +41,7 @@ class Scope:
     parent: Scope | None = None
     merged: dict[str, Value] = field(default_factory=dict)
     """Columns of USING."""
-    aliases: dict[str, exp.Expression] = field(default_factory=dict)
+    aliases: dict[str, exp.Expr] = field(default_factory=dict)
     """What the select list calls things."""
     grouped: bool = False
     """Whether there is GROUP BY."""
@@ -104,7 +104,7 @@ def imported(columns: Iterable[tuple[str, Value]], table: str, number: int) -> d
     """
     from deeplake_lite.query.values import rename_keys
 
-    def inside(node: exp.Expression) -> exp.Expression:
+    def inside(node: exp.Expr) -> exp.Expr:
         return exp.column(node.name, table=table)
 
     out: dict[str, Value] = {}

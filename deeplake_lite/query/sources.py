@@ -169,6 +169,10 @@ class Source:
             every = np.ones(len(rows), bool) if cells.valid is None else cells.valid
             return np.ma.MaskedArray(every, ~every)
         shapes = self.shapes(f)[rows].astype(np.int64)
+        if what == "ndim":
+            return (shapes >= 0).sum(axis=1)
+        if what == "size":
+            return np.where(shapes < 0, 1, shapes).prod(axis=1)
         return np.ma.MaskedArray(shapes, shapes < 0) if (shapes < 0).any() else shapes
 
     def hashes(self, f: Field) -> NDArray[np.uint64]:
@@ -243,7 +247,7 @@ def _declared_shape(htype: Htype, ndim: int) -> tuple[int | None, ...]:
     declared = getattr(htype, "shape", None)
     if isinstance(declared, tuple):
         return declared
-    if htype.name in ("boxes",):
+    if htype.name == "boxes":
         return (None, 4)
     return (None,) * ndim
 

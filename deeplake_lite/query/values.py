@@ -201,7 +201,7 @@ class Plain:
 
     source: Source
     field: Field
-    row: exp.Expression
+    row: exp.Expr
     """SQL of the row's position in the source; null where an outer join has none."""
 
 
@@ -209,7 +209,7 @@ class Plain:
 class Sql:
     """A scalar."""
 
-    node: exp.Expression
+    node: exp.Expr
     kind: Kind = ANY
     plain: Plain | None = None
 
@@ -219,7 +219,7 @@ class Tensor:
     """A tensor, or a scalar that NumPy computes."""
 
     tree: Tree
-    env: Mapping[str, exp.Expression]
+    env: Mapping[str, exp.Expr]
     """SQL of each key: int64 positions for cells, scalars for what is given."""
     text: str
     """As the query has it, for messages."""
@@ -241,7 +241,7 @@ class Constant:
     """The same value for every row: of the query's text, or a parameter."""
 
     value: Any
-    node: exp.Expression
+    node: exp.Expr
     """As SQL; arrays are lists."""
 
 
