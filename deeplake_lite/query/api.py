@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from deeplake_lite.errors import LakeNotFoundError, QueryError
 from deeplake_lite.query import clauses, execute
+from deeplake_lite.query.bind import Binder
 from deeplake_lite.query.dialect import parse
 from deeplake_lite.query.explain import explain as plan_text
-from deeplake_lite.query.relations import Binder
 from deeplake_lite.query.result import to_view
 from deeplake_lite.query.sources import Source
 

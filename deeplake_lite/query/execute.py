@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query import evaluate
-from deeplake_lite.query.calls import unknown_function
+from deeplake_lite.query.bind import unknown_function
 from deeplake_lite.query.plan import ROW
 
 if TYPE_CHECKING:

@@ -1,0 +1,51 @@
+"""Constants of a query: of its text, and parameters."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.functions import Type
+from deeplake_lite.query.values import (
+    Constant,
+)
+
+
+def constant(value: Any) -> Constant:
+    """Return a parameter's value.
+
+    Raises
+    ------
+    QueryTypeError
+        For a value that queries do not know.
+    """
+    if isinstance(value, np.generic):
+        value = value.item() if value.ndim == 0 else value
+    if isinstance(value, np.ndarray):
+        return Constant(value, exp.convert(value.tolist()))
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    if value is None or isinstance(
+        value, bool | int | float | str | dt.date | dt.datetime | dt.timedelta | list | tuple
+    ):
+        if isinstance(value, float) and not np.isfinite(value):
+            return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
+        return Constant(list(value) if isinstance(value, tuple) else value, exp.convert(value))
+    raise QueryTypeError(
+        f"A parameter is a number, a text, a truth value, a date, a list or an array, got "
+        f"{type(value).__name__}."
+    )
+
+
+def as_array(value: Any) -> tuple[Any, Type]:
+    """Return a constant as NumPy's, and its type."""
+    if isinstance(value, str) or value is None:
+        return value, Type("str")
+    array = np.asarray(value)
+    if array.dtype.kind in "U":
+        return value, Type("str", array.shape)
+    return array, Type(array.dtype.name, array.shape)

@@ -1,0 +1,51 @@
+"""What stands for a tensor where values are compared: its digest; and whether it is null."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from deeplake_lite.query.functions import Type
+from deeplake_lite.query.values import (
+    Cell,
+    Meta,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+
+    from deeplake_lite.query.bind.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def comparable(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return a scalar that is equal where values are: a tensor's digest."""
+    if isinstance(value, Tensor) and not value.is_scalar:
+        return low.as_sql(digest(value, low), scope)
+    return low.as_sql(value, scope)
+
+
+def digest(tensor: Tensor, low: Lowering) -> Tensor:
+    """Return the digest of a tensor: of a column that came unchanged, without reading it."""
+    if tensor.plain is not None and isinstance(tensor.tree, Cell):
+        leaf = tensor.tree
+        tree = Meta(leaf.key, leaf.source, leaf.field, "hash", Type("uint64"))
+        return Tensor(tree, tensor.env, tensor.text)
+    return low.call("HASH", [tensor], {}, exp.Anonymous(this="HASH", expressions=[]))
+
+
+def is_null(tensor: Tensor) -> Tensor:
+    """Return whether a column's cell is null, without reading it."""
+    assert tensor.plain is not None
+    key = key_of_row(tensor)
+    tree = Meta(key, tensor.plain.source, tensor.plain.field, "present", Type("bool"))
+    return Tensor(tree, {key: tensor.plain.row}, tensor.text)
+
+
+def key_of_row(found: Any) -> str:
+    """Return the key of a value's row."""
+    if isinstance(found, Tensor) and isinstance(found.tree, Cell):
+        return found.tree.key
+    return "r_" + found.plain.row.sql("duckdb")

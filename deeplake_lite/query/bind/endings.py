@@ -1,0 +1,129 @@
+"""What ends a SELECT: ORDER BY, LIMIT, and the clauses that follow it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.query.bind.aggregates import sorted_by
+from deeplake_lite.query.bind.digests import comparable
+from deeplake_lite.query.dialect import CLAUSES, Arrange, Expand, Sample, text_of
+from deeplake_lite.query.plan import Clause
+from deeplake_lite.query.values import (
+    Constant,
+    Value,
+)
+
+if TYPE_CHECKING:
+
+    from deeplake_lite.query.bind.scope import Scope
+    from deeplake_lite.query.bind.select import Binder
+
+
+def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value]) -> list[exp.Expr]:
+    """Return what to sort by."""
+    terms = []
+    for term in order.expressions:
+        e = term.this
+        if isinstance(e, exp.Literal) and not e.is_string:
+            at = int(e.this) - 1
+            if not 0 <= at < len(items):
+                raise QueryError(f"ORDER BY {e.this} is beyond the select list of {len(items)}.")
+            terms += sorted_by(items[at], term, binder._low, scope)
+            continue
+        if isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
+            value = binder._low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
+        else:
+            value = binder._low.value(e, scope)
+        terms += sorted_by(value, term, binder._low, scope)
+    return terms
+
+
+def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int | None:
+    """Set LIMIT and OFFSET; return how many rows are looked at, or None for all."""
+    end: int | None = None
+    if limit := tree.args.get("limit"):
+        e = limit.args.get("expression") or limit.args.get("count")
+        count = whole_number(binder, e, scope, "LIMIT")
+        options = limit.args.get("limit_options")
+        if options is not None and options.args.get("percent"):
+            out.set(
+                "limit",
+                exp.Limit(expression=exp.Mod(this=exp.convert(count), expression=exp.Var(this=""))),
+            )
+        else:
+            out.set("limit", exp.Limit(expression=exp.convert(count)))
+            end = int(count)
+    if offset := tree.args.get("offset"):
+        skip = whole_number(binder, offset.expression, scope, "OFFSET")
+        out.set("offset", exp.Offset(expression=exp.convert(int(skip))))
+        end = None if end is None else end + int(skip)
+    return end
+
+
+def whole_number(binder: Binder, e: exp.Expr, scope: Scope, what: str) -> int | float:
+    """Return a number of rows. Raises QueryTypeError."""
+    value = binder._low.value(e, scope)
+    if (
+        not isinstance(value, Constant)
+        or isinstance(value.value, bool)
+        or not isinstance(value.value, int | float)
+        or value.value < 0
+    ):
+        raise QueryTypeError(f"{what} is a number of rows, 0 or more, got {text_of(e)}.")
+    return value.value
+
+
+def note_enough(
+    binder: Binder, tree: exp.Select, scope: Scope, out: exp.Select, limit: int | None
+) -> None:
+    """Note that a source's first rows that pass suffice."""
+    stops = limit is not None and not any(
+        tree.args.get(k) for k in ("order", "group", "distinct", "having", "qualify", "joins")
+    )
+    if stops and not scope.aggregated and len(scope.relations) == 1:
+        instance = scope.relations[0].instance
+        if instance is not None and not any(out.find_all(exp.Window)):
+            instance.enough = limit
+
+
+def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection) -> list[Clause]:
+    """Return ARRANGE BY, SAMPLE BY and EXPAND BY, in the order written."""
+    found = []
+    for part in tree.args.get(CLAUSES) or ():
+        if isinstance(part, Arrange):
+            nodes = [
+                comparable(binder._low.value(e, scope), binder._low, scope)
+                for e in part.expressions
+            ]
+            names = tuple(projection.column(n).name for n in nodes)
+            found.append(Clause("arrange", names))
+        elif isinstance(part, Sample):
+            weight = projection.column(binder._low.sql(part.this, scope)).name
+            limit = part.args.get("limit")
+            seed = part.args.get("seed")
+            options = {
+                "replace": bool(part.args.get("replace")),
+                "limit": None
+                if limit is None
+                else whole_number(binder, limit, scope, "SAMPLE BY LIMIT"),
+                "percent": bool(part.args.get("percent")),
+                "seed": binder._low.draw_seed()
+                if seed is None
+                else int(whole_number(binder, seed, scope, "SEED")),
+            }
+            found.append(Clause("sample", (weight,), options))
+        else:
+            assert isinstance(part, Expand)
+            before = int(whole_number(binder, part.args["before"], scope, "EXPAND BY"))
+            after = part.args.get("after")
+            ends = {
+                "before": before,
+                "after": before
+                if after is None
+                else int(whole_number(binder, after, scope, "EXPAND BY")),
+            }
+            found.append(Clause("expand", (), ends))
+    return found

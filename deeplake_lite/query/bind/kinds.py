@@ -1,0 +1,143 @@
+"""What kind of scalar a value is, and the form in which two of them compare."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.errors import InvalidValueError, QueryTypeError
+from deeplake_lite.query.bind.constants import constant
+from deeplake_lite.query.dialect import func
+from deeplake_lite.query.values import (
+    ANY,
+    BOOL,
+    NUMBER,
+    REAL,
+    TEXT,
+    TIME,
+    Constant,
+    Kind,
+    Sql,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+
+    from deeplake_lite.query.bind.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def kind_of(value: Value, *, plain: bool = False) -> Kind:
+    """Return the kind of a scalar; without the column's type where it is no longer the column."""
+    match value:
+        case Sql(_, kind):
+            return Kind(kind.name, kind.real, kind.names) if plain else kind
+        case Constant(constant):
+            return kind_of_constant(constant)
+        case Tensor():
+            meaning = value.type.meaning
+            if meaning is not None and hasattr(meaning, "names"):
+                return Kind("class", names=tuple(meaning.names))
+            if value.type.dtype == "bool":
+                return BOOL
+            if value.type.is_number:
+                return REAL if np.dtype(value.type.dtype).kind == "f" else NUMBER
+            return TEXT if value.type.dtype == "str" else ANY
+
+
+def kind_of_constant(value: Any) -> Kind:
+    """Return the kind of a constant."""
+    match value:
+        case bool():
+            return BOOL
+        case int():
+            return NUMBER
+        case float():
+            return REAL if np.isnan(value) else NUMBER
+        case str():
+            return TEXT
+        case dt.date() | dt.timedelta():
+            return TIME
+        case _:
+            return ANY
+
+
+def kind_of_two(left: Value, right: Value) -> Kind:
+    """Return the kind of a sum of two."""
+    kinds = (kind_of(left), kind_of(right))
+    if any(k.name == "time" for k in kinds):
+        return TIME
+    return REAL if any(k.real for k in kinds) else NUMBER
+
+
+def has_axes(value: Value) -> bool:
+    """Tell whether a value is a tensor with axes."""
+    if isinstance(value, Tensor):
+        return not value.is_scalar
+    return isinstance(value, Constant) and isinstance(value.value, np.ndarray | list)
+
+
+def agree(value: Value, other: Value) -> Value:
+    """Return a value in the form in which it compares with another: classes by name, JSON by value.
+
+    Raises
+    ------
+    QueryTypeError
+        For the name of no class.
+    """
+    mine, theirs = kind_of(value), kind_of(other)
+    if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
+        return constant(class_number(value.value, theirs))
+    if mine.name == "class" and theirs.name == "class" and mine.names != theirs.names:
+        assert isinstance(value, Sql)
+        return Sql(class_name(value.node, mine.names), TEXT)
+    if mine.name == "class" and theirs.name == "text" and isinstance(value, Sql):
+        if not isinstance(other, Constant):
+            return Sql(class_name(value.node, mine.names), TEXT)
+    if mine.name == "json" and isinstance(value, Sql):
+        match theirs.name:
+            case "text":
+                return Sql(json_text(value.node), TEXT)
+            case "number":
+                return Sql(
+                    exp.TryCast(this=json_text(value.node), to=exp.DataType.build("DOUBLE")),
+                    NUMBER,
+                )
+            case "bool":
+                return Sql(
+                    exp.TryCast(this=json_text(value.node), to=exp.DataType.build("BOOLEAN")),
+                    BOOL,
+                )
+    return value
+
+
+def class_number(name: str, kind: Kind) -> int:
+    """Return the number of a class. Raises QueryTypeError, with the nearest names."""
+    from deeplake_lite.htypes import ClassLabel
+
+    try:
+        return ClassLabel(list(kind.names)).index(name)
+    except InvalidValueError as error:
+        raise QueryTypeError(f"A class {error.args[0]}") from error
+
+
+def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return a scalar as a text where it has one: a class's name."""
+    if isinstance(value, Sql) and value.kind.name == "class":
+        return class_name(value.node, value.kind.names)
+    return low.as_sql(value, scope)
+
+
+def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
+    """Return the name of a class by its number."""
+    listed = exp.Array(expressions=[exp.Literal.string(name) for name in names])
+    return func("list_extract", listed, exp.paren(node.copy()) + 1)
+
+
+def json_text(node: exp.Expr) -> exp.Expr:
+    """Return the text of a JSON value: a string without its quotes."""
+    return func("json_extract_string", node.copy(), exp.Literal.string("$"))

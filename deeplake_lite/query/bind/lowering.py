@@ -1,0 +1,314 @@
+"""Expressions: from the syntax tree to what DuckDB computes and what NumPy computes.
+
+Static dimension decides. What has no axes goes to DuckDB; what has some becomes a tree. Where SQL
+needs the value of a tree that has no axes, the tree becomes an *island*: a column computed
+beforehand, of the source that it reads, or a function that DuckDB calls with the rows' positions.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.errors import InvalidValueError, QueryError, QueryTypeError
+from deeplake_lite.query.bind import aggregates, calls, names, operators, subscripts
+from deeplake_lite.query.bind.constants import as_array
+from deeplake_lite.query.bind.kinds import (
+    agree,
+    kind_of,
+)
+from deeplake_lite.query.dialect import func, text_of
+from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
+from deeplake_lite.query.plan import ROW, Instance, Udf
+from deeplake_lite.query.values import (
+    ANY,
+    Call,
+    Constant,
+    Given,
+    Kind,
+    Literal_,
+    Sql,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from deeplake_lite.query.bind.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+type Handler = Callable[[Lowering, Any, Scope], Value]
+
+HANDLERS: dict[str, Handler] = {
+    "column": names.column,
+    "literal": names.literal,
+    "boolean": names.boolean,
+    "null": names.null,
+    "placeholder": names.placeholder,
+    "parameter": names.parameter,
+    "paren": operators.paren,
+    "neg": operators.neg,
+    "array": operators.array_of,
+    "and": operators.and_,
+    "or": operators.or_,
+    "not": operators.not_,
+    "between": operators.between,
+    "in": operators.in_,
+    "is": operators.is_,
+    "like": operators.like,
+    "dpipe": operators.dpipe,
+    "escape": operators.escape,
+    "case": operators.case,
+    "cast": operators.cast,
+    "interval": operators.interval,
+    "extract": operators.extract,
+    "exists": operators.exists,
+    "subquery": operators.subquery,
+    "any": operators.any_of,
+    "all": operators.all_of,
+    "distinct": operators.distinct,
+    "bracket": subscripts.bracket,
+    "ilike": operators.like,
+    "trycast": operators.cast,
+    "anonymous": calls.call,
+    "window": aggregates.window,
+    "filter": aggregates.filtered,
+    **dict.fromkeys((kind.key for kind in operators.ARITHMETIC), operators.arithmetic),
+    **dict.fromkeys((kind.key for kind in operators.COMPARISON), operators.comparison),
+}
+"""What turns a node of the syntax tree into a value, by its key; the others are rebuilt over their parts."""
+
+
+class Lowering:
+    """Turns the expressions of one query into values; collects what they need.
+
+    Parameters
+    ----------
+    params : sequence or mapping
+        Values of ``?`` in order, or of ``$name``.
+    subquery : callable
+        Lowers a SELECT within an expression: takes the node and the scope, gives DuckDB's.
+    """
+
+    def __init__(
+        self,
+        params: Sequence[Any] | Mapping[str, Any],
+        subquery: Callable[[exp.Query, Scope], exp.Query],
+    ) -> None:
+        self._params, self._next_param, self._lower_query = params, 0, subquery
+        self.udfs: dict[str, Udf] = {}
+        self.seed: int | None = None
+
+    def draw_seed(self) -> int:
+        """Return the query's seed, drawn when it is first asked for."""
+        if self.seed is None:
+            self.seed = secrets.randbelow(2**31)
+        return self.seed
+
+    def sql(self, e: exp.Expr | None, scope: Scope) -> exp.Expr:
+        """Return an expression as DuckDB's."""
+        assert e is not None
+        return self.as_sql(self.value(e, scope), scope)
+
+    def as_sql(self, value: Value, scope: Scope) -> exp.Expr:
+        """Return a value as an expression of DuckDB's.
+
+        Raises
+        ------
+        QueryTypeError
+            For a tensor.
+        """
+        match value:
+            case Sql(node) | Constant(_, node):
+                return node.copy()
+            case Tensor() if value.is_scalar:
+                return self._island(value, scope)
+        raise QueryTypeError(
+            f"{value.text} is a tensor, {value.type}, where one value per row is needed. Reduce it, "
+            "such as by MEAN(…) or an index, or wrap a condition in ANY(…) or ALL(…)."
+        )
+
+    def as_tensor(self, value: Value, text: str) -> Tensor:
+        """Return a value as a tree."""
+        match value:
+            case Tensor():
+                return value
+            case Constant(constant):
+                return Tensor(Literal_(*as_array(constant)), {}, text)
+            case Sql(node, kind):
+                key = _key(node)
+                return Tensor(Given(key, _given_type(kind)), {key: node}, text)
+
+    def _island(self, tensor: Tensor, scope: Scope) -> exp.Expr:
+        """Return the column, or the call, that gives a tree's value."""
+        instance = self._instance_of(tensor, scope)
+        if instance is not None:
+            for name, tree in instance.islands.items():
+                if tree == tensor.tree:
+                    return exp.column(name, table=instance.table)
+            name = f"i{len(instance.islands)}"
+            instance.islands[name] = tensor.tree
+            instance.texts[name] = tensor.text
+            return exp.column(name, table=instance.table)
+        keys = tuple(tensor.env)
+        for udf in self.udfs.values():
+            if udf.tree == tensor.tree and udf.keys == keys:
+                break
+        else:
+            udf = Udf(f"lake_f{len(self.udfs)}_{id(self):x}", tensor.tree, keys)
+            self.udfs[udf.name] = udf
+        return exp.Anonymous(this=udf.name, expressions=[tensor.env[k].copy() for k in keys])
+
+    def _instance_of(self, tensor: Tensor, scope: Scope) -> Instance | None:
+        """Return the source whose rows alone a tree reads, if it is in FROM here or outside."""
+        tables = {
+            (node.table if isinstance(node, exp.Column) and node.name == ROW else None)
+            for node in tensor.env.values()
+        }
+        if len(tables) != 1 or None in tables:
+            return None
+        [table] = tables
+        at: Scope | None = scope
+        while at is not None:
+            for relation in at.relations:
+                if relation.instance is not None and relation.table == table:
+                    return relation.instance
+            at = at.parent
+        return None
+
+    def value(self, e: exp.Expr, scope: Scope) -> Value:
+        """Return what an expression is."""
+        handler = HANDLERS.get(e.key)
+        return handler(self, e, scope) if handler else self.generic(e, scope)
+
+    def generic(self, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value:
+        """Rebuild a node over its parts, all of them scalars."""
+        node = e.copy()
+        for name, part in list(e.args.items()):
+            if isinstance(part, exp.Expr):
+                node.set(name, self._part(part, scope))
+            elif isinstance(part, list):
+                node.set(name, [self._part(p, scope) for p in part])
+        return Sql(node, kind)
+
+    def _part(self, part: Any, scope: Scope) -> Any:
+        if isinstance(part, exp.DataType | exp.Identifier | exp.Var | str) or not isinstance(
+            part, exp.Expr
+        ):
+            return part
+        return self.sql(part, scope)
+
+    def check_params(self) -> None:
+        """Refuse values that no ``?`` takes. Raises QueryError."""
+        if not hasattr(self._params, "keys") and self._next_param < len(self._params):
+            raise QueryError(f"The query has {self._next_param} ?, got {len(self._params)} values.")
+
+    def compare(self, kind: type[exp.Expr], left: Value, right: Value, scope: Scope) -> exp.Expr:
+        """Return a comparison of scalars: classes by name, JSON by value, NaN equal to nothing."""
+        left, right = agree(left, right), agree(right, left)
+        a, b = self.as_sql(left, scope), self.as_sql(right, scope)
+        node = kind(this=a, expression=b)
+        if kind is exp.NEQ:
+            return exp.not_(exp.paren(self.compare(exp.EQ, left, right, scope)))
+        sides = [side for side, v in ((a, left), (b, right)) if kind_of(v).real]
+        if not sides:
+            return node
+        checks = [exp.not_(func("isnan", side.copy())) for side in sides]
+        return exp.paren(exp.and_(node, *checks))
+
+    def condition(self, value: Value, scope: Scope) -> exp.Expr:
+        """Return a condition. Raises QueryTypeError for a tensor."""
+        if isinstance(value, Tensor) and not value.is_scalar:
+            raise QueryTypeError(
+                f"A condition has one value per row, got {value.text}, which is {value.type}. Wrap "
+                f"it in ANY(…) or ALL(…)."
+            )
+        return self.as_sql(value, scope)
+
+    def nested(self, query: exp.Query, scope: Scope) -> exp.Subquery:
+        return exp.Subquery(this=self._lower_query(query, scope))
+
+    def call(
+        self, name: str, args: Sequence[Value], options: Mapping[str, Any], e: exp.Expr
+    ) -> Tensor:
+        """Return a function of tensors.
+
+        Raises
+        ------
+        QueryTypeError
+            When the arguments are not what the function takes.
+        """
+        entry = REGISTRY[name]
+        texts = [text_of(part) for part in _parts(e)] + [text_of(e)] * len(args)
+        tensors = [self.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
+        given = _named_classes([_arg(t) for t in tensors])
+        bound = entry.bind(*given, **options)
+        env: dict[str, exp.Expr] = {}
+        for tensor in tensors:
+            env.update(tensor.env)
+        trees = tuple(
+            Literal_(*as_array(a.value))
+            if a.is_constant and isinstance(t.tree, Literal_)
+            else t.tree
+            for t, a in zip(tensors, given, strict=True)
+        )
+        return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, text_of(e))
+
+
+def _arg(tensor: Tensor) -> Arg:
+    value = tensor.tree.value if isinstance(tensor.tree, Literal_) else Unknown
+    return Arg(tensor.text, tensor.type, value)
+
+
+def _named_classes(args: list[Arg]) -> list[Arg]:
+    """Return arguments with names of classes as their numbers, where another is of classes."""
+    names = next(
+        (m for a in args if (m := a.type.meaning) is not None and hasattr(m, "index")), None
+    )
+    if names is None:
+        return args
+    out = []
+    for arg in args:
+        if arg.is_constant and arg.type.dtype == "str":
+            try:
+                number = np.asarray(
+                    names.index(arg.value)
+                    if isinstance(arg.value, str)
+                    else [names.index(v) for v in arg.value]
+                )
+            except InvalidValueError as error:
+                raise QueryTypeError(f"{arg.text}: {error.args[0]}") from error
+            arg = Arg(arg.text, Type("int64", number.shape), number)
+        out.append(arg)
+    return out
+
+
+def _parts(e: exp.Expr) -> list[exp.Expr]:
+    if isinstance(e, exp.Anonymous):
+        return list(e.expressions)
+    return [p for p in (e.this, e.args.get("expression")) if isinstance(p, exp.Expr)]
+
+
+def _key(node: exp.Expr) -> str:
+    return "g_" + node.sql("duckdb")
+
+
+def _given_type(kind: Kind) -> Type:
+    match kind.name:
+        case "bool":
+            return Type("bool")
+        case "text":
+            return Type("str")
+        case "class":
+            return Type("int64", (), kind.htype)
+        case "list":
+            return Type("float64", (None,))
+        case "json":
+            return Type("object")
+        case _:
+            return Type("float64" if kind.real else "float64")

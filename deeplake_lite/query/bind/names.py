@@ -1,0 +1,102 @@
+"""What stands for something else: columns, literals, parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryError
+from deeplake_lite.query.bind.constants import constant
+from deeplake_lite.query.bind.subscripts import subscript
+from deeplake_lite.query.values import (
+    Constant,
+    Sql,
+    Value,
+)
+
+if TYPE_CHECKING:
+
+    from deeplake_lite.query.bind.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:
+    """Return what a name means: a column, or what the SELECT calls so."""
+    name, table = e.name, e.table or None
+    if e.args.get("db"):
+        table = None
+    found = scope.find(name, table)
+    if found is None and table is None and name in scope.aliases:
+        alias = scope.aliases.pop(name)  # so that it cannot mean itself
+        try:
+            return low.value(alias, scope)
+        finally:
+            scope.aliases[name] = alias
+    if found is None and table is not None:
+        outer = scope.find(table, None)  # a JSON column's key, or a struct's field
+        if outer is not None:
+            return subscript(low, outer, [exp.Literal.string(name)], e, scope)
+    if found is None:
+        raise scope.unknown(name, table)
+    if isinstance(found, Sql) and found.plain and isinstance(found.node, exp.Column):
+        need(found, scope)
+    return found
+
+
+def literal(low: Lowering, e: exp.Literal, scope: Scope) -> Value:
+    """Return a number or a text."""
+    value: Any = e.this
+    if not e.is_string:
+        value = int(value) if value.isdigit() else float(value)
+    return Constant(value, e)
+
+
+def boolean(low: Lowering, e: exp.Boolean, scope: Scope) -> Value:
+    """Return a truth value."""
+    return Constant(bool(e.this), e)
+
+
+def null(low: Lowering, e: exp.Null, scope: Scope) -> Value:
+    """Return null."""
+    return Constant(None, e)
+
+
+def placeholder(low: Lowering, e: exp.Placeholder, scope: Scope) -> Value:
+    """Return the value of ``?``."""
+    return parameter_value(low, e.this if isinstance(e.this, str) else None)
+
+
+def parameter(low: Lowering, e: exp.Parameter, scope: Scope) -> Value:
+    """Return the value of ``$name``."""
+    return parameter_value(low, e.this.name)
+
+
+def parameter_value(low: Lowering, name: str | None) -> Value:
+    """Return a parameter's value: by its name, or the next."""
+    if name:
+        if not hasattr(low._params, "keys") or name not in low._params:
+            raise QueryError(
+                f"A parameter needs a value, and ${name} has none. Pass "
+                f"query(…, {{{name!r}: value}})."
+            )
+        return constant(low._params[name])  # type: ignore[call-overload]
+    at, low._next_param = low._next_param, low._next_param + 1
+    if hasattr(low._params, "keys") or at >= len(low._params):
+        raise QueryError(
+            f"A parameter needs a value, and ? number {at + 1} has none. Pass a list with one "
+            "value per ?."
+        )
+    return constant(low._params[at])
+
+
+def need(found: Sql, scope: Scope) -> None:
+    """Note that DuckDB needs a source's column."""
+    assert found.plain is not None
+    at: Scope | None = scope
+    while at is not None:
+        for relation in at.relations:
+            if relation.instance is not None and relation.table == found.node.table:
+                relation.instance.scalars[found.node.name] = found.plain.field
+                return
+        at = at.parent

@@ -1,0 +1,248 @@
+"""Operators and the words of SQL: SQL's for scalars, NumPy's where a side has axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.digests import is_null
+from deeplake_lite.query.bind.kinds import (
+    agree,
+    as_text,
+    has_axes,
+    json_text,
+    kind_of,
+    kind_of_two,
+)
+from deeplake_lite.query.dialect import text_of
+from deeplake_lite.query.values import (
+    ANY,
+    BOOL,
+    LIST,
+    NUMBER,
+    REAL,
+    TEXT,
+    TIME,
+    Constant,
+    Sql,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+
+    from deeplake_lite.query.bind.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+ARITHMETIC: dict[type[exp.Expr], str] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "//", exp.Mod: "%",
+    exp.Pow: "**",
+}  # fmt: skip
+COMPARISON: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+}  # fmt: skip
+
+
+def paren(low: Lowering, e: exp.Paren, scope: Scope) -> Value:
+    """Return what stands in parentheses."""
+    found = low.value(e.this, scope)
+    return Sql(exp.paren(found.node), found.kind) if isinstance(found, Sql) else found
+
+
+def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
+    """Return a negative."""
+    found = low.value(e.this, scope)
+    if isinstance(found, Constant) and isinstance(found.value, int | float):
+        return Constant(-found.value, exp.Neg(this=found.node.copy()))
+    if isinstance(found, Tensor) and not found.is_scalar:
+        return low.call("NEG", [found], {}, e)
+    return Sql(exp.Neg(this=low.as_sql(found, scope)), kind_of(found))
+
+
+def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
+    """Return ``[a, b]``: a constant where all parts are."""
+    parts = [low.value(p, scope) for p in e.expressions]
+    node = exp.Array(expressions=[low.as_sql(p, scope) for p in parts])
+    if all(isinstance(p, Constant) for p in parts):
+        return Constant([p.value for p in parts], node)  # type: ignore[union-attr]
+    return Sql(node, LIST)
+
+
+def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
+    """Return a sum, a product and the like."""
+    left, right = low.value(e.this, scope), low.value(e.expression, scope)
+    if has_axes(left) or has_axes(right):
+        return low.call(ARITHMETIC[type(e)], [left, right], {}, e)
+    node = type(e)(this=low.as_sql(left, scope), expression=low.as_sql(right, scope))
+    if isinstance(e, exp.Div):
+        return Sql(node, REAL)
+    return Sql(node, kind_of_two(left, right))
+
+
+def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
+    """Return a comparison."""
+    left, right = low.value(e.this, scope), low.value(e.expression, scope)
+    name = COMPARISON[type(e)]
+    if has_axes(left) or has_axes(right):
+        return low.call(name, [left, right], {}, e)
+    return Sql(low.compare(type(e), left, right, scope), BOOL)
+
+
+def and_(low: Lowering, e: exp.And, scope: Scope) -> Value:
+    """Return AND."""
+    return connected(low, e, "AND", scope)
+
+
+def or_(low: Lowering, e: exp.Or, scope: Scope) -> Value:
+    """Return OR."""
+    return connected(low, e, "OR", scope)
+
+
+def connected(low: Lowering, e: exp.Expr, name: str, scope: Scope) -> Value:
+    """Return two conditions in one, elementwise where a side has axes."""
+    left, right = low.value(e.this, scope), low.value(e.expression, scope)
+    if has_axes(left) or has_axes(right):
+        return low.call(name, [left, right], {}, e)
+    a, b = low.condition(left, scope), low.condition(right, scope)
+    return Sql(type(e)(this=exp.paren(a), expression=exp.paren(b)), BOOL)
+
+
+def not_(low: Lowering, e: exp.Not, scope: Scope) -> Value:
+    """Return NOT."""
+    found = low.value(e.this, scope)
+    if has_axes(found):
+        return low.call("NOT", [found], {}, e)
+    return Sql(exp.Not(this=exp.paren(low.condition(found, scope))), BOOL)
+
+
+def between(low: Lowering, e: exp.Between, scope: Scope) -> Value:
+    """Return BETWEEN, as two comparisons."""
+    low = exp.GTE(this=e.this.copy(), expression=e.args["low"].copy())
+    high = exp.LTE(this=e.this.copy(), expression=e.args["high"].copy())
+    return low.value(exp.and_(low, high), scope)
+
+
+def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
+    """Return IN: of a list, or of a query."""
+    this = low.value(e.this, scope)
+    if (query := e.args.get("query")) is not None:
+        inner = query.this if isinstance(query, exp.Subquery) else query
+        node = exp.In(this=low.as_sql(this, scope), query=low.nested(inner, scope))
+        return Sql(node, BOOL)
+    if has_axes(this):
+        raise QueryTypeError(
+            f"IN takes one value per row, got {text_of(e.this)}, which is a tensor. Use "
+            "CONTAINS(x, value)."
+        )
+    options = [agree(low.value(option, scope), this) for option in e.expressions]
+    a = low.as_sql(agree(this, options[0]) if options else this, scope)
+    return Sql(exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options]), BOOL)
+
+
+def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
+    """Return IS NULL and its like, without reading a tensor."""
+    found = low.value(e.this, scope)
+    if isinstance(found, Tensor) and found.plain is not None:
+        valid = is_null(found)
+        return Sql(exp.Is(this=low.as_sql(valid, scope), expression=exp.null()), BOOL)
+    return Sql(exp.Is(this=low.as_sql(found, scope), expression=e.expression.copy()), BOOL)
+
+
+def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
+    """Return LIKE or ILIKE, of the names of classes."""
+    this = as_text(low.value(e.this, scope), low, scope)
+    pattern = low.sql(e.expression, scope)
+    return Sql(type(e)(this=this, expression=pattern), BOOL)
+
+
+def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
+    """Return texts joined, classes by name."""
+    sides = [as_text(low.value(p, scope), low, scope) for p in (e.this, e.expression)]
+    return Sql(exp.DPipe(this=sides[0], expression=sides[1]), TEXT)
+
+
+def escape(low: Lowering, e: exp.Escape, scope: Scope) -> Value:
+    """Return LIKE's ESCAPE."""
+    return low.generic(e, scope, BOOL)
+
+
+def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
+    """Return CASE."""
+    subject = low.value(e.this, scope) if e.this else None
+    ifs, results = [], []
+    for branch in e.args["ifs"]:
+        when = low.value(branch.this, scope)
+        test = (
+            low.condition(when, scope)
+            if subject is None
+            else low.compare(exp.EQ, subject, when, scope)
+        )
+        results.append(low.value(branch.args["true"], scope))
+        ifs.append(exp.If(this=test, true=low.as_sql(results[-1], scope)))
+    default = None
+    if e.args.get("default") is not None:
+        results.append(low.value(e.args["default"], scope))
+        default = low.as_sql(results[-1], scope)
+    real = any(kind_of(r).real for r in results)
+    return Sql(
+        exp.Case(ifs=ifs, default=default), REAL if real else kind_of(results[0], plain=True)
+    )
+
+
+def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
+    """Return CAST: classes become their names, JSON its text."""
+    found = low.value(e.this, scope)
+    to: exp.DataType = e.to
+    if isinstance(found, Tensor) and not found.is_scalar:
+        raise QueryTypeError(f"CAST takes one value per row, got {found.text}: {found.type}.")
+    is_text = to.this in exp.DataType.TEXT_TYPES
+    node = as_text(found, low, scope) if is_text else low.as_sql(found, scope)
+    kind = TEXT if is_text else REAL if to.this in exp.DataType.REAL_TYPES else ANY
+    if isinstance(found, Sql) and found.kind.name == "json" and is_text:
+        node = json_text(found.node)
+    return Sql(type(e)(this=node, to=to.copy()), kind)
+
+
+def interval(low: Lowering, e: exp.Interval, scope: Scope) -> Value:
+    """Return a span of time."""
+    return Sql(e.copy(), TIME)
+
+
+def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
+    """Return a part of a date."""
+    node = exp.Extract(this=e.this.copy(), expression=low.sql(e.expression, scope))
+    return Sql(node, NUMBER)
+
+
+def exists(low: Lowering, e: exp.Exists, scope: Scope) -> Value:
+    """Return EXISTS."""
+    inner = e.this.this if isinstance(e.this, exp.Subquery) else e.this
+    return Sql(exp.Exists(this=low.nested(inner, scope).this), BOOL)
+
+
+def subquery(low: Lowering, e: exp.Subquery, scope: Scope) -> Value:
+    """Return the value of a query in parentheses."""
+    return Sql(low.nested(e.this, scope))
+
+
+def any_of(low: Lowering, e: exp.Any, scope: Scope) -> Value:
+    """Return ``= ANY (SELECT …)``."""
+    return Sql(exp.Any(this=low.nested(e.this, scope)), ANY)
+
+
+def all_of(low: Lowering, e: exp.All, scope: Scope) -> Value:
+    """Return ``= ALL (SELECT …)``."""
+    return Sql(exp.All(this=low.nested(e.this, scope)), ANY)
+
+
+def distinct(low: Lowering, e: exp.Distinct, scope: Scope) -> Value:
+    """Return DISTINCT within a call."""
+    return low.generic(e, scope)
+
+
+def tuple_of(low: Lowering, e: exp.Tuple, scope: Scope) -> Value:
+    """Return a list in parentheses."""
+    return low.generic(e, scope)

@@ -1,0 +1,425 @@
+"""SELECT: from the syntax tree to one query that DuckDB runs, and what its columns are.
+
+Each source that FROM mentions is a table of its own. Columns that come through unchanged, and
+tensors, leave a SELECT as positions of rows: nothing is read that nobody looks at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryError
+from deeplake_lite.query.bind.aggregates import grouped
+from deeplake_lite.query.bind.digests import comparable, digest
+from deeplake_lite.query.bind.endings import clauses, limit, note_enough, order_by
+from deeplake_lite.query.bind.kinds import (
+    kind_of,
+)
+from deeplake_lite.query.bind.lowering import Lowering
+from deeplake_lite.query.bind.scope import Relation, Scope, imported
+from deeplake_lite.query.bind.sets import set_operation
+from deeplake_lite.query.bind.tables import read_from
+from deeplake_lite.query.dialect import CLAUSES, text_of
+from deeplake_lite.query.plan import Clause, Instance, Output, Plan
+from deeplake_lite.query.values import (
+    Constant,
+    Kind,
+    Plain,
+    Sql,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from deeplake_lite.query.bind.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Relation, Scope
+    from deeplake_lite.query.bind.select import Binder, Lowered
+    from deeplake_lite.query.sources import Source
+
+
+type Open = Callable[[str, str | None], Source]
+"""From a URL or a name, and a version, to a source."""
+
+
+@dataclass
+class Lowered:
+    """A query as DuckDB runs it, and its columns in terms of that result."""
+
+    sql: exp.Query
+    columns: dict[str, Value]
+    limit: int | None = None
+    clauses: list[Clause] = field(default_factory=list)
+
+
+class Projection:
+    """The select list that DuckDB gets: values, and positions of rows."""
+
+    def __init__(self) -> None:
+        self.items: list[exp.Expr] = []
+        self._names: dict[str, str] = {}
+
+    def column(self, node: exp.Expr) -> exp.Expr:
+        """Return the name under which an expression leaves; the same one for equal ones."""
+        text = node.sql("duckdb")
+        if text not in self._names:
+            self._names[text] = f"c{len(self.items)}"
+            self.items.append(exp.alias_(node.copy(), self._names[text]))
+        return exp.column(self._names[text])
+
+    def value(self, value: Value, *, lazy: bool) -> Value:
+        """Return a value in terms of the result; plain columns are only positions if `lazy`."""
+        plain = value.plain if isinstance(value, Sql | Tensor) else None
+        if plain is not None:
+            plain = Plain(plain.source, plain.field, self.column(plain.row))
+        match value:
+            case Sql(node, kind) if plain is not None and lazy:
+                return Sql(plain.row, kind, plain)
+            case Sql(node, kind):
+                return Sql(self.column(node), kind, plain)
+            case Constant(_, node):
+                return Sql(self.column(node), kind_of(value))
+            case Tensor(tree, env, text):
+                moved = {key: self.column(node) for key, node in env.items()}
+                return Tensor(tree, moved, text, plain)
+
+
+class Binder:
+    """Lowers the SELECTs of one query."""
+
+    def __init__(
+        self,
+        text: str,
+        open_source: Open,
+        params: Sequence[Any] | Mapping[str, Any] = (),
+        default: Source | None = None,
+    ) -> None:
+        self._text, self._open, self._default = text, open_source, default
+        self._low = Lowering(params, self._nested)
+        self._instances: list[Instance] = []
+        self._queries: list[dict[str, tuple[str, Lowered]]] = []
+        self._count = 0
+
+    def plan(self, tree: exp.Query) -> Plan:
+        """Return the plan of a query.
+
+        Raises
+        ------
+        QueryError
+            When it does not hold together; ColumnNotFoundError, NotFoundError for names.
+        """
+        lowered = self._query(tree, None, outermost=True)
+        self._low.check_params()
+        outputs = tuple(_output(name, value) for name, value in lowered.columns.items())
+        udfs = tuple(self._low.udfs.values())
+        return Plan(
+            self._text,
+            tuple(self._instances),
+            udfs,
+            lowered.sql,
+            outputs,
+            tuple(lowered.clauses),
+            self._low.seed,
+        )
+
+    def _nested(self, tree: exp.Query, scope: Scope) -> exp.Query:
+        return self._query(tree, scope, bare=True).sql
+
+    def _query(
+        self,
+        tree: exp.Expr,
+        parent: Scope | None,
+        *,
+        outermost: bool = False,
+        bare: bool = False,
+    ) -> Lowered:
+        """Lower a query; a `bare` one gives its values alone, as an expression needs them."""
+        if isinstance(tree, exp.Subquery):
+            inner = self._query(tree.this, parent, outermost=outermost, bare=bare)
+            if not any(tree.args.get(k) for k in ("order", "limit", "offset", CLAUSES, "with_")):
+                return inner
+            return self._wrapped(tree, inner, parent)
+        if tree.args.get(CLAUSES) and not outermost:
+            raise QueryError(
+                f"{tree.args[CLAUSES][0].key.upper()} BY ends a query, and cannot stand in one within "
+                "another. Query its result: ds.query(…).query(…)."
+            )
+        named = self._with(tree, parent)
+        try:
+            if isinstance(tree, exp.SetOperation):
+                found = set_operation(self, tree, parent)
+            elif isinstance(tree, exp.Select):
+                found = self._select(tree, parent, outermost=outermost, bare=bare)
+            else:
+                raise QueryError(f"A query is a SELECT, got {tree.key.upper()}: {text_of(tree)}.")
+        finally:
+            names = self._queries.pop()
+        if named:
+            ctes = [
+                exp.CTE(this=lowered.sql, alias=exp.TableAlias(this=exp.to_identifier(table)))
+                for table, lowered in names.values()
+            ]
+            found.sql.set("with_", exp.With(expressions=ctes))
+        return found
+
+    def _with(self, tree: exp.Expr, parent: Scope | None) -> bool:
+        self._queries.append({})
+        clause = tree.args.get("with_")
+        if clause is None:
+            return False
+        if clause.args.get("recursive"):
+            raise QueryError("WITH RECURSIVE is not part of the language; WITH is.")
+        for cte in clause.expressions:
+            lowered = self._query(cte.this, parent)
+            if columns := [c.name for c in cte.args["alias"].args.get("columns") or ()]:
+                lowered.columns = dict(zip(columns, lowered.columns.values(), strict=False))
+            self._queries[-1][cte.alias] = (self._name("q"), lowered)
+        return True
+
+    def _wrapped(self, tree: exp.Expr, inner: Lowered, parent: Scope | None) -> Lowered:
+        """Return a query in parentheses with clauses behind them."""
+        name = self._name("t")
+        relation = Relation("", name, imported(inner.columns.items(), name, self._count))
+        outer = exp.Select(expressions=[exp.Star()])
+        for key in ("order", "limit", "offset", CLAUSES):
+            outer.set(key, tree.args.get(key))
+        source = exp.Subquery(this=inner.sql, alias=exp.TableAlias(this=exp.to_identifier(name)))
+        return self._finish(outer, Scope([relation], parent), source, [], outermost=True)
+
+    def _select(
+        self, tree: exp.Select, parent: Scope | None, *, outermost: bool, bare: bool
+    ) -> Lowered:
+        scope = Scope(parent=parent)
+        source, joins = read_from(self, tree, scope)
+        return self._finish(tree, scope, source, joins, outermost=outermost, bare=bare)
+
+    def _finish(
+        self,
+        tree: exp.Select,
+        scope: Scope,
+        source: exp.Expr | None,
+        joins: list[exp.Join],
+        *,
+        outermost: bool,
+        bare: bool = False,
+    ) -> Lowered:
+        low = self._low
+        scope.grouped = tree.args.get("group") is not None
+        scope.aliases = {
+            item.alias: item.this for item in tree.expressions if isinstance(item, exp.Alias)
+        }
+        out = exp.Select()
+        if source is not None:
+            out.set("from_", exp.From(this=source))
+        if joins:
+            out.set("joins", joins)
+        conditions = self._where(tree, scope)
+        if conditions:
+            out.set("where", exp.Where(this=exp.and_(*conditions)))
+        keys = self._group(tree, scope)
+        if keys:
+            out.set("group", exp.Group(expressions=keys))
+        values = self._items(tree, scope, {k.sql("duckdb") for k in keys})
+        if bare:
+            values = {n: Sql(comparable(v, low, scope), kind_of(v)) for n, v in values.items()}
+        for clause in ("having", "qualify"):
+            if part := tree.args.get(clause):
+                kind = exp.Having if clause == "having" else exp.Qualify
+                out.set(clause, kind(this=low.condition(low.value(part.this, scope), scope)))
+        projection = Projection()
+        distinct = tree.args.get("distinct")
+        lazy = outermost and not (scope.grouped or scope.aggregated)
+        columns = {name: projection.value(v, lazy=lazy) for name, v in values.items()}
+        if distinct is not None:
+            on = distinct.args.get("on")
+            by = (
+                [low.sql(p, scope) for p in on.expressions]
+                if on is not None
+                else [comparable(v, low, scope) for v in values.values()]
+            )
+            out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=by)))
+        if order := tree.args.get("order"):
+            out.set(
+                "order", exp.Order(expressions=order_by(self, order, scope, list(values.values())))
+            )
+        limit = limit(self, tree, out, scope)
+        clauses = clauses(self, tree, scope, projection)
+        out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
+        note_enough(self, tree, scope, out, limit)
+        return Lowered(out, columns, limit, clauses)
+
+    def _where(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
+        where = tree.args.get("where")
+        if where is None:
+            return []
+        alone = not tree.args.get("joins") and len(scope.relations) == 1
+        instance = scope.relations[0].instance if alone else None
+        conditions = []
+        for part in _conjuncts(where.this):
+            was = scope.aggregated
+            node = self._low.condition(self._low.value(part, scope), scope)
+            if scope.aggregated and not was and not scope.grouped:
+                raise QueryError(
+                    f"WHERE looks at one row, and {text_of(part)} at many. Use HAVING, or a subquery."
+                )
+            conditions.append(exp.paren(node))
+            if instance is not None:
+                _note_condition(instance, node)
+        return conditions
+
+    def _group(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
+        group = tree.args.get("group")
+        if group is None:
+            return []
+        keys = []
+        for part in group.expressions:
+            e = part
+            if isinstance(part, exp.Literal) and not part.is_string:
+                at = int(part.this) - 1
+                if not 0 <= at < len(tree.expressions):
+                    raise QueryError(f"GROUP BY {part.this} is beyond the select list.")
+                e = tree.expressions[at].unalias()
+            keys.append(comparable(self._low.value(e, scope), self._low, scope))
+        if group.args.get("all"):
+            for item in tree.expressions:
+                inner = Scope(
+                    scope.relations, scope.parent, scope.merged, scope.aliases, grouped=True
+                )
+                value = self._low.value(item.unalias(), inner)
+                if not inner.aggregated:
+                    keys.append(comparable(value, self._low, scope))
+        return keys
+
+    def _items(self, tree: exp.Select, scope: Scope, keys: set[str]) -> dict[str, Value]:
+        """Return the select list by name."""
+        found: list[tuple[str, Value]] = []
+        for item in tree.expressions:
+            star = _star(item)
+            if star is not None:
+                found += self._star(star, item, scope)
+                continue
+            e = item.unalias()
+            name = item.alias if isinstance(item, exp.Alias) else _name_of(e)
+            popped = scope.aliases.pop(name, None) if isinstance(item, exp.Alias) else None
+            value = self._low.value(e, scope)
+            if popped is not None:
+                scope.aliases[name] = popped
+            if scope.grouped and isinstance(e, exp.Column):
+                value = self._of_group(value, keys, e)
+            found.append((name, value))
+        return _unique(found)
+
+    def _of_group(self, value: Value, keys: set[str], e: exp.Expr) -> Value:
+        """Return a plain column over a group: all its values, unless the group is by it."""
+        if isinstance(value, Tensor):
+            low = self._low
+            by = digest(value, low) if not value.is_scalar else value
+            if low.as_sql(by, Scope()).sql("duckdb") in keys if _is_free(by) else False:
+                env = {
+                    key: exp.Anonymous(this="FIRST", expressions=[node.copy()])
+                    for key, node in value.env.items()
+                }
+                return Tensor(value.tree, env, value.text)
+            return grouped(value, "LIST", text_of(e))
+        if isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
+            kind = Kind("list", htype=value.kind.htype, names=value.kind.names)
+            return Sql(exp.Anonymous(this="LIST", expressions=[value.node.copy()]), kind)
+        if isinstance(value, Sql):
+            return Sql(value.node, value.kind)
+        return value
+
+    def _star(self, star: exp.Star, item: exp.Expr, scope: Scope) -> list[tuple[str, Value]]:
+        table = item.table if isinstance(item, exp.Column) else None
+        if table and table not in [r.alias for r in scope.relations]:
+            raise scope.unknown("*", table)
+        left_out = {c.name for c in star.args.get("except_") or ()}
+        known = {n for r in scope.relations for n in r.columns if table in (None, "", r.alias)}
+        for name in left_out - known:
+            raise scope.unknown(name, None)
+        found = []
+        for relation in scope.relations:
+            if table not in (None, "", relation.alias):
+                continue
+            for name in relation.columns:
+                if name not in left_out and (table or name not in relation.hidden):
+                    by = None if name in scope.merged and not table else relation.alias
+                    found.append((name, self._low.value(exp.column(name, table=by), scope)
+                                  if by != "" else relation.columns[name]))  # fmt: skip
+        return found
+
+    def _name(self, prefix: str) -> str:
+        self._count += 1
+        return f"{prefix}{self._count}"
+
+
+def _conjuncts(e: exp.Expr) -> list[exp.Expr]:
+    if isinstance(e, exp.And):
+        return [*_conjuncts(e.this), *_conjuncts(e.expression)]
+    if isinstance(e, exp.Paren) and isinstance(e.this, exp.And):
+        return _conjuncts(e.this)
+    return [e]
+
+
+def _note_condition(instance: Instance, node: exp.Expr) -> None:
+    """Note a condition on a source alone, so that fewer rows are left for its islands."""
+    if any(node.find_all(exp.Select, exp.Window)):
+        return
+    columns = list(node.find_all(exp.Column))
+    if any(c.table != instance.table for c in columns):
+        return
+    islands = tuple(dict.fromkeys(c.name for c in columns if c.name in instance.islands))
+    if islands:
+        instance.staged.append((node, islands))
+    elif columns:
+        instance.cheap.append(node)
+
+
+def _is_free(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.is_scalar
+
+
+def _star(item: exp.Expr) -> exp.Star | None:
+    if isinstance(item, exp.Star):
+        return item
+    if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+        return item.this
+    return None
+
+
+def _name_of(e: exp.Expr) -> str:
+    """Return the name of a column that nobody has named: its own, or its text."""
+    return e.name if isinstance(e, exp.Column) else text_of(e).replace('"', "")
+
+
+def _unique(items: list[tuple[str, Value]]) -> dict[str, Value]:
+    """Return values by name; a name that comes again gets a number.
+
+    >>> list(_unique([("x", 1), ("x", 2)]))
+    ['x', 'x_1']
+    """
+    out: dict[str, Value] = {}
+    for name, value in items:
+        chosen, number = name, 0
+        while chosen in out:
+            number += 1
+            chosen = f"{name}_{number}"
+        out[chosen] = value
+    return out
+
+
+def _output(name: str, value: Value) -> Output:
+    """Return a column of the result."""
+    match value:
+        case Sql(node, kind, plain) if plain is not None and node is plain.row:
+            return Output(name, kind, plain=plain)
+        case Sql(node, kind):
+            return Output(name, kind, column=node.name)
+        case Tensor(plain=plain) if plain is not None:
+            return Output(name, plain=plain)
+        case Tensor():
+            return Output(name, tensor=value)
+    raise AssertionError(value)

@@ -1,0 +1,119 @@
+"""Functions of rows, and of what is known of values without reading them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from deeplake_lite.query.bind.aggregates import count
+from deeplake_lite.query.bind.digests import digest, key_of_row
+from deeplake_lite.query.bind.kinds import (
+    class_name,
+)
+from deeplake_lite.query.dialect import text_of
+from deeplake_lite.query.functions import Type
+from deeplake_lite.query.plan import ROW
+from deeplake_lite.query.values import (
+    ANY,
+    NUMBER,
+    TEXT,
+    Constant,
+    Meta,
+    Sql,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+
+    from deeplake_lite.query.bind.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def _meta(what: str, type_: Any) -> Any:
+    def special(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+        if len(e.expressions) != 1:
+            return None
+        found = low.value(e.expressions[0], scope)
+        if isinstance(found, Constant):
+            return None
+        if found.plain is None:
+            return None
+        key = key_of_row(found)
+        tree = Meta(key, found.plain.source, found.plain.field, what, type_(found))
+        return Tensor(tree, {key: found.plain.row}, text_of(e))
+
+    return special
+
+
+def _shape_type(found: Any) -> Type:
+    return Type("int64", (found.type.ndim if isinstance(found, Tensor) else 0,))
+
+
+def _row_position(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:  # noqa: ARG001
+    """Return the row's position in its source: ROW_NUMBER() without OVER."""
+    for relation in scope.relations:
+        if relation.instance is not None:
+            return Sql(exp.column(ROW, table=relation.table), NUMBER)
+    return None
+
+
+def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:  # noqa: ARG001
+    wanted = e.expressions[0].name if e.expressions else None
+    for relation in scope.relations:
+        if relation.instance is not None and wanted in (None, relation.alias):
+            row = exp.column(ROW, table=relation.table)
+            key = "r_" + row.sql("duckdb")
+            tree = Meta(key, relation.instance.source, None, "row_id", Type("int64"))
+            return Tensor(tree, {key: row}, text_of(e))
+    return None
+
+
+def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+    if len(e.expressions) != 1:
+        return None
+    found = low.value(e.expressions[0], scope)
+    return digest(found, low) if isinstance(found, Tensor) else None
+
+
+def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+    """Return a number in [0, 1) per row: a function of the seed and the row's position."""
+    seed = _constant(low, e.expressions[0], scope) if e.expressions else low.draw_seed()
+    for relation in scope.relations:
+        if relation.instance is not None:
+            row = exp.column(ROW, table=relation.table)
+            key = "r_" + row.sql("duckdb")
+            tree = Meta(key, relation.instance.source, None, f"random:{seed}", Type("float64"))
+            return Tensor(tree, {key: row}, text_of(e))
+    return None
+
+
+def _name(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+    """Return a class by its name: NAME(label)."""
+    found = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
+    if isinstance(found, Sql) and found.kind.name == "class":
+        return Sql(class_name(found.node, found.kind.names), TEXT)
+    return None
+
+
+def _keys(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+    found = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
+    if isinstance(found, Sql) and found.kind.name == "json":
+        return Sql(exp.Anonymous(this="json_keys", expressions=[found.node.copy()]), ANY)
+    return None
+
+
+SPECIAL = {
+    "SHAPE": _meta("shape", _shape_type),
+    "NDIM": _meta("ndim", lambda _: Type("int64")),
+    "SIZE": _meta("size", lambda _: Type("int64")),
+    "NBYTES": _meta("nbytes", lambda _: Type("int64")),
+    "ROW_NUMBER": _row_position,
+    "ROW_ID": _row_id,
+    "COUNT": count,
+    "HASH": _hash,
+    "RANDOM": _random,
+    "NAME": _name,
+    "KEYS": _keys,
+}

@@ -1,0 +1,175 @@
+"""FROM: sources, queries in parentheses, joins; each is a relation with a name of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.query.bind.kinds import (
+    kind_of,
+)
+from deeplake_lite.query.bind.scope import Relation, imported
+from deeplake_lite.query.dialect import func, text_of
+from deeplake_lite.query.plan import ROW, Instance
+from deeplake_lite.query.sources import kind_of as kind_of_htype
+from deeplake_lite.query.sources import type_of
+from deeplake_lite.query.values import (
+    Cell,
+    Constant,
+    Plain,
+    Sql,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+
+    from deeplake_lite.query.bind.scope import Relation, Scope
+    from deeplake_lite.query.bind.select import Binder
+    from deeplake_lite.query.sources import Source
+
+
+def read_from(
+    binder: Binder, tree: exp.Select, scope: Scope
+) -> tuple[exp.Expr | None, list[exp.Join]]:
+    """Put what FROM names into the scope; return it as DuckDB's, with its joins."""
+    clause = tree.args.get("from_")
+    if clause is None:
+        if binder._default is None or (
+            scope.parent is not None and not tree.args.get("where") and not tree.find(exp.Column)
+        ):
+            return None, []
+        return source_table(binder, binder._default, "", scope), []
+    source = table(binder, clause.this, scope)
+    joins: list[exp.Join] = []
+    pending = [*(clause.this.args.get("joins") or ()), *(tree.args.get("joins") or ())]
+    for join in pending:
+        joins.append(joined(binder, join, scope))
+    return source, joins
+
+
+def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
+    """Put a relation into the scope; return it as DuckDB's."""
+    if isinstance(e, exp.Subquery):
+        lowered = binder._query(e.this if not e.args.get("limit") else e, scope.parent)
+        name = binder._name("t")
+        columns = dict(lowered.columns)
+        if renamed := [
+            c.name for c in (e.args.get("alias") and e.args["alias"].args.get("columns")) or ()
+        ]:
+            columns = dict(zip(renamed, columns.values(), strict=False))
+        scope.relations.append(
+            Relation(e.alias or name, name, imported(columns.items(), name, binder._count))
+        )
+        alias = exp.TableAlias(this=exp.to_identifier(name))
+        return exp.Subquery(this=lowered.sql, alias=alias)
+    if not isinstance(e, exp.Table):
+        raise QueryError(f"FROM takes sources and queries, got {text_of(e)}.")
+    if isinstance(e.this, exp.Func):
+        return table_function(binder, e, scope)
+    name, alias = e.name, e.alias or e.name
+    for names in reversed(binder._queries):
+        if name in names and not e.args.get("version"):
+            inner, lowered = names[name]
+            table = binder._name("t")
+            columns = imported(lowered.columns.items(), table, binder._count)
+            scope.relations.append(Relation(alias, table, columns))
+            return exp.alias_(exp.to_table(inner), table, table=True)
+    version = e.args.get("version")
+    label = None
+    if version is not None:
+        value = binder._low.value(version, scope)
+        if not isinstance(value, Constant) or not isinstance(value.value, str):
+            raise QueryTypeError(f"VERSION is a text, got {text_of(version)}.")
+        label = value.value
+    return source_table(binder, binder._open(name, label), alias, scope)
+
+
+def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> exp.Expr:
+    """Put a source into the scope, as a table of its own."""
+    table = binder._name("t")
+    instance = Instance(table, source)
+    binder._instances.append(instance)
+    row = exp.column(ROW, table=table)
+    columns: dict[str, Value] = {}
+    for number, f in enumerate(source.fields):
+        plain = Plain(source, f, row)
+        kind = kind_of_htype(f.htype)
+        if kind is not None:
+            kind = source.sharpened(f, kind)
+            columns[f.name] = Sql(exp.column(f"x{number}", table=table), kind, plain)
+        else:
+            key = f"r_{table}"
+            tree = Cell(key, source, f, type_of(f.htype))
+            columns[f.name] = Tensor(tree, {key: row}, f.name, plain)
+    scope.relations.append(Relation(alias, table, columns, instance))
+    return exp.to_table(table)
+
+
+def table_function(binder: Binder, e: exp.Table, scope: Scope) -> exp.Expr:
+    """Put RANGE, GENERATE_SERIES or UNNEST into the scope."""
+    name = e.this.name.upper()
+    if name not in ("RANGE", "GENERATE_SERIES", "UNNEST"):
+        raise QueryError(
+            f"FROM takes lakes, queries, RANGE, GENERATE_SERIES and UNNEST, got {name}(…). "
+            "Files other than lakes are not read."
+        )
+    args = [binder._low.sql(p, scope) for p in e.this.expressions]
+    table = binder._name("t")
+    column = {"RANGE": "range", "GENERATE_SERIES": "generate_series"}.get(name, "unnest")
+    node = exp.Anonymous(this=name, expressions=args)
+    alias = e.args.get("alias")
+    renamed = [c.name for c in (alias.args.get("columns") or ())] if alias else []
+    user = renamed[0] if renamed else column
+    relation = Relation(e.alias or name.lower(), table, {user: Sql(exp.column("v", table=table))})
+    scope.relations.append(relation)
+    as_table = exp.TableAlias(this=exp.to_identifier(table), columns=[exp.to_identifier("v")])
+    return exp.Table(this=node, alias=as_table)
+
+
+def joined(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
+    """Return a join."""
+    left = list(scope.relations)
+    source = table(binder, join.this, scope)
+    right = scope.relations[-1]
+    out = exp.Join(this=source, side=join.side or None, kind=join.kind or None)
+    using = [c.name for c in join.args.get("using") or ()]
+    if (join.args.get("method") or "").upper() == "NATURAL":
+        using = [n for r in left for n in r.columns if n in right.columns]
+    if join.args.get("on") is not None:
+        low = binder._low
+        out.set("on", low.condition(low.value(join.args["on"], scope), scope))
+    elif using:
+        out.set("on", using(binder, using, left, right, join, scope))
+    elif not join.kind and not join.side:
+        out.set("kind", "CROSS")
+    return out
+
+
+def using(
+    binder: Binder,
+    names: list[str],
+    left: list[Relation],
+    right: Relation,
+    join: exp.Join,
+    scope: Scope,
+) -> exp.Expr:
+    """Return the condition of USING."""
+    tests = []
+    for name in names:
+        owner = next((r for r in left if name in r.columns), None)
+        if owner is None or name not in right.columns:
+            raise scope.unknown(name, None)
+        low = binder._low
+        a = low.value(exp.column(name, table=owner.alias), scope)
+        b = low.value(exp.column(name, table=right.alias), scope)
+        tests.append(low.compare(exp.EQ, a, b, scope))
+        right.hidden.add(name)
+        if join.side in ("RIGHT", "FULL"):
+            either = func("coalesce", low.as_sql(a, scope), low.as_sql(b, scope))
+            scope.merged[name] = Sql(either, kind_of(a, plain=True))
+        else:
+            scope.merged[name] = a
+    return exp.and_(*tests)
