@@ -164,7 +164,7 @@ def sizes_of(cells: Cells) -> NDArray[np.int64]:
         case NestedCells(counts, items):
             ends = np.concatenate([[0], np.cumsum(sizes_of(items))])
             at = np.cumsum(counts)
-            return (ends[at] - ends[at - counts]).astype(np.int64)
+            return np.asarray(ends[at] - ends[at - counts], np.int64)
 
 
 def digests_of(cells: Cells) -> NDArray[np.uint64]:

@@ -20,7 +20,7 @@ __all__ = ["explain", "make_plan", "query"]
 
 
 class _Query(ModuleType):
-    """This package is also the function `deeplake_lite.query`, which has its name."""
+    """A package that is also a function: `deeplake_lite.query` is the name of both."""
 
     def __call__(self, *args: Any, **named: Any) -> View:
         return query(*args, **named)

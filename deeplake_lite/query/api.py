@@ -12,7 +12,7 @@ from deeplake_lite.errors import LakeNotFoundError, QueryError
 from deeplake_lite.query import clauses, execute
 from deeplake_lite.query.bind import Binder
 from deeplake_lite.query.dialect import parse
-from deeplake_lite.query.explain import explain as plan_text
+from deeplake_lite.query.plan_text import plan_text
 from deeplake_lite.query.result import to_view
 from deeplake_lite.query.sources import Source
 
@@ -121,8 +121,8 @@ def make_plan(
         found = known.get(name)
         if version is not None:
             url = name if found is None else found.view.url
-            options = {} if found is None else {"allow": found.view._lake.allow}
-            return Source(open_lake(url, version=version, **options), name)
+            allow = () if found is None else found.view._lake.allow
+            return Source(open_lake(url, version=version, allow=allow), name)
         if found is not None:
             return found
         try:

@@ -64,9 +64,8 @@ def sample(
     """
     weights = np.nan_to_num(np.asarray(weights, np.float64), nan=0.0)
     if (weights < 0).any() or np.isinf(weights).any():
-        raise QueryError(
-            f"SAMPLE BY takes weights of 0 or more, got {weights[(weights < 0) | np.isinf(weights)][0]:g}."
-        )
+        wrong = weights[(weights < 0) | np.isinf(weights)][0]
+        raise QueryError(f"SAMPLE BY takes weights of 0 or more, got {wrong:g}.")
     likely = np.flatnonzero(weights)
     count = len(weights) if limit is None else limit * len(weights) / 100 if percent else limit
     count = round(count)
@@ -78,7 +77,7 @@ def sample(
     if replace:
         ends = np.cumsum(weights[likely])
         drawn = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
-        return likely[np.minimum(drawn, len(likely) - 1)]
+        return np.asarray(likely[np.minimum(drawn, len(likely) - 1)])
     # Efraimidis and Spirakis, Weighted random sampling with a reservoir, IPL 97 (2006)
     ranks = np.log(rng.random(len(likely))) / weights[likely]
     return likely[np.argsort(-ranks, kind="stable")[:count]]
@@ -93,4 +92,4 @@ def expand(rows: Rows, total: int, *, before: int, after: int) -> Rows:
     around = rows[:, np.newaxis] + np.arange(-before, after + 1)
     flat = around[(around >= 0) & (around < total)]
     _, first = np.unique(flat, return_index=True)
-    return flat[np.sort(first)]
+    return np.asarray(flat[np.sort(first)])

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from deeplake_lite.errors import QuerySyntaxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_Parser: Any = DuckDB.parser_class
+_Generator: Any = DuckDB.generator_class
 
 _PARSED_APART = (
     "CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "TRIM", "STRING_AGG", "LISTAGG",
@@ -74,37 +77,37 @@ class Lakes(DuckDB):
             "EXPAND BY": TokenType.DISTRIBUTE_BY,
         }
 
-    class Generator(DuckDB.generator_class):  # type: ignore[misc, name-defined]
+    class Generator(_Generator):  # type: ignore[misc]
         """Text of what DuckDB does not have, for messages and names."""
 
         TRANSFORMS: ClassVar[dict[Any, Any]] = {
-            **DuckDB.generator_class.TRANSFORMS,
+            **_Generator.TRANSFORMS,
             Ellipsis: lambda _self, _e: "...",
         }
 
-    class Parser(DuckDB.parser_class):  # type: ignore[misc, name-defined]
+    class Parser(_Parser):  # type: ignore[misc]
         """Grammar of subscripts, sources and clauses."""
 
         FUNC_TOKENS: ClassVar[set[TokenType]] = {
-            *DuckDB.parser_class.FUNC_TOKENS,
+            *_Parser.FUNC_TOKENS,
             TokenType.UNIQUE,
         }
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
-            name: DuckDB.parser_class.FUNCTION_PARSERS[name] for name in _PARSED_APART
+            name: _Parser.FUNCTION_PARSERS[name] for name in _PARSED_APART
         }
         NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
             name: parser
-            for name, parser in DuckDB.parser_class.NO_PAREN_FUNCTION_PARSERS.items()
+            for name, parser in _Parser.NO_PAREN_FUNCTION_PARSERS.items()
             if name in {"CASE", "IF"}
         }
         COLUMN_OPERATORS: ClassVar[dict[TokenType, Any]] = {
             token: parser
-            for token, parser in DuckDB.parser_class.COLUMN_OPERATORS.items()
+            for token, parser in _Parser.COLUMN_OPERATORS.items()
             if token == TokenType.DOT
         }
         QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
-            **DuckDB.parser_class.QUERY_MODIFIER_PARSERS,
+            **_Parser.QUERY_MODIFIER_PARSERS,
             TokenType.SORT_BY: lambda self: (CLAUSES, self._clause(self._arrange)),
             TokenType.CLUSTER_BY: lambda self: (CLAUSES, self._clause(self._sample)),
             TokenType.DISTRIBUTE_BY: lambda self: (CLAUSES, self._clause(self._expand)),
@@ -128,7 +131,7 @@ class Lakes(DuckDB):
             return found
 
         def _arrange(self) -> exp.Expr:
-            return self.expression(Arrange(expressions=self._parse_csv(self._parse_disjunction)))
+            return Arrange(expressions=self._parse_csv(self._parse_disjunction))
 
         def _sample(self) -> exp.Expr:
             weight = self._parse_disjunction()
@@ -139,15 +142,15 @@ class Lakes(DuckDB):
                 percent = self._match_texts(("PERCENT",)) or self._match(TokenType.PERCENT)
             if self._match_text_seq("SEED"):
                 seed = self._parse_primary() or self._parse_placeholder()
-            return self.expression(
-                Sample(this=weight, replace=replace, limit=limit, percent=bool(percent), seed=seed)
+            return Sample(
+                this=weight, replace=replace, limit=limit, percent=bool(percent), seed=seed
             )
 
         def _expand(self) -> exp.Expr:
             before = self._parse_primary() or self._parse_placeholder()
             self._match(TokenType.COMMA)
             after = self._parse_primary() or self._parse_placeholder()
-            return self.expression(Expand(before=before, after=after))
+            return Expand(before=before, after=after)
 
         def _parse_type(self, *args: Any, **kwargs: Any) -> Any:
             """Read ``text[0]`` and ``date[1:]`` as columns, whose names are also those of types."""
@@ -235,13 +238,13 @@ def parse(text: str) -> exp.Query:
         raise QuerySyntaxError.at(text, line, column, first["description"] or str(error)) from None
     except TokenError as error:
         raise QuerySyntaxError.at(text, 1, 1, _token_reason(str(error))) from None
-    trees = [tree for tree in trees if tree is not None]
-    if len(trees) != 1:
-        found = "nothing" if not trees else f"{len(trees)} statements"
-        raise QuerySyntaxError.at(text, 1, 1, f"Expected one SELECT, got {found}")
-    if not isinstance(trees[0], exp.Query):
-        raise QuerySyntaxError.at(text, 1, 1, f"Expected a SELECT, got {trees[0].key.upper()}")
-    return trees[0]
+    found = [tree for tree in trees if tree is not None]
+    if len(found) != 1:
+        number = f"{len(found)} statements" if found else "nothing"
+        raise QuerySyntaxError.at(text, 1, 1, f"Expected one SELECT, got {number}")
+    if not isinstance(found[0], exp.Query):
+        raise QuerySyntaxError.at(text, 1, 1, f"Expected a SELECT, got {found[0].key.upper()}")
+    return found[0]
 
 
 def _token_reason(message: str) -> str:

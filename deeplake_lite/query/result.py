@@ -177,7 +177,7 @@ def htype_of_tree(tree: Any) -> Htype:
 
 def htype_of_type(type_: Type) -> Htype:
     """Return the type of a column of computed values."""
-    meaning, shape = type_.meaning, type_.shape
+    meaning, shape = type_.meaning, type_.shape or ()
     if isinstance(meaning, Boxes) and shape[1:] == (4,) and type_.dtype == "float32":
         return Boxes(meaning.format, meaning.units, nullable=True)
     if isinstance(meaning, ClassLabel) and len(shape) <= 1:

@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from deeplake_lite.query.functions.base import Type
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from sqlglot import exp
 
     from deeplake_lite.htypes import Htype
-    from deeplake_lite.query.functions.base import Bound
+    from deeplake_lite.query.functions.base import Bound, Type
     from deeplake_lite.query.sources import Source
     from deeplake_lite.schema import Field
 

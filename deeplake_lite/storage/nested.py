@@ -104,7 +104,7 @@ class NestedColumn(Column):
         spans = await self.arrays["spans"].read(slots)
         ends = np.concatenate([[0], np.cumsum(await self.items.sizes(item_slots(spans)))])
         after = np.cumsum(spans[:, 1])
-        return ends[after] - ends[after - spans[:, 1]]
+        return np.asarray(ends[after] - ends[after - spans[:, 1]], np.int64)
 
     async def mark(self) -> Any:
         """Return a mark that `rewind` takes back to."""

@@ -22,7 +22,6 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
@@ -40,7 +39,7 @@ def grouped(tensor: Tensor, aggregate: str, text: str) -> Tensor:
     key = "l_" + rows.sql("duckdb")
     inner = tensor.type
     if aggregate == "LIST":
-        type_ = Type(inner.dtype, (None, *inner.shape), inner.meaning)
+        type_ = Type(inner.dtype, (None, *(inner.shape or ())), inner.meaning)
     else:
         floats = aggregate in ("MEAN", "STD", "VAR", "MEDIAN")
         dtype = "float64" if floats and inner.dtype[0] in "biu" else inner.dtype
@@ -98,7 +97,7 @@ def sorted_by(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> list
     """Return what to sort by: NaN last either way, and null behind it unless it is said."""
     node, descends = low.as_sql(value, scope), bool(term.args.get("desc"))
     nulls_first = bool(term.args.get("nulls_first"))
-    out = []
+    out: list[exp.Expr] = []
     if kind_of(value).real and descends:
         nan = func("isnan", node.copy())
         out.append(exp.Ordered(this=nan, desc=False, nulls_first=nulls_first))

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import NotFoundError, QueryTypeError
 from deeplake_lite.query.bind.aggregates import grouped
+from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.kinds import (
     as_text,
     kind_of,
@@ -25,7 +26,6 @@ from deeplake_lite.query.values import (
     ANY,
     NUMBER,
     REAL,
-    Constant,
     Kind,
     Sql,
     Tensor,
@@ -33,7 +33,6 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
@@ -68,7 +67,7 @@ _ROWWISE = {
     "MEDIAN",
     "PROD",
 }
-"""Aggregates that reduce a row's tensor where there is no GROUP BY, and go elementwise otherwise."""
+"""Aggregates that reduce a row's tensor, and go elementwise where there is GROUP BY."""
 
 _ELEMENTWISE = {"AVG": "MEAN", "STDDEV": "STD", "VARIANCE": "VAR"}
 
@@ -103,7 +102,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     name = e.name.upper()
     special = SPECIAL.get(name)
     if special is not None:
-        found = special(low, e, scope)
+        found: Value | None = special(low, e, scope)
         if found is not None:
             return found
     args, options = _arguments(low, e, name, scope)
@@ -133,7 +132,7 @@ def _arguments(
                 isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg) and part.this.name in known
             )
             if named and isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
-                options[part.this.name] = _constant(low, part.expression, scope)
+                options[part.this.name] = option(low, part.expression, scope)
             else:
                 args.append(low.value(part, scope))
     finally:
@@ -147,17 +146,6 @@ def _parameters(name: str) -> list[str]:
         return []
     inside = REGISTRY[name].signature.split("(", 1)[1].rstrip(")")
     return [part.split("=")[0].strip(" *") for part in inside.split(",") if part.strip()]
-
-
-def _constant(low: Lowering, part: exp.Expr, scope: Scope) -> Any:
-    value = low.value(part, scope)
-    if not isinstance(value, Constant):
-        raise QueryTypeError(f"An option is a constant, got {text_of(part)}.")
-    return _plain(value.value)
-
-
-def _plain(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _is_sql(name: str) -> bool:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import (
     Constant,
 )
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
 
 
 def constant(value: Any) -> Constant:
@@ -46,6 +51,17 @@ def as_array(value: Any) -> tuple[Any, Type]:
     if isinstance(value, str) or value is None:
         return value, Type("str")
     array = np.asarray(value)
-    if array.dtype.kind in "U":
+    if array.dtype.kind == "U":
         return value, Type("str", array.shape)
     return array, Type(array.dtype.name, array.shape)
+
+
+def option(low: Lowering, part: exp.Expr, scope: Scope) -> Any:
+    """Return the value of a constant argument; lists are tuples. Raises QueryTypeError."""
+    value = low.value(part, scope)
+    if isinstance(value, Constant):
+        return tuple(value.value) if isinstance(value.value, list) else value.value
+    parts = part.expressions if isinstance(part, exp.Tuple) else ()
+    if parts:
+        return tuple(option(low, p, scope) for p in parts)
+    raise QueryTypeError(f"An option is a constant, got {text_of(part)}.")

@@ -15,7 +15,6 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
@@ -48,4 +47,4 @@ def key_of_row(found: Any) -> str:
     """Return the key of a value's row."""
     if isinstance(found, Tensor) and isinstance(found.tree, Cell):
         return found.tree.key
-    return "r_" + found.plain.row.sql("duckdb")
+    return f"r_{found.plain.row.sql('duckdb')}"

@@ -17,7 +17,7 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-
+    from deeplake_lite.query.bind.projection import Projection
     from deeplake_lite.query.bind.scope import Scope
     from deeplake_lite.query.bind.select import Binder
 

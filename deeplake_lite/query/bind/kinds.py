@@ -26,7 +26,6 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
@@ -95,9 +94,10 @@ def agree(value: Value, other: Value) -> Value:
     if mine.name == "class" and theirs.name == "class" and mine.names != theirs.names:
         assert isinstance(value, Sql)
         return Sql(class_name(value.node, mine.names), TEXT)
-    if mine.name == "class" and theirs.name == "text" and isinstance(value, Sql):
-        if not isinstance(other, Constant):
-            return Sql(class_name(value.node, mine.names), TEXT)
+    computed = isinstance(value, Sql) and not isinstance(other, Constant)
+    if mine.name == "class" and theirs.name == "text" and computed:
+        assert isinstance(value, Sql)
+        return Sql(class_name(value.node, mine.names), TEXT)
     if mine.name == "json" and isinstance(value, Sql):
         match theirs.name:
             case "text":

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.errors import InvalidValueError, QueryError, QueryTypeError
+from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.query.bind import aggregates, calls, names, operators, subscripts
 from deeplake_lite.query.bind.constants import as_array
 from deeplake_lite.query.bind.kinds import (
     agree,
     kind_of,
 )
+from deeplake_lite.query.bind.params import Params
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
 from deeplake_lite.query.plan import ROW, Instance, Udf
@@ -38,11 +39,10 @@ from deeplake_lite.query.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
 
-type Handler = Callable[[Lowering, Any, Scope], Value]
+type Handler = Callable[[Any, Any, Scope], Value]
 
 HANDLERS: dict[str, Handler] = {
     "column": names.column,
@@ -81,7 +81,7 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys((kind.key for kind in operators.ARITHMETIC), operators.arithmetic),
     **dict.fromkeys((kind.key for kind in operators.COMPARISON), operators.comparison),
 }
-"""What turns a node of the syntax tree into a value, by its key; the others are rebuilt over their parts."""
+"""What turns a node into a value, by its key; other nodes are rebuilt over their parts."""
 
 
 class Lowering:
@@ -100,7 +100,7 @@ class Lowering:
         params: Sequence[Any] | Mapping[str, Any],
         subquery: Callable[[exp.Query, Scope], exp.Query],
     ) -> None:
-        self._params, self._next_param, self._lower_query = params, 0, subquery
+        self.params, self._lower_query = Params(params), subquery
         self.udfs: dict[str, Udf] = {}
         self.seed: int | None = None
 
@@ -129,8 +129,8 @@ class Lowering:
             case Tensor() if value.is_scalar:
                 return self._island(value, scope)
         raise QueryTypeError(
-            f"{value.text} is a tensor, {value.type}, where one value per row is needed. Reduce it, "
-            "such as by MEAN(…) or an index, or wrap a condition in ANY(…) or ALL(…)."
+            f"{value.text} is a tensor, {value.type}, where one value per row is needed. Reduce "
+            "it, such as by MEAN(…) or an index, or wrap a condition in ANY(…) or ALL(…)."
         )
 
     def as_tensor(self, value: Value, text: str) -> Tensor:
@@ -203,11 +203,6 @@ class Lowering:
             return part
         return self.sql(part, scope)
 
-    def check_params(self) -> None:
-        """Refuse values that no ``?`` takes. Raises QueryError."""
-        if not hasattr(self._params, "keys") and self._next_param < len(self._params):
-            raise QueryError(f"The query has {self._next_param} ?, got {len(self._params)} values.")
-
     def compare(self, kind: type[exp.Expr], left: Value, right: Value, scope: Scope) -> exp.Expr:
         """Return a comparison of scalars: classes by name, JSON by value, NaN equal to nothing."""
         left, right = agree(left, right), agree(right, left)
@@ -231,6 +226,7 @@ class Lowering:
         return self.as_sql(value, scope)
 
     def nested(self, query: exp.Query, scope: Scope) -> exp.Subquery:
+        """Return a query within an expression."""
         return exp.Subquery(this=self._lower_query(query, scope))
 
     def call(
@@ -311,4 +307,4 @@ def _given_type(kind: Kind) -> Type:
         case "json":
             return Type("object")
         case _:
-            return Type("float64" if kind.real else "float64")
+            return Type("float64")

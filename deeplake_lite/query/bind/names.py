@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.constants import constant
 from deeplake_lite.query.bind.subscripts import subscript
 from deeplake_lite.query.values import (
     Constant,
@@ -16,7 +14,6 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
@@ -64,35 +61,19 @@ def null(low: Lowering, e: exp.Null, scope: Scope) -> Value:
 
 def placeholder(low: Lowering, e: exp.Placeholder, scope: Scope) -> Value:
     """Return the value of ``?``."""
-    return parameter_value(low, e.this if isinstance(e.this, str) else None)
+    named = isinstance(e.this, str) and e.this
+    return low.params.named(e.this) if named else low.params.following()
 
 
 def parameter(low: Lowering, e: exp.Parameter, scope: Scope) -> Value:
     """Return the value of ``$name``."""
-    return parameter_value(low, e.this.name)
-
-
-def parameter_value(low: Lowering, name: str | None) -> Value:
-    """Return a parameter's value: by its name, or the next."""
-    if name:
-        if not hasattr(low._params, "keys") or name not in low._params:
-            raise QueryError(
-                f"A parameter needs a value, and ${name} has none. Pass "
-                f"query(…, {{{name!r}: value}})."
-            )
-        return constant(low._params[name])  # type: ignore[call-overload]
-    at, low._next_param = low._next_param, low._next_param + 1
-    if hasattr(low._params, "keys") or at >= len(low._params):
-        raise QueryError(
-            f"A parameter needs a value, and ? number {at + 1} has none. Pass a list with one "
-            "value per ?."
-        )
-    return constant(low._params[at])
+    return low.params.named(e.this.name)
 
 
 def need(found: Sql, scope: Scope) -> None:
     """Note that DuckDB needs a source's column."""
     assert found.plain is not None
+    assert isinstance(found.node, exp.Column)
     at: Scope | None = scope
     while at is not None:
         for relation in at.relations:

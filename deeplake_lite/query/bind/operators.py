@@ -32,7 +32,6 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
@@ -66,9 +65,8 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     """Return ``[a, b]``: a constant where all parts are."""
     parts = [low.value(p, scope) for p in e.expressions]
     node = exp.Array(expressions=[low.as_sql(p, scope) for p in parts])
-    if all(isinstance(p, Constant) for p in parts):
-        return Constant([p.value for p in parts], node)  # type: ignore[union-attr]
-    return Sql(node, LIST)
+    constants = [p.value for p in parts if isinstance(p, Constant)]
+    return Constant(constants, node) if len(constants) == len(parts) else Sql(node, LIST)
 
 
 def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
@@ -120,9 +118,9 @@ def not_(low: Lowering, e: exp.Not, scope: Scope) -> Value:
 
 def between(low: Lowering, e: exp.Between, scope: Scope) -> Value:
     """Return BETWEEN, as two comparisons."""
-    low = exp.GTE(this=e.this.copy(), expression=e.args["low"].copy())
-    high = exp.LTE(this=e.this.copy(), expression=e.args["high"].copy())
-    return low.value(exp.and_(low, high), scope)
+    least = exp.GTE(this=e.this.copy(), expression=e.args["low"].copy())
+    most = exp.LTE(this=e.this.copy(), expression=e.args["high"].copy())
+    return low.value(exp.and_(least, most), scope)
 
 
 def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:

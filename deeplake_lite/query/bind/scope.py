@@ -1,4 +1,4 @@
-"""What names mean at a place of a query: the relations in FROM, and what the SELECT calls things."""
+"""What names mean at a place of a query: relations in FROM, and what the SELECT calls things."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Scope:
         if len(found) > 1:
             owners = [r.alias for r in self.relations if name in r.columns]
             raise QueryError(
-                f"A column's name must say which source it is of where several have it: {name!r} is "
+                f"A column's name says which source it is of where several have it: {name!r} is "
                 f"in {' and '.join(map(repr, owners))}. Write {owners[0]}.{name}."
             )
         if found:

@@ -6,7 +6,6 @@ tensors, leave a SELECT as positions of rows: nothing is read that nobody looks 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -19,15 +18,14 @@ from deeplake_lite.query.bind.kinds import (
     kind_of,
 )
 from deeplake_lite.query.bind.lowering import Lowering
+from deeplake_lite.query.bind.projection import Lowered, Projection
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.bind.sets import set_operation
 from deeplake_lite.query.bind.tables import read_from
 from deeplake_lite.query.dialect import CLAUSES, text_of
-from deeplake_lite.query.plan import Clause, Instance, Output, Plan
+from deeplake_lite.query.plan import Instance, Output, Plan
 from deeplake_lite.query.values import (
-    Constant,
     Kind,
-    Plain,
     Sql,
     Tensor,
     Value,
@@ -36,56 +34,11 @@ from deeplake_lite.query.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from deeplake_lite.query.bind.lowering import Lowering
-    from deeplake_lite.query.bind.scope import Relation, Scope
-    from deeplake_lite.query.bind.select import Binder, Lowered
     from deeplake_lite.query.sources import Source
 
 
 type Open = Callable[[str, str | None], Source]
 """From a URL or a name, and a version, to a source."""
-
-
-@dataclass
-class Lowered:
-    """A query as DuckDB runs it, and its columns in terms of that result."""
-
-    sql: exp.Query
-    columns: dict[str, Value]
-    limit: int | None = None
-    clauses: list[Clause] = field(default_factory=list)
-
-
-class Projection:
-    """The select list that DuckDB gets: values, and positions of rows."""
-
-    def __init__(self) -> None:
-        self.items: list[exp.Expr] = []
-        self._names: dict[str, str] = {}
-
-    def column(self, node: exp.Expr) -> exp.Expr:
-        """Return the name under which an expression leaves; the same one for equal ones."""
-        text = node.sql("duckdb")
-        if text not in self._names:
-            self._names[text] = f"c{len(self.items)}"
-            self.items.append(exp.alias_(node.copy(), self._names[text]))
-        return exp.column(self._names[text])
-
-    def value(self, value: Value, *, lazy: bool) -> Value:
-        """Return a value in terms of the result; plain columns are only positions if `lazy`."""
-        plain = value.plain if isinstance(value, Sql | Tensor) else None
-        if plain is not None:
-            plain = Plain(plain.source, plain.field, self.column(plain.row))
-        match value:
-            case Sql(node, kind) if plain is not None and lazy:
-                return Sql(plain.row, kind, plain)
-            case Sql(node, kind):
-                return Sql(self.column(node), kind, plain)
-            case Constant(_, node):
-                return Sql(self.column(node), kind_of(value))
-            case Tensor(tree, env, text):
-                moved = {key: self.column(node) for key, node in env.items()}
-                return Tensor(tree, moved, text, plain)
 
 
 class Binder:
@@ -113,7 +66,7 @@ class Binder:
             When it does not hold together; ColumnNotFoundError, NotFoundError for names.
         """
         lowered = self._query(tree, None, outermost=True)
-        self._low.check_params()
+        self._low.params.check()
         outputs = tuple(_output(name, value) for name, value in lowered.columns.items())
         udfs = tuple(self._low.udfs.values())
         return Plan(
@@ -145,7 +98,7 @@ class Binder:
             return self._wrapped(tree, inner, parent)
         if tree.args.get(CLAUSES) and not outermost:
             raise QueryError(
-                f"{tree.args[CLAUSES][0].key.upper()} BY ends a query, and cannot stand in one within "
+                f"{tree.args[CLAUSES][0].key.upper()} BY ends a query, and cannot stand within "
                 "another. Query its result: ds.query(…).query(…)."
             )
         named = self._with(tree, parent)
@@ -246,11 +199,11 @@ class Binder:
             out.set(
                 "order", exp.Order(expressions=order_by(self, order, scope, list(values.values())))
             )
-        limit = limit(self, tree, out, scope)
-        clauses = clauses(self, tree, scope, projection)
+        count = limit(self, tree, out, scope)
+        ending = clauses(self, tree, scope, projection)
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
-        note_enough(self, tree, scope, out, limit)
-        return Lowered(out, columns, limit, clauses)
+        note_enough(self, tree, scope, out, count)
+        return Lowered(out, columns, count, ending)
 
     def _where(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
         where = tree.args.get("where")
@@ -258,13 +211,14 @@ class Binder:
             return []
         alone = not tree.args.get("joins") and len(scope.relations) == 1
         instance = scope.relations[0].instance if alone else None
-        conditions = []
+        conditions: list[exp.Expr] = []
         for part in _conjuncts(where.this):
             was = scope.aggregated
             node = self._low.condition(self._low.value(part, scope), scope)
             if scope.aggregated and not was and not scope.grouped:
                 raise QueryError(
-                    f"WHERE looks at one row, and {text_of(part)} at many. Use HAVING, or a subquery."
+                    f"WHERE looks at one row, and {text_of(part)} at many. Use HAVING, or a "
+                    "subquery."
                 )
             conditions.append(exp.paren(node))
             if instance is not None:

@@ -25,9 +25,8 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-
-    from deeplake_lite.query.bind.scope import Relation, Scope
-    from deeplake_lite.query.bind.select import Binder, Lowered
+    from deeplake_lite.query.bind.projection import Lowered
+    from deeplake_lite.query.bind.select import Binder
 
 
 def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) -> Lowered:
@@ -42,11 +41,9 @@ def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) 
     name = tree.key.upper()
     keep_all = tree.args.get("distinct") is False
     sides = [_side(binder, side, at) for at, side in enumerate((left, right))]
-    projections = (Projection(), Projection())
     columns: dict[str, Value] = {}
     for (label, a), (_, b) in zip(sides[0][0].items(), sides[1][0].items(), strict=True):
         columns[label] = _pair(binder, label, a, b, name)
-    del projections
     return _set_query(binder, tree, name, keep_all, sides, columns, parent)
 
 
@@ -61,7 +58,7 @@ def _set_query(
 ) -> Lowered:
     """Return a set operation: on what is comparable, with the positions of what is read later."""
     low = binder._low
-    selects, carried = [], [Projection(), Projection()]
+    selects: list[exp.Select] = []
     compared: list[list[exp.Expr]] = [[], []]
     out: dict[str, Value] = {}
     for label, pair in columns.items():
@@ -81,11 +78,11 @@ def _set_query(
             continue
         names = kind_of(a).names
         kind = kind_of(a)
-        if kind.name == "class" or kind_of(b).name == "class":
-            if kind_of(b).names != names or kind_of(b).name != kind.name:
-                for at, value in enumerate(pair):
-                    compared[at][number] = as_text(value, low, Scope())
-                kind = TEXT
+        classes = "class" in (kind.name, kind_of(b).name)
+        if classes and (kind_of(b).names != names or kind_of(b).name != kind.name):
+            for at, value in enumerate(pair):
+                compared[at][number] = as_text(value, low, Scope())
+            kind = TEXT
         real = kind.real or kind_of(b).real
         kind = Kind(
             kind.name, real, kind.names, kind.htype if kind.name == kind_of(b).name else None
@@ -99,7 +96,6 @@ def _set_query(
         alias = exp.TableAlias(this=exp.to_identifier(inner_table))
         select.set("from_", exp.From(this=exp.Subquery(this=lowered.sql, alias=alias)))
         selects.append(select)
-    del carried
     kinds = {"UNION": exp.Union, "INTERSECT": exp.Intersect, "EXCEPT": exp.Except}
     if not tensors:
         combined: exp.Query = kinds[name](

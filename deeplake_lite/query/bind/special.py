@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from deeplake_lite.query.bind.aggregates import count
+from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import digest, key_of_row
 from deeplake_lite.query.bind.kinds import (
     class_name,
@@ -26,7 +27,6 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
@@ -51,7 +51,7 @@ def _shape_type(found: Any) -> Type:
     return Type("int64", (found.type.ndim if isinstance(found, Tensor) else 0,))
 
 
-def _row_position(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:  # noqa: ARG001
+def _row_position(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     """Return the row's position in its source: ROW_NUMBER() without OVER."""
     for relation in scope.relations:
         if relation.instance is not None:
@@ -59,7 +59,7 @@ def _row_position(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None
     return None
 
 
-def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:  # noqa: ARG001
+def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     wanted = e.expressions[0].name if e.expressions else None
     for relation in scope.relations:
         if relation.instance is not None and wanted in (None, relation.alias):
@@ -79,7 +79,7 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     """Return a number in [0, 1) per row: a function of the seed and the row's position."""
-    seed = _constant(low, e.expressions[0], scope) if e.expressions else low.draw_seed()
+    seed = option(low, e.expressions[0], scope) if e.expressions else low.draw_seed()
     for relation in scope.relations:
         if relation.instance is not None:
             row = exp.column(ROW, table=relation.table)

@@ -123,7 +123,7 @@ def indexed(
 
 def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     """Return the type of an indexed tensor. Raises QueryTypeError for too many indices."""
-    shape = list(base.type.shape)
+    shape = list(base.type.shape or ())
     named = [item for item in items if item is not ...]
     if len(named) > len(shape) or items.count(...) > 1:
         raise QueryTypeError(
@@ -144,7 +144,8 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
             isinstance(item, Literal_) and size is not None and not -size <= int(item.value) < size
         ):
             raise QueryTypeError(
-                f"{text}: index {int(item.value)} is outside an axis of {size}. {base.text} is {base.type}."
+                f"{text}: index {int(item.value)} is outside an axis of {size}. {base.text} is "
+                f"{base.type}."
             )
     out += shape[len(items) :]
     keeps = _keeps_meaning(base, items)
@@ -156,17 +157,17 @@ def _keeps_meaning(base: Tensor, items: list[Any]) -> bool:
     meaning = base.type.meaning
     if meaning is None:
         return False
-    if hasattr(meaning, "names") or len(items) < base.type.ndim:
+    if hasattr(meaning, "names") or len(items) < (base.type.ndim or 0):
         return hasattr(meaning, "names") or all(isinstance(i, tuple) for i in items)
     return all(isinstance(i, tuple) for i in items) and items[-1] == (None, None, None)
 
 
 def _sliced(item: tuple[Any, ...], size: int | None) -> int | None:
+    """Return the size of a sliced axis, None where it is not known."""
     if size is None or not all(isinstance(p, Literal_ | None) for p in item):
-        if size is None and all(isinstance(p, Literal_ | None) for p in item):
-            return None
         return None
-    return len(range(*slice(*(None if p is None else int(p.value) for p in item)).indices(size)))
+    ends = (None if p is None else int(p.value) for p in item)
+    return len(range(*slice(*ends).indices(size)))
 
 
 def _item_kind(kind: Kind) -> Kind:

@@ -25,8 +25,7 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-
-    from deeplake_lite.query.bind.scope import Relation, Scope
+    from deeplake_lite.query.bind.scope import Scope
     from deeplake_lite.query.bind.select import Binder
     from deeplake_lite.query.sources import Source
 
@@ -43,11 +42,8 @@ def read_from(
             return None, []
         return source_table(binder, binder._default, "", scope), []
     source = table(binder, clause.this, scope)
-    joins: list[exp.Join] = []
     pending = [*(clause.this.args.get("joins") or ()), *(tree.args.get("joins") or ())]
-    for join in pending:
-        joins.append(joined(binder, join, scope))
-    return source, joins
+    return source, [joined(binder, join, scope) for join in pending]
 
 
 def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
@@ -63,20 +59,20 @@ def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
         scope.relations.append(
             Relation(e.alias or name, name, imported(columns.items(), name, binder._count))
         )
-        alias = exp.TableAlias(this=exp.to_identifier(name))
-        return exp.Subquery(this=lowered.sql, alias=alias)
+        as_name = exp.TableAlias(this=exp.to_identifier(name))
+        return exp.Subquery(this=lowered.sql, alias=as_name)
     if not isinstance(e, exp.Table):
         raise QueryError(f"FROM takes sources and queries, got {text_of(e)}.")
     if isinstance(e.this, exp.Func):
         return table_function(binder, e, scope)
-    name, alias = e.name, e.alias or e.name
+    name, alias = e.name, str(e.alias or e.name)
     for names in reversed(binder._queries):
         if name in names and not e.args.get("version"):
             inner, lowered = names[name]
-            table = binder._name("t")
-            columns = imported(lowered.columns.items(), table, binder._count)
-            scope.relations.append(Relation(alias, table, columns))
-            return exp.alias_(exp.to_table(inner), table, table=True)
+            own = binder._name("t")
+            columns = imported(lowered.columns.items(), own, binder._count)
+            scope.relations.append(Relation(alias, own, columns))
+            return exp.alias_(exp.to_table(inner), own, table=True)
     version = e.args.get("version")
     label = None
     if version is not None:
@@ -135,14 +131,14 @@ def joined(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
     source = table(binder, join.this, scope)
     right = scope.relations[-1]
     out = exp.Join(this=source, side=join.side or None, kind=join.kind or None)
-    using = [c.name for c in join.args.get("using") or ()]
+    shared = [c.name for c in join.args.get("using") or ()]
     if (join.args.get("method") or "").upper() == "NATURAL":
-        using = [n for r in left for n in r.columns if n in right.columns]
+        shared = [n for r in left for n in r.columns if n in right.columns]
     if join.args.get("on") is not None:
         low = binder._low
         out.set("on", low.condition(low.value(join.args["on"], scope), scope))
-    elif using:
-        out.set("on", using(binder, using, left, right, join, scope))
+    elif shared:
+        out.set("on", using(binder, shared, left, right, join, scope))
     elif not join.kind and not join.side:
         out.set("kind", "CROSS")
     return out

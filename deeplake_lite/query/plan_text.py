@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.plan import Instance, Output, Plan
 
 
-def explain(plan: Plan, steps: tuple[Step, ...] = ()) -> str:
+def plan_text(plan: Plan, steps: tuple[Step, ...] = ()) -> str:
     """Return a plan as a tree, the result on top; with rows and times where it has run."""
     lines = [f"result {_went(_of(steps, '', 'sql'))}".rstrip()]
     lines += [f"├─ {line}" for line in _outputs(plan.outputs)]
@@ -49,12 +49,17 @@ def _instance(instance: Instance, plan: Plan, steps: tuple[Step, ...]) -> Iterat
         yield f"│  ├─ where {shown} {_went(next(wheres, None))}".rstrip()
     for condition, names in instance.staged:
         for name in names:
-            yield f"│  ├─ compute {instance.texts[name]} {_went(_of(mine, instance.table, name))}".rstrip()
+            yield _compute(instance, name, mine)
         enough = "" if instance.enough is None else f", until {instance.enough:,} rows pass"
         yield f"│  ├─ where {_named(condition, plan)}{enough} {_went(next(wheres, None))}".rstrip()
     staged = {name for _, names in instance.staged for name in names}
     for name in instance.islands.keys() - staged:
-        yield f"│  ├─ compute {instance.texts[name]} {_went(_of(mine, instance.table, name))}".rstrip()
+        yield _compute(instance, name, mine)
+
+
+def _compute(instance: Instance, name: str, steps: tuple[Step, ...]) -> str:
+    went = _went(_of(steps, instance.table, name))
+    return f"│  ├─ compute {instance.texts[name]} {went}".rstrip()
 
 
 def _of(steps: tuple[Step, ...], table: str, name: str) -> Step | None:
