@@ -23,8 +23,8 @@ class _Query(ModuleType):
     """A package that is also a function: `deeplake_lite.query` is the name of both."""
 
     def __call__(self, *args: Any, **named: Any) -> View:
+        """Answer a question with a view; see `deeplake_lite.query.query` for the arguments."""
         return query(*args, **named)
 
 
 sys.modules[__name__].__class__ = _Query
-_Query.__call__.__doc__ = query.__doc__
