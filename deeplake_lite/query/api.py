@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from deeplake_lite.errors import LakeNotFoundError, QueryError
+from deeplake_lite.errors import LakeNotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query import clauses, execute
-from deeplake_lite.query.bind import Binder
+from deeplake_lite.query.bind import Binder, Params
 from deeplake_lite.query.dialect import parse
-from deeplake_lite.query.plan_text import plan_text
+from deeplake_lite.query.plan_text import named, plan_text
 from deeplake_lite.query.result import to_view
 from deeplake_lite.query.sources import Source
 
@@ -76,7 +76,10 @@ def query(
     array([6])
     """
     plan = make_plan(text, params, view=view, sources=sources)
-    done = execute.run(plan, progress)
+    try:
+        done = execute.run(plan, progress)
+    except QueryTypeError as error:
+        raise QueryTypeError(named(error.args[0], plan)) from error.__cause__
     table, rows = done.table, np.arange(len(done.table))
     for clause in plan.clauses:
         table, rows = _apply(clause, plan, table, rows)
@@ -132,7 +135,8 @@ def make_plan(
             ) from error
         return known[name]
 
-    return Binder(text, open_source, params, default).plan(parse(text))
+    tree = parse(text)
+    return Binder(text, open_source, Params(params, tree), default).plan(tree)
 
 
 def _apply(

@@ -28,6 +28,9 @@ _PARSED_APART = (
 )  # fmt: skip
 """Functions with words between their arguments."""
 
+AT = "at"
+"""Key of a parameter's notes: where its ``?`` is in the text."""
+
 CLAUSES = "clauses"
 """Argument of a SELECT's node: what follows LIMIT, in the order written."""
 
@@ -101,6 +104,10 @@ class Lakes(DuckDB):
             for name, parser in _Parser.NO_PAREN_FUNCTION_PARSERS.items()
             if name in {"CASE", "IF"}
         }
+        PLACEHOLDER_PARSERS: ClassVar[dict[TokenType, Any]] = {
+            **_Parser.PLACEHOLDER_PARSERS,
+            TokenType.PLACEHOLDER: lambda self: self._question(),
+        }
         COLUMN_OPERATORS: ClassVar[dict[TokenType, Any]] = {
             token: parser
             for token, parser in _Parser.COLUMN_OPERATORS.items()
@@ -112,6 +119,12 @@ class Lakes(DuckDB):
             TokenType.CLUSTER_BY: lambda self: (CLAUSES, self._clause(self._sample)),
             TokenType.DISTRIBUTE_BY: lambda self: (CLAUSES, self._clause(self._expand)),
         }
+
+        def _question(self) -> exp.Expr:
+            """Read a ``?``, and note where in the text it is: that is its number."""
+            found = exp.Placeholder()
+            found.meta[AT] = self._prev.start
+            return found
 
         def _clause(self, parse: Callable[[], exp.Expr]) -> list[exp.Expr]:
             """Parse this clause, and the others that follow it."""
@@ -235,7 +248,8 @@ def parse(text: str) -> exp.Query:
         first = error.errors[0]
         line, end = first["line"] or 1, first["col"] or 1
         column = end - len(first["highlight"] or "") + 1
-        raise QuerySyntaxError.at(text, line, column, first["description"] or str(error)) from None
+        reason = (first["description"] or str(error)).split(" but got <")[0]
+        raise QuerySyntaxError.at(text, line, column, reason) from None
     except TokenError as error:
         raise QuerySyntaxError.at(text, 1, 1, _token_reason(str(error))) from None
     found = [tree for tree in trees if tree is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
     from deeplake_lite.query.execute import Step
     from deeplake_lite.query.plan import Instance, Output, Plan
+
+
+_INTERNAL = re.compile(r'"?\b(t\d+\.)?([xi]\d+)\b"?')
 
 
 def plan_text(plan: Plan, steps: tuple[Step, ...] = ()) -> str:
@@ -71,6 +75,16 @@ def _went(step: Step | None) -> str:
     if step is None:
         return ""
     return f"[{step.rows_in:,} -> {step.rows_out:,} rows, {step.seconds * 1e3:.1f} ms]"
+
+
+def named(message: str, plan: Plan) -> str:
+    """Return what DuckDB says with the names that users gave."""
+    names = {
+        name: text
+        for i in plan.instances
+        for name, text in [*((n, f.name) for n, f in i.scalars.items()), *i.texts.items()]
+    }
+    return _INTERNAL.sub(lambda found: names.get(found[2], found[0]), message)
 
 
 def _named(node: exp.Expr, plan: Plan) -> str:

@@ -28,6 +28,7 @@ from deeplake_lite.htypes import (
     Sequence,
     Text,
 )
+from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.query import evaluate
 from deeplake_lite.query.execute import from_arrow
 from deeplake_lite.query.values import Grouped
@@ -81,7 +82,17 @@ class ComputedColumn:
         """Compute the cells of some rows."""
         env = {key: values[rows] for key, values in self.env.items()}
         values = evaluate.evaluate(self.tensor.tree, env, len(rows))
+        if isinstance(self.htype, Boxes):
+            return _as_they_are(values)
         return self.htype.encode(plain_values(values))
+
+
+def _as_they_are(values: Any) -> RaggedCells:
+    """Return computed boxes without the checks of those that people hand in."""
+    arrays = [np.asarray(np.zeros((0, 4)) if v is None else v, np.float32) for v in values]
+    valid = np.array([v is not None for v in values], bool)
+    shapes = np.array([a.shape for a in arrays], np.int32).reshape(len(arrays), 2)
+    return RaggedCells([a.tobytes() for a in arrays], shapes, None if valid.all() else valid)
 
 
 def to_view(plan: Plan, table: pa.Table, rows: Rows) -> View:
@@ -208,7 +219,7 @@ def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
 
 def _scalar_type(type_: pa.DataType, kind: Kind, *, nullable: bool = True) -> Htype:
     if kind.name == "json" and (pa.types.is_string(type_) or pa.types.is_large_string(type_)):
-        return Json(nullable=nullable)
+        return Json(nullable=True)  # JSON's own null, too
     if (
         pa.types.is_string(type_)
         or pa.types.is_large_string(type_)

@@ -20,7 +20,6 @@ from deeplake_lite.query.bind.kinds import (
     agree,
     kind_of,
 )
-from deeplake_lite.query.bind.params import Params
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
 from deeplake_lite.query.plan import ROW, Instance, Udf
@@ -39,6 +38,7 @@ from deeplake_lite.query.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from deeplake_lite.query.bind.params import Params
     from deeplake_lite.query.bind.scope import Scope
 
 
@@ -89,18 +89,18 @@ class Lowering:
 
     Parameters
     ----------
-    params : sequence or mapping
-        Values of ``?`` in order, or of ``$name``.
+    params : Params
+        Values of ``?`` and ``$name``.
     subquery : callable
         Lowers a SELECT within an expression: takes the node and the scope, gives DuckDB's.
     """
 
     def __init__(
         self,
-        params: Sequence[Any] | Mapping[str, Any],
+        params: Params,
         subquery: Callable[[exp.Query, Scope], exp.Query],
     ) -> None:
-        self.params, self._lower_query = Params(params), subquery
+        self.params, self._lower_query = params, subquery
         self.udfs: dict[str, Udf] = {}
         self.seed: int | None = None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from deeplake_lite.query.bind.subscripts import subscript
+from deeplake_lite.query.dialect import AT
 from deeplake_lite.query.values import (
     Constant,
     Sql,
@@ -62,7 +63,7 @@ def null(low: Lowering, e: exp.Null, scope: Scope) -> Value:
 def placeholder(low: Lowering, e: exp.Placeholder, scope: Scope) -> Value:
     """Return the value of ``?``."""
     named = isinstance(e.this, str) and e.this
-    return low.params.named(e.this) if named else low.params.following()
+    return low.params.named(e.this) if named else low.params.at(e.meta[AT])
 
 
 def parameter(low: Lowering, e: exp.Parameter, scope: Scope) -> Value:

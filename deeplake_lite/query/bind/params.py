@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sqlglot import exp
+
 from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.constants import constant
+from deeplake_lite.query.dialect import AT
 
 if TYPE_CHECKING:
     from deeplake_lite.query.values import Constant
 
 
 class Params:
-    """Gives each parameter its value, and counts those that were asked for."""
+    """Gives each parameter its value; one that an alias repeats gets it again."""
 
-    def __init__(self, values: Sequence[Any] | Mapping[str, Any]) -> None:
-        self._values, self._next = values, 0
+    def __init__(self, values: Sequence[Any] | Mapping[str, Any], tree: exp.Query) -> None:
+        found = tree.find_all(exp.Placeholder)
+        self._values = values
+        self._places = sorted({p.meta[AT] for p in found if AT in p.meta})
 
     def named(self, name: str) -> Constant:
         """Return the value of ``$name``. Raises QueryError."""
@@ -27,17 +32,18 @@ class Params:
             )
         return constant(self._values[name])
 
-    def following(self) -> Constant:
-        """Return the value of the next ``?``. Raises QueryError."""
-        at, self._next = self._next, self._next + 1
-        if isinstance(self._values, Mapping) or at >= len(self._values):
+    def at(self, place: int) -> Constant:
+        """Return the value of the ``?`` at a place of the text. Raises QueryError."""
+        number = self._places.index(place)
+        if isinstance(self._values, Mapping) or number >= len(self._values):
             raise QueryError(
-                f"A parameter needs a value, and ? number {at + 1} has none. Pass a list with one "
-                "value per ?."
+                f"A parameter needs a value, and ? number {number + 1} has none. Pass a list with "
+                "one value per ?."
             )
-        return constant(self._values[at])
+        return constant(self._values[number])
 
     def check(self) -> None:
         """Refuse values that no ``?`` takes. Raises QueryError."""
-        if not isinstance(self._values, Mapping) and self._next < len(self._values):
-            raise QueryError(f"The query has {self._next} ?, got {len(self._values)} values.")
+        count = len(self._places)
+        if not isinstance(self._values, Mapping) and count < len(self._values):
+            raise QueryError(f"The query has {count} ?, got {len(self._values)} values.")

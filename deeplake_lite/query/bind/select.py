@@ -6,7 +6,7 @@ tensors, leave a SELECT as positions of rows: nothing is read that nobody looks 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -32,7 +32,7 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
     from deeplake_lite.query.sources import Source
 
@@ -45,11 +45,7 @@ class Binder:
     """Lowers the SELECTs of one query."""
 
     def __init__(
-        self,
-        text: str,
-        open_source: Open,
-        params: Sequence[Any] | Mapping[str, Any] = (),
-        default: Source | None = None,
+        self, text: str, open_source: Open, params: Params, default: Source | None = None
     ) -> None:
         self._text, self._open, self._default = text, open_source, default
         self._low = Lowering(params, self._nested)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from deeplake_lite.query.functions import (
     boxes,
     contents,
+    digests,
     elementwise,
     operators,
     pictures,
@@ -24,6 +25,7 @@ __all__ = [
     "Unknown",
     "boxes",
     "contents",
+    "digests",
     "elementwise",
     "operators",
     "pictures",
