@@ -16,8 +16,8 @@ from deeplake_lite.dataset import commit as commits
 from deeplake_lite.dataset import edits, maintenance, pickles, saved, upserts, versions
 from deeplake_lite.dataset import merge as merging
 from deeplake_lite.dataset.changes import difference
-from deeplake_lite.dataset.column import Notes
 from deeplake_lite.dataset.diff import Diff, Status
+from deeplake_lite.dataset.notes import Change, Notes
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.errors import (
     ReadOnlyError,
@@ -81,7 +81,7 @@ class Dataset(View):
     @property
     def metadata(self) -> MutableMapping[str, Any]:
         """Notes on the dataset, JSON: ``ds.metadata["licence"] = "CC-BY"``."""
-        return Notes(self._table.state.metadata, self._set_metadata)
+        return Notes(lambda: self._table.state.metadata, self._change_notes)
 
     @property
     def branches(self) -> dict[str, str]:
@@ -901,12 +901,14 @@ class Dataset(View):
         self._pinned = opened
         return version
 
-    def _set_metadata(self, notes: dict[str, Any]) -> None:
+    def _change_notes(self, change: Change) -> None:
         with self._editing() as table:
-            table.set_document(metadata=notes)
+            table.set_document(metadata=change(table.state.metadata))
 
-    def _set_column_metadata(self, name: str, notes: dict[str, Any]) -> None:
-        edits.change_schema(self, lambda schema: schema.replace_metadata(name, notes))
+    def _change_column_notes(self, name: str, change: Change) -> None:
+        edits.change_schema(
+            self, lambda schema: schema.replace_metadata(name, change(schema[name].metadata))
+        )
 
     def _check_writable(self) -> None:
         if self._branch is None:
