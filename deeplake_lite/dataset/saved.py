@@ -157,7 +157,7 @@ def versions_needed(repository: Repository) -> set[str]:
 
 def materialize(view: View, url: str, message: str) -> Dataset:
     """Write the rows of a view as a lake of their own; see `View.materialize`."""
-    from deeplake_lite.dataset.dataset import create
+    from deeplake_lite.dataset.opening import create
     from deeplake_lite.storage import chunks
 
     copy = create(url, view.schema, metadata=view._table.state.metadata)
