@@ -62,12 +62,14 @@ class Column:
     @property
     def shapes(self) -> NDArray[np.int32]:
         """Shapes of the values, (n, ndim) int32, without reading them; -1 for axes not there."""
-        return self._view._table.shapes(self._field.id, self._view._live())
+        table, slots = self._view._located()
+        return table.shapes(self._field.id, slots)
 
     @property
     def nbytes(self) -> int:
         """Stored size of the values, bytes."""
-        return self._view._table.nbytes(self._field.id, self._view._live())
+        table, slots = self._view._located()
+        return table.nbytes(self._field.id, slots)
 
     def __len__(self) -> int:
         return len(self._view)

@@ -525,7 +525,7 @@ class Dataset(View):
         """
         with self._guard:
             self._check_clean("another branch is checked out")
-            self._pinned = self._open(versions.check_branch(self._lake.repository, branch))
+            self._go_to(versions.check_branch(self._lake.repository, branch))
             self._branch = self._name = branch
         return self
 
@@ -862,11 +862,11 @@ class Dataset(View):
     def __reduce__(self) -> tuple[Any, ...]:
         return pickles.dataset_parts(self)
 
-    def _live(self) -> NDArray[np.int64]:
-        return self._pinned.rows.live()
-
-    def _at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self._pinned.rows.at(positions)
+    def _located(
+        self, positions: NDArray[np.int64] | None = None
+    ) -> tuple[Table, NDArray[np.int64]]:
+        table = self._pinned
+        return table, table.rows.live() if positions is None else table.rows.at(positions)
 
     def __len__(self) -> int:
         return len(self._pinned)

@@ -39,7 +39,7 @@ def append(ds: Dataset, data: Data | View, check: Check) -> None:
     with ds._editing() as table:
         if isinstance(data, View):
             fields = table.schema.fields
-            table.append(copy_blocks(data._table, data._live(), data._fields(), fields))
+            table.append(copy_blocks(*data._located(), data._fields(), fields))
         else:
             table.append(incoming_blocks(data, table.schema, check))
 

@@ -161,13 +161,11 @@ def materialize(view: View, url: str, message: str) -> Dataset:
     from deeplake_lite.storage import chunks
 
     copy = create(url, view.schema, metadata=view._table.state.metadata)
-    names, slots = [f.id for f in view.schema], view._live()
+    names, (source, slots) = [f.id for f in view.schema], view._located()
     with copy._editing() as table:
-        blocks = (
-            view._table.read(names, slots[s]) for s in chunks.spans(len(slots), chunks.COPY_ROWS)
-        )
+        blocks = (source.read(names, slots[s]) for s in chunks.spans(len(slots), chunks.COPY_ROWS))
         repeats = len(np.unique(slots)) < len(slots)  # and no two rows have one id
-        table.append(blocks, None if repeats else view.row_ids)
+        table.append(blocks, None if repeats else source.ids(slots))
     copy.commit(message)
     return copy
 
