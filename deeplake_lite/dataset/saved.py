@@ -120,8 +120,8 @@ class SavedViews(Mapping[str, "View"]):
     def delete(self, name: str) -> None:
         """Forget a view; its rows stay where they are."""
         self.info(name)
-        del self._documents[name]
         _write(self._lake.repository, {name: None}, f"delete view {name}")
+        del self._documents[name]
 
     def __repr__(self) -> str:
         lines = (
@@ -138,16 +138,13 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
         raise NotFoundError(
             f"A view's name is not empty and has no slash, got {name!r}. Choose another."
         )
-    repository, ids = view._lake.repository, view.row_ids
-    if not overwrite and name in _documents(_reader(repository)):
-        raise ExistsError(
-            f"There is a saved view {name!r} already. Choose another name, or overwrite=True."
-        )
     path = f"views/{uuid4().hex}"
     kept = SavedView(
         name, view.version, len(view), view.columns, view.origin, datetime.now(UTC), path
     )
-    _write(repository, {name: kept.to_json()}, f"save view {name}", {path: ids})
+    rows = {path: view.row_ids}
+    change = {name: kept.to_json()}
+    _write(view._lake.repository, change, f"save view {name}", rows, overwrite=overwrite)
 
 
 def versions_needed(repository: Repository) -> set[str]:
@@ -186,14 +183,27 @@ def _write(
     changes: Mapping[str, Any],
     message: str,
     ids: Mapping[str, Any] | None = None,
+    *,
+    overwrite: bool = True,
 ) -> None:
-    """Put documents by name, or take out those that are None; all others stay as they are now."""
+    """Put documents by name, or take out those that are None; all others stay as they are now.
+
+    Raises
+    ------
+    ExistsError
+        When one of the names is taken, unless it is to be overwritten.
+    """
     with repository.lock():
         if versions.AUX not in repository.branches():
             root = list(repository.ancestry(repository.tip("main")))[-1].id
             repository.create_branch(versions.AUX, root)
         session = repository.writer(versions.AUX)
-        merged = {**_documents(session), **changes}
+        there = _documents(session)
+        if taken := None if overwrite else next(iter(there.keys() & changes.keys()), None):
+            raise ExistsError(
+                f"There is a saved view {taken!r} already. Choose another name, or overwrite=True."
+            )
+        merged = {**there, **changes}
         kept = {name: document for name, document in merged.items() if document is not None}
         run(_put(session, kept, ids or {}))
         session.commit(message)

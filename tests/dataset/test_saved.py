@@ -1,5 +1,8 @@
 """Views under a name, and copies of views."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 
 import deeplake_lite as dl
@@ -115,3 +118,19 @@ def test_views_that_two_handles_save_and_delete_do_not_undo_each_other(ds):
     ds[[0]].save("later")
     stale.delete("mine")
     assert set(ds.views()) - set(before) == {"theirs", "later"}
+
+
+def test_of_two_that_save_under_one_name_the_second_is_told(ds):
+    begin = Barrier(4)
+
+    def save(n):
+        begin.wait()
+        try:
+            ds[:n].save("mine")
+        except dl.ExistsError:
+            return None
+        return n
+
+    with ThreadPoolExecutor(4) as pool:
+        [kept] = [n for n in pool.map(save, range(1, 5)) if n]
+    assert len(ds.views()["mine"]) == kept
