@@ -123,7 +123,7 @@ def open(
     roots = (allow,) if isinstance(allow, str) else tuple(map(str, allow))
     lake = Lake(repository, dict(storage_options or {}), roots)
     if version is None:
-        return _at_branch(lake, branch)
+        return at_branch(lake, branch)
     reader = repository.reader(versions.resolve(repository, version))
     return Dataset(lake, Table.open(repository, reader), branch=None, name=str(version))
 
@@ -133,7 +133,8 @@ def exists(url: str, *, storage_options: Mapping[str, Any] | None = None) -> boo
     return Repository.exists(str(url), storage_options)
 
 
-def _at_branch(lake: Lake, branch: str) -> Dataset:
+def at_branch(lake: Lake, branch: str) -> Dataset:
+    """Return a branch's tip, to write on. Raises VersionNotFoundError."""
     tip = versions.check_branch(lake.repository, branch)
     table = Table.open(lake.repository, lake.repository.reader(tip))
     return Dataset(lake, table, branch=branch, name=branch)

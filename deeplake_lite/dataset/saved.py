@@ -154,17 +154,20 @@ def versions_needed(repository: Repository) -> set[str]:
 
 def materialize(view: View, url: str, message: str) -> Dataset:
     """Write the rows of a view as a lake of their own; see `View.materialize`."""
-    from deeplake_lite.dataset.opening import create
+    from deeplake_lite.dataset.opening import at_branch, open
+    from deeplake_lite.dataset.view import Lake
     from deeplake_lite.storage import chunks
 
-    copy = create(url, view.schema, metadata=view._table.state.metadata)
-    names, (source, slots) = [f.id for f in view.schema], view._located()
-    with copy._editing() as table:
-        blocks = (source.read(names, slots[s]) for s in chunks.spans(len(slots), chunks.COPY_ROWS))
-        repeats = len(np.unique(slots)) < len(slots)  # and no two rows have one id
-        table.append(blocks, None if repeats else source.ids(slots))
-    copy.commit(message)
-    return copy
+    schema, (source, slots) = view.schema, view._located()
+    names, spans = [f.id for f in schema], chunks.spans(len(slots), chunks.COPY_ROWS)
+    repeats = len(np.unique(slots)) < len(slots)  # and no two rows have one id
+    with Repository.creating(str(url)) as repository:
+        Table.create(repository, schema, source.state.metadata)
+        copy = at_branch(Lake(repository, {}), "main")
+        with copy.transaction(message), copy._editing() as table:
+            blocks = (source.read(names, slots[span]) for span in spans)
+            table.append(blocks, None if repeats else source.ids(slots))
+    return open(str(url))
 
 
 def _reader(repository: Repository) -> Session | None:
