@@ -103,6 +103,8 @@ class Column:
     def __eq__(self, other: Any) -> Any:
         """Compare each value with `other`, a value or one per row: (n,) bool. Classes go by name.
 
+        None is equal to null, and to nothing else.
+
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://equal-doc", {"label": dl.ClassLabel(["rose", "tulip"])})
         >>> ds.append({"label": ["rose", "tulip", "rose"]})
@@ -111,7 +113,11 @@ class Column:
         """
         values, other = self[:], self._numbered(other)
         if isinstance(values, np.ndarray):
-            return np.ma.filled(values == other, False)
+            axes = tuple(range(1, values.ndim))
+            if other is None:
+                return np.ma.getmaskarray(values).any(axis=axes)
+            same = np.ma.filled(values == other, False)
+            return np.broadcast_to(same, values.shape).all(axis=axes)
         if isinstance(other, list | tuple | np.ndarray) and len(other) == len(values):
             return np.array(
                 [np.array_equal(a, b) for a, b in zip(values, other, strict=True)], bool
