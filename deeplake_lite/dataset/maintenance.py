@@ -213,4 +213,7 @@ def _cutoff(older_than: Any, now: datetime) -> datetime:
             "older_than is a time, a timedelta, or a number with s, m, h, d or w, "
             f"got {older_than!r}. For example: older_than='30d'."
         )
-    return now - timedelta(**{UNITS[found[2]]: float(found[1])})
+    try:
+        return now - timedelta(**{UNITS[found[2]]: float(found[1])})
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)

@@ -292,6 +292,10 @@ def test_where_no_names_are_listed_nothing_goes(ds):
     assert ds.verify()
 
 
+def test_no_version_is_older_than_the_calendar(ds):
+    assert ds.vacuum(older_than="99999999999d", dry_run=True).expired == 0
+
+
 @pytest.mark.parametrize("older_than", ["3 days", "d", 5, "-3d"])
 def test_what_is_no_age_is_refused(ds, older_than):
     with pytest.raises(ValueError, match="older_than='30d'"):
