@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.column import Column
-    from deeplake_lite.dataset.dataset import Dataset, create, exists, open
+    from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.diff import Diff
+    from deeplake_lite.dataset.opening import create, exists, open
     from deeplake_lite.dataset.view import View
     from deeplake_lite.errors import (
         ColumnNotFoundError,
@@ -69,7 +70,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "dataset.column": "Column",
-    "dataset.dataset": "Dataset create exists open",
+    "dataset.dataset": "Dataset",
+    "dataset.opening": "create exists open",
     "dataset.diff": "Diff",
     "dataset.view": "View",
     "errors": (

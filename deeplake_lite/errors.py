@@ -39,6 +39,16 @@ class LakeError(Exception):
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
+    @property
+    def finding(self) -> str:
+        """What is wrong, without the last sentence: a way out that is not that of everybody.
+
+        >>> LakeError("A file has bytes, got 0 of them. Fetch it again.").finding
+        'A file has bytes, got 0 of them'
+        """
+        said = str(self.args[0]) if self.args else ""
+        return said.rpartition(". ")[0] or said
+
 
 class NotFoundError(LakeError, KeyError):
     """A name that is not there."""

@@ -19,7 +19,7 @@ ROWS = 3  # of each commit
 SECONDS = 30
 
 processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["deeplake_lite.dataset.dataset", "deeplake_lite.htypes.bytes"])
+processes.set_forkserver_preload(["deeplake_lite.dataset.opening", "deeplake_lite.htypes.bytes"])
 
 
 def make(url):

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.dataset import create, exists
-from deeplake_lite.dataset.dataset import open as open_lake
+from deeplake_lite.dataset.opening import create, exists
+from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.errors import ExistsError, MissingPackageError
 from deeplake_lite.htypes import Boxes, ClassLabel, Embedding, Image, Scalar, Text
 

@@ -136,7 +136,7 @@ def unsupported(codec: ImageCodec, reason: str) -> InvalidValueError:
 
 def damaged(codec: ImageCodec, data: bytes, reason: object) -> DamagedError:
     """Return the error for a file that does not decode."""
-    why = str(reason).removesuffix(_WAY_OUT).removesuffix(".")
+    why = reason.finding if isinstance(reason, InvalidValueError) else str(reason).removesuffix(".")
     return DamagedError(
         f"{len(data):,} bytes of {codec.name.upper()} do not decode: {why}. Restore the picture."
     )

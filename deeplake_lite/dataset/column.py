@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.dataset import show
+from deeplake_lite.dataset.notes import Change, Notes
 from deeplake_lite.dataset.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.reading import read_cells, read_rows, read_value, read_values
 from deeplake_lite.errors import InvalidValueError, ReadOnlyError, SchemaError
@@ -16,7 +16,7 @@ from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Callable
+    from collections.abc import Buffer, Callable, Iterator, MutableMapping
 
     from numpy.typing import NDArray
 
@@ -57,17 +57,19 @@ class Column:
     @property
     def metadata(self) -> MutableMapping[str, Any]:
         """Notes on the column, JSON. On a writable dataset they can be set."""
-        return Notes(self._field.metadata, self._set_metadata)
+        return Notes(lambda: self._field.metadata, self._change_notes)
 
     @property
     def shapes(self) -> NDArray[np.int32]:
         """Shapes of the values, (n, ndim) int32, without reading them; -1 for axes not there."""
-        return self._view._table.shapes(self._field.id, self._view._live())
+        table, slots = self._view._located()
+        return table.shapes(self._field.id, slots)
 
     @property
     def nbytes(self) -> int:
         """Stored size of the values, bytes."""
-        return self._view._table.nbytes(self._field.id, self._view._live())
+        table, slots = self._view._located()
+        return table.nbytes(self._field.id, slots)
 
     def __len__(self) -> int:
         return len(self._view)
@@ -101,6 +103,8 @@ class Column:
     def __eq__(self, other: Any) -> Any:
         """Compare each value with `other`, a value or one per row: (n,) bool. Classes go by name.
 
+        None is equal to null, and to nothing else.
+
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://equal-doc", {"label": dl.ClassLabel(["rose", "tulip"])})
         >>> ds.append({"label": ["rose", "tulip", "rose"]})
@@ -109,7 +113,11 @@ class Column:
         """
         values, other = self[:], self._numbered(other)
         if isinstance(values, np.ndarray):
-            return np.ma.filled(values == other, False)
+            axes = tuple(range(1, values.ndim))
+            if other is None:
+                return np.ma.getmaskarray(values).any(axis=axes)
+            same = np.ma.filled(values == other, False)
+            return np.broadcast_to(same, values.shape).all(axis=axes)
         if isinstance(other, list | tuple | np.ndarray) and len(other) == len(values):
             return np.array(
                 [np.array_equal(a, b) for a, b in zip(values, other, strict=True)], bool
@@ -234,36 +242,5 @@ class Column:
             )
         return self._view
 
-    def _set_metadata(self, notes: dict[str, Any]) -> None:
-        self._writable()._set_column_metadata(self.name, notes)
-
-
-class Notes(MutableMapping[str, Any]):
-    """Metadata that writes itself through when it is changed."""
-
-    def __init__(self, notes: Any, write: Any) -> None:
-        self._notes, self._write = dict(notes), write
-
-    def __getitem__(self, key: str) -> Any:
-        return self._notes[key]
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        changed = {**self._notes, key: value}
-        self._write(changed)
-        self._notes = changed
-
-    def __delitem__(self, key: str) -> None:
-        changed = {k: v for k, v in self._notes.items() if k != key}
-        if len(changed) == len(self._notes):
-            raise KeyError(key)
-        self._write(changed)
-        self._notes = changed
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._notes)
-
-    def __len__(self) -> int:
-        return len(self._notes)
-
-    def __repr__(self) -> str:
-        return repr(self._notes)
+    def _change_notes(self, change: Change) -> None:
+        self._writable()._change_column_notes(self.name, change)

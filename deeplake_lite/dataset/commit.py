@@ -68,7 +68,7 @@ def rebase(ds: Dataset, on_conflict: Resolution) -> None:
             tip = ds._open(ds._lake.repository.tip(str(ds.current_branch)))
             _take_landed(ds, tip.snapshot_id)
             if not ds._pinned.edits:
-                ds._pinned = tip
+                ds._go_to(tip.snapshot_id)
             elif tip.snapshot_id != ds.version:
                 ds._pinned = _copied_onto(ds, tip, on_conflict)
 

@@ -16,15 +16,10 @@ from deeplake_lite.dataset import commit as commits
 from deeplake_lite.dataset import edits, maintenance, pickles, saved, upserts, versions
 from deeplake_lite.dataset import merge as merging
 from deeplake_lite.dataset.changes import difference
-from deeplake_lite.dataset.column import Notes
 from deeplake_lite.dataset.diff import Diff, Status
+from deeplake_lite.dataset.notes import Change, Notes
 from deeplake_lite.dataset.view import Lake, View
-from deeplake_lite.errors import (
-    ReadOnlyError,
-    UncommittedError,
-)
-from deeplake_lite.schema import Schema
-from deeplake_lite.storage.repo import Repository
+from deeplake_lite.errors import ReadOnlyError, UncommittedError
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -81,7 +76,7 @@ class Dataset(View):
     @property
     def metadata(self) -> MutableMapping[str, Any]:
         """Notes on the dataset, JSON: ``ds.metadata["licence"] = "CC-BY"``."""
-        return Notes(self._table.state.metadata, self._set_metadata)
+        return Notes(lambda: self._table.state.metadata, self._change_notes)
 
     @property
     def branches(self) -> dict[str, str]:
@@ -530,7 +525,7 @@ class Dataset(View):
         """
         with self._guard:
             self._check_clean("another branch is checked out")
-            self._pinned = self._open(versions.check_branch(self._lake.repository, branch))
+            self._go_to(versions.check_branch(self._lake.repository, branch))
             self._branch = self._name = branch
         return self
 
@@ -867,11 +862,11 @@ class Dataset(View):
     def __reduce__(self) -> tuple[Any, ...]:
         return pickles.dataset_parts(self)
 
-    def _live(self) -> NDArray[np.int64]:
-        return self._pinned.rows.live()
-
-    def _at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self._pinned.rows.at(positions)
+    def _located(
+        self, positions: NDArray[np.int64] | None = None
+    ) -> tuple[Table, NDArray[np.int64]]:
+        table = self._pinned
+        return table, table.rows.live() if positions is None else table.rows.at(positions)
 
     def __len__(self) -> int:
         return len(self._pinned)
@@ -901,12 +896,14 @@ class Dataset(View):
         self._pinned = opened
         return version
 
-    def _set_metadata(self, notes: dict[str, Any]) -> None:
+    def _change_notes(self, change: Change) -> None:
         with self._editing() as table:
-            table.set_document(metadata=notes)
+            table.set_document(metadata=change(table.state.metadata))
 
-    def _set_column_metadata(self, name: str, notes: dict[str, Any]) -> None:
-        edits.change_schema(self, lambda schema: schema.replace_metadata(name, notes))
+    def _change_column_notes(self, name: str, change: Change) -> None:
+        edits.change_schema(
+            self, lambda schema: schema.replace_metadata(name, change(schema[name].metadata))
+        )
 
     def _check_writable(self) -> None:
         if self._branch is None:
@@ -921,126 +918,3 @@ class Dataset(View):
                 f"There are uncommitted edits ({self.status()}): before {purpose}, "
                 "keep them with ds.commit('…') or drop them with ds.discard()."
             )
-
-
-def create(
-    url: str,
-    schema: Mapping[str, Any] | Schema,
-    *,
-    metadata: Mapping[str, Any] | None = None,
-    overwrite: bool = False,
-    storage_options: Mapping[str, Any] | None = None,
-) -> Dataset:
-    """Make a new lake, and open its branch ``main``.
-
-    Parameters
-    ----------
-    url : str
-        A folder that is new or empty, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or
-        ``az://…``.
-    schema : mapping
-        Type of each column, by name: an htype such as ``dl.Image("jpeg")``, or a dtype name.
-    metadata : mapping, optional
-        Notes on the dataset, JSON.
-    overwrite : bool
-        Whether a lake that is in the folder is replaced, with all its versions. It stays until the
-        new one is whole. Anything that is no lake is never touched, and is an error; so is a lake
-        on an object store, where nothing can be put in its place at once.
-    storage_options : mapping, optional
-        What an object store needs: region, endpoint_url, credentials. By default its environment
-        variables.
-
-    Returns
-    -------
-    Dataset
-        No rows, writable.
-
-    Raises
-    ------
-    ExistsError
-        Where there is a lake already, unless it is to be replaced, or anything else.
-    SchemaError
-        For a schema that contradicts itself.
-
-    Examples
-    --------
-    >>> import deeplake_lite as dl
-    >>> schema = {"image": dl.Image("jpeg"), "label": dl.ClassLabel(["rose"])}
-    >>> ds = dl.create("memory://flowers", schema)
-    >>> ds.columns
-    ('image', 'label')
-    >>> dl.create("memory://flowers", {"x": "int32"}, overwrite=True).columns
-    ('x',)
-    """
-    built = schema if isinstance(schema, Schema) else Schema.build(schema)
-    notes = dict(metadata or {})
-    with Repository.creating(str(url), storage_options, overwrite=overwrite) as repository:
-        Table.create(repository, built, notes)
-    return open(str(url), storage_options=storage_options)
-
-
-def open(
-    url: str,
-    *,
-    version: str | datetime | None = None,
-    branch: str = "main",
-    allow: list[str] | tuple[str, ...] = (),
-    storage_options: Mapping[str, Any] | None = None,
-) -> Dataset:
-    """Open a lake: a branch to write to, or a version that never moves.
-
-    Parameters
-    ----------
-    url : str
-        Where the lake is.
-    version : str or datetime, optional
-        A tag, branch, commit id (or its beginning) or time. The dataset is then read-only.
-    branch : str
-        The branch to open when no version is given.
-    allow : list of str
-        Roots under which linked files may be read: folders or URL prefixes.
-    storage_options : mapping, optional
-        What an object store needs.
-
-    Returns
-    -------
-    Dataset
-        At a branch's tip, writable, or at a version that never moves.
-
-    Raises
-    ------
-    LakeNotFoundError
-        When there is no lake.
-    VersionNotFoundError
-        When there is no such version or branch.
-    FormatError
-        When a newer release wrote it.
-
-    Examples
-    --------
-    >>> import deeplake_lite as dl
-    >>> ds = dl.create("memory://open-doc", {"x": "int32"})
-    >>> ds.tag("v1")
-    >>> dl.open("memory://open-doc").current_branch
-    'main'
-    >>> dl.open("memory://open-doc", version="v1").read_only
-    True
-    """
-    repository = Repository.open(str(url), storage_options)
-    roots = (allow,) if isinstance(allow, str) else tuple(map(str, allow))
-    lake = Lake(repository, dict(storage_options or {}), roots)
-    if version is None:
-        return _at_branch(lake, branch)
-    reader = repository.reader(versions.resolve(repository, version))
-    return Dataset(lake, Table.open(repository, reader), branch=None, name=str(version))
-
-
-def exists(url: str, *, storage_options: Mapping[str, Any] | None = None) -> bool:
-    """Tell whether there is a lake at `url`."""
-    return Repository.exists(str(url), storage_options)
-
-
-def _at_branch(lake: Lake, branch: str) -> Dataset:
-    tip = versions.check_branch(lake.repository, branch)
-    table = Table.open(lake.repository, lake.repository.reader(tip))
-    return Dataset(lake, table, branch=branch, name=branch)

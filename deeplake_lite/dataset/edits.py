@@ -39,7 +39,7 @@ def append(ds: Dataset, data: Data | View, check: Check) -> None:
     with ds._editing() as table:
         if isinstance(data, View):
             fields = table.schema.fields
-            table.append(copy_blocks(data._table, data._live(), data._fields(), fields))
+            table.append(copy_blocks(*data._located(), data._fields(), fields))
         else:
             table.append(incoming_blocks(data, table.schema, check))
 
@@ -85,6 +85,10 @@ def add_column(
     """Add a column; see `Dataset.add_column`."""
     with ds._editing() as table:
         added = table.schema.add(name, htype, metadata)[name]
+        if values is not None and compute is not None:
+            raise InvalidValueError(
+                "a new column takes values= or compute=, got both. Leave one out.", column=name
+            )
         if values is None and compute is not None:
             values = [compute(row) for row in ds]
         if callable(values):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset import saved, versions
-from deeplake_lite.errors import ConflictError
+from deeplake_lite.errors import ConflictError, DamagedError
 from deeplake_lite.storage.repo import local_folder
 from deeplake_lite.storage.scratch import open_transactions
 from deeplake_lite.storage.table import Table
@@ -126,6 +126,7 @@ def vacuum(ds: Dataset, older_than: Any, *, dry_run: bool) -> Vacuumed:
     """Delete what no version needs any more; see `Dataset.vacuum`."""
     repository, now, expiring = ds._lake.repository, datetime.now(UTC), set[str]()
     with repository.lock():
+        _check_named(repository)
         repository.unpin(now - SPARED)
         others = _open_transactions(repository)
         needed = saved.versions_needed(repository)
@@ -142,6 +143,22 @@ def vacuum(ds: Dataset, older_than: Any, *, dry_run: bool) -> Vacuumed:
             if dry_run and expiring:
                 counts.update(repository.would_free(expiring, kept, limit))
     return Vacuumed(len(expiring), **counts)
+
+
+def _check_named(repository: Repository) -> None:
+    """Refuse to work where ``main`` is not seen: every version would count as one nobody needs.
+
+    Raises
+    ------
+    DamagedError
+        A store that does not list the names, or has lost them, says the same: there is none.
+    """
+    if "main" not in repository.branches():
+        raise DamagedError(
+            f"A vacuum keeps what branches and tags name, but {repository.url!r} lists no branch "
+            "'main', which every lake has. See to the permission to list its refs/, or restore "
+            "that from a copy."
+        )
 
 
 def _open_transactions(repository: Repository) -> list[Note]:
@@ -196,4 +213,7 @@ def _cutoff(older_than: Any, now: datetime) -> datetime:
             "older_than is a time, a timedelta, or a number with s, m, h, d or w, "
             f"got {older_than!r}. For example: older_than='30d'."
         )
-    return now - timedelta(**{UNITS[found[2]]: float(found[1])})
+    try:
+        return now - timedelta(**{UNITS[found[2]]: float(found[1])})
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)

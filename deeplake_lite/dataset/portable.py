@@ -40,11 +40,12 @@ def read_blocks(
     """Yield the cells of some columns by name, block by block; a bar comes up after a second."""
     from tqdm.auto import tqdm
 
-    slots, ids = view._live(), [f.id for f in fields]
+    table, slots = view._located()
+    ids = [f.id for f in fields]
     rows = rows or (FILE_ROWS if any(is_file(f.htype) for f in fields) else BLOCK_ROWS)
     with tqdm(total=len(slots), desc=what, unit=" rows", delay=1, leave=False) as bar:
         for span in chunks.spans(len(slots), rows):
-            cells = view._table.read(ids, slots[span])
+            cells = table.read(ids, slots[span])
             yield {f.name: cells[f.id] for f in fields}
             bar.update(span.stop - span.start)
 

@@ -81,7 +81,8 @@ def read_values(
 
 
 def _stored(view: View, fields: Sequence[Field], positions: Positions) -> dict[str, Cells]:
-    return view._table.read([f.id for f in fields], view._at(positions))
+    table, slots = view._located(positions)
+    return table.read([f.id for f in fields], slots)
 
 
 def _named[T](

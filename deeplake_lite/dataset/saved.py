@@ -120,8 +120,8 @@ class SavedViews(Mapping[str, "View"]):
     def delete(self, name: str) -> None:
         """Forget a view; its rows stay where they are."""
         self.info(name)
-        del self._documents[name]
         _write(self._lake.repository, {name: None}, f"delete view {name}")
+        del self._documents[name]
 
     def __repr__(self) -> str:
         lines = (
@@ -138,16 +138,13 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
         raise NotFoundError(
             f"A view's name is not empty and has no slash, got {name!r}. Choose another."
         )
-    repository, ids = view._lake.repository, view.row_ids
-    if not overwrite and name in _documents(_reader(repository)):
-        raise ExistsError(
-            f"There is a saved view {name!r} already. Choose another name, or overwrite=True."
-        )
     path = f"views/{uuid4().hex}"
     kept = SavedView(
         name, view.version, len(view), view.columns, view.origin, datetime.now(UTC), path
     )
-    _write(repository, {name: kept.to_json()}, f"save view {name}", {path: ids})
+    rows = {path: view.row_ids}
+    change = {name: kept.to_json()}
+    _write(view._lake.repository, change, f"save view {name}", rows, overwrite=overwrite)
 
 
 def versions_needed(repository: Repository) -> set[str]:
@@ -157,19 +154,20 @@ def versions_needed(repository: Repository) -> set[str]:
 
 def materialize(view: View, url: str, message: str) -> Dataset:
     """Write the rows of a view as a lake of their own; see `View.materialize`."""
-    from deeplake_lite.dataset.dataset import create
+    from deeplake_lite.dataset.opening import at_branch, open
+    from deeplake_lite.dataset.view import Lake
     from deeplake_lite.storage import chunks
 
-    copy = create(url, view.schema, metadata=view._table.metadata)
-    names, slots = [f.id for f in view.schema], view._live()
-    with copy._editing() as table:
-        blocks = (
-            view._table.read(names, slots[s]) for s in chunks.spans(len(slots), chunks.COPY_ROWS)
-        )
-        repeats = len(np.unique(slots)) < len(slots)  # and no two rows have one id
-        table.append(blocks, None if repeats else view.row_ids)
-    copy.commit(message)
-    return copy
+    schema, (source, slots) = view.schema, view._located()
+    names, spans = [f.id for f in schema], chunks.spans(len(slots), chunks.COPY_ROWS)
+    repeats = len(np.unique(slots)) < len(slots)  # and no two rows have one id
+    with Repository.creating(str(url)) as repository:
+        Table.create(repository, schema, source.metadata)
+        copy = at_branch(Lake(repository, {}), "main")
+        with copy.transaction(message), copy._editing() as table:
+            blocks = (source.read(names, slots[span]) for span in spans)
+            table.append(blocks, None if repeats else source.ids(slots))
+    return open(str(url))
 
 
 def _reader(repository: Repository) -> Session | None:
@@ -188,14 +186,27 @@ def _write(
     changes: Mapping[str, Any],
     message: str,
     ids: Mapping[str, Any] | None = None,
+    *,
+    overwrite: bool = True,
 ) -> None:
-    """Put documents by name, or take out those that are None; all others stay as they are now."""
+    """Put documents by name, or take out those that are None; all others stay as they are now.
+
+    Raises
+    ------
+    ExistsError
+        When one of the names is taken, unless it is to be overwritten.
+    """
     with repository.lock():
         if versions.AUX not in repository.branches():
             root = list(repository.ancestry(repository.tip("main")))[-1].id
             repository.create_branch(versions.AUX, root)
         session = repository.writer(versions.AUX)
-        merged = {**_documents(session), **changes}
+        there = _documents(session)
+        if taken := None if overwrite else next(iter(there.keys() & changes.keys()), None):
+            raise ExistsError(
+                f"There is a saved view {taken!r} already. Choose another name, or overwrite=True."
+            )
+        merged = {**there, **changes}
         kept = {name: document for name, document in merged.items() if document is not None}
         run(_put(session, kept, ids or {}))
         session.commit(message)

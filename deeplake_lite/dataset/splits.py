@@ -103,10 +103,14 @@ def _cut(count: int, shares: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.searchsorted(ends, np.arange(count), side="right").clip(max=len(shares) - 1)
 
 
+def _digests(view: View, column: str) -> NDArray[np.uint64]:
+    table, slots = view._located()
+    return table.digests(view.schema[column].id, slots)
+
+
 def _codes(view: View, column: str) -> NDArray[np.int64]:
     """Return a number per row, equal for equal values, in the order of first appearance."""
-    f = view.schema[column]
-    digests = view._table.digests(f.id, view._live())
+    digests = _digests(view, column)
     _, first, inverse = np.unique(digests, return_index=True, return_inverse=True)
     appearance = np.argsort(np.argsort(first, kind="stable"), kind="stable")
     return appearance[inverse.ravel()]
@@ -114,7 +118,6 @@ def _codes(view: View, column: str) -> NDArray[np.int64]:
 
 def _keys(view: View, column: str) -> list[bytes]:
     """Return what stands for each group, in the order of `_codes`."""
-    f = view.schema[column]
-    digests = view._table.digests(f.id, view._live())
+    digests = _digests(view, column)
     _, first = np.unique(digests, return_index=True)
     return [int(d).to_bytes(8, "little") for d in digests[np.sort(first)]]

@@ -6,13 +6,17 @@ and which values are null.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes import Json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     import pyarrow as pa
 
@@ -28,7 +32,8 @@ class Tabular(Protocol):
 def table_columns(table: Any) -> dict[str, Any]:
     """Return the columns of a `Tabular` by name, one value per row, None where null.
 
-    NaN in a column of floats stays NaN. The index of a DataFrame is left out.
+    NaN in a column of floats stays NaN. JSON in a table that a view gave is parsed. The index of a
+    DataFrame is left out.
 
     Raises
     ------
@@ -50,7 +55,8 @@ def table_columns(table: Any) -> dict[str, Any]:
         import pyarrow as pa
 
         arrow = pa.table(table)
-        names, found = arrow.column_names, [column_values(column) for column in arrow.columns]
+        names = arrow.column_names
+        found = [_parsed(column_values(arrow.column(i)), f) for i, f in enumerate(arrow.schema)]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InvalidValueError(f"column names must be unique, got {twice!r} twice. Rename one.")
@@ -67,6 +73,23 @@ def column_values(values: Any) -> Any:
     if hasattr(values, "iloc"):
         return _series(values)
     return _arrow(values) if hasattr(values, "to_pylist") else values
+
+
+def _parsed(values: Any, f: pa.Field) -> Any:
+    """Return JSON that left a lake as text as the values it stands for; anything else as it is."""
+    from deeplake_lite.dataset.arrow import HTYPE
+
+    config = (f.metadata or {}).get(HTYPE.encode())
+    return values if config is None else _values(values, json.loads(config))
+
+
+def _values(values: Any, config: Mapping[str, Any]) -> Any:
+    match config.get("htype"):
+        case "json":
+            return [None if text is None else Json().from_file(text) for text in values]
+        case "sequence":
+            return [None if v is None else _values(v, config["of"]) for v in values]
+    return values
 
 
 def _series(column: pd.Series[Any]) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from itertools import starmap
+from itertools import compress, starmap
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -110,11 +110,13 @@ def _masked(values: NDArray[Any], valid: NDArray[np.bool_] | None) -> NDArray[An
 def _decode_ragged(htype: Htype, cells: RaggedCells) -> list[Any]:
     shapes = map(_shape, cells.shapes.tolist())
     jobs = list(zip(cells.buffers, shapes, strict=True))
-    if cells.valid is not None:
-        return [htype.decode(*j) if v else None for j, v in zip(jobs, cells.valid, strict=True)]
-    if len(jobs) > 1 and sum(memoryview(b).nbytes for b in cells.buffers) > THREAD_BYTES:
-        return _decode_in_threads(htype.decode, jobs)
-    return list(starmap(htype.decode, jobs))
+    valid = [True] * len(jobs) if cells.valid is None else cells.valid.tolist()
+    some = list(compress(jobs, valid))
+    if len(some) > 1 and sum(memoryview(b).nbytes for b in cells.buffers) > THREAD_BYTES:
+        found = iter(_decode_in_threads(htype.decode, some))
+    else:
+        found = starmap(htype.decode, some)
+    return [next(found) if v else None for v in valid]
 
 
 def _decode_in_threads(

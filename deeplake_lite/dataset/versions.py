@@ -109,7 +109,7 @@ def _unknown(
 
 def _at_time(repository: Repository, when: datetime) -> str:
     """Return the last commit of ``main`` at `when`, local time unless it has a zone."""
-    when = when.astimezone(UTC)
+    when = _in_utc(when)
     commits = history(repository, repository.tip("main"))
     found = next((c.id for c in commits if c.time <= when), None)
     if found is None:
@@ -118,6 +118,20 @@ def _at_time(repository: Repository, when: datetime) -> str:
             f"got {when:%Y-%m-%d %H:%M:%S} UTC. Give a later time."
         )
     return found
+
+
+def _in_utc(when: datetime) -> datetime:
+    """Return a time in UTC, local unless it has a zone.
+
+    At the ends of the calendar, where no other zone has that time, the zone is left out.
+
+    >>> _in_utc(datetime.fromisoformat("2026-01-31T12:00+02:00")).hour
+    10
+    """
+    try:
+        return when.astimezone(UTC)
+    except (OverflowError, ValueError):
+        return when.replace(tzinfo=UTC)
 
 
 def check_new_name(repository: Repository, kind: str, name: str) -> None:

@@ -98,12 +98,14 @@ class View:
     @property
     def row_ids(self) -> NDArray[np.int64]:
         """Ids of the rows, (n,) int64: the same on every branch and in every version."""
-        return self._table.ids(self._live())
+        table, slots = self._located()
+        return table.ids(slots)
 
     @property
     def nbytes(self) -> int:
         """Stored size of the rows' cells, bytes."""
-        return sum(self._table.nbytes(f.id, self._live()) for f in self._fields())
+        table, slots = self._located()
+        return sum(table.nbytes(f.id, slots) for f in self._fields())
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -128,7 +130,7 @@ class View:
         if isinstance(index, list | tuple) and index and all(isinstance(n, str) for n in index):
             return self._select(tuple(index))
         positions = in_brackets(index, len(self))
-        return View(self._lake, self._table, self._at(positions), self.columns, _origin(index))
+        return View(self._lake, *self._located(positions), self.columns, _origin(index))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the rows, read a block at a time."""
@@ -481,11 +483,20 @@ class View:
 
     def _live(self) -> NDArray[np.int64]:
         """Return the slots of the rows."""
-        return self._slots
+        return self._located()[1]
 
     def _at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the slots of some rows."""
-        return self._slots[positions]
+        return self._located(positions)[1]
+
+    def _located(
+        self, positions: NDArray[np.int64] | None = None
+    ) -> tuple[Table, NDArray[np.int64]]:
+        """Return a table and the slots in it of some rows, or of all: slots mean nothing elsewhere.
+
+        A handle's table may be another one a moment later, when a thread commits.
+        """
+        return self._pinned, self._slots if positions is None else self._slots[positions]
 
     def _fields(self) -> tuple[Field, ...]:
         schema = self._table.schema
@@ -499,7 +510,7 @@ class View:
     def _select(self, names: tuple[str, ...]) -> View:
         for name in names:
             self._column(name)
-        return View(self._lake, self._table, self._live(), names, self.origin)
+        return View(self._lake, *self._located(), names, self.origin)
 
     def __reduce__(self) -> tuple[Any, ...]:
         from deeplake_lite.dataset import pickles

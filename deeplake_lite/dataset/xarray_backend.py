@@ -17,7 +17,7 @@ import xarray as xr
 from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
-from deeplake_lite.dataset.dataset import open as open_lake
+from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.portable import common_times
 from deeplake_lite.dataset.view import View
 from deeplake_lite.htypes import ClassLabel
@@ -174,7 +174,8 @@ def _variable(view: View, f: Field, row: str, taken: set[str]) -> xr.Variable:
     empty = _filled(f, f.htype.encode([]))
 
     def read(rows: NDArray[np.int64]) -> NDArray[Any]:
-        return _filled(f, view._table.read([f.id], view._at(rows))[f.id])
+        table, slots = view._located(rows)
+        return _filled(f, table.read([f.id], slots)[f.id])
 
     array = LakeArray(read, (len(view), *layout.shape), empty.dtype)
     axes = [_free(f"{f.name}_{i}", taken) for i in range(len(layout.shape))]

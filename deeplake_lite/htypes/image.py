@@ -23,8 +23,8 @@ from deeplake_lite.htypes.choices import ALIASES, choice, dtype_choice
 from deeplake_lite.htypes.files import read
 from deeplake_lite.htypes.pixels import (
     check_pixels,
-    convert_file,
     convert_pixels,
+    decode_file,
     pixels_of,
 )
 from deeplake_lite.htypes.show import THUMBNAIL, thumbnail
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.codecs.base import Codec, Header
+    from deeplake_lite.codecs.base import Codec
 
 _FILES = ("jpeg", "png", "webp", "tiff", "bmp")
 _NUMBERS = ("raw", "zstd", "lz4", "blosc")
@@ -164,9 +164,9 @@ class Image(Htype):
         source = self._source(data)
         header = source.probe(data)
         if self.codec not in ("auto", source.name):
-            return self._encode_pixels(_decode_file(source, data, header))
+            return self._encode_pixels(decode_file(source, data, header))
         if check == "full":
-            _decode_file(source, data, header)
+            decode_file(source, data, header)
         if self.mode and header.dtype != "uint8":
             raise InvalidValueError(
                 f"mode={self.mode!r} takes 8-bit pictures, got {header.dtype}. Declare the column "
@@ -210,17 +210,20 @@ class Image(Htype):
             return self._codec.decode(data, kept, np.dtype(self.dtype))
         try:
             source = self._source(data)
-            if self.mode and source.probe(data).shape != kept:
-                return convert_file(data, self.mode)
+            found = source.probe(data).shape if self.mode else kept
         except InvalidValueError as error:
-            raise DamagedError(f"A picture does not decode: {error.args[0]}") from error
-        return source.decode(data, kept, np.dtype(self.dtype))
+            raise DamagedError(
+                f"A picture does not decode: {error.finding}. Restore it."
+            ) from error
+        pixels = source.decode(data, found, np.dtype(self.dtype))
+        return convert_pixels(pixels, self.mode) if self.mode and found != kept else pixels
 
     def from_file(self, data: bytes) -> NDArray[Any]:
         """Return the picture that a file holds, in any format."""
         source = codecs.sniff(data)
         header = source.probe(data)
-        return convert_file(data, self.mode) if self.mode else _decode_file(source, data, header)
+        pixels = decode_file(source, data, header)
+        return convert_pixels(pixels, self.mode) if self.mode else pixels
 
     @override
     def preview(self, value: Any) -> Picture:
@@ -241,16 +244,6 @@ class Image(Htype):
         keeper = Image("png") if self.codec in _NUMBERS else Image(self.codec)
         buffer = keeper.encode([value]).buffers[0]  # type: ignore[union-attr]
         return bytes(buffer)
-
-
-def _decode_file(source: ImageCodec, data: bytes, header: Header) -> NDArray[Any]:
-    """Return the pixels of a file that a user handed in."""
-    try:
-        return source.decode(data, header.shape, np.dtype(header.dtype))
-    except DamagedError as error:
-        raise InvalidValueError(
-            f"the {source.name.upper()} does not decode: {error.args[0]}"
-        ) from error
 
 
 def _padded(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -61,7 +61,7 @@ class Json(Htype):
     def preview(self, value: Any) -> str:
         return short_text(json.dumps(value, ensure_ascii=False))
 
-    def from_file(self, data: bytes) -> Any:
+    def from_file(self, data: bytes | str) -> Any:
         """Return the value that a file holds."""
         try:
             return json.loads(data)

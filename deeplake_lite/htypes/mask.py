@@ -11,14 +11,14 @@ import numpy as np
 
 from deeplake_lite import codecs
 from deeplake_lite.codecs.base import ImageCodec
-from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
+from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.arrays import as_array, each, each_in_threads
 from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import choice, dtype_choice
 from deeplake_lite.htypes.files import read
 from deeplake_lite.htypes.names import check_names
-from deeplake_lite.htypes.pixels import is_pillow
+from deeplake_lite.htypes.pixels import decode_file, is_pillow
 from deeplake_lite.htypes.plain import plain
 from deeplake_lite.htypes.show import class_thumbnail
 
@@ -160,13 +160,7 @@ class Mask(Htype):
         kept = source == self._codec and header.dtype == self.dtype
         if kept and check == "header":
             return data, header.shape
-        try:
-            numbers = source.decode(data, header.shape, np.dtype(header.dtype))
-        except DamagedError as error:
-            raise InvalidValueError(
-                f"the {source.name.upper()} does not decode: {error.args[0]}"
-            ) from error
-        encoded = self._encode_numbers(numbers)
+        encoded = self._encode_numbers(decode_file(source, data, header))
         return (data, header.shape) if kept else encoded
 
     def _encode_numbers(self, value: Any) -> tuple[Buffer, tuple[int, ...]]:

@@ -1,11 +1,10 @@
-"""How pictures that are in memory, arrays and Pillow images, become pixels that a codec takes.
+"""How pictures that are handed in, arrays, Pillow images and files, become pixels.
 
 Pillow is imported with the first picture: it takes as long as all of this package.
 """
 
 from __future__ import annotations
 
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +12,10 @@ import numpy as np
 from deeplake_lite.errors import DamagedError, InvalidValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
-
     from numpy.typing import NDArray
     from PIL.Image import Image
+
+    from deeplake_lite.codecs import Header, ImageCodec
 
 _MOST = 4  # channels
 
@@ -99,15 +98,14 @@ def convert_pixels(pixels: NDArray[Any], mode: str) -> NDArray[Any]:
     return np.array(fromarray(np.ascontiguousarray(flat)).convert(mode))
 
 
-def convert_file(data: Buffer, mode: str) -> NDArray[Any]:
-    """Return the pixels of a file in a mode, upright, by Pillow's rules. Raises DamagedError."""
-    from PIL import Image, ImageOps
-
+def decode_file(source: ImageCodec, data: bytes, header: Header) -> NDArray[Any]:
+    """Return the pixels of a file that a user handed in. Raises InvalidValueError."""
     try:
-        with Image.open(BytesIO(data)) as image:
-            return np.array(ImageOps.exif_transpose(image).convert(mode))
-    except (OSError, ValueError, SyntaxError) as error:
-        raise DamagedError(f"A picture does not decode: {error}. Restore the file.") from error
+        return source.decode(data, header.shape, np.dtype(header.dtype))
+    except DamagedError as error:
+        raise InvalidValueError(
+            f"the {source.name.upper()} does not decode: {error.finding}. Fetch it again."
+        ) from error
 
 
 def _from_pillow(image: Image) -> NDArray[Any]:

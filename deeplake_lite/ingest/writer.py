@@ -14,8 +14,8 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset.dataset import create, exists
-from deeplake_lite.dataset.dataset import open as open_lake
+from deeplake_lite.dataset.opening import create, exists
+from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.ingest.encoding import OnError, ahead
 from deeplake_lite.ingest.fitting import fit, wanted
 from deeplake_lite.ingest.options import Update, check_options

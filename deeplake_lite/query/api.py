@@ -115,7 +115,7 @@ def make_plan(
     known = {name: Source(v, name) for name, v in (sources or {}).items()}
 
     def open_source(name: str, version: str | None) -> Source:
-        from deeplake_lite.dataset.dataset import open as open_lake
+        from deeplake_lite.dataset.opening import open as open_lake
 
         if default is not None and name in SELF and name not in known:
             known[name] = default

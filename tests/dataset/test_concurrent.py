@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.dataset.portable import read_blocks
 from deeplake_lite.storage.repo import Session
 from deeplake_lite.testing.invariants import check_consistent
 
@@ -290,3 +291,14 @@ def test_threads_that_share_a_handle_mean_the_rows_that_are_there_at_their_turn(
     more = 50 if edit == "append" else 0
     assert ds["x"][:].tolist() == list(range(50, 200 + more))
     assert ds["n"][:].tolist() == ([0] * 150 + list(range(50)) if more else [0] * 149 + [49])
+
+
+def test_rows_on_their_way_out_are_those_of_one_moment(a):
+    a.append({"x": [4, 5, 6], "t": ["d", "e", "f"]})
+    a.commit("more")
+    blocks = read_blocks(a, a.schema.fields[:1], "x", rows=2)
+    found = [*next(blocks)["x"].values]
+    a.delete([0, 2])
+    a.commit("fewer")
+    a.optimize()
+    assert [*found, *(x for block in blocks for x in block["x"].values)] == [1, 2, 3, 4, 5, 6]

@@ -516,3 +516,19 @@ def test_importing_the_dataset_imports_none_of_the_libraries():
 
 def test_the_table_of_a_large_lake_has_64_bit_offsets(table):
     assert pa.types.is_large_binary(table.schema.field("image").type)
+
+
+def test_json_that_left_as_arrow_comes_back_as_values(make_lake):
+    values = [{"a": [1, None]}, "text", 3, None]
+    schema = {"j": dl.Json(nullable=True), "s": dl.Sequence(dl.Json(), nullable=True)}
+    ds = make_lake(schema, j=values, s=[[{"a": 1}, "b"], [], None, [2]])
+    ds.append(ds.to_arrow())
+    ds.append(ds[:1].to_arrow().to_batches()[0])
+    assert ds["j"][:] == [*values, *values, values[0]]
+    assert ds["s"][4:] == [[{"a": 1}, "b"], [], None, [2], [{"a": 1}, "b"]]
+
+
+def test_texts_of_other_tables_are_no_json(make_lake):
+    ds = make_lake({"j": dl.Json()})
+    ds.append(pa.table({"j": ['{"a": 1}']}))
+    assert ds["j"][0] == '{"a": 1}'

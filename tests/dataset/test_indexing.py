@@ -207,3 +207,22 @@ def test_an_ellipsis_means_all_rows(flowers):
 def test_values_of_several_shapes_make_no_array(flowers):
     with pytest.raises(ValueError, match="column 'ragged' has values of 3 shapes"):
         np.array(flowers["ragged"])
+
+
+def test_values_of_several_numbers_are_equal_as_a_whole(make_lake):
+    vectors = [[1, 2], None, [1, 3], [0, 0]]
+    ds = make_lake({"v": dl.Embedding(2, nullable=True)}, v=vectors)
+    assert (ds["v"] == [1, 2]).tolist() == [True, False, False, False]
+    assert (ds["v"] != [1, 2]).tolist() == [False, True, True, True]
+    assert (ds["v"] == [[1, 2], [0, 0], [1, 3], [1, 0]]).tolist() == [True, False, True, False]
+    assert len(ds[:0]["v"] == [1, 2]) == 0
+    assert [1, 3] in ds["v"]
+    assert [2, 3] not in ds["v"]
+
+
+def test_none_is_equal_to_null_in_columns_of_all_kinds(make_lake):
+    schema = {"x": dl.Scalar("int32", nullable=True), "t": dl.Text(nullable=True), "y": "int8"}
+    ds = make_lake(schema, x=[0, None], t=[None, ""], y=[0, 1])
+    assert (ds["x"] == None).tolist() == [False, True]  # noqa: E711
+    assert (ds["t"] == None).tolist() == [True, False]  # noqa: E711
+    assert (ds["y"] == None).tolist() == [False, False]  # noqa: E711

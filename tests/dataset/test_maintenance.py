@@ -281,6 +281,21 @@ def test_pins_of_a_vacuum_that_died_are_taken_out(ds):
         repository.tip("_pin-dead")
 
 
+@pytest.mark.usefixtures("unspared")
+def test_where_no_names_are_listed_nothing_goes(ds):
+    refs, before = Path(ds.url) / "refs", files(ds)
+    refs.rename(refs.with_name("elsewhere"))
+    with pytest.raises(dl.DamagedError, match=r"no branch 'main'.*refs/"):
+        ds.vacuum()
+    refs.with_name("elsewhere").rename(refs)
+    assert files(ds) == before
+    assert ds.verify()
+
+
+def test_no_version_is_older_than_the_calendar(ds):
+    assert ds.vacuum(older_than="99999999999d", dry_run=True).expired == 0
+
+
 @pytest.mark.parametrize("older_than", ["3 days", "d", 5, "-3d"])
 def test_what_is_no_age_is_refused(ds, older_than):
     with pytest.raises(ValueError, match="older_than='30d'"):

@@ -636,3 +636,9 @@ def test_a_new_column_takes_one_value_for_all_rows(ds):
     assert (ds["part"][:], ds["y"][:].tolist()) == (["abc"] * 3, [0, 1, 2])
     with pytest.raises(dl.InvalidValueError, match=r"column 'z': .* Give it as compute="):
         ds.add_column("z", "int8", values=lambda row: row["x"])
+
+
+def test_a_column_takes_values_or_a_function_not_both(ds):
+    with pytest.raises(dl.InvalidValueError, match="values= or compute=, got both"):
+        ds.add_column("z", "int32", values=1, compute=len)
+    assert "z" not in ds.columns

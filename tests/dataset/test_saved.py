@@ -1,8 +1,13 @@
 """Views under a name, and copies of views."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.storage import chunks
+from deeplake_lite.storage.table import Table
 
 
 @pytest.fixture
@@ -115,3 +120,39 @@ def test_views_that_two_handles_save_and_delete_do_not_undo_each_other(ds):
     ds[[0]].save("later")
     stale.delete("mine")
     assert set(ds.views()) - set(before) == {"theirs", "later"}
+
+
+def test_of_two_that_save_under_one_name_the_second_is_told(ds):
+    begin = Barrier(4)
+
+    def save(n):
+        begin.wait()
+        try:
+            ds[:n].save("mine")
+        except dl.ExistsError:
+            return None
+        return n
+
+    with ThreadPoolExecutor(4) as pool:
+        [kept] = [n for n in pool.map(save, range(1, 5)) if n]
+    assert len(ds.views()["mine"]) == kept
+
+
+@pytest.mark.parametrize("where", ["folder", "memory"])
+def test_a_copy_that_fails_leaves_no_lake(ds, tmp_path, new_url, monkeypatch, where):
+    url = str(tmp_path / "copy") if where == "folder" else new_url()
+    with monkeypatch.context() as patch:
+        patch.setattr(chunks, "COPY_ROWS", 2)
+        read = Table.read
+
+        def damaged(self, columns, slots):
+            if slots[0] > 2:
+                raise dl.DamagedError("A chunk is missing.")
+            return read(self, columns, slots)
+
+        patch.setattr(Table, "read", damaged)
+        with pytest.raises(dl.DamagedError):
+            ds.materialize(url)
+    assert not dl.exists(url)
+    assert not list(tmp_path.iterdir())
+    assert ds.materialize(url)["x"][:].tolist() == list(range(6))

@@ -1,6 +1,6 @@
 """Commits, branches, tags, times; going back and forth."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -47,6 +47,12 @@ def test_every_name_of_a_version_opens_it(ds):
         assert old["x"][:].tolist() == [1, 2]
         assert old.read_only
     assert dl.open(ds.url, version="main")["x"][:].tolist() == [5, 2]
+
+
+@pytest.mark.parametrize("zone", [None, UTC, timezone(timedelta(hours=14))])
+def test_a_time_at_the_begin_of_the_calendar_is_before_all_versions(ds, zone):
+    with pytest.raises(dl.VersionNotFoundError, match="oldest version"):
+        dl.open(ds.url, version=datetime.min.replace(tzinfo=zone))
 
 
 def test_a_time_between_two_commits_opens_the_earlier(ds):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from io import BytesIO
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from PIL import Image as Pillow
 
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
-from deeplake_lite.htypes import Image, Picture, Ragged
+from deeplake_lite.htypes import Image, Mask, Picture, Ragged
 from deeplake_lite.testing.htypes import check_config, check_encode_decode, check_refuses
 
 FILES = ["jpeg", "png", "webp", "tiff", "bmp"]
@@ -236,7 +237,9 @@ def test_damage_inside_a_file_is_found_by_a_full_check_only():
     data = bytearray(file_of(RNG.integers(0, 255, (64, 64, 3), "uint8"), "PNG"))
     data[len(data) // 2] ^= 0xFF
     Image("png").encode([bytes(data)])
-    with pytest.raises(InvalidValueError, match=r"row 0: .*does not decode") as caught:
+    with pytest.raises(
+        InvalidValueError, match=r"row 0: .*does not decode.*Fetch it again\.$"
+    ) as caught:
         Image("png").encode([bytes(data)], check="full")
     assert caught.value.row == 0
 
@@ -320,3 +323,19 @@ def test_previews_are_small_pictures(pixels):
         assert image.size == (preview.width, preview.height)
         assert max(image.size) <= 96
         assert Pillow.MIME[image.format] == preview.mime
+
+
+@pytest.mark.parametrize("htype", [Image(), Image("jpeg"), Image("png", mode="RGB"), Mask()])
+@pytest.mark.parametrize("data", [b"", b"no picture at all", b"%PDF-1.7"])
+def test_a_damaged_picture_is_to_be_restored_not_converted(htype, data):
+    with pytest.raises(DamagedError, match=r"Restore") as caught:
+        htype.decode(data, (4, 4, -1))
+    assert not re.search("Convert|Fetch|column type|leave the row out", str(caught.value))
+
+
+def test_a_picture_in_another_mode_may_be_larger_than_pillow_takes(monkeypatch):
+    data = file_of(picture(9, 8), "PNG")
+    monkeypatch.setattr(Pillow, "MAX_IMAGE_PIXELS", 10)
+    htype = Image(mode="RGB")
+    assert htype.decode_cells(htype.encode([data]))[0].shape == (9, 8, 3)
+    assert htype.from_file(data).shape == (9, 8, 3)

@@ -139,3 +139,13 @@ def test_a_transaction_leaves_nothing_behind_when_it_ends(tmp_path):
     ds.discard()
     writers = {p.name for p in (tmp_path / "lake" / ".writers").iterdir()}
     assert writers <= {"commit.lock", "claims.lock", "pins.lock"}
+
+
+def test_a_handle_that_moves_on_gives_the_place_of_a_refused_edit_back(tmp_path):
+    ds = dl.create(str(tmp_path / "lake"), {"x": "int32"})
+    with pytest.raises(dl.InvalidValueError):
+        ds.append({"x": ["none"]})
+    view = ds[:]  # keeps the open transaction's table
+    ds.refresh()
+    assert not list((tmp_path / "lake" / ".writers").glob("*.json"))
+    assert len(view) == 0

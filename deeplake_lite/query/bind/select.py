@@ -34,6 +34,7 @@ from deeplake_lite.query.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from deeplake_lite.query.bind.params import Params
     from deeplake_lite.query.sources import Source
 
 

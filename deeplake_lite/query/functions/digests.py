@@ -14,9 +14,9 @@ from deeplake_lite.storage.dense import row_digests
 
 @function("HASH(x)", group="Contents")
 def hash_(x: Arg) -> Bound:
-    """Number of 64 bits that is the same for equal values of one type and shape."""
+    """64 bits that are the same for equal values of one type and shape."""
 
-    def compute(value: Any, *, lead: int) -> Any:
+    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001 one row at a time
         if x.type.is_number:
             array = np.asarray(value)
             seed = xxhash.xxh3_64_intdigest(f"{array.dtype}:{array.shape}".encode())

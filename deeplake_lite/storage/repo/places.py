@@ -65,6 +65,12 @@ def welcome(url: str, folder: str) -> None:
         _guests[url] = folder
 
 
+def forget(url: str) -> None:
+    """Take away a ``memory://`` lake of this process; anything else stays."""
+    if url in _memory:
+        _memory.pop(url).cleanup()
+
+
 def storage_at(url: str, options: Mapping[str, Any] | None) -> icechunk.Storage:
     """Return the object store behind `url`. Raises LakeNotFoundError for any other kind of URL."""
     if url.startswith(MEMORY) and local_folder(url) is None:

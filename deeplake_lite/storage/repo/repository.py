@@ -18,7 +18,7 @@ from deeplake_lite.errors import ExistsError, LakeNotFoundError, VersionNotFound
 from deeplake_lite.storage.chunk_files import ChunkFiles
 from deeplake_lite.storage.garbage import count, files_of
 from deeplake_lite.storage.repo.failures import MissingError, translated
-from deeplake_lite.storage.repo.places import MEMORY, local_folder, storage_at
+from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, storage_at
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.staging import check_replaceable, put_in_place
 
@@ -82,7 +82,8 @@ class Repository:
     ) -> Iterator[Repository]:
         """Give an empty repository to write the first version into.
 
-        On a local folder it is put in its place when that is done, so that nobody sees half a lake.
+        On a local folder it is put in its place when that is done, so that nobody sees half a lake;
+        in memory it is gone when that fails.
         With `overwrite` that may be the place of a lake, which goes then.
 
         Raises
@@ -92,7 +93,12 @@ class Repository:
         """
         folder = local_folder(url)
         if folder is None or (url.startswith(MEMORY) and not (overwrite and cls.exists(url))):
-            yield cls._create(url, options)
+            made = cls._create(url, options)
+            try:
+                yield made
+            except BaseException:
+                forget(url)
+                raise
             return
         folder = folder.resolve()
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -1,0 +1,52 @@
+"""Notes on a dataset or a column, as a mapping that writes itself through when it is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from copy import deepcopy
+from typing import Any
+
+type Change = Callable[[Mapping[str, Any]], dict[str, Any]]
+"""Gets the notes there are, gives those there are to be."""
+
+
+class Notes(MutableMapping[str, Any]):
+    """Metadata as it is now; a value that was taken out is a copy.
+
+    Parameters
+    ----------
+    read : callable
+        Gives the notes there are.
+    write : callable
+        Puts a `Change` through, nobody else's in between: two threads that note different things
+        keep both.
+    """
+
+    def __init__(
+        self, read: Callable[[], Mapping[str, Any]], write: Callable[[Change], None]
+    ) -> None:
+        self._read, self._write = read, write
+
+    def __getitem__(self, key: str) -> Any:
+        return deepcopy(self._read()[key])
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        kept = deepcopy(value)
+        self._write(lambda notes: {**notes, key: kept})
+
+    def __delitem__(self, key: str) -> None:
+        def without(notes: Mapping[str, Any]) -> dict[str, Any]:
+            left = dict(notes)
+            del left[key]
+            return left
+
+        self._write(without)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __repr__(self) -> str:
+        return repr(dict(self._read()))

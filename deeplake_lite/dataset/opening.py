@@ -1,0 +1,140 @@
+"""Where datasets come from: a lake that is made, or opened at a branch or a version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.dataset import versions
+from deeplake_lite.dataset.dataset import Dataset
+from deeplake_lite.dataset.view import Lake
+from deeplake_lite.schema import Schema
+from deeplake_lite.storage.repo import Repository
+from deeplake_lite.storage.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+
+def create(
+    url: str,
+    schema: Mapping[str, Any] | Schema,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """Make a new lake, and open its branch ``main``.
+
+    Parameters
+    ----------
+    url : str
+        A folder that is new or empty, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or
+        ``az://…``.
+    schema : mapping
+        Type of each column, by name: an htype such as ``dl.Image("jpeg")``, or a dtype name.
+    metadata : mapping, optional
+        Notes on the dataset, JSON.
+    overwrite : bool
+        Whether a lake that is in the folder is replaced, with all its versions. It stays until the
+        new one is whole. Anything that is no lake is never touched, and is an error; so is a lake
+        on an object store, where nothing can be put in its place at once.
+    storage_options : mapping, optional
+        What an object store needs: region, endpoint_url, credentials. By default its environment
+        variables.
+
+    Returns
+    -------
+    Dataset
+        No rows, writable.
+
+    Raises
+    ------
+    ExistsError
+        Where there is a lake already, unless it is to be replaced, or anything else.
+    SchemaError
+        For a schema that contradicts itself.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> schema = {"image": dl.Image("jpeg"), "label": dl.ClassLabel(["rose"])}
+    >>> ds = dl.create("memory://flowers", schema)
+    >>> ds.columns
+    ('image', 'label')
+    >>> dl.create("memory://flowers", {"x": "int32"}, overwrite=True).columns
+    ('x',)
+    """
+    built = schema if isinstance(schema, Schema) else Schema.build(schema)
+    notes = dict(metadata or {})
+    with Repository.creating(str(url), storage_options, overwrite=overwrite) as repository:
+        Table.create(repository, built, notes)
+    return open(str(url), storage_options=storage_options)
+
+
+def open(
+    url: str,
+    *,
+    version: str | datetime | None = None,
+    branch: str = "main",
+    allow: list[str] | tuple[str, ...] = (),
+    storage_options: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """Open a lake: a branch to write to, or a version that never moves.
+
+    Parameters
+    ----------
+    url : str
+        Where the lake is.
+    version : str or datetime, optional
+        A tag, branch, commit id (or its beginning) or time. The dataset is then read-only.
+    branch : str
+        The branch to open when no version is given.
+    allow : list of str
+        Roots under which linked files may be read: folders or URL prefixes.
+    storage_options : mapping, optional
+        What an object store needs.
+
+    Returns
+    -------
+    Dataset
+        At a branch's tip, writable, or at a version that never moves.
+
+    Raises
+    ------
+    LakeNotFoundError
+        When there is no lake.
+    VersionNotFoundError
+        When there is no such version or branch.
+    FormatError
+        When a newer release wrote it.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://open-doc", {"x": "int32"})
+    >>> ds.tag("v1")
+    >>> dl.open("memory://open-doc").current_branch
+    'main'
+    >>> dl.open("memory://open-doc", version="v1").read_only
+    True
+    """
+    repository = Repository.open(str(url), storage_options)
+    roots = (allow,) if isinstance(allow, str) else tuple(map(str, allow))
+    lake = Lake(repository, dict(storage_options or {}), roots)
+    if version is None:
+        return at_branch(lake, branch)
+    reader = repository.reader(versions.resolve(repository, version))
+    return Dataset(lake, Table.open(repository, reader), branch=None, name=str(version))
+
+
+def exists(url: str, *, storage_options: Mapping[str, Any] | None = None) -> bool:
+    """Tell whether there is a lake at `url`."""
+    return Repository.exists(str(url), storage_options)
+
+
+def at_branch(lake: Lake, branch: str) -> Dataset:
+    """Return a branch's tip, to write on. Raises VersionNotFoundError."""
+    tip = versions.check_branch(lake.repository, branch)
+    table = Table.open(lake.repository, lake.repository.reader(tip))
+    return Dataset(lake, table, branch=branch, name=branch)

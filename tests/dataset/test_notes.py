@@ -1,0 +1,61 @@
+"""Notes on a dataset and on its columns."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+import deeplake_lite as dl
+
+
+@pytest.fixture
+def ds(make_lake):
+    return make_lake({"x": "int32"}, x=[1, 2])
+
+
+@pytest.fixture(params=["dataset", "column"])
+def holder(request, ds):
+    return ds if request.param == "dataset" else ds["x"]
+
+
+def test_notes_that_were_taken_before_keep_what_others_note_since(holder):
+    mine, yours = holder.metadata, holder.metadata
+    mine["a"] = 1
+    yours["b"] = 2
+    assert dict(holder.metadata) == dict(mine) == {"a": 1, "b": 2}
+
+
+def test_two_threads_that_note_different_things_keep_both(holder):
+    begin = Barrier(8)
+
+    def note(worker):
+        begin.wait()
+        for i in range(20):
+            holder.metadata[f"{worker}-{i}"] = i
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(note, range(8)))
+    assert len(holder.metadata) == 160
+
+
+def test_a_value_that_was_taken_out_is_a_copy(ds, holder):
+    given = [1]
+    holder.metadata["list"] = given
+    ds.commit("noted")
+    given.append(2)
+    holder.metadata["list"].append(3)
+    assert holder.metadata["list"] == [1]
+    assert not ds.status()
+
+
+def test_a_note_that_is_not_there_is_not_taken_away(ds, holder):
+    with pytest.raises(KeyError, match="nothing"):
+        del holder.metadata["nothing"]
+    assert not ds.status()
+
+
+def test_a_refused_note_changes_nothing(ds, holder):
+    with pytest.raises(dl.SchemaError, match="JSON"):
+        holder.metadata["a"] = object()
+    assert dict(holder.metadata) == {}
+    assert not ds.status()

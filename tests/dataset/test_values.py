@@ -1,0 +1,34 @@
+"""Values of blocks of cells: arrays and lists, None and masks for nulls."""
+
+from threading import current_thread
+
+import numpy as np
+import pytest
+
+from deeplake_lite.dataset import values
+from deeplake_lite.dataset.values import decode_block
+from deeplake_lite.htypes import Image, Text
+
+
+@pytest.mark.parametrize("null", [False, True])
+def test_large_samples_are_decoded_in_threads_also_beside_nulls(monkeypatch, null):
+    monkeypatch.setattr(values, "THREAD_BYTES", 10)
+    names, decode = set(), Image.decode
+
+    def noted(self, data, shape):
+        names.add(current_thread().name)
+        return decode(self, data, shape)
+
+    monkeypatch.setattr(Image, "decode", noted)
+    pictures = [np.full((4, 5), i, np.uint8) for i in range(3)] + [None] * null
+    htype = Image("png", nullable=True)
+    found = decode_block(htype, htype.encode(pictures))
+    assert [None if v is None else v.tolist() for v in found] == [
+        None if v is None else v.tolist() for v in pictures
+    ]
+    assert all(name.startswith("deeplake-lite-decode") for name in names)
+
+
+def test_nothing_but_nulls_is_none():
+    htype = Text(nullable=True)
+    assert decode_block(htype, htype.encode([None, None])) == [None, None]
