@@ -1,0 +1,139 @@
+-- a key
+SELECT id, meta['a'] AS a FROM dataset
+=> id: r.id
+=> a: r.id % 5
+
+-- keys and places
+SELECT meta['b']['c'][0] AS a, meta['b']['c'][1] AS b, meta['b']['c'][-1]['d'] AS c FROM dataset
+=> a: r.id
+=> b: r.id + 1
+=> c: f'deep {r.id % 3}'
+
+-- a key that is not there
+SELECT meta['nothing'] AS a, meta['b']['x']['y'] AS b FROM dataset
+=> a: None
+=> b: None
+
+-- a number in JSON compares
+SELECT id FROM dataset WHERE meta['a'] > 2
+=> where r.meta['a'] > 2
+=> id: r.id
+
+-- a number deep in JSON compares
+SELECT id FROM dataset WHERE meta['b']['c'][0] = 17
+=> where r.id == 17
+=> id: r.id
+
+-- a text in JSON compares
+SELECT id FROM dataset WHERE meta['name'] = 'cam1'
+=> where r.id % 2
+=> id: r.id
+
+-- a truth value in JSON compares
+SELECT id FROM dataset WHERE meta['ok'] = TRUE AND id < 10
+=> where r.id % 2 == 0 and r.id < 10
+=> id: r.id
+
+-- a truth value in JSON is a condition
+SELECT id FROM dataset WHERE meta['ok'] AND id < 10
+=> where r.id % 2 == 0 and r.id < 10
+=> id: r.id
+
+-- a text in JSON is LIKE
+SELECT id FROM dataset WHERE meta['b']['c'][2]['d'] LIKE '%2'
+=> where r.id % 3 == 2
+=> id: r.id
+
+-- a text in JSON in a list
+SELECT id FROM dataset WHERE meta['name'] IN ('cam0', 'cam9')
+=> where r.id % 2 == 0
+=> id: r.id
+
+-- numbers in JSON in a list
+SELECT id FROM dataset WHERE meta['a'] IN (1, 2)
+=> where r.id % 5 in (1, 2)
+=> id: r.id
+
+-- JSON by a point
+SELECT meta.a AS a FROM dataset
+=> a: r.id % 5
+
+-- JSON sorts as a number
+SELECT id FROM dataset ORDER BY CAST(meta['b']['c'][0] AS INT) DESC LIMIT 3
+=> rows rows[:56:-1]
+=> id: r.id
+
+-- JSON cast
+SELECT CAST(meta['a'] AS INT) + 1 AS a, CAST(meta['name'] AS TEXT) AS b FROM dataset
+=> a: r.id % 5 + 1
+=> b: f'cam{r.id % 2}'
+
+-- JSON in arithmetic
+SELECT meta['a'] * 2 AS a FROM dataset
+=> a: r.id % 5 * 2
+
+-- JSON in text functions
+SELECT UPPER(meta['name']) AS a, meta['name'] || '!' AS b FROM dataset
+=> a: f'CAM{r.id % 2}'
+=> b: f'cam{r.id % 2}!'
+
+-- keys of JSON
+SELECT KEYS(meta) AS k FROM dataset WHERE id < 3
+=> where r.id < 3
+=> k: ['a', 'b', 'ok', 'name', 'none']
+
+-- JSON contains a key
+SELECT id FROM dataset WHERE CONTAINS(meta, 'b') AND NOT CONTAINS(meta, 'z') AND id < 4
+=> where r.id < 4
+=> id: r.id
+
+-- JSON null and no JSON
+SELECT id FROM dataset WHERE extra IS NULL
+=> where r.id % 5 == 0
+=> id: r.id
+
+-- a null in JSON is null
+SELECT id FROM dataset WHERE meta['none'] IS NULL AND id < 4
+=> where r.id < 4
+=> id: r.id
+
+-- places of a JSON list
+SELECT id, extra[0] AS a, extra[1] AS b FROM dataset WHERE id % 2 = 1 AND id % 5 <> 0
+=> where r.id % 2 and r.id % 5
+=> id: r.id
+=> a: r.id
+=> b: str(r.id)
+
+-- a key with a quote
+SELECT id FROM dataset WHERE extra['k''q'] = 8
+=> where r.id == 8
+=> id: r.id
+
+-- JSON groups
+SELECT meta['a'] AS a, COUNT(*) AS c FROM dataset GROUP BY meta['a'] ORDER BY CAST(meta['a'] AS INT)
+=> rows range(5)
+=> a: r
+=> c: 12
+
+-- aggregates of JSON
+SELECT SUM(CAST(meta['a'] AS INT)) AS s, MAX(CAST(meta['b']['c'][0] AS INT)) AS m FROM dataset
+=> rows [0]
+=> s: 120
+=> m: 59
+
+-- a whole JSON value
+SELECT id, extra FROM dataset WHERE id < 6
+=> where r.id < 6
+=> id: r.id
+=> extra: r.extra
+
+-- a key by a column
+SELECT meta['b']['c'][n % 2] AS a FROM dataset WHERE n IS NOT NULL
+=> where r.n is not None
+=> a: r.id + r.n % 2
+
+-- DuckDB's own JSON functions
+SELECT JSON_ARRAY_LENGTH(meta['b']['c']) AS a, JSON_TYPE(meta['a']) AS b FROM dataset WHERE id < 2
+=> where r.id < 2
+=> a: 3
+=> b: 'UBIGINT'

@@ -1,0 +1,95 @@
+-- a query in FROM
+SELECT twice FROM (SELECT id * 2 AS twice FROM dataset WHERE id < 5) AS q WHERE twice > 4
+
+-- a query in FROM without a name
+SELECT COUNT(*) AS c FROM (SELECT id FROM dataset WHERE flag)
+
+-- nested three deep
+SELECT c FROM (SELECT b + 1 AS c FROM (SELECT a + 1 AS b FROM (SELECT id AS a FROM dataset) AS x) AS y) AS z
+
+-- a scalar subquery
+SELECT id FROM dataset WHERE score > (SELECT AVG(score) FROM dataset)
+
+-- a scalar subquery in the list
+SELECT id, id - (SELECT MAX(id) FROM dataset) AS d FROM dataset
+
+-- a scalar subquery of no rows is null
+SELECT id, (SELECT id FROM owners WHERE id = 1000) AS x FROM dataset WHERE id < 2
+
+-- IN a subquery
+SELECT id FROM dataset WHERE id IN (SELECT id FROM owners WHERE age < 50)
+
+-- IN a subquery on the dataset itself
+SELECT id FROM dataset WHERE id IN (SELECT id WHERE id < 5)
+=> duckdb SELECT id FROM dataset WHERE id < 5
+
+-- NOT IN a subquery
+SELECT id FROM dataset WHERE id NOT IN (SELECT id FROM owners)
+
+-- NOT IN a subquery with null is null
+SELECT id FROM dataset WHERE id NOT IN (SELECT n FROM dataset)
+
+-- EXISTS
+SELECT o.name FROM owners AS o WHERE EXISTS (SELECT 1 FROM dataset AS d WHERE d.id = o.id)
+
+-- NOT EXISTS
+SELECT o.name FROM owners AS o WHERE NOT EXISTS (SELECT 1 FROM dataset AS d WHERE d.id = o.id)
+
+-- a correlated scalar subquery
+SELECT d.id, (SELECT o.name FROM owners AS o WHERE o.id = d.id) AS owner FROM dataset AS d
+
+-- a correlated aggregate
+SELECT a.id FROM dataset AS a WHERE a.id = (SELECT MAX(b.id) FROM dataset AS b WHERE b.label = a.label)
+
+-- compared with any and all
+SELECT id FROM dataset WHERE id > ALL (SELECT id * 10 FROM owners WHERE id < 5) AND id < ANY (SELECT age FROM owners)
+
+-- a subquery of tensors in WHERE
+SELECT id FROM dataset WHERE MEAN(image) > (SELECT AVG(AMEAN(image)) FROM dataset)
+=> where r.image.mean() > np.mean([x.image.mean() for x in rows()])
+=> id: r.id
+
+-- a query in FROM brings its tensors
+SELECT q.image FROM (SELECT image, id FROM dataset WHERE flag) AS q WHERE q.id > 50
+=> where r.flag and r.id > 50
+=> image: r.image
+
+-- a query in FROM brings computed tensors
+SELECT MEAN(q.part) AS m FROM (SELECT image[:4, :4] AS part FROM dataset) AS q
+=> m: r.image[:4, :4].mean()
+
+-- WITH
+WITH q AS (SELECT id, n FROM dataset WHERE n > 3) SELECT COUNT(*) AS c, MAX(id) AS m FROM q
+
+-- WITH twice, the second uses the first
+WITH a AS (SELECT id, label FROM dataset WHERE flag), b AS (SELECT label, COUNT(*) AS c FROM a GROUP BY label) SELECT b.label, b.c FROM b WHERE c > 1
+
+-- WITH used twice
+WITH q AS (SELECT id FROM dataset WHERE id < 5) SELECT x.id AS a, y.id AS b FROM q AS x JOIN q AS y ON x.id < y.id
+
+-- WITH and names of columns
+WITH q (a, b) AS (SELECT id, n FROM dataset) SELECT a, b FROM q WHERE b = 3
+
+-- WITH hides a source's name
+WITH owners AS (SELECT id FROM dataset WHERE id < 3) SELECT COUNT(*) AS c FROM owners
+
+-- WITH within a subquery
+SELECT id FROM dataset WHERE id IN (WITH q AS (SELECT id FROM owners) SELECT id FROM q)
+
+-- WITH brings tensors
+WITH q AS (SELECT id, image FROM dataset WHERE MEAN(image) > 128) SELECT id, SHAPE(image)[0] AS h FROM q ORDER BY id
+=> where r.image.mean() > 128
+=> id: r.id
+=> h: r.image.shape[0]
+
+-- an aggregate of an aggregate
+SELECT MAX(c) AS m FROM (SELECT n, COUNT(*) AS c FROM dataset GROUP BY n) AS q
+
+-- a list of a group is read again
+SELECT flag, LENGTH(ids) AS c FROM (SELECT flag, LIST(id) AS ids FROM dataset GROUP BY flag) AS q ORDER BY flag
+
+-- unnest
+SELECT UNNEST(ids) AS id FROM (SELECT LIST(id) AS ids FROM dataset WHERE id < 4) AS q
+
+-- a limit in a subquery
+SELECT SUM(id) AS s FROM (SELECT id FROM dataset ORDER BY id DESC LIMIT 10) AS q

@@ -1,0 +1,85 @@
+"""Functions of tensors as one writes them down first: slow, plain, for one row."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+
+
+def corners(boxes):
+    """Return boxes of xywh as xyxy."""
+    boxes = np.asarray(boxes, float)
+    return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], 1)
+
+
+def area(boxes):
+    """Return the area of each box, xyxy."""
+    boxes = np.asarray(boxes, float)
+    return (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+
+
+def iou_matrix(a, b):
+    """Return the intersection over union of each pair of boxes, xyxy."""
+    out = np.zeros((len(a), len(b)))
+    for i, p in enumerate(np.asarray(a, float)):
+        for j, q in enumerate(np.asarray(b, float)):
+            w = max(0, min(p[2], q[2]) - max(p[0], q[0]))
+            h = max(0, min(p[3], q[3]) - max(p[1], q[1]))
+            union = area([p])[0] + area([q])[0] - w * h
+            out[i, j] = w * h / union if union else 0
+    return out
+
+
+def iou(a, b):
+    """Return the best one-to-one matching's IoU summed, by the larger count."""
+    if not len(a) and not len(b):
+        return 1.0
+    m = iou_matrix(a, b)
+    if len(a) > len(b):
+        m = m.T
+    sums = [
+        sum(m[i, j] for i, j in enumerate(order))
+        for order in permutations(range(m.shape[1]), m.shape[0])
+    ]
+    return max(sums) / max(len(a), len(b))
+
+
+def normalize(boxes, window):
+    """Return boxes as parts of a window."""
+    x0, y0, x1, y1 = window
+    w, h = x1 - x0, y1 - y0
+    return (np.asarray(boxes, float) - [x0, y0, x0, y0]) / [w, h, w, h]
+
+
+def cosine(a, b):
+    """Return the cosine of an angle, 0 with a zero vector."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    length = np.linalg.norm(a) * np.linalg.norm(b)
+    return float(a @ b / length) if length else 0.0
+
+
+def last(value):
+    """Return a key to sort by in which NaN, then null, come last."""
+    if value is None:
+        return (2, 0)
+    return (1, 0) if value != value else (0, value)
+
+
+def falling(value):
+    """Return a key to sort by from great to small in which NaN, then null, come last."""
+    if value is None:
+        return (2, 0)
+    return (1, 0) if value != value else (0, -value)
+
+
+def mask_box(mask):
+    """Return the box around a mask, xyxy, its far edges excluded; zeros around nothing."""
+    ys, xs = np.nonzero(mask)
+    return [xs.min(), ys.min(), xs.max() + 1, ys.max() + 1] if len(xs) else [0, 0, 0, 0]
+
+
+def crop(image, box):
+    """Return the part of an image within a box, rounded to pixels."""
+    x0, y0, x1, y1 = (max(int(v), 0) for v in np.rint(box))
+    return image[y0:y1, x0:x1]

@@ -1,0 +1,19 @@
+"""Every query of the files in cases/, against DuckDB on a plain table and against NumPy."""
+
+from __future__ import annotations
+
+import pytest
+
+from .case_files import FOLDER, check, load
+
+CASES = [(path.stem, case) for path in sorted(FOLDER.glob("*.sql")) for case in load(path)]
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, id=f"{f}: {c.name}") for f, c in CASES])
+def test_a_query_answers_as_its_file_says(case):
+    check(case)
+
+
+def test_there_are_300_queries_and_no_two_have_one_name():
+    assert len(CASES) >= 300
+    assert len({(file, case.name) for file, case in CASES}) == len(CASES)
