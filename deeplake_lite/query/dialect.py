@@ -8,6 +8,7 @@ with, known to the parser or not. Only SELECT is a query.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
@@ -173,6 +174,22 @@ class Lakes(DuckDB):
                 return self._parse_column_ops(column)
             return super()._parse_type(*args, **kwargs)
 
+        def _parse_csv(self, parse_method: Any, *args: Any, **kwargs: Any) -> Any:
+            """Refuse a comma with nothing before it."""
+
+            def parse() -> Any:
+                before = self._index
+                found = parse_method()
+                if (
+                    found is None
+                    and self._index == before
+                    and self._match(TokenType.COMMA, advance=False)
+                ):
+                    self.raise_error("Expected an expression before the comma")
+                return found
+
+            return super()._parse_csv(parse, *args, **kwargs)
+
         def _parse_bracket_key_value(self, is_map: bool = False) -> Any:
             if is_map:
                 return super()._parse_bracket_key_value(is_map=is_map)
@@ -248,7 +265,7 @@ def parse(text: str) -> exp.Query:
         first = error.errors[0]
         line, end = first["line"] or 1, first["col"] or 1
         column = end - len(first["highlight"] or "") + 1
-        reason = (first["description"] or str(error)).split(" but got <")[0]
+        reason = _reason(first["description"] or str(error))
         raise QuerySyntaxError.at(text, line, column, reason) from None
     except TokenError as error:
         raise QuerySyntaxError.at(text, 1, 1, _token_reason(str(error))) from None
@@ -256,9 +273,29 @@ def parse(text: str) -> exp.Query:
     if len(found) != 1:
         number = f"{len(found)} statements" if found else "nothing"
         raise QuerySyntaxError.at(text, 1, 1, f"Expected one SELECT, got {number}")
+    empty = [s for s in found[0].find_all(exp.Select) if not s.expressions]
+    if empty:
+        raise QuerySyntaxError.at(text, 1, 1, "Expected what to SELECT, such as *")
     if not isinstance(found[0], exp.Query):
         raise QuerySyntaxError.at(text, 1, 1, f"Expected a SELECT, got {found[0].key.upper()}")
     return found[0]
+
+
+def _reason(message: str) -> str:
+    """Return what the parser says in words of the language.
+
+    >>> _reason("Required keyword: 'this' missing for <class 'sqlglot.expressions.query.Where'>")
+    'Expected an expression in WHERE'
+    """
+    if missing := re.search(r"missing for <class '[\w.]+\.(\w+)'>", message):
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", missing[1]).upper()
+        return f"Expected an expression in {_SIGNS.get(words, words)}"
+    return message.split(" but got <")[0].replace("Expecting", "Expected")
+
+
+_SIGNS = {"GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQ": "=", "NEQ": "<>", "ADD": "+",
+          "SUB": "-", "MUL": "*", "DIV": "/", "SAMPLE": "SAMPLE BY", "EXPAND": "EXPAND BY",
+          "ARRANGE": "ARRANGE BY"}  # fmt: skip
 
 
 def _token_reason(message: str) -> str:

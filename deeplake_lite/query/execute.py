@@ -121,15 +121,14 @@ def _arrow(connection: Any, sql: exp.Expr) -> pa.Table:
 
 def _reason(error: BaseException) -> str:
     text = str(error).split("\n\nLINE")[0].split("\nLINE")[0].split("\n\tCandidate")[0].strip()
-    return " ".join(text.split())
+    return " ".join(text.split()).removeprefix("Binder Error: ").removeprefix("Conversion Error: ")
 
 
 def _translated(connection: Any, error: Exception) -> QueryError | NotFoundError:
     text = str(error)
     if "Function with name" in text:
         name = text.split("Function with name ")[1].split(" ")[0].strip('"')
-        rows = connection.sql("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
-        return unknown_function(name.upper(), [row[0] for row in rows])
+        return unknown_function(name.upper())
     return QueryError(_reason(error))
 
 

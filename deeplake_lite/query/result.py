@@ -201,7 +201,7 @@ def htype_of_type(type_: Type) -> Htype:
         return Json(nullable=True)
     if not shape:
         return Scalar(type_.dtype, nullable=True)
-    return Array(type_.dtype, shape, nullable=True)
+    return Array(type_.dtype, tuple(n or None for n in shape), nullable=True)
 
 
 def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
@@ -245,6 +245,9 @@ def _scalar_type(type_: pa.DataType, kind: Kind, *, nullable: bool = True) -> Ht
 
 def _settled(array: pa.Array) -> pa.Array:
     """Return wide integers and decimals as int64 or float64."""
+    if array.type == pa.month_day_nano_interval():
+        spans = [None if v is None else _microseconds(v) for v in array.to_pylist()]
+        return pa.array(spans, pa.duration("us"))
     if not pa.types.is_decimal(array.type):
         return array
     values = array.to_pylist()
@@ -252,6 +255,12 @@ def _settled(array: pa.Array) -> pa.Array:
     if whole and all(v is None or -(2**63) <= v < 2**63 for v in values):
         return pa.array([None if v is None else int(v) for v in values], pa.int64())
     return pa.array([None if v is None else float(v) for v in values], pa.float64())
+
+
+def _microseconds(span: Any) -> int:
+    """Return the length of a span of time; a month has 30 days, as in DuckDB's comparisons."""
+    days = 30 * span.months + span.days
+    return int(days * 86_400_000_000 + span.nanoseconds // 1000)
 
 
 def to_values(array: pa.Array, htype: Htype) -> Any:

@@ -70,14 +70,20 @@ def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
     try:
         inner = e.this
         found = _row_number() if inner.name.upper() == "ROW_NUMBER" else low.value(inner, scope)
-        node = e.copy()
+        node = window_parts(low, e, scope)
         node.set("this", low.as_sql(found, scope))
-        node.set("partition_by", [low.sql(p, scope) for p in e.args.get("partition_by") or ()])
-        if e.args.get("order"):
-            node.set("order", exp.Order(expressions=ordered(low, e.args["order"], scope)))
     finally:
         scope.in_aggregate, scope.aggregated = was, before
     return Sql(node, found.kind if isinstance(found, Sql) else ANY)
+
+
+def window_parts(low: Lowering, e: exp.Window, scope: Scope) -> exp.Window:
+    """Return a window with what it parts and sorts rows by."""
+    node = e.copy()
+    node.set("partition_by", [low.sql(p, scope) for p in e.args.get("partition_by") or ()])
+    if e.args.get("order"):
+        node.set("order", exp.Order(expressions=ordered(low, e.args["order"], scope)))
+    return node
 
 
 def _row_number() -> Sql:

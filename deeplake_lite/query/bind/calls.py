@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 from sqlglot import exp
 
 from deeplake_lite.errors import NotFoundError, QueryTypeError
-from deeplake_lite.query.bind.aggregates import grouped
+from deeplake_lite.query.bind.aggregates import grouped, ordered
 from deeplake_lite.query.bind.constants import option
-from deeplake_lite.query.bind.kinds import (
-    as_text,
-    kind_of,
-)
+from deeplake_lite.query.bind.kinds import as_text, kind_of, unified
 from deeplake_lite.query.bind.special import SPECIAL
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import REGISTRY
@@ -33,6 +32,8 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
@@ -85,10 +86,24 @@ _SAME = {"ABS", "ROUND", "FLOOR", "CEIL", "MIN", "MAX", "SUM", "COALESCE", "GREA
          "NULLIF", "IFNULL", "QUANTILE_DISC"}  # fmt: skip
 """Functions whose result is of the kind of their first argument."""
 
+_UNIFIES = {"COALESCE", "IFNULL", "NULLIF", "GREATEST", "LEAST"}
+"""Functions whose arguments one column is to hold."""
+
+WINDOWS = {"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"}
+
 _KEEPS_CLASS = {"MIN", "MAX", "FIRST", "LAST", "ANY_VALUE", "MODE", "LAG", "LEAD", "FIRST_VALUE",
                 "LAST_VALUE"}  # fmt: skip
 
 _COUNTS = {"COUNT", "LENGTH", "COUNT_IF", "ROW_NUMBER", "RANK", "DENSE_RANK"}
+
+
+_OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
+    "EQUALS": lambda e: exp.EQ(this=e.expressions[0], expression=e.expressions[1]),
+    "LOGICAL_AND": lambda e: exp.and_(*e.expressions),
+    "LOGICAL_OR": lambda e: exp.or_(*e.expressions),
+    "LOGICAL_NOT": lambda e: exp.Not(this=e.expressions[0]),
+}
+"""Operators that may be written as functions."""
 
 
 def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
@@ -100,6 +115,8 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         For a function that nobody has, with the nearest names.
     """
     name = e.name.upper()
+    if name in _OPERATORS:
+        return low.value(_OPERATORS[name](e), scope)
     special = SPECIAL.get(name)
     if special is not None:
         found: Value | None = special(low, e, scope)
@@ -133,11 +150,22 @@ def _arguments(
             )
             if named and isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
                 options[part.this.name] = option(low, part.expression, scope)
+            elif isinstance(part, exp.Order):
+                args.append(_sorted_argument(low, part, scope))
             else:
                 args.append(low.value(part, scope))
     finally:
         scope.in_aggregate = inner
     return args, options
+
+
+def _sorted_argument(low: Lowering, part: exp.Order, scope: Scope) -> Value:
+    """Return ``x ORDER BY y`` within an aggregate, of the kind of x."""
+    found = low.value(part.this, scope)
+    if isinstance(found, Tensor) and not found.is_scalar:
+        raise QueryTypeError(f"ORDER BY within a call sorts scalars, got {text_of(part)}.")
+    by = ordered(low, part, scope)
+    return Sql(exp.Order(this=low.as_sql(found, scope), expressions=by), kind_of(found))
 
 
 def _parameters(name: str) -> list[str]:
@@ -186,7 +214,12 @@ def _of_tensors(
         return grouped(first, _ELEMENTWISE.get(name, name), text_of(e))
     if name in REGISTRY:
         return low.call(name, args, options, e)
-    raise _unknown(name, f" for tensors, such as {first.text}" if isinstance(first, Tensor) else "")
+    if name.lower() in scalar_functions():
+        raise QueryTypeError(
+            f"{name} takes one value per row, got {text_of(e.expressions[0])}, which is a tensor. "
+            "Reduce it, such as by MEAN(…), or take an element of it."
+        )
+    raise unknown_function(name)
 
 
 def _some_key(tensor: Tensor) -> exp.Expr:
@@ -198,18 +231,21 @@ def _of_scalars(
 ) -> Value:
     if name in AGGREGATES:
         scope.aggregated = scope.aggregated or not scope.in_aggregate
-    first = args[0] if args else None
-    kind = _result_kind(name, first)
-    is_text = kind is ANY and name not in AGGREGATES and any(_is_class(a) for a in args)
+    if name in _UNIFIES:
+        args, kind = unified(args, low, scope)
+    else:
+        kind = _result_kind(name, args[0] if args else None)
+    is_text = name not in AGGREGATES | _SAME | _REAL | WINDOWS
     nodes = [as_text(a, low, scope) if is_text else low.as_sql(a, scope) for a in args]
     for at, part in enumerate(e.expressions):
         if isinstance(part, exp.Star):
             nodes[at] = exp.Star()
-    return Sql(exp.Anonymous(this=_NAMES.get(name, name), expressions=nodes), kind)
+    with_base = name == "LOG" and len(nodes) == 2
+    known = name if with_base else _NAMES.get(name, name)
+    return Sql(exp.Anonymous(this=known, expressions=nodes), kind)
 
 
 def _result_kind(name: str, first: Value | None) -> Kind:
-
     if name in _COUNTS:
         return NUMBER
     if name in _REAL:
@@ -222,19 +258,17 @@ def _result_kind(name: str, first: Value | None) -> Kind:
     return ANY
 
 
-def _is_class(value: Value) -> bool:
-    return isinstance(value, Sql) and value.kind.name == "class"
+@cache
+def scalar_functions() -> frozenset[str]:
+    """Return the names of DuckDB's functions."""
+    with duckdb.connect() as connection:
+        rows = connection.sql("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
+    return frozenset(row[0] for row in rows)
 
 
-def _unknown(name: str, of: str = "") -> NotFoundError:
-    error = NotFoundError.named(f"function{of}", name, REGISTRY)
-    assert isinstance(error, NotFoundError)
-    return error
-
-
-def unknown_function(name: str, known: list[str]) -> NotFoundError:
+def unknown_function(name: str) -> NotFoundError:
     """Return the error for a function that neither NumPy's part nor DuckDB has."""
-    names = {*REGISTRY, *(k.upper() for k in known)}
+    names = {*REGISTRY, *SPECIAL, *(known.upper() for known in scalar_functions())}
     words = sorted(n for n in names if n.isidentifier())
     near = get_close_matches(name, words, n=3)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""

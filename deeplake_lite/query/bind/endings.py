@@ -10,7 +10,7 @@ from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.aggregates import sorted_by
 from deeplake_lite.query.bind.digests import comparable
 from deeplake_lite.query.dialect import CLAUSES, Arrange, Expand, Sample, text_of
-from deeplake_lite.query.plan import Clause
+from deeplake_lite.query.plan import ROW, Clause
 from deeplake_lite.query.values import (
     Constant,
     Value,
@@ -24,9 +24,13 @@ if TYPE_CHECKING:
 
 def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value]) -> list[exp.Expr]:
     """Return what to sort by."""
-    terms = []
+    terms: list[exp.Expr] = []
     for term in order.expressions:
         e = term.this
+        if isinstance(e, exp.Var) and e.name.upper() == "ALL":
+            for item in items:
+                terms += sorted_by(item, term, binder._low, scope)
+            continue
         if isinstance(e, exp.Literal) and not e.is_string:
             at = int(e.this) - 1
             if not 0 <= at < len(items):
@@ -39,6 +43,15 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
             value = binder._low.value(e, scope)
         terms += sorted_by(value, term, binder._low, scope)
     return terms
+
+
+def by_position(scope: Scope) -> list[exp.Expr]:
+    """Return what settles ties: rows keep the order that they have in their sources."""
+    return [
+        exp.Ordered(this=exp.column(ROW, table=relation.table), nulls_first=False)
+        for relation in scope.relations
+        if relation.instance is not None
+    ]
 
 
 def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int | None:

@@ -103,10 +103,7 @@ def agree(value: Value, other: Value) -> Value:
             case "text":
                 return Sql(json_text(value.node), TEXT)
             case "number":
-                return Sql(
-                    exp.TryCast(this=json_text(value.node), to=exp.DataType.build("DOUBLE")),
-                    NUMBER,
-                )
+                return Sql(as_number(value.node), NUMBER)
             case "bool":
                 return Sql(
                     exp.TryCast(this=json_text(value.node), to=exp.DataType.build("BOOLEAN")),
@@ -129,13 +126,52 @@ def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return a scalar as a text where it has one: a class's name."""
     if isinstance(value, Sql) and value.kind.name == "class":
         return class_name(value.node, value.kind.names)
+    if isinstance(value, Sql) and value.kind.name == "json":
+        return json_text(value.node)
     return low.as_sql(value, scope)
+
+
+def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value], Kind]:
+    """Return values that one column is to hold, in one form, and its kind.
+
+    Classes of the same names stay numbers, also beside the text of one; others become their names.
+    """
+    kinds = [kind_of(v) for v in values if not _is_null(v)]
+    classes = {k.names for k in kinds if k.name == "class"}
+    if len(classes) == 1:
+        [names] = classes
+        known = {*names}
+        if all(k.name == "class" or _names_class(v, known) for v, k in _with_kinds(values)):
+            numbers = Kind("class", names=names)
+            return [agree(v, Sql(exp.null(), numbers)) for v in values], numbers
+    if classes or any(k.name == "json" for k in kinds):
+        return [v if _is_null(v) else Sql(as_text(v, low, scope), TEXT) for v in values], TEXT
+    real = any(k.real for k in kinds)
+    first = kinds[0] if kinds else ANY
+    return values, REAL if real else Kind(first.name, names=first.names)
+
+
+def _with_kinds(values: list[Value]) -> list[tuple[Value, Kind]]:
+    return [(v, kind_of(v)) for v in values if not _is_null(v)]
+
+
+def _is_null(value: Value) -> bool:
+    return isinstance(value, Constant) and value.value is None
+
+
+def _names_class(value: Value, names: set[str]) -> bool:
+    return isinstance(value, Constant) and value.value in names
 
 
 def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
     """Return the name of a class by its number."""
     listed = exp.Array(expressions=[exp.Literal.string(name) for name in names])
     return func("list_extract", listed, exp.paren(node.copy()) + 1)
+
+
+def as_number(node: exp.Expr) -> exp.Expr:
+    """Return the number that a JSON value is, or null."""
+    return exp.TryCast(this=json_text(node), to=exp.DataType.build("DOUBLE"))
 
 
 def json_text(node: exp.Expr) -> exp.Expr:

@@ -64,6 +64,7 @@ HANDLERS: dict[str, Handler] = {
     "dpipe": operators.dpipe,
     "escape": operators.escape,
     "case": operators.case,
+    "if": operators.if_,
     "cast": operators.cast,
     "interval": operators.interval,
     "extract": operators.extract,
@@ -92,13 +93,14 @@ class Lowering:
     params : Params
         Values of ``?`` and ``$name``.
     subquery : callable
-        Lowers a SELECT within an expression: takes the node and the scope, gives DuckDB's.
+        Lowers a SELECT within an expression: takes the node and the scope, gives DuckDB's and
+        the kind of its first column.
     """
 
     def __init__(
         self,
         params: Params,
-        subquery: Callable[[exp.Query, Scope], exp.Query],
+        subquery: Callable[[exp.Query, Scope], tuple[exp.Query, Kind]],
     ) -> None:
         self.params, self._lower_query = params, subquery
         self.udfs: dict[str, Udf] = {}
@@ -225,9 +227,14 @@ class Lowering:
             )
         return self.as_sql(value, scope)
 
+    def nested_value(self, query: exp.Query, scope: Scope) -> tuple[exp.Expr, Kind]:
+        """Return a query within an expression, and the kind of its value."""
+        sql, kind = self._lower_query(query, scope)
+        return exp.Subquery(this=sql), kind
+
     def nested(self, query: exp.Query, scope: Scope) -> exp.Subquery:
         """Return a query within an expression."""
-        return exp.Subquery(this=self._lower_query(query, scope))
+        return exp.Subquery(this=self._lower_query(query, scope)[0])
 
     def call(
         self, name: str, args: Sequence[Value], options: Mapping[str, Any], e: exp.Expr

@@ -28,18 +28,27 @@ def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:
     if found is None and table is None and name in scope.aliases:
         alias = scope.aliases.pop(name)  # so that it cannot mean itself
         try:
-            return low.value(alias, scope)
+            meant = low.value(alias, scope)
         finally:
             scope.aliases[name] = alias
+        if isinstance(meant, Sql) and isinstance(meant.node, exp.Binary):
+            return Sql(exp.paren(meant.node), meant.kind)
+        return meant
     if found is None and table is not None:
         outer = scope.find(table, None)  # a JSON column's key, or a struct's field
         if outer is not None:
+            _needed(outer, scope)
             return subscript(low, outer, [exp.Literal.string(name)], e, scope)
     if found is None:
         raise scope.unknown(name, table)
+    _needed(found, scope)
+    return found
+
+
+def _needed(found: Value, scope: Scope) -> None:
+    """Note what DuckDB needs of a source, where it is a column of one."""
     if isinstance(found, Sql) and found.plain and isinstance(found.node, exp.Column):
         need(found, scope)
-    return found
 
 
 def literal(low: Lowering, e: exp.Literal, scope: Scope) -> Value:

@@ -10,13 +10,16 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.digests import is_null
 from deeplake_lite.query.bind.kinds import (
     agree,
+    as_number,
     as_text,
+    class_name,
     has_axes,
     json_text,
     kind_of,
     kind_of_two,
+    unified,
 )
-from deeplake_lite.query.dialect import text_of
+from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
@@ -25,7 +28,9 @@ from deeplake_lite.query.values import (
     REAL,
     TEXT,
     TIME,
+    Choice,
     Constant,
+    Kind,
     Sql,
     Tensor,
     Value,
@@ -40,6 +45,8 @@ ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "//", exp.Mod: "%",
     exp.Pow: "**",
 }  # fmt: skip
+_SMALL = {"int8", "int16", "int32", "uint8", "uint16", "uint32"}
+
 COMPARISON: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
@@ -58,7 +65,7 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
         return Constant(-found.value, exp.Neg(this=found.node.copy()))
     if isinstance(found, Tensor) and not found.is_scalar:
         return low.call("NEG", [found], {}, e)
-    return Sql(exp.Neg(this=low.as_sql(found, scope)), kind_of(found))
+    return Sql(exp.Neg(this=_number(low.as_sql(found, scope), found)), kind_of(found))
 
 
 def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
@@ -74,10 +81,22 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
     if has_axes(left) or has_axes(right):
         return low.call(ARITHMETIC[type(e)], [left, right], {}, e)
-    node = type(e)(this=low.as_sql(left, scope), expression=low.as_sql(right, scope))
+    sides = [_number(low.as_sql(v, scope), v) for v in (left, right)]
+    node = type(e)(this=sides[0], expression=sides[1])
     if isinstance(e, exp.Div):
         return Sql(node, REAL)
     return Sql(node, kind_of_two(left, right))
+
+
+def _number(node: exp.Expr, value: Value) -> exp.Expr:
+    """Return a side of a sum: small integers wide enough for it, JSON as the number that it is."""
+    kind = kind_of(value)
+    if kind.name == "json":
+        return as_number(node)
+    dtype = getattr(kind.htype, "dtype", "")
+    if dtype in _SMALL:
+        return exp.cast(node, "BIGINT")
+    return node
 
 
 def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
@@ -128,16 +147,39 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     this = low.value(e.this, scope)
     if (query := e.args.get("query")) is not None:
         inner = query.this if isinstance(query, exp.Subquery) else query
-        node = exp.In(this=low.as_sql(this, scope), query=low.nested(inner, scope))
-        return Sql(node, BOOL)
+        query, kind = low.nested_value(inner, scope)
+        node = low.as_sql(this, scope)
+        if kind.name == "class" and kind_of(this).names != kind.names:
+            node, query = as_text(this, low, scope), _named_in(query, kind)
+        return Sql(exp.In(this=node, query=query), BOOL)
     if has_axes(this):
         raise QueryTypeError(
             f"IN takes one value per row, got {text_of(e.this)}, which is a tensor. Use "
             "CONTAINS(x, value)."
         )
-    options = [agree(low.value(option, scope), this) for option in e.expressions]
+    given = e.expressions
+    if (listed := e.args.get("field")) is not None:
+        found = low.value(listed, scope)
+        if not isinstance(found, Constant) or not isinstance(found.value, list):
+            raise QueryTypeError(f"IN takes a list or a query, got {text_of(listed)}.")
+        given = [exp.convert(value) for value in found.value]
+    options = [agree(low.value(option, scope), this) for option in given]
     a = low.as_sql(agree(this, options[0]) if options else this, scope)
-    return Sql(exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options]), BOOL)
+    node = exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options])
+    if not options:
+        return Sql(exp.false(), BOOL)
+    if not kind_of(this).real:
+        return Sql(node, BOOL)
+    return Sql(exp.paren(exp.and_(node, exp.not_(func("isnan", a.copy())))), BOOL)
+
+
+def _named_in(query: exp.Expr, kind: Kind) -> exp.Subquery:
+    """Return a query of classes as one of their names."""
+    name = exp.alias_(class_name(exp.column("c0", table="names"), kind.names), "c0")
+    inner = exp.Subquery(this=query.this, alias=exp.TableAlias(this=exp.to_identifier("names")))
+    select = exp.Select(expressions=[name])
+    select.set("from_", exp.From(this=inner))
+    return exp.Subquery(this=select)
 
 
 def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
@@ -146,14 +188,17 @@ def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
     if isinstance(found, Tensor) and found.plain is not None:
         valid = is_null(found)
         return Sql(exp.Is(this=low.as_sql(valid, scope), expression=exp.null()), BOOL)
-    return Sql(exp.Is(this=low.as_sql(found, scope), expression=e.expression.copy()), BOOL)
+    node = low.as_sql(found, scope)
+    if isinstance(found, Sql) and found.kind.name == "json":
+        node = json_text(node)  # JSON's null is null
+    return Sql(exp.Is(this=node, expression=e.expression.copy()), BOOL)
 
 
 def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Return LIKE or ILIKE, of the names of classes."""
     this = as_text(low.value(e.this, scope), low, scope)
-    pattern = low.sql(e.expression, scope)
-    return Sql(type(e)(this=this, expression=pattern), BOOL)
+    node = type(e)(this=this, expression=low.sql(e.expression, scope))
+    return Sql(exp.not_(exp.paren(node)) if e.args.get("negate") else node, BOOL)
 
 
 def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
@@ -170,7 +215,8 @@ def escape(low: Lowering, e: exp.Escape, scope: Scope) -> Value:
 def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
     """Return CASE."""
     subject = low.value(e.this, scope) if e.this else None
-    ifs, results = [], []
+    tests: list[exp.Expr] = []
+    results: list[Value] = []
     for branch in e.args["ifs"]:
         when = low.value(branch.this, scope)
         test = (
@@ -178,16 +224,45 @@ def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
             if subject is None
             else low.compare(exp.EQ, subject, when, scope)
         )
+        tests.append(test)
         results.append(low.value(branch.args["true"], scope))
-        ifs.append(exp.If(this=test, true=low.as_sql(results[-1], scope)))
-    default = None
     if e.args.get("default") is not None:
         results.append(low.value(e.args["default"], scope))
-        default = low.as_sql(results[-1], scope)
-    real = any(kind_of(r).real for r in results)
-    return Sql(
-        exp.Case(ifs=ifs, default=default), REAL if real else kind_of(results[0], plain=True)
-    )
+    if any(isinstance(r, Tensor) and has_axes(r) for r in results):
+        return _case_of_tensors(low, tests, results, e)
+    results, kind = unified(results, low, scope)
+    nodes = [low.as_sql(r, scope) for r in results]
+    ifs = [exp.If(this=test, true=node) for test, node in zip(tests, nodes, strict=False)]
+    default = nodes[-1] if len(nodes) > len(ifs) else None
+    return Sql(exp.Case(ifs=ifs, default=default), kind)
+
+
+def _case_of_tensors(
+    low: Lowering, tests: list[exp.Expr], results: list[Value], e: exp.Expr
+) -> Tensor:
+    """Return CASE of tensors: DuckDB says which one counts."""
+    options = [low.as_tensor(r, text_of(e)) for r in results]
+    if len({o.type.ndim for o in options}) > 1:
+        raise QueryTypeError(
+            f"CASE takes tensors of as many axes, got "
+            f"{' and '.join(str(o.type) for o in options)}: {text_of(e)}."
+        )
+    ifs = [exp.If(this=test, true=exp.convert(number)) for number, test in enumerate(tests)]
+    default = exp.convert(len(tests)) if len(options) > len(tests) else None
+    which = exp.Case(ifs=ifs, default=default)
+    key = f"w_{which.sql('duckdb')}"
+    env = {key: which}
+    for option in options:
+        env.update(option.env)
+    tree = Choice(key, tuple(o.tree for o in options), options[0].type)
+    return Tensor(tree, env, text_of(e))
+
+
+def if_(low: Lowering, e: exp.If, scope: Scope) -> Value:
+    """Return IF, as CASE."""
+    branch = exp.If(this=e.this.copy(), true=e.args["true"].copy())
+    other = e.args.get("false")
+    return case(low, exp.Case(ifs=[branch], default=other and other.copy()), scope)
 
 
 def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
@@ -223,7 +298,8 @@ def exists(low: Lowering, e: exp.Exists, scope: Scope) -> Value:
 
 def subquery(low: Lowering, e: exp.Subquery, scope: Scope) -> Value:
     """Return the value of a query in parentheses."""
-    return Sql(low.nested(e.this, scope))
+    node, kind = low.nested_value(e.this, scope)
+    return Sql(node, kind)
 
 
 def any_of(low: Lowering, e: exp.Any, scope: Scope) -> Value:

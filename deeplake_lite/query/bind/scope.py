@@ -60,6 +60,7 @@ class Scope:
         """
         if table is None and name in self.merged:
             return self.merged[name]
+        name = self._spelled(name, table)
         found = [
             relation.columns[name]
             for relation in self.relations
@@ -74,6 +75,14 @@ class Scope:
         if found:
             return found[0]
         return self.parent.find(name, table) if self.parent else None
+
+    def _spelled(self, name: str, table: str | None) -> str:
+        """Return the one column that a name means regardless of case, if it means none as it is."""
+        known = [n for r in self.relations if table in (None, r.alias) for n in r.columns]
+        if name in known or name in self.aliases:
+            return name
+        alike = {n for n in known if n.casefold() == name.casefold()}
+        return alike.pop() if len(alike) == 1 else name
 
     def names(self) -> list[str]:
         """Return the names of all columns."""

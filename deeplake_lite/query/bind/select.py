@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.aggregates import grouped
+from deeplake_lite.query.bind.aggregates import grouped, window_parts
 from deeplake_lite.query.bind.digests import comparable, digest
-from deeplake_lite.query.bind.endings import clauses, limit, note_enough, order_by
+from deeplake_lite.query.bind.endings import by_position, clauses, limit, note_enough, order_by
 from deeplake_lite.query.bind.kinds import (
     kind_of,
 )
@@ -76,8 +76,10 @@ class Binder:
             self._low.seed,
         )
 
-    def _nested(self, tree: exp.Query, scope: Scope) -> exp.Query:
-        return self._query(tree, scope, bare=True).sql
+    def _nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, Kind]:
+        lowered = self._query(tree, scope, bare=True)
+        first = next(iter(lowered.columns.values()))
+        return lowered.sql, kind_of(first, plain=True)
 
     def _query(
         self,
@@ -193,9 +195,12 @@ class Binder:
             )
             out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=by)))
         if order := tree.args.get("order"):
-            out.set(
-                "order", exp.Order(expressions=order_by(self, order, scope, list(values.values())))
-            )
+            terms = order_by(self, order, scope, list(values.values()))
+            if distinct is None and not (scope.grouped or scope.aggregated):
+                terms += by_position(scope)
+            out.set("order", exp.Order(expressions=terms))
+        if named := tree.args.get("windows"):
+            out.set("windows", [window_parts(low, w, scope) for w in named])
         count = limit(self, tree, out, scope)
         ending = clauses(self, tree, scope, projection)
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
@@ -229,6 +234,8 @@ class Binder:
         keys = []
         for part in group.expressions:
             e = part
+            if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):
+                raise QueryError(f"GROUP BY takes expressions, got {text_of(part)}. UNION them.")
             if isinstance(part, exp.Literal) and not part.is_string:
                 at = int(part.this) - 1
                 if not 0 <= at < len(tree.expressions):
