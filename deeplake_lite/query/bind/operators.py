@@ -251,7 +251,7 @@ def _case_of_tensors(
     default = exp.convert(len(tests)) if len(options) > len(tests) else None
     which = exp.Case(ifs=ifs, default=default)
     key = f"w_{which.sql('duckdb')}"
-    env = {key: which}
+    env: dict[str, exp.Expr] = {key: which}
     for option in options:
         env.update(option.env)
     tree = Choice(key, tuple(o.tree for o in options), options[0].type)
