@@ -7,7 +7,7 @@ second query reads nothing. Everything is by position in the view.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,9 @@ from deeplake_lite.htypes import (
 )
 from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.query import text_search
 from deeplake_lite.query.functions.base import Type
+from deeplake_lite.query.text_search import TextIndex
 from deeplake_lite.query.values import Kind
 
 if TYPE_CHECKING:
@@ -84,6 +86,8 @@ class Source:
     view: View
     name: str
     """As messages call it."""
+    memo: dict[Any, Any] = field(default_factory=dict)
+    """What was computed for this query."""
 
     def __len__(self) -> int:
         return len(self.view)
@@ -160,6 +164,8 @@ class Source:
         if what.startswith("random:"):
             return _random(int(what[7:]), rows)
         assert f is not None
+        if what.startswith("bm25:"):
+            return text_search.scores(self, f, what[5:])[rows]
         if what == "hash":
             return self.view._table.digests(f.id, slots)
         if what == "nbytes":
@@ -178,6 +184,16 @@ class Source:
     def hashes(self, f: Field) -> NDArray[np.uint64]:
         """Return digests of a column's values, (rows,): equal values have equal ones."""
         return self.view._table.digests(f.id, self.view._live())
+
+    def text_index(self, f: Field) -> tuple[TextIndex, NDArray[np.int64] | None]:
+        """Return the index of a column's texts, and which of them are ours: None for all."""
+
+        def make() -> TextIndex:
+            return TextIndex.build(_read_scalar(self.view, f, self._every()))
+
+        slots = self.view._live()
+        found = self._kept(f, "words", make)
+        return found, None if self._is_whole(slots) else slots
 
     def _every(self) -> NDArray[np.int64]:
         return np.arange(self.view._table.slots)

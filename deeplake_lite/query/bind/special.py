@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.aggregates import count
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import digest, key_of_row
@@ -104,6 +105,27 @@ def _keys(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     return None
 
 
+def _bm25(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+    """Return how well a text matches words, among all texts of its source."""
+    if len(e.expressions) != 2:
+        raise QueryTypeError(f"BM25_SIMILARITY takes a text and words, got {text_of(e)}.")
+    found, sought = (low.value(part, scope) for part in e.expressions)
+    if not isinstance(found, Sql) or found.plain is None or found.kind.name != "text":
+        raise QueryTypeError(
+            f"BM25_SIMILARITY compares a text column of a source with its other texts, got "
+            f"{text_of(e.expressions[0])}. Materialize a computed text first."
+        )
+    if not isinstance(sought, Constant) or not isinstance(sought.value, str):
+        raise QueryTypeError(
+            f"BM25_SIMILARITY takes words that are the same for all rows, got "
+            f"{text_of(e.expressions[1])}. Write them as 'words', or as a parameter."
+        )
+    key = key_of_row(found)
+    what = f"bm25:{sought.value}"
+    tree = Meta(key, found.plain.source, found.plain.field, what, Type("float64"))
+    return Tensor(tree, {key: found.plain.row}, text_of(e))
+
+
 SPECIAL = {
     "SHAPE": _meta("shape", _shape_type),
     "NDIM": _meta("ndim", lambda _: Type("int64")),
@@ -116,4 +138,5 @@ SPECIAL = {
     "RANDOM": _random,
     "NAME": _name,
     "KEYS": _keys,
+    "BM25_SIMILARITY": _bm25,
 }
