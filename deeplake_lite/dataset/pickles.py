@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.view import Lake, View
+from deeplake_lite.dataset.virtual import question_of
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.repo import MEMORY, Repository, local_folder, welcome
 from deeplake_lite.storage.table import Table
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.question import Question
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,10 @@ def view_parts(view: View) -> tuple[Any, ...]:
     """Return what `pickle` is to keep of a view."""
     slots = view._live()
     rows = chunks.contiguous(slots)
+    question = question_of(view)
+    if question is not None:
+        view._check_committed("pickling")
+        return open_answer, (question, slots if rows is None else rows, view._names, view.origin)
     return open_view, (Address.of(view), slots if rows is None else rows, view._names, view.origin)
 
 
@@ -72,8 +78,18 @@ def open_view(
     address: Address, rows: slice | NDArray[np.int64], names: tuple[str, ...], origin: str
 ) -> View:
     """Return the view that was pickled."""
-    slots = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
-    return View(*address.open(), slots, names, origin)
+    return View(*address.open(), _slots(rows), names, origin)
+
+
+def open_answer(
+    question: Question, rows: slice | NDArray[np.int64], names: tuple[str, ...], origin: str
+) -> View:
+    """Return the view of a query's result that was pickled: the query is asked again."""
+    return question.ask()._taken(_slots(rows), names, origin)
+
+
+def _slots(rows: slice | NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
 
 def open_dataset(address: Address, branch: str | None, name: str) -> Dataset:

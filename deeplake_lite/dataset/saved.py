@@ -1,7 +1,8 @@
 """Named views: which version and which rows, kept with the lake but not as a version of its data.
 
-They live on the branch ``_aux``: per name a group with a document and the row ids. The vacuum keeps
-the versions that they read.
+They live on the branch ``_aux``: per name a document and the row ids. Of a query's result that is
+not rows of the lake, the document has the query (`kept_rows`). The vacuum keeps the versions that
+they read.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 
 from deeplake_lite.dataset import versions
-from deeplake_lite.dataset.apply import slots_of
-from deeplake_lite.errors import ExistsError, NotFoundError
+from deeplake_lite.dataset.kept_rows import Keeper, Opener, versions_of
+from deeplake_lite.dataset.virtual import VirtualTable
+from deeplake_lite.errors import ExistsError, InvalidValueError, NotFoundError
 from deeplake_lite.storage.arrays import ArraySpec
 from deeplake_lite.storage.repo import Repository, run
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.view import Lake, View
     from deeplake_lite.storage.repo import Session
@@ -47,11 +50,13 @@ class SavedView:
     saved: datetime
     """When it was saved, UTC."""
     array: str
-    """Path of the row ids."""
+    """Path of the row ids; of the positions in the query's result where there is a query."""
+    query: Mapping[str, Any] | None = None
+    """The query whose result it shows, as JSON; None for rows of the lake."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the document."""
-        return {
+        document = {
             "version": self.version,
             "rows": self.rows,
             "columns": list(self.columns),
@@ -59,6 +64,7 @@ class SavedView:
             "saved": self.saved.isoformat(),
             "array": self.array,
         }
+        return document if self.query is None else {**document, "query": self.query}
 
     @classmethod
     def from_json(cls, name: str, document: Mapping[str, Any]) -> SavedView:
@@ -71,6 +77,7 @@ class SavedView:
             str(document["origin"]),
             datetime.fromisoformat(document["saved"]),
             str(document["array"]),
+            document.get("query"),
         )
 
 
@@ -97,13 +104,13 @@ class SavedViews(Mapping[str, "View"]):
 
     def __getitem__(self, name: str) -> View:
         """Open a view. Raises NotFoundError."""
-        from deeplake_lite.dataset.view import View
-
         kept = self.info(name)
-        assert self._session is not None
-        table = Table.open(self._lake.repository, self._lake.repository.reader(kept.version))
-        ids = run(_read_ids(self._session, kept.array))
-        return View(self._lake, table, slots_of(table, ids), kept.columns, kept.origin)
+        return self._opener().open(kept.to_json())._called(kept.origin)
+
+    def _opener(self) -> Opener:
+        session = self._session
+        assert session is not None
+        return Opener(self._lake, lambda path: run(_read_ids(session, path)))
 
     def info(self, name: str) -> SavedView:
         """Return what is kept of a view, without opening it. Raises NotFoundError."""
@@ -138,18 +145,31 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
         raise NotFoundError(
             f"A view's name is not empty and has no slash, got {name!r}. Choose another."
         )
-    path = f"views/{uuid4().hex}"
+    if not view.version:
+        raise InvalidValueError(
+            "A view is saved with the lake that it reads, and this one reads none. Query a lake, "
+            "or materialize the view."
+        )
+    keeper = Keeper(view.url)
+    found = keeper.keep(view, whole=False)
     kept = SavedView(
-        name, view.version, len(view), view.columns, view.origin, datetime.now(UTC), path
+        name,
+        view.version,
+        len(view),
+        view.columns,
+        view.origin,
+        datetime.now(UTC),
+        found["array"],
+        found.get("query"),
     )
-    rows = {path: view.row_ids}
-    change = {name: kept.to_json()}
+    change, rows = {name: kept.to_json()}, keeper.arrays
     _write(view._lake.repository, change, f"save view {name}", rows, overwrite=overwrite)
 
 
 def versions_needed(repository: Repository) -> set[str]:
     """Return the versions that saved views read."""
-    return {str(d["version"]) for d in _documents(_reader(repository)).values()}
+    documents = _documents(_reader(repository)).values()
+    return {version for d in documents for version in versions_of(d)}
 
 
 def materialize(view: View, url: str, message: str) -> Dataset:
@@ -160,14 +180,21 @@ def materialize(view: View, url: str, message: str) -> Dataset:
 
     schema, (source, slots) = view.schema, view._located()
     names, spans = [f.id for f in schema], chunks.spans(len(slots), chunks.COPY_ROWS)
-    repeats = len(np.unique(slots)) < len(slots)  # and no two rows have one id
     with Repository.creating(str(url)) as repository:
         Table.create(repository, schema, source.metadata)
         copy = at_branch(Lake(repository, {}), "main")
         with copy.transaction(message), copy._editing() as table:
             blocks = (source.read(names, slots[span]) for span in spans)
-            table.append(blocks, None if repeats else source.ids(slots))
+            table.append(blocks, _ids_to_keep(source, slots))
     return open(str(url))
+
+
+def _ids_to_keep(table: Table, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return the rows' ids, unless they have none of their own, or two rows have one."""
+    if isinstance(table, VirtualTable) and not table.has_ids:
+        return None
+    ids = table.ids(slots)
+    return None if len(np.unique(ids)) < len(ids) else ids
 
 
 def _reader(repository: Repository) -> Session | None:

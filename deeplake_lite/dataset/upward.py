@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from deeplake_lite.dataset.question import Question
     from deeplake_lite.dataset.view import View
 
 
@@ -32,6 +33,13 @@ async def query_async(
     import asyncio
 
     return await asyncio.to_thread(query, view, text, params, sources)
+
+
+def ask(question: Question) -> View:
+    """Answer a query again."""
+    from deeplake_lite.query import ask
+
+    return ask(question)
 
 
 def explain(view: View) -> str:

@@ -512,6 +512,12 @@ class View:
             self._column(name)
         return View(self._lake, *self._located(), names, self.origin)
 
+    def _taken(self, slots: NDArray[np.int64], names: tuple[str, ...], origin: str) -> View:
+        """Return some slots of the same table."""
+        taken = View(self._lake, self._table, slots, names, origin)
+        taken._record = self._record
+        return taken
+
     def __reduce__(self) -> tuple[Any, ...]:
         from deeplake_lite.dataset import pickles
 

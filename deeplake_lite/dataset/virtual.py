@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.question import Question
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
@@ -88,6 +89,8 @@ class VirtualTable:
         Notes of the source.
     uncommitted : bool
         Whether it was derived from an open transaction.
+    question : Question, optional
+        What was asked, to ask it again.
     """
 
     def __init__(
@@ -99,13 +102,14 @@ class VirtualTable:
         ids: Rows | None = None,
         metadata: Mapping[str, Any] | None = None,
         uncommitted: bool = False,
+        question: Question | None = None,
     ) -> None:
         fields = [Field(n, f"c{secrets.token_hex(4)}", c.htype) for n, c in columns.items()]
         self.schema = Schema(tuple(fields))
         self.snapshot_id, self.edits = version, uncommitted
         self.metadata = dict(metadata or {})
         self._columns = dict(zip((f.id for f in fields), columns.values(), strict=True))
-        self._ids, self.slots = ids, count
+        self._ids, self.slots, self.question = ids, count, question
 
     def __len__(self) -> int:
         return self.slots
@@ -113,6 +117,11 @@ class VirtualTable:
     def read(self, columns: Iterable[str], slots: Rows) -> dict[str, Cells]:
         """Return the cells of some rows, by column id."""
         return {c: self._columns[c].read(slots) for c in columns}
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the rows are rows of one source, and have their ids."""
+        return self._ids is not None
 
     def ids(self, slots: Rows) -> Rows:
         """Return the ids of some rows."""
@@ -196,3 +205,8 @@ def digests_of(cells: Cells) -> NDArray[np.uint64]:
     if valid is not None:
         found[~valid] = 1
     return found
+
+
+def question_of(view: View) -> Question | None:
+    """Return the query whose result a view's rows are; None for rows of a lake."""
+    return view._table.question if isinstance(view._table, VirtualTable) else None

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from deeplake_lite.errors import LakeNotFoundError, QueryError, QueryTypeError
+from deeplake_lite.dataset.question import Question
+from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query import clauses, execute
 from deeplake_lite.query.bind import Binder, Params
 from deeplake_lite.query.dialect import parse
 from deeplake_lite.query.plan_text import named, plan_text
+from deeplake_lite.query.opening import Sources
 from deeplake_lite.query.result import to_view
-from deeplake_lite.query.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.query.execute import Step
     from deeplake_lite.query.plan import Clause, Plan
-
-SELF = ("dataset", "ds", "this", "self")
-"""Names of the view that the query is asked of."""
 
 
 def query(
@@ -75,7 +73,18 @@ def query(
     >>> dl.query("SELECT SUM(x) AS total FROM 'memory://asked-doc'")["total"][:]
     array([6])
     """
-    plan = make_plan(text, params, view=view, sources=sources)
+    return _answer(Question(text, params), Sources(view, sources), progress)
+
+
+def ask(question: Question) -> View:
+    """Answer a query again, as it was answered before."""
+    return _answer(question, Sources(question.asked, opened=question.sources), None)
+
+
+def _answer(
+    question: Question, sources: Sources, progress: Callable[[int, int], None] | None
+) -> View:
+    plan = _planned(question, sources)
     try:
         done = execute.run(plan, progress)
     except QueryTypeError as error:
@@ -83,7 +92,9 @@ def query(
     table, rows = done.table, np.arange(len(done.table))
     for clause in plan.clauses:
         table, rows = _apply(clause, plan, table, rows)
-    found = to_view(plan, table, rows)
+    asked = None if sources.default is None else sources.default.view
+    kept = replace(question, seed=plan.seed, asked=asked, sources=sources.opened)
+    found = to_view(plan, table, rows, kept)
     found._record = Record(plan, tuple(done.steps))
     return found
 
@@ -111,32 +122,13 @@ def make_plan(
     sources: Mapping[str, View] | None = None,
 ) -> Plan:
     """Return what would be done for a query, without doing it."""
-    default = None if view is None else Source(view, "dataset")
-    known = {name: Source(v, name) for name, v in (sources or {}).items()}
+    return _planned(Question(text, params), Sources(view, sources))
 
-    def open_source(name: str, version: str | None) -> Source:
-        from deeplake_lite.dataset.opening import open as open_lake
 
-        if default is not None and name in SELF and name not in known:
-            known[name] = default
-        found = known.get(name)
-        if version is not None:
-            url = name if found is None else found.view.url
-            allow = () if found is None else found.view._lake.allow
-            return Source(open_lake(url, version=version, allow=allow), name)
-        if found is not None:
-            return found
-        try:
-            known[name] = Source(open_lake(name), name)
-        except LakeNotFoundError as error:
-            raise QueryError(
-                f"FROM takes the URL of a lake, or a name given in sources={{…}}, got {name!r}: "
-                f"{error}"
-            ) from error
-        return known[name]
-
-    tree = parse(text)
-    return Binder(text, open_source, Params(params, tree), default).plan(tree)
+def _planned(question: Question, sources: Sources) -> Plan:
+    tree = parse(question.text)
+    params = Params(question.params, tree)
+    return Binder(question.text, sources, params, sources.default, question.seed).plan(tree)
 
 
 def _apply(

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.question import Question
     from deeplake_lite.dataset.virtual import VirtualColumn
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
@@ -95,7 +96,7 @@ def _as_they_are(values: Any) -> RaggedCells:
     return RaggedCells([a.tobytes() for a in arrays], shapes, None if valid.all() else valid)
 
 
-def to_view(plan: Plan, table: pa.Table, rows: Rows) -> View:
+def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View:
     """Return the result of a plan as a view.
 
     Parameters
@@ -106,6 +107,8 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows) -> View:
         What DuckDB gave.
     rows : ndarray, (n,) int64
         Which rows of it are the result, and in which order.
+    question : Question
+        What was asked, to ask it again.
     """
     if len(rows) != len(table) or (len(rows) and not (np.diff(rows) == 1).all()):
         table = table.take(pa.array(rows))
@@ -121,6 +124,7 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows) -> View:
         first.version if first is not None else "",
         ids=_ids(plan, table),
         uncommitted=any(bool(i.source.view._table.edits) for i in plan.instances),
+        question=question,
     )
     names = tuple(columns)
     return View(lake, virtual, np.arange(len(table)), names, plan.text)  # type: ignore[arg-type]

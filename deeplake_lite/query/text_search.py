@@ -170,4 +170,5 @@ def scores(source: Source, f: Field, query: str) -> NDArray[np.float64]:
         found = index.scores(query, slots)
         present = index.present if slots is None else index.present[slots]
         source.memo[key] = found if present.all() else np.ma.MaskedArray(found, ~present)
-    return source.memo[key]
+    scored: NDArray[np.float64] = source.memo[key]
+    return scored

@@ -46,10 +46,16 @@ class Binder:
     """Lowers the SELECTs of one query."""
 
     def __init__(
-        self, text: str, open_source: Open, params: Params, default: Source | None = None
+        self,
+        text: str,
+        open_source: Open,
+        params: Params,
+        default: Source | None = None,
+        seed: int | None = None,
     ) -> None:
         self._text, self._open, self._default = text, open_source, default
         self._low = Lowering(params, self._nested)
+        self._low.seed = seed
         self._instances: list[Instance] = []
         self._queries: list[dict[str, tuple[str, Lowered]]] = []
         self._count = 0

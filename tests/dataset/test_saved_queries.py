@@ -1,0 +1,175 @@
+"""Results of queries under a name, in another process, and as lakes of their own."""
+
+import datetime as dt
+import pickle
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+
+@pytest.fixture
+def ds(make_lake):
+    return make_lake(
+        {"x": "int32", "t": "text", "v": dl.Embedding(3), "label": dl.ClassLabel(["a", "b"])},
+        x=range(6),
+        t=list("abcdef"),
+        v=np.arange(18).reshape(6, 3),
+        label=[0, 1] * 3,
+    )
+
+
+QUERIES = {
+    "computed": ("SELECT x, v * 2 AS w, UPPER(t) AS t WHERE x > ?", [1]),
+    "groups": ("SELECT label, COUNT(*) AS n, MEAN(v) AS v GROUP BY label ORDER BY label", []),
+    "lists": ("SELECT label, LIST(t) AS t, LIST(v) AS v GROUP BY label ORDER BY label", []),
+    "drawn": ("SELECT x, RANDOM() AS r SAMPLE BY 1 LIMIT 3", []),
+    "array": ("SELECT x, DOT(v, $q) AS s ORDER BY s DESC", {"q": np.array([1, 0, 2], "float32")}),
+    "self join": ("SELECT a.x AS x, b.v + 0 AS v FROM ds AS a JOIN ds AS b ON a.x = b.x + 1", []),
+    "json": ("SELECT {'x': x} AS j", []),
+    "time": ("SELECT CAST(? AS TIMESTAMP) + INTERVAL 1 DAY AS t", [dt.datetime(2026, 1, 31)]),
+    "masks": ("SELECT v > 3 AS m, SHAPE(v) AS s, v[:2] AS h", []),
+    "twice": ("SELECT a.x AS x, a.v + b.v AS v FROM ds AS a CROSS JOIN ds AS b", []),
+}
+
+
+def values(view):
+    return {name: list(map(str, view[name])) for name in view.columns}
+
+
+def same(a, b):
+    return values(a) == values(b)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_result_is_saved_opened_pickled_and_copied(ds, new_url, name):
+    view = ds.query(*QUERIES[name])
+    expected = values(view)
+    view.save(name)
+    ds["x"][0] = 100
+    ds.delete([3])
+    ds.commit("later")
+    again = dl.open(ds.url).views()[name]
+    assert values(again) == expected
+    assert again.schema.names == view.schema.names
+    assert again.origin == view.origin == QUERIES[name][0]
+    assert values(pickle.loads(pickle.dumps(view))) == expected
+    copy = again.materialize(new_url())
+    assert values(dl.open(copy.url)) == expected
+    assert len(set(copy.row_ids.tolist())) == len(copy)
+    assert copy.verify()
+
+
+def test_a_plain_result_is_row_ids_with_the_query_as_origin(ds):
+    ds.query("SELECT x, t WHERE x % 2 = 0 ORDER BY x DESC").save("even")
+    info = ds.views().info("even")
+    assert info.query is None
+    assert info.origin == "SELECT x, t WHERE x % 2 = 0 ORDER BY x DESC"
+    assert ds.views()["even"]["x"][:].tolist() == [4, 2, 0]
+
+
+def test_the_dataset_moves_on_after_a_query_and_the_result_does_not(ds):
+    view = ds.query("SELECT x + 0 AS y, v * 1 AS v, t")
+    before = values(view)
+    ds.delete([0, 1])
+    ds["t"][0] = "changed"
+    ds.commit("later")
+    assert values(view) == before
+    view.save("before")
+    assert values(ds.views()["before"]) == before
+
+
+def test_a_query_of_a_slice_comes_back_of_the_same_rows(ds):
+    view = ds[[5, 1, 1]].query("SELECT x * 10 AS y")
+    view.save("slice")
+    assert dl.open(ds.url).views()["slice"]["y"][:].tolist() == [50, 10, 10]
+
+
+def test_part_of_a_result_comes_back_as_that_part(ds):
+    view = ds.query("SELECT x, x * 10 AS y")[[4, 0]][["y"]]
+    view.save("part")
+    assert values(ds.views()["part"]) == {"y": ["40", "0"]}
+    assert same(pickle.loads(pickle.dumps(view)), view)
+
+
+def test_a_query_of_a_querys_result_comes_back(ds, new_url):
+    first = ds.query("SELECT x * 10 AS y, v")
+    view = first.query("SELECT y + 1 AS z, SUM(v) AS s WHERE y > $y", {"y": 20})
+    view.save("nested")
+    assert same(ds.views()["nested"], view)
+    assert same(pickle.loads(pickle.dumps(view)), view)
+    assert same(ds.views()["nested"].materialize(new_url()), view)
+
+
+def test_a_join_with_another_lake_comes_back_at_its_version(ds, make_lake):
+    other = make_lake({"x": "int32", "name": "text"}, x=[1, 2], name=["one", "two"])
+    text = f"SELECT x, name || '!' AS name FROM ds JOIN '{other.url}' AS o USING (x)"
+    view = ds.query(text)
+    view.save("by url")
+    text = "SELECT x, name || '!' AS name FROM ds JOIN o USING (x)"
+    by_name = ds.query(text, sources={"o": other[[1]]})
+    by_name.save("by name")
+    other["name"][0] = "changed"
+    other.commit("later")
+    views = dl.open(ds.url).views()
+    assert sorted(views["by url"]["name"][:]) == ["one!", "two!"]
+    assert views["by name"]["name"][:] == ["two!"]
+    assert same(pickle.loads(pickle.dumps(by_name)), by_name)
+
+
+def test_a_join_between_versions_keeps_both_from_the_vacuum(ds):
+    first = ds.version
+    ds["x"][0] = 100
+    ds.commit("changed")
+    view = ds.query(
+        f"SELECT new.x - old.x AS d FROM ds AS new JOIN ds VERSION '{first}' AS old USING (t) "
+        "WHERE new.x <> old.x"
+    )
+    view.save("changes")
+    assert view["d"][:].tolist() == [100]
+    assert ds.views()["changes"]["d"][:].tolist() == [100]
+    from deeplake_lite.dataset.saved import versions_needed
+
+    assert versions_needed(ds._lake.repository) == {first, ds.version}
+
+
+def test_what_reads_no_lake_is_not_saved(ds):
+    with pytest.raises(dl.InvalidValueError, match="this one reads none"):
+        dl.query("SELECT 1 AS one").save("one")
+    one = dl.query("SELECT 1 AS x")
+    joined = ds.query("SELECT t || '!' AS t FROM ds JOIN one USING (x)", sources={"one": one})
+    with pytest.raises(dl.InvalidValueError, match="the source 'one' is in no lake"):
+        joined.save("joined")
+    assert same(pickle.loads(pickle.dumps(joined)), joined)
+
+
+def test_uncommitted_rows_are_not_saved(ds):
+    ds["x"][0] = 9
+    view = ds.query("SELECT x + 1 AS y")
+    with pytest.raises(dl.UncommittedError, match="Commit first"):
+        view.save("dirty")
+    with pytest.raises(dl.UncommittedError, match="Commit first"):
+        pickle.dumps(view)
+
+
+def test_a_function_that_gives_other_rows_is_told(ds):
+    from deeplake_lite.query.functions.user import unregister
+
+    dl.function(returns="bool", name="wanted")(lambda x: x > 2)
+    ds.query("SELECT x * 2 AS y WHERE WANTED(v[0])").save("wanted")
+    dl.function(returns="bool", name="wanted")(lambda x: x > 8)
+    with pytest.raises(dl.DamagedError, match="gives what it gave, 5 rows, got 3"):
+        ds.views()["wanted"]
+    unregister("wanted")
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), np.datetime64("2026-01-31"), dt.timedelta(1), None]
+)
+def test_values_of_a_query_come_back(value):
+    from deeplake_lite.dataset.question import params_from_json, params_to_json
+
+    [again] = params_from_json(params_to_json([value]))
+    plain = value.astype(object) if isinstance(value, np.datetime64) else value
+    assert str(again) == str(plain)

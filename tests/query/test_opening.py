@@ -1,0 +1,46 @@
+"""What FROM names."""
+
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.query.opening import Sources
+
+
+@pytest.fixture
+def ds(make_lake):
+    return make_lake({"x": "int32"}, x=[1, 2, 3])
+
+
+def test_a_source_is_opened_once_and_stays_as_it_is(ds):
+    sources = Sources()
+    first = sources(ds.url, None)
+    ds.append({"x": [4]})
+    ds.commit("later")
+    assert sources(ds.url, None) is first
+    assert len(first) == 3
+
+
+@pytest.mark.parametrize("name", ["dataset", "ds", "this", "self"])
+def test_the_view_that_is_asked_has_names(ds, name):
+    sources = Sources(ds[:2])
+    assert sources(name, None) is sources.default
+    assert sources.opened == {}
+
+
+def test_a_given_name_comes_before_those_names(ds):
+    assert len(Sources(ds[:2], {"ds": ds[:1]})("ds", None)) == 1
+
+
+def test_a_version_is_all_rows_of_it(ds):
+    first = ds.version
+    ds.append({"x": [4]})
+    ds.commit("later")
+    sources = Sources(ds[:1], {"other": ds[:2]})
+    for name in ("ds", "other", ds.url):
+        assert len(sources(name, first)) == 3
+    assert set(sources.opened) == {(n, first) for n in ("ds", "other", ds.url)}
+
+
+def test_a_name_of_nothing_says_what_from_takes():
+    with pytest.raises(dl.QueryError, match=r"or a name given in sources=\{…\}, got 'nothing'"):
+        Sources()("nothing", None)
