@@ -29,10 +29,10 @@ async def query_async(
     params: Sequence[Any] | Mapping[str, Any] = (),
     sources: Mapping[str, View] | None = None,
 ) -> View:
-    """Run a query in a thread."""
-    import asyncio
+    """Run a query in a thread, which ends when the task is cancelled."""
+    from deeplake_lite.query import in_thread
 
-    return await asyncio.to_thread(query, view, text, params, sources)
+    return await in_thread(lambda: query(view, text, params, sources))
 
 
 def ask(question: Question) -> View:

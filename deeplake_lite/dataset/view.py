@@ -375,7 +375,17 @@ class View:
         *,
         sources: Mapping[str, View] | None = None,
     ) -> View:
-        """Answer as `query` does, in a thread: ``await ds.query_async("SELECT …")``."""
+        """Answer as `query` does, in a thread; a task that is cancelled ends the query.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://query-async-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> asyncio.run(ds.query_async("SELECT x WHERE x > 1"))["x"][:]
+        array([2, 3], dtype=int32)
+        """
         return await upward.query_async(self, text, params, sources)
 
     def explain(self) -> str:

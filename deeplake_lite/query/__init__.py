@@ -12,11 +12,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.query.api import ask, explain, make_plan, query
+from deeplake_lite.query.interrupt import in_thread
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
-__all__ = ["ask", "explain", "make_plan", "query"]
+__all__ = ["ask", "explain", "in_thread", "make_plan", "query"]
 
 
 class _Query(ModuleType):

@@ -14,6 +14,7 @@ import numpy as np
 
 from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import LakeError, QueryError
+from deeplake_lite.query import interrupt
 from deeplake_lite.query.values import (
     Call,
     Cell,
@@ -29,6 +30,7 @@ from deeplake_lite.query.values import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from concurrent.futures import Future
 
     from numpy.typing import NDArray
 
@@ -60,6 +62,7 @@ def evaluate(
     size = _block_rows(tree)
     parts = []
     for a in range(0, count, size):
+        interrupt.check()
         b = min(a + size, count)
         parts.append(_block(tree, {k: v[a:b] for k, v in env.items()}, b - a))
         if note:
@@ -213,10 +216,15 @@ def _rows(tree: Tree, env: Env, count: int) -> list[Any]:
     starts = range(0, count, PART_ROWS)
     futures = [pool.submit(_part, tree, read, a, min(a + PART_ROWS, count)) for a in starts]
     try:
-        return [row for future in futures for row in future.result()]
+        return [row for future in futures for row in _result(future)]
     finally:
         for future in futures:
             future.cancel()  # an error, or an interrupt, ends the block
+
+
+def _result(future: Future[list[Any]]) -> list[Any]:
+    interrupt.check()
+    return future.result()
 
 
 def _part(tree: Tree, read: _Reader, start: int, stop: int) -> list[Any]:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
-from deeplake_lite.query import evaluate
+from deeplake_lite.query import evaluate, interrupt
 from deeplake_lite.query.bind import unknown_function
 from deeplake_lite.query.plan import ROW
 
@@ -87,6 +87,14 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
         For what only turns out when values are seen: a text that is no number, and the like.
     """
     connection = _database().cursor()
+    try:
+        with interrupt.heard_by(connection):
+            return _run(connection, plan, progress)
+    finally:
+        connection.close()
+
+
+def _run(connection: Any, plan: Plan, progress: Callable[[int, int], None] | None) -> Run:
     done = Run(pa.table({}))
     functions: list[str] = []
     try:
@@ -101,12 +109,12 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
     finally:
         for name in functions:
             connection.remove_function(name)
-        connection.close()
     return done
 
 
 def _arrow(connection: Any, sql: exp.Expr) -> pa.Table:
     """Run one statement; what DuckDB raises becomes an error of ours."""
+    interrupt.check()
     try:
         return connection.sql(sql.sql("duckdb")).to_arrow_table()
     except duckdb.CatalogException as error:

@@ -28,6 +28,7 @@ from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.query import text_search
 from deeplake_lite.query.functions.base import Type
+from deeplake_lite.query.interrupt import check
 from deeplake_lite.query.text_search import TextIndex
 from deeplake_lite.query.values import Kind
 
@@ -293,10 +294,11 @@ def one(cells: RaggedCells, row: int) -> RaggedCells:
 
 def _read_scalar(view: View, f: Field, slots: NDArray[np.int64]) -> pa.Array:
     """Read a column as Arrow: numbers as they are, classes as numbers, text as text."""
-    parts = [
-        _scalar_of(f.htype, view._table.read([f.id], slots[a : a + READ_ROWS])[f.id])
-        for a in range(0, len(slots), READ_ROWS)
-    ] or [_scalar_of(f.htype, f.htype.encode([]))]
+    parts = []
+    for a in range(0, len(slots), READ_ROWS):
+        check()
+        parts.append(_scalar_of(f.htype, view._table.read([f.id], slots[a : a + READ_ROWS])[f.id]))
+    parts = parts or [_scalar_of(f.htype, f.htype.encode([]))]
     return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
 
