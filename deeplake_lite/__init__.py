@@ -114,6 +114,11 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Add the cell magic ``%%tql``, which asks views: ``%load_ext deeplake_lite``."""
+    import_module(f"{__name__}.query.magic").load(shell)
+
+
 def __dir__() -> list[str]:
     return [*__all__, *(name for name in globals() if name.startswith("__"))]
 

@@ -26,11 +26,13 @@ Every message gives the rule, the value and the way out.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 class LakeError(Exception):
@@ -206,3 +208,45 @@ class MissingPackageError(LakeError, ImportError):
         TIFF with JPEG XL needs imagecodecs. Install it: pip install "deeplake-lite[media]".
         """
         return cls(f'{purpose} needs {package}. Install it: pip install "deeplake-lite[{extra}]".')
+
+
+@contextmanager
+def shown_briefly(*, lines: bool = True) -> Iterator[None]:
+    """Let IPython show errors from within without the lines of this package.
+
+    Parameters
+    ----------
+    lines : bool
+        Whether the user's line that led to it is shown.
+    """
+    try:
+        yield
+    except LakeError as error:
+        shown = short_traceback if lines else _message
+        error._render_traceback_ = partial(shown, error)  # type: ignore[attr-defined]
+        raise
+
+
+def _message(error: BaseException) -> list[str]:
+    return [f"{type(error).__name__}: {error}"]
+
+
+def short_traceback(error: BaseException) -> list[str]:
+    """Return the last line of a user's on the way to an error, the message, and a user's cause.
+
+    >>> short_traceback(QueryError("A query is a SELECT, got 'hello'."))
+    ["QueryError: A query is a SELECT, got 'hello'."]
+    """
+    import traceback
+    from itertools import takewhile
+
+    home = __file__.rpartition("errors")[0]
+    frames = traceback.extract_tb(error.__traceback__)
+    outside = list(takewhile(lambda f: not f.filename.startswith(home), frames))
+    shown = [f"line {f.lineno}: {f.line}" for f in outside[-1:] if f.line]
+    cause = error.__cause__
+    behind = traceback.extract_tb(cause.__traceback__) if cause is not None else []
+    theirs = [f for f in behind if not f.filename.startswith(home) and f.name != "<lambda>"]
+    if cause is not None and theirs and "site-packages" not in theirs[-1].filename:
+        shown += [line.rstrip() for line in traceback.format_list(theirs)]
+    return [*shown, *_message(error)]

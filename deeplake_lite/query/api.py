@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from deeplake_lite.dataset.question import Question
-from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.errors import QueryError, QueryTypeError, shown_briefly
 from deeplake_lite.query import clauses, execute
 from deeplake_lite.query.bind import Binder, Params
 from deeplake_lite.query.dialect import parse
@@ -73,7 +73,8 @@ def query(
     >>> dl.query("SELECT SUM(x) AS total FROM 'memory://asked-doc'")["total"][:]
     array([6])
     """
-    return _answer(Question(text, params), Sources(view, sources), progress)
+    with shown_briefly():
+        return _answer(Question(text, params), Sources(view, sources), progress)
 
 
 def ask(question: Question) -> View:

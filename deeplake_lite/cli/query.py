@@ -1,0 +1,184 @@
+"""The command that asks a lake: a table for people, JSON and CSV for programs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deeplake_lite.cli.app import SHOWN, Url, Version, app, command, counted, open_lake
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.schema import Field
+
+WIDTH = 40
+"""Characters of a cell at the most."""
+
+FEW = 8
+"""Numbers of an array that a table shows; of larger ones it shows shape and dtype."""
+
+
+@app.command()
+@command
+def query(
+    url: Url,
+    text: Annotated[str, typer.Argument(metavar="SELECT", help="The query; - reads stdin.")],
+    version: Version = None,
+    limit: Annotated[int | None, typer.Option("-n", "--limit", min=0, help="Rows.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a list of objects.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Print how it was answered.")] = False,
+) -> None:
+    """Ask the lake in SQL with tensors: deeplake-lite query URL "SELECT label, COUNT(*) GROUP BY label".
+
+    Without FROM, the query asks the lake at URL. A table has 20 rows if not told otherwise; --json
+    and --csv have all, files and pixels by their shape.
+    """  # fmt: skip
+    if as_json and as_csv:
+        raise InvalidValueError("A result is printed once, got --json and --csv. Choose one.")
+    found = open_lake(url, version).query(sys.stdin.read() if text == "-" else text)
+    if explain:
+        return typer.echo(found.explain())
+    if as_json or as_csv:
+        part = found if limit is None else found[:limit]
+        return print_rows(part) if as_json else print_csv(part)
+    return print_table(found, SHOWN if limit is None else limit)
+
+
+def print_rows(view: View) -> None:
+    """Print a JSON list with an object per row, a line each."""
+    names, before = view.columns, "["
+    for row in rows_of(view):
+        document = dict(zip(names, map(_plain, row), strict=True))
+        typer.echo(f"{before}\n{json.dumps(document, ensure_ascii=False)}", nl=False)
+        before = ","
+    typer.echo("[]" if before == "[" else "\n]")
+
+
+def print_csv(view: View) -> None:
+    """Print CSV: arrays and lists as JSON, nothing for null."""
+    import csv
+
+    from deeplake_lite.dataset.texts import text_of
+
+    table = csv.writer(sys.stdout, quoting=csv.QUOTE_STRINGS, lineterminator="\n")
+    table.writerow(view.columns)
+    table.writerows(map(text_of, row) for row in rows_of(view))
+
+
+def print_table(view: View, rows: int) -> None:
+    """Print the first rows in columns, as wide as the terminal."""
+    part = view[:rows]
+    lines = [list(view.columns), *([_cell(v) for v in row] for row in rows_of(part))]
+    numeric = [_is_number(f) for f in view.schema]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    fit = _fitting(widths)
+    for number, line in enumerate(lines):
+        cells = zip(line[:fit], widths, numeric, strict=False)
+        shown = (cell.rjust(w) if right else cell.ljust(w) for cell, w, right in cells)
+        typer.echo("  ".join(shown).rstrip())
+        if number == 0:
+            typer.echo("  ".join("─" * width for width in widths[:fit]))
+    more = f", {counted(len(view) - len(part), 'row')} more: --limit" * (len(part) < len(view))
+    hidden = len(widths) - fit
+    wider = f", not shown: {', '.join(view.columns[fit:])}" * bool(hidden)
+    typer.echo(f"{counted(len(view), 'row')}{more}{wider}")
+
+
+def _fitting(widths: Sequence[int]) -> int:
+    """Return how many columns the terminal has room for; all where it is none."""
+    if not sys.stdout.isatty():
+        return len(widths)
+    room, used = shutil.get_terminal_size().columns, 0
+    for number, width in enumerate(widths):
+        used += width + 2 * (number > 0)
+        if used > room:
+            return max(number, 1)
+    return len(widths)
+
+
+# ---- cells
+
+
+def rows_of(view: View) -> Iterator[tuple[Any, ...]]:
+    """Yield rows: names of classes, shape and dtype of files and pixels, None for null."""
+    from deeplake_lite.dataset.portable import read_blocks
+
+    fields = tuple(view.schema)
+    for block in read_blocks(view, fields, "query"):
+        yield from zip(*(_values(view, f, block[f.name]) for f in fields), strict=True)
+
+
+def _values(view: View, f: Field, cells: Any) -> list[Any]:
+    from deeplake_lite.dataset.portable import values_of
+    from deeplake_lite.dataset.values import decode_block, with_none
+
+    if not _is_pixels(f.htype):
+        return [_size(v) if isinstance(v, bytes) else v for v in values_of(f.htype, cells)]
+    values = with_none(decode_block(f.htype, cells, view._lake.allow))
+    return [_shape(value) for value in values]
+
+
+def _is_pixels(htype: Any) -> bool:
+    from deeplake_lite.htypes import Image, Mask, Sequence
+
+    return _is_pixels(htype.of) if isinstance(htype, Sequence) else isinstance(htype, Image | Mask)
+
+
+def _is_number(f: Field) -> bool:
+    from deeplake_lite.htypes import Scalar
+
+    return isinstance(f.htype, Scalar)
+
+
+def _shape(value: Any) -> Any:
+    """Return the shape and dtype of pixels: ``"250×250×3 uint8"``."""
+    if isinstance(value, list):
+        return [_shape(item) for item in value]
+    if value is None or isinstance(value, str):
+        return value
+    return f"{'×'.join(map(str, value.shape))} {value.dtype}"
+
+
+def _size(data: bytes) -> str:
+    return counted(len(data), "byte")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: NaN and infinity, which it has not, as null."""
+    from deeplake_lite.dataset.texts import plain
+
+    def finite(item: Any) -> Any:
+        if isinstance(item, list):
+            return [finite(part) for part in item]
+        if isinstance(item, dict):
+            return {key: finite(part) for key, part in item.items()}
+        return None if isinstance(item, float) and item - item != 0 else item
+
+    return finite(plain(value))
+
+
+def _cell(value: Any) -> str:
+    """Return a value as a short text.
+
+    >>> import numpy as np
+    >>> _cell(None), _cell(np.float32(0.1)), _cell(np.zeros((3, 4))), _cell("a\\nb")
+    ('', '0.1', '3×4 float64', 'a b')
+    """
+    import numpy as np
+
+    from deeplake_lite.dataset.texts import text_of
+
+    if value is None:
+        return ""
+    if isinstance(value, np.ndarray) and value.size > FEW:
+        return str(_shape(value))
+    line = " ".join(str(text_of(value)).split())
+    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"

@@ -1,0 +1,105 @@
+"""``%%tql`` in a shell of IPython's, and what a shell shows of errors."""
+
+import numpy as np
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import deeplake_lite as dl
+from deeplake_lite.query.functions.user import unregister
+
+
+@pytest.fixture
+def shell(make_lake):
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(history_load_length=0)
+    shell.history_manager.enabled = False
+    shell.run_line_magic("load_ext", "deeplake_lite")
+    shell.user_ns["ds"] = make_lake(
+        {"x": "int32", "v": dl.Embedding(2)}, x=[1, 2, 3], v=[[0, 0], [1, 1], [2, 2]]
+    )
+    shell.user_ns["other"] = make_lake({"x": "int32", "t": "text"}, x=[2, 3], t=["b", "c"])
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+def run(shell, line, cell):
+    """Run a cell and return its value."""
+    done = shell.run_cell(f"%%tql {line}\n{cell}")
+    done.raise_error()
+    return done.result
+
+
+def message(shell, capsys, code):
+    """Run a cell that fails and return what is printed."""
+    capsys.readouterr()
+    assert not shell.run_cell(code).success
+    return capsys.readouterr().out.strip()
+
+
+def test_a_cell_asks_a_variable_and_shows_the_view(shell, capsys):
+    found = run(shell, "ds", "SELECT x\nWHERE SUM(v) > 1")
+    assert found["x"][:].tolist() == [2, 3]
+    assert "2 rows" in capsys.readouterr().out
+
+
+def test_the_result_goes_into_a_variable(shell):
+    assert run(shell, "ds -o result", "SELECT x WHERE x < 2") is None
+    assert shell.user_ns["result"]["x"][:].tolist() == [1]
+
+
+def test_values_come_from_variables(shell):
+    shell.user_ns.update(least=2, q=np.array([1, 1]))
+    found = run(shell, "ds", "SELECT x, '$no' AS t WHERE x >= $least ORDER BY DOT(v, $q) DESC")
+    assert found["x"][:].tolist() == [3, 2]
+
+
+def test_other_views_are_sources_by_their_variables(shell):
+    shell.user_ns["few"] = shell.user_ns["other"][:1]
+    found = run(shell, "ds", "SELECT ds.x, t FROM ds JOIN few USING (x)")
+    assert found["t"][:] == ["b"]
+    assert run(shell, "", "SELECT t FROM other ORDER BY t DESC")["t"][:] == ["c", "b"]
+    assert run(shell, "other", "SELECT COUNT(*) AS n FROM ds")["n"][0] == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "cell", "expected"),
+    [
+        ("ds", "SELECT x\nWHERE", "QuerySyntaxError: "),
+        ("ds", "SELECT y", "ColumnNotFoundError: There is no column 'y'. "),
+        ("dss", "SELECT x", "NotFoundError: There is no variable with a view 'dss'. Did you mean"),
+        ("ds", "SELECT x WHERE x > $lest", "QueryError: $lest is the value of the variable 'lest'"),
+        ("ds", "SELECT x WHERE x > ?", "QueryError: A cell has its values from variables"),
+        ("ds -p 3", "SELECT x", "QueryError: It is %%tql [VIEW] [-o NAME], and then the query: "),
+        ("ds -o 3", "SELECT x", "QueryError: -o takes the name of a variable, got '3'."),
+    ],
+)
+def test_an_error_is_one_message(shell, capsys, line, cell, expected):
+    text = message(shell, capsys, f"%%tql {line}\n{cell}")
+    assert text.startswith(expected)
+    assert "Traceback" not in text
+
+
+def test_a_syntax_error_has_its_caret(shell, capsys):
+    lines = message(shell, capsys, "%%tql ds\nSELECT x\nWHERE x >").splitlines()
+    assert lines[-2].strip() == "WHERE x >"
+    assert lines[-1].rstrip().endswith("^")
+    assert lines[-1].index("^") == lines[-2].index(">")
+
+
+def test_a_query_in_a_cell_of_python_shows_the_line_that_asked(shell, capsys):
+    text = message(shell, capsys, "a = 1\nds.query('SELECT y')\nb = 2")
+    assert text.splitlines()[0] == "line 2: ds.query('SELECT y')"
+    text = message(shell, capsys, "a = 1\nds.query('SELECT x WHERE v > 1')\nb = 2")
+    assert text.splitlines()[0] == "line 2: ds.query('SELECT x WHERE v > 1')"
+    assert text.splitlines()[1].startswith("QueryTypeError: A condition has one value per row")
+
+
+def test_a_function_that_fails_shows_its_own_lines(shell, capsys):
+    code = "@dl.function(returns='float32')\ndef broken(v):\n    return v.nothing\n"
+    shell.user_ns["dl"] = dl
+    try:
+        text = message(shell, capsys, code + "\nds.query('SELECT BROKEN(v) AS b WHERE BROKEN(v) > 1')")  # fmt: skip
+    finally:
+        unregister("broken")
+    assert "return v.nothing" in text
+    assert "has no attribute 'nothing'" in text.splitlines()[-1]
