@@ -3,6 +3,9 @@
 Steps: `dialect` parses, `relations`, `lower` and `calls` bind names and decide what DuckDB does and
 what NumPy does, `execute` and `evaluate` run the plan, `clauses` arranges and samples, `result`
 makes a view. `api` joins them.
+
+Around them: `opening` finds what FROM names, `interrupt` stops what runs, `text_search` ranks
+texts, `completion` knows what may be written, `magic` is ``%%tql``, `reference` the manual's page.
 """
 
 from __future__ import annotations
@@ -12,12 +15,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.query.api import ask, explain, make_plan, query
+from deeplake_lite.query.completion import complete
 from deeplake_lite.query.interrupt import in_thread
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
-__all__ = ["ask", "explain", "in_thread", "make_plan", "query"]
+__all__ = ["ask", "complete", "explain", "in_thread", "make_plan", "query"]
 
 
 class _Query(ModuleType):

@@ -57,7 +57,7 @@ def test_a_cancelled_query_ends_in_numpy(ds):
     calls, running = [], threading.Event()
 
     @dl.function(returns="float32")
-    def slow(v):
+    def slow(v):  # noqa: ARG001
         running.set()
         time.sleep(0.01)
         calls.append(1)

@@ -98,7 +98,7 @@ def test_a_function_that_fails_shows_its_own_lines(shell, capsys):
     code = "@dl.function(returns='float32')\ndef broken(v):\n    return v.nothing\n"
     shell.user_ns["dl"] = dl
     try:
-        text = message(shell, capsys, code + "\nds.query('SELECT BROKEN(v) AS b WHERE BROKEN(v) > 1')")  # fmt: skip
+        text = message(shell, capsys, f"{code}\nds.query('SELECT x WHERE BROKEN(v) > 1')")
     finally:
         unregister("broken")
     assert "return v.nothing" in text
