@@ -1,4 +1,4 @@
-"""The few calls that go up: what a view does with layers that stand above it, loaded when asked for."""
+"""The few calls that go up: what a view does with layers above it, loaded when asked for."""
 
 from __future__ import annotations
 

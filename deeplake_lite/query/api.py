@@ -13,8 +13,8 @@ from deeplake_lite.errors import QueryError, QueryTypeError, shown_briefly
 from deeplake_lite.query import clauses, execute
 from deeplake_lite.query.bind import Binder, Params
 from deeplake_lite.query.dialect import parse
-from deeplake_lite.query.plan_text import named, plan_text
 from deeplake_lite.query.opening import Sources
+from deeplake_lite.query.plan_text import named, plan_text
 from deeplake_lite.query.result import to_view
 
 if TYPE_CHECKING:
