@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.query.bind.special import SPECIAL
+from deeplake_lite.query.functions import REGISTRY
+from deeplake_lite.query.functions.user import unregister
+from deeplake_lite.query.reference import reference
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text()
@@ -20,6 +24,7 @@ def test_the_tour_runs(tmp_path, monkeypatch, capsys):
     names = {}
     for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
         exec(block, names)
+    unregister("contrast")
     printed = capsys.readouterr().out
     assert "1 cell" in printed
     assert "Both sides changed 1 thing, and nothing was written" in printed
@@ -50,3 +55,18 @@ def test_every_type_of_a_column_is_in_the_table():
         kind = getattr(dl, name)
         if isinstance(kind, type) and issubclass(kind, dl.Htype) and kind is not dl.Htype:
             assert f"`{name}" in table
+
+
+def test_the_page_on_queries_is_that_of_the_registry():
+    page = TEXT.split("<!-- reference: python -m deeplake_lite.query.reference -->\n")[1]
+    assert page.split("<!-- end of reference -->")[0].strip() == reference().strip()
+
+
+def test_every_function_and_clause_is_in_the_page():
+    page = reference()
+    for entry in REGISTRY.values():
+        assert entry.signature in page
+    for name in SPECIAL:
+        assert f"{name}(" in page
+    for name in ("WITH", "ARRANGE BY", "SAMPLE BY", "EXPAND BY", "VERSION", "HAVING", "OFFSET"):
+        assert name in reference()

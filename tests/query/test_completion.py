@@ -5,6 +5,8 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.query import complete
 
+CLASSES = [("'rose'", "class"), ("'red tulip'", "class"), ("'it''s'", "class")]
+
 
 @pytest.fixture
 def ds(make_lake):
@@ -48,11 +50,11 @@ def test_columns_come_before_functions_and_those_before_keywords(ds):
         ("SELECT x arr", [("ARRAY_AGG(", "function"), ("ARRANGE BY", "keyword")]),
         ("SELECT x FROM d", [("dataset", "source")]),
         ("SELECT x FROM ds JOIN ", [("dataset", "source")]),
-        ("SELECT x WHERE label = ", [("'rose'", "class"), ("'red tulip'", "class"), ("'it''s'", "class")]),
+        ("SELECT x WHERE label = ", CLASSES),
         ("SELECT x WHERE label='re", [("'red tulip'", "class")]),
         ("SELECT x WHERE label <> 'RO", [("'rose'", "class")]),
         ("SELECT x WHERE label IN ('rose', 'r", [("'rose'", "class"), ("'red tulip'", "class")]),
-        ("SELECT x WHERE label NOT IN (", [("'rose'", "class"), ("'red tulip'", "class"), ("'it''s'", "class")]),
+        ("SELECT x WHERE label NOT IN (", CLASSES),
         ("SELECT x WHERE t = 'lab", []),
         ("SELECT x WHERE label = 'zzz", []),
     ],

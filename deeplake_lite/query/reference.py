@@ -1,0 +1,102 @@
+"""The page of the manual on the language: clauses, rules, functions. The README has it."""
+
+from __future__ import annotations
+
+from deeplake_lite.query import functions
+
+CLAUSES = {
+    "`WITH name AS (select), …`": "names queries for those that follow",
+    "`SELECT [DISTINCT] expr [AS name], …`": "columns of the result; `*`, `* EXCLUDE (a, b)`",
+    "`FROM source [VERSION 'v'] [AS a]`": (
+        "a URL in quotes, the name of a view, `(select)`; left out, what is asked; also "
+        "`ds VERSION 'v1'`"
+    ),
+    "`[LEFT \\| RIGHT \\| FULL \\| CROSS] JOIN source ON condition`": (
+        "or `USING (column)`: between lakes, and between versions of one"
+    ),
+    "`WHERE condition`": "rows to keep; knows the names that SELECT gives",
+    "`GROUP BY expr, … [HAVING condition]`": (
+        "a row per group; a column without an aggregate is the list of the group's values"
+    ),
+    "`ORDER BY expr [DESC] [NULLS FIRST], …`": "numbers, texts, classes by their numbers",
+    "`LIMIT n [OFFSET m]`": "the first rows",
+    "`ARRANGE BY expr, …`": "puts rows of equal value together, in the order in which each first comes",
+    "`SAMPLE BY weight [REPLACE] [LIMIT n \\| n PERCENT] [SEED n]`": "draws rows by weight",
+    "`EXPAND BY before, after`": "adds the rows around each row; once each",
+    "`UNION \\| INTERSECT \\| EXCEPT [ALL]`": "of two SELECTs",
+}
+"""Clauses, in their order; the last three of a SELECT follow LIMIT in the order written."""
+
+RULES = {
+    "What computes": (
+        "A value without axes is SQL's, and behaves as in DuckDB. A value with axes is a tensor, "
+        "and behaves as in NumPy."
+    ),
+    "Small integers": (
+        "Integers of a tensor below 32 bits are widened before arithmetic: `image + 10` does not "
+        "wrap around."
+    ),
+    "`MIN`, `MAX`, `SUM`, `MEAN`, `STD`, …": (
+        "Without GROUP BY: of a tensor, per row; of a scalar column, SQL's aggregate. With GROUP "
+        "BY: over the group, element by element for tensors. `AMIN`, `AMAX`, `ASUM`, `AMEAN`, "
+        "`ASTD` are per row always."
+    ),
+    "Conditions": "One truth value per row: wrap a tensor in `ANY(…)` or `ALL(…)`.",
+    "Subscripts": "NumPy's, from 0: `x[10:20, ::2, -1]`, `x[..., 0]`, `meta['key'][0]`.",
+    "`LOG`": "Natural, for scalars and tensors.",
+    "NaN": "Comparisons with NaN are false, `<>` is true. NaN sorts last, up or down.",
+    "Null": (
+        "A null in an operation gives null; conditions take it as false; aggregates leave it out; "
+        "it sorts last unless `NULLS FIRST` is written."
+    ),
+    "Names": "In WHERE, a column comes before an alias of its name; in ORDER BY, the alias.",
+    "Class labels": "Compare with names and with numbers: `label = 'rose'`. `NAME(label)` is the text.",
+    "Casts": "`CAST(x AS FLOAT)`: `::` is a slice.",
+    "Chance": (
+        "SAMPLE BY and `RANDOM()` without a seed draw one when the query runs. The result keeps "
+        "it, saved and pickled too."
+    ),
+    "Functions of DuckDB": "All of scalars and of dates, windows (`OVER`) and aggregates.",
+}
+"""Where SQL and NumPy differ, what counts."""
+
+ROWS = {
+    "`BM25_SIMILARITY(text, 'words')`": (
+        "How well a text matches words, among the texts of its source: BM25, k1 = 1.2, b = 0.75."
+    ),
+    "`ROW_NUMBER()`": "Position of the row in its source, from 0; with `OVER (…)` SQL's.",
+    "`ROW_ID()`, `ROW_ID(source)`": "Id of the row: the same on every branch and in every version.",
+    "`RANDOM()`, `RANDOM(seed)`": "A number in [0, 1) per row.",
+    "`NAME(label)`": "Name of a class.",
+    "`NBYTES(column)`": "Stored size, without reading; so are `SHAPE`, `NDIM` and `SIZE`.",
+    "`COUNT(*)`, `COUNT(x)`, `COUNT(DISTINCT x)`": "Rows; values that are not null; that differ.",
+    "`FIRST(x)`, `LAST(x)`, `LIST(x)`": "Of a group, scalars and tensors.",
+}
+"""Functions of rows, of groups, and of what is known without reading."""
+
+
+def reference() -> str:
+    """Return the page in Markdown.
+
+    >>> print(reference().splitlines()[0])
+    | Clause | Does |
+    """
+    parts = (
+        _table("Clause | Does", CLAUSES),
+        _table("Where SQL and NumPy differ | What counts", RULES),
+        "<details><summary>Functions of tensors and rows</summary>",
+        "**Rows and groups**",
+        _table("Function | Gives", ROWS),
+        functions.reference().strip(),
+        "</details>",
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(head: str, lines: dict[str, str]) -> str:
+    body = [f"| {left} | {right} |" for left, right in lines.items()]
+    return "\n".join([f"| {head} |", "| --- | --- |", *body])
+
+
+if __name__ == "__main__":
+    print(reference(), end="")  # noqa: T201
