@@ -36,7 +36,7 @@ def query(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Print how it was answered.")] = False,
 ) -> None:
-    """Ask the lake in SQL with tensors: deeplake-lite query URL "SELECT label, COUNT(*) GROUP BY label".
+    """Ask the lake in SQL with tensors, such as "SELECT label, COUNT(*) GROUP BY label".
 
     Without FROM, the query asks the lake at URL. A table has 20 rows if not told otherwise; --json
     and --csv have all, files and pixels by their shape.
@@ -166,10 +166,10 @@ def _plain(value: Any) -> Any:
 
 
 def _cell(value: Any) -> str:
-    """Return a value as a short text.
+    r"""Return a value as a short text.
 
     >>> import numpy as np
-    >>> _cell(None), _cell(np.float32(0.1)), _cell(np.zeros((3, 4))), _cell("a\\nb")
+    >>> _cell(None), _cell(np.float32(0.1)), _cell(np.zeros((3, 4))), _cell("a\nb")
     ('', '0.1', '3×4 float64', 'a b')
     """
     import numpy as np

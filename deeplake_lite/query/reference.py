@@ -20,7 +20,7 @@ CLAUSES = {
     ),
     "`ORDER BY expr [DESC] [NULLS FIRST], …`": "numbers, texts, classes by their numbers",
     "`LIMIT n [OFFSET m]`": "the first rows",
-    "`ARRANGE BY expr, …`": "puts rows of equal value together, in the order in which each first comes",
+    "`ARRANGE BY expr, …`": "puts rows of equal value together, by where each first comes",
     "`SAMPLE BY weight [REPLACE] [LIMIT n \\| n PERCENT] [SEED n]`": "draws rows by weight",
     "`EXPAND BY before, after`": "adds the rows around each row; once each",
     "`UNION \\| INTERSECT \\| EXCEPT [ALL]`": "of two SELECTs",
@@ -50,7 +50,7 @@ RULES = {
         "it sorts last unless `NULLS FIRST` is written."
     ),
     "Names": "In WHERE, a column comes before an alias of its name; in ORDER BY, the alias.",
-    "Class labels": "Compare with names and with numbers: `label = 'rose'`. `NAME(label)` is the text.",
+    "Class labels": "Compare with names and numbers: `label = 'rose'`. `NAME(label)` is the text.",
     "Casts": "`CAST(x AS FLOAT)`: `::` is a slice.",
     "Chance": (
         "SAMPLE BY and `RANDOM()` without a seed draw one when the query runs. The result keeps "
