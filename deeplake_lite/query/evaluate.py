@@ -14,6 +14,7 @@ import numpy as np
 
 from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import LakeError, QueryError
+from deeplake_lite.htypes.base import Dense
 from deeplake_lite.query.values import (
     Call,
     Cell,
@@ -67,7 +68,7 @@ def evaluate(
     if len(parts) == 1:
         return parts[0]
     if not parts:
-        return np.empty((0, *(n or 0 for n in tree.type.shape)), _dtype(tree))
+        return np.empty((0, *(n or 0 for n in tree.type.shape or ())), _dtype(tree))
     return _joined(parts)
 
 
@@ -96,7 +97,7 @@ def _block_rows(tree: Tree) -> int:
 
 
 def _is_dense(leaf: Cell) -> bool:
-    return None not in leaf.type.shape and leaf.type.is_number
+    return isinstance(leaf.field.htype.layout, Dense) and leaf.type.is_number
 
 
 def stacks(tree: Tree) -> bool:
@@ -106,6 +107,8 @@ def stacks(tree: Tree) -> bool:
             return _is_dense(tree)
         case Grouped() | Choice():
             return False
+        case Meta(type=type_):
+            return None not in (type_.shape or ())
         case Call(bound=bound, args=args):
             return bound.stacks and all(map(stacks, args))
         case Index(base, items):
