@@ -111,8 +111,8 @@ def make_plan(
     sources: Mapping[str, View] | None = None,
 ) -> Plan:
     """Return what would be done for a query, without doing it."""
-    default = None if view is None else Source(view, "dataset")
-    known = {name: Source(v, name) for name, v in (sources or {}).items()}
+    default = None if view is None else Source(_pinned(view), "dataset")
+    known = {name: Source(_pinned(v), name) for name, v in (sources or {}).items()}
 
     def open_source(name: str, version: str | None) -> Source:
         from deeplake_lite.dataset.opening import open as open_lake
@@ -139,6 +139,13 @@ def make_plan(
     return Binder(text, open_source, Params(params, tree), default).plan(tree)
 
 
+def _pinned(view: View) -> View:
+    """Return a view whose rows stay when its dataset moves on."""
+    from deeplake_lite.dataset.view import View
+
+    return View(view._lake, view._table, view._live(), view.columns, view.origin)
+
+
 def _apply(
     clause: Clause, plan: Plan, table: pa.Table, rows: NDArray[np.int64]
 ) -> tuple[pa.Table, NDArray[np.int64]]:
@@ -148,7 +155,7 @@ def _apply(
         keys = list(zip(*(c.to_pylist() for c in columns), strict=True))
         return table, rows[clauses.arrange(keys)]
     if clause.kind == "sample":
-        weights = columns[0].cast(pa.float64()).fill_null(0).to_numpy()
+        weights = _weights(columns[0])
         return table, rows[clauses.sample(weights, **clause.options)]
     names = {node.name for o in plan.outputs for node in _positions(o)}
     if len(plan.instances) != 1 or len(names) != 1 or any(o.column for o in plan.outputs):
@@ -160,6 +167,14 @@ def _apply(
     positions = table[name].to_numpy()[rows]
     wider = clauses.expand(positions, len(plan.instances[0].source), **clause.options)
     return pa.table({name: wider}), np.arange(len(wider))
+
+
+def _weights(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """Return weights of rows, 0 where null. Raises QueryTypeError for what is no number."""
+    try:
+        return np.asarray(column.cast(pa.float64()).fill_null(0).to_numpy())
+    except pa.ArrowException as error:
+        raise QueryTypeError(f"SAMPLE BY takes a number per row, got {column.type}.") from error
 
 
 def _positions(output: Any) -> list[Any]:

@@ -68,7 +68,7 @@ class Run:
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
     """Return the database that all queries share: empty, without files or extensions."""
-    return duckdb.connect(
+    database = duckdb.connect(
         config={
             "enable_external_access": False,
             "autoinstall_known_extensions": False,
@@ -76,6 +76,10 @@ def _database() -> duckdb.DuckDBPyConnection:
             "python_enable_replacements": False,
         }
     )
+    known = "SELECT 1 FROM duckdb_settings() WHERE name = 'error_on_division_by_zero'"
+    if database.execute(known).fetchall():  # since DuckDB 2; null before
+        database.execute("SET GLOBAL error_on_division_by_zero = false")
+    return database
 
 
 def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:

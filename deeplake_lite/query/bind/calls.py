@@ -17,6 +17,7 @@ from sqlglot import exp
 from deeplake_lite.errors import NotFoundError, QueryTypeError
 from deeplake_lite.query.bind.aggregates import grouped, ordered
 from deeplake_lite.query.bind.constants import option
+from deeplake_lite.query.bind.digests import counted
 from deeplake_lite.query.bind.kinds import as_text, kind_of, unified
 from deeplake_lite.query.bind.special import SPECIAL
 from deeplake_lite.query.dialect import text_of
@@ -195,7 +196,7 @@ def _of_tensors(
     assert isinstance(e, exp.Anonymous)
     if name == "COUNT" and isinstance(first, Tensor):
         scope.aggregated = True
-        return Sql(exp.Anonymous(this="COUNT", expressions=[_some_key(first)]), NUMBER)
+        return Sql(exp.Anonymous(this="COUNT", expressions=[counted(first, low, scope)]), NUMBER)
     if name in _PICKS and isinstance(first, Tensor):
         scope.aggregated = True
         env = {
@@ -220,10 +221,6 @@ def _of_tensors(
             "Reduce it, such as by MEAN(…), or take an element of it."
         )
     raise unknown_function(name)
-
-
-def _some_key(tensor: Tensor) -> exp.Expr:
-    return next(iter(tensor.env.values())).copy() if tensor.env else exp.convert(1)
 
 
 def _of_scalars(

@@ -35,6 +35,15 @@ def digest(tensor: Tensor, low: Lowering) -> Tensor:
     return low.call("HASH", [tensor], {}, exp.Anonymous(this="HASH", expressions=[]))
 
 
+def counted(tensor: Tensor, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return what is null where a tensor is, for COUNT."""
+    if tensor.plain is None:
+        return low.as_sql(digest(tensor, low), scope)
+    if not tensor.plain.field.htype.nullable:
+        return tensor.plain.row.copy()
+    return low.as_sql(is_null(tensor), scope)
+
+
 def is_null(tensor: Tensor) -> Tensor:
     """Return whether a column's cell is null, without reading it."""
     assert tensor.plain is not None

@@ -32,10 +32,7 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
                 terms += sorted_by(item, term, binder._low, scope)
             continue
         if isinstance(e, exp.Literal) and not e.is_string:
-            at = int(e.this) - 1
-            if not 0 <= at < len(items):
-                raise QueryError(f"ORDER BY {e.this} is beyond the select list of {len(items)}.")
-            terms += sorted_by(items[at], term, binder._low, scope)
+            terms += sorted_by(items[item_number(e, len(items), "ORDER")], term, binder._low, scope)
             continue
         if isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
             value = binder._low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
@@ -43,6 +40,13 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
             value = binder._low.value(e, scope)
         terms += sorted_by(value, term, binder._low, scope)
     return terms
+
+
+def item_number(e: exp.Literal, count: int, what: str) -> int:
+    """Return which item of the select list ``ORDER BY 2`` means, from 0. Raises QueryError."""
+    if not e.this.isdecimal() or not 0 < int(e.this) <= count:
+        raise QueryError(f"{what} BY {e.this} is beyond the select list of {count}.")
+    return int(e.this) - 1
 
 
 def by_position(scope: Scope) -> list[exp.Expr]:
