@@ -157,16 +157,9 @@ def _apply(
     if clause.kind == "sample":
         weights = _weights(columns[0])
         return table, rows[clauses.sample(weights, **clause.options)]
-    names = {node.name for o in plan.outputs for node in _positions(o)}
-    if len(plan.instances) != 1 or len(names) != 1 or any(o.column for o in plan.outputs):
-        raise QueryError(
-            "EXPAND BY adds rows of one source: select its columns, or tensor functions of them, "
-            "without joins and groups."
-        )
-    [name] = names
-    positions = table[name].to_numpy()[rows]
+    positions = columns[0].to_numpy()
     wider = clauses.expand(positions, len(plan.instances[0].source), **clause.options)
-    return pa.table({name: wider}), np.arange(len(wider))
+    return execute.at_rows(plan, wider, clause.columns[0]), np.arange(len(wider))
 
 
 def _weights(column: pa.ChunkedArray) -> NDArray[np.float64]:
@@ -175,9 +168,3 @@ def _weights(column: pa.ChunkedArray) -> NDArray[np.float64]:
         return np.asarray(column.cast(pa.float64()).fill_null(0).to_numpy())
     except pa.ArrowException as error:
         raise QueryTypeError(f"SAMPLE BY takes a number per row, got {column.type}.") from error
-
-
-def _positions(output: Any) -> list[Any]:
-    if output.plain is not None:
-        return [output.plain.row]
-    return list(output.tensor.env.values()) if output.tensor is not None else []

@@ -149,6 +149,8 @@ class Lakes(DuckDB):
 
         def _sample(self) -> exp.Expr:
             weight = self._parse_disjunction()
+            if weight is None:
+                self.raise_error("Expected a weight after SAMPLE BY")
             replace = self._match_text_seq("REPLACE")
             limit, percent, seed = None, False, None
             if self._match(TokenType.LIMIT):
@@ -161,10 +163,38 @@ class Lakes(DuckDB):
             )
 
         def _expand(self) -> exp.Expr:
-            before = self._parse_primary() or self._parse_placeholder()
+            before = self._count()
             self._match(TokenType.COMMA)
-            after = self._parse_primary() or self._parse_placeholder()
+            after = self._count()
+            if before is None or after is None:
+                self.raise_error("Expected EXPAND BY before, after: two numbers of rows")
             return Expand(before=before, after=after)
+
+        def _count(self) -> Any:
+            return self._parse_primary() or self._parse_placeholder()
+
+        def _parse_in(self, this: Any, alias: bool = False) -> Any:
+            found = super()._parse_in(this, alias)
+            if not any(found.args.get(k) for k in ("expressions", "query", "unnest", "field")):
+                if self._prev.token_type != TokenType.R_PAREN:
+                    self.raise_error("Expected a list or a query after IN")
+            return found
+
+        def _parse_table_alias(self, *args: Any, **kwargs: Any) -> Any:
+            found = super()._parse_table_alias(*args, **kwargs)
+            if found is None and self._prev.token_type == TokenType.ALIAS:
+                self.raise_error("Expected a name after AS")
+            return found
+
+        def parse(self, raw_tokens: list[Any], sql: str) -> Any:
+            """Parse; ``SELECT ALL(x)`` is a function of x, not all rows of one."""
+            for before, token, after in zip(
+                raw_tokens, raw_tokens[1:], raw_tokens[2:], strict=False
+            ):
+                kinds = (before.token_type, token.token_type, after.token_type)
+                if kinds == (TokenType.SELECT, TokenType.ALL, TokenType.L_PAREN):
+                    token.token_type = TokenType.VAR
+            return super().parse(raw_tokens, sql)
 
         def _parse_type(self, *args: Any, **kwargs: Any) -> Any:
             """Read ``text[0]`` and ``date[1:]`` as columns, whose names are also those of types."""

@@ -109,6 +109,31 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
     return done
 
 
+def at_rows(plan: Plan, rows: NDArray[np.int64], name: str) -> pa.Table:
+    """Return what a plan's SELECT gives for some rows of its one source, in their order.
+
+    Parameters
+    ----------
+    name : str
+        The result's column of positions.
+    """
+    [instance] = plan.instances
+    connection = _database().cursor()
+    select = plan.sql.copy()
+    for part in ("where", "order", "limit", "offset"):
+        select.set(part, None)
+    table = _columns(instance).take(pa.array(np.sort(rows)))
+    try:
+        for island in instance.islands:
+            table = _with_island(table, instance, island, Run(table), None)
+        connection.register(instance.table, table)
+        found = _arrow(connection, select)
+    finally:
+        connection.close()
+    order = np.argsort(found[name].to_numpy(), kind="stable")
+    return found.take(pa.array(order[np.argsort(np.argsort(rows))]))
+
+
 def _arrow(connection: Any, sql: exp.Expr) -> pa.Table:
     """Run one statement; what DuckDB raises becomes an error of ours."""
     try:
@@ -141,10 +166,7 @@ def _translated(connection: Any, error: Exception) -> QueryError | NotFoundError
 
 def _table(connection: Any, instance: Instance, done: Run, progress: Any) -> pa.Table:
     """Return a source's table: the rows that are left, with their islands."""
-    source, count = instance.source, len(instance.source)
-    columns = {name: source.scalar(f) for name, f in instance.scalars.items()}
-    columns[ROW] = pa.array(_positions(count))
-    table = pa.table(columns)
+    table = _columns(instance)
     if not instance.islands:
         return table
     if instance.cheap:
@@ -156,6 +178,13 @@ def _table(connection: Any, instance: Instance, done: Run, progress: Any) -> pa.
         if name not in left.column_names:
             left = _with_island(left, instance, name, done, progress)
     return left
+
+
+def _columns(instance: Instance) -> pa.Table:
+    """Return the columns of a source that DuckDB computes with."""
+    columns = {name: instance.source.scalar(f) for name, f in instance.scalars.items()}
+    columns[ROW] = pa.array(_positions(len(instance.source)))
+    return pa.table(columns)
 
 
 def _positions(count: int) -> NDArray[np.int64]:

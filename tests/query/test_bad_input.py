@@ -26,7 +26,7 @@ SYNTAX = {
     "SELECT": "Expected",
     "SELECT id FROM": "Expected",
     "SELECT id WHERE": "Expected",
-    "SELECT id FROM dataset WHERE (id > 3": r"Expecting \)",
+    "SELECT id FROM dataset WHERE (id > 3": r"Expected \)",
     "SELECT id FROM dataset WHERE id >": "Expected",
     "SELECT id FROM dataset ORDER id": "line 1",
     "SELECT id FROM dataset GROUP label": "line 1",
@@ -45,7 +45,7 @@ SYNTAX = {
     "SELECT id FROM dataset AS": "Expected",
     "SELECT id FROM dataset JOIN": "Expected",
     "SELECT id,, n": "Expected",
-    "(SELECT id": r"Expecting \)",
+    "(SELECT id": r"Expected \)",
     "SELECT id UNION": "Expected",
 }
 

@@ -279,7 +279,8 @@ def test_user_functions_work_in_every_clause(ds):
     assert values_of(groups)["c"][1] == sum(np.ptp(r.grid) > 3 for r in data.rows())
 
 
-def test_memory_stays_small(make_lake):
+def test_memory_stays_small(make_lake, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.query.evaluate.BLOCK_BYTES", 2**22)
     count, side = 200, 256
     image = np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype="uint8")
     ds = make_lake({"image": dl.Image("raw"), "a": "int32"})

@@ -18,7 +18,7 @@ from deeplake_lite.errors import NotFoundError, QueryTypeError
 from deeplake_lite.query.bind.aggregates import grouped, ordered
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import counted
-from deeplake_lite.query.bind.kinds import as_text, kind_of, unified
+from deeplake_lite.query.bind.kinds import as_text, has_axes, kind_of, unified
 from deeplake_lite.query.bind.special import SPECIAL
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import REGISTRY
@@ -124,7 +124,8 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         if found is not None:
             return found
     args, options = _arguments(low, e, name, scope)
-    if any(isinstance(a, Tensor) and not a.is_scalar for a in args):
+    lists = name in REGISTRY and name != "COUNT" and any(map(has_axes, args))
+    if lists or any(isinstance(a, Tensor) and not a.is_scalar for a in args):
         return _of_tensors(low, name, args, options, e, scope)
     if name in REGISTRY and not _is_sql(name):
         return low.call(name, args, options, e)
@@ -211,7 +212,7 @@ def _of_tensors(
         scope.aggregated = True
         return grouped(first, "LIST", text_of(e))
     if name in _ROWWISE and scope.grouped and not options and len(args) == 1:
-        assert isinstance(first, Tensor)
+        first = low.as_tensor(first, text_of(e))
         return grouped(first, _ELEMENTWISE.get(name, name), text_of(e))
     if name in REGISTRY:
         return low.call(name, args, options, e)

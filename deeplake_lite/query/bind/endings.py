@@ -106,6 +106,18 @@ def note_enough(
             instance.enough = limit
 
 
+def _row_of(tree: exp.Expr, scope: Scope, projection: Projection) -> str:
+    """Return the name under which rows' positions leave. Raises QueryError."""
+    many = any(tree.args.get(k) for k in ("distinct", "joins", "qualify")) or tree.find(exp.Window)
+    instance = scope.relations[0].instance if len(scope.relations) == 1 else None
+    if instance is None or many or scope.grouped or scope.aggregated:
+        raise QueryError(
+            "EXPAND BY adds rows of one source: select from it without joins, groups, windows and "
+            "DISTINCT."
+        )
+    return projection.column(exp.column(ROW, table=instance.table)).name
+
+
 def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection) -> list[Clause]:
     """Return ARRANGE BY, SAMPLE BY and EXPAND BY, in the order written."""
     found = []
@@ -142,5 +154,5 @@ def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection
                 if after is None
                 else int(whole_number(binder, after, scope, "EXPAND BY")),
             }
-            found.append(Clause("expand", (), ends))
+            found.append(Clause("expand", (_row_of(tree, scope, projection),), ends))
     return found

@@ -63,7 +63,7 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
     found = low.value(e.this, scope)
     if isinstance(found, Constant) and isinstance(found.value, int | float):
         return Constant(-found.value, exp.Neg(this=found.node.copy()))
-    if isinstance(found, Tensor) and not found.is_scalar:
+    if has_axes(found):
         return low.call("NEG", [found], {}, e)
     return Sql(exp.Neg(this=_number(low.as_sql(found, scope), found)), kind_of(found))
 

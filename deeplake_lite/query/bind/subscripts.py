@@ -123,7 +123,7 @@ def indexed(
     length = _length(base.tree, parts)
     if length is not None:
         return Tensor(length, base.env, text_of(e))
-    return Tensor(Index(base.tree, tuple(parts), type_), env, text_of(e))
+    return Tensor(Index(base.tree, tuple(parts), type_, text_of(e)), env, text_of(e))
 
 
 def _length(shape: Tree, items: list[Any]) -> Tree | None:
