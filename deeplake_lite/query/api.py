@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from deeplake_lite.errors import LakeNotFoundError, QueryError, QueryTypeError
+from deeplake_lite.errors import LakeNotFoundError, QueryError, QuerySyntaxError, QueryTypeError
 from deeplake_lite.query import clauses, execute
 from deeplake_lite.query.bind import Binder, Params
-from deeplake_lite.query.dialect import parse
+from deeplake_lite.query.dialect import TOO_DEEP, parse
 from deeplake_lite.query.plan_text import named, plan_text
 from deeplake_lite.query.result import to_view
 from deeplake_lite.query.sources import Source
@@ -136,7 +136,10 @@ def make_plan(
         return known[name]
 
     tree = parse(text)
-    return Binder(text, open_source, Params(params, tree), default).plan(tree)
+    try:
+        return Binder(text, open_source, Params(params, tree), default).plan(tree)
+    except RecursionError:
+        raise QuerySyntaxError.at(text, 1, 1, TOO_DEEP) from None
 
 
 def _pinned(view: View) -> View:

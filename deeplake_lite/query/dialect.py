@@ -290,6 +290,7 @@ def parse(text: str) -> exp.Query:
         With the line, a caret under the word at fault, and what was expected.
     """
     try:
+        _check_start(text)
         trees = Lakes().parse(text)
     except ParseError as error:
         first = error.errors[0]
@@ -299,16 +300,33 @@ def parse(text: str) -> exp.Query:
         raise QuerySyntaxError.at(text, line, column, reason) from None
     except TokenError as error:
         raise QuerySyntaxError.at(text, 1, 1, _token_reason(str(error))) from None
+    except RecursionError:
+        raise QuerySyntaxError.at(text, 1, 1, TOO_DEEP) from None
     found = [tree for tree in trees if tree is not None]
     if len(found) != 1:
         number = f"{len(found)} statements" if found else "nothing"
         raise QuerySyntaxError.at(text, 1, 1, f"Expected one SELECT, got {number}")
+    if not isinstance(found[0], exp.Query):
+        raise QuerySyntaxError.at(text, 1, 1, f"Expected a SELECT, got {found[0].key.upper()}")
     empty = [s for s in found[0].find_all(exp.Select) if not s.expressions]
     if empty:
         raise QuerySyntaxError.at(text, 1, 1, "Expected what to SELECT, such as *")
-    if not isinstance(found[0], exp.Query):
-        raise QuerySyntaxError.at(text, 1, 1, f"Expected a SELECT, got {found[0].key.upper()}")
     return found[0]
+
+
+TOO_DEEP = "Expected less within one another: the query is nested too deep"
+
+
+def _check_start(text: str) -> None:
+    """Refuse what is no query before the parser reads on. Raises QuerySyntaxError."""
+    tokens = Lakes().tokenize(text)
+    starts = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM)
+    if tokens and tokens[0].token_type not in (*starts, TokenType.SEMICOLON):
+        first = tokens[0]
+        column = first.col - len(first.text) + 1
+        raise QuerySyntaxError.at(
+            text, first.line, max(1, column), f"Expected a SELECT, got {first.text}"
+        )
 
 
 def _reason(message: str) -> str:

@@ -228,6 +228,8 @@ def _of_scalars(
     low: Lowering, name: str, args: list[Value], e: exp.Anonymous, scope: Scope
 ) -> Value:
     if name in AGGREGATES:
+        if not args:
+            raise QueryTypeError(f"{name} takes what it goes over, got {text_of(e)}.")
         scope.aggregated = scope.aggregated or not scope.in_aggregate
     if name in _UNIFIES:
         args, kind = unified(args, low, scope)

@@ -160,7 +160,9 @@ class Lowering:
             instance.islands[name] = tensor.tree
             instance.texts[name] = tensor.text
             return exp.column(name, table=instance.table)
-        udf = Udf(f"lake_f{len(self.udfs)}_{id(self):x}", tensor.tree, tuple(tensor.env))
+        udf = Udf(
+            f"lake_f{len(self.udfs)}_{id(self):x}", tensor.tree, tuple(tensor.env), tensor.text
+        )
         self.udfs[udf.name] = udf
         return _called(udf, tensor)
 
