@@ -175,9 +175,9 @@ class Lakes(DuckDB):
 
         def _parse_in(self, this: Any, alias: bool = False) -> Any:
             found = super()._parse_in(this, alias)
-            if not any(found.args.get(k) for k in ("expressions", "query", "unnest", "field")):
-                if self._prev.token_type != TokenType.R_PAREN:
-                    self.raise_error("Expected a list or a query after IN")
+            of = any(found.args.get(k) for k in ("expressions", "query", "unnest", "field"))
+            if not of and self._prev.token_type != TokenType.R_PAREN:
+                self.raise_error("Expected a list or a query after IN")
             return found
 
         def _parse_table_alias(self, *args: Any, **kwargs: Any) -> Any:

@@ -89,7 +89,9 @@ def _block_rows(tree: Tree, env: Env) -> int:
     widest = 8
     for leaf in leaves(tree):
         if isinstance(leaf, Cell) and _is_dense(leaf):
-            size = np.dtype(leaf.type.dtype).itemsize * int(np.prod(leaf.type.shape))
+            size = np.dtype(leaf.type.dtype).itemsize * int(
+                np.prod([n or 0 for n in leaf.type.shape or ()])
+            )
             widest = max(widest, size)
         elif isinstance(leaf, Cell):
             widest = max(widest, _usual_size(leaf, env[leaf.key]))

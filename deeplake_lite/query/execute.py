@@ -292,6 +292,8 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
         column = column.combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
     if (
         pa.types.is_nested(column.type)
         or pa.types.is_string(column.type)

@@ -36,7 +36,7 @@ from deeplake_lite.query.execute import from_arrow
 from deeplake_lite.query.values import Grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Buffer, Mapping
 
     from numpy.typing import NDArray
 
@@ -101,7 +101,7 @@ def _as_they_are(values: Any, layout: Ragged) -> RaggedCells:
         if array is not None:
             shapes[row, : array.ndim] = array.shape
     valid = np.array([array is not None for array in found], bool)
-    buffers = [b"" if array is None else array.tobytes() for array in found]
+    buffers: list[Buffer] = [b"" if array is None else array.tobytes() for array in found]
     return RaggedCells(buffers, shapes, None if valid.all() else valid)
 
 
@@ -320,7 +320,11 @@ def plain_values(values: Any) -> Any:
     if isinstance(values, np.ndarray):
         return values
     rows = (None if v is None or v is np.ma.masked else v for v in values)
-    return [v.tolist() if getattr(v, "dtype", None) == object else v for v in rows]
+    return [v.tolist() if _holds_objects(v) else v for v in rows]
+
+
+def _holds_objects(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "O"
 
 
 __all__ = ["ComputedColumn", "HeldColumn", "QueryTypeError", "to_view"]

@@ -1,4 +1,7 @@
-"""Golden plans: pairs of a query and its plan in plans/*.txt. To write them anew: python -m tests.query.plan_files."""
+"""Golden plans: a query and its plan in each file of plans/.
+
+To write them anew: ``python -m tests.query.plan_files``.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 
-import deeplake_lite as dl
 from deeplake_lite.errors import (
     ColumnNotFoundError,
     LakeError,
@@ -288,12 +287,12 @@ def test_an_index_that_a_row_lacks_is_named(ds):
 
 
 def test_two_rows_for_one_value_are_an_error(ds):
-    with pytest.raises(QueryError, match="(?i)more than one row"):
+    with pytest.raises(QueryError, match=r"(?i)more than one row"):
         ds.query("SELECT id WHERE id = (SELECT id FROM dataset)")
 
 
 def test_a_text_that_is_no_number_is_an_error_of_ours(ds):
-    with pytest.raises(QueryError, match="(?i)convert|cast"):
+    with pytest.raises(QueryError, match=r"(?i)convert|cast"):
         ds.query("SELECT CAST(text AS INT) AS x")
 
 

@@ -1,4 +1,4 @@
-"""Queries that Deep Lake 4.7.4 refuses, crashes on, or answers wrongly; each has its answer here."""
+"""What Deep Lake 4.7.4 refuses, crashes on, or answers wrongly has its answer here."""
 
 from __future__ import annotations
 

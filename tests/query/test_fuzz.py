@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -15,21 +16,21 @@ from .case_files import FOLDER, load, values_of
 
 QUERIES = [case.query for path in sorted(FOLDER.glob("*.sql")) for case in load(path)]
 WORDS = """
-    SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET ARRANGE SAMPLE EXPAND UNION ALL INTERSECT EXCEPT DISTINCT AS
-    AND OR NOT IN LIKE BETWEEN IS NULL CASE WHEN THEN ELSE END CAST JOIN LEFT ON USING WITH OVER PARTITION VERSION REPLACE
-    PERCENT SEED EXCLUDE ANY EXISTS ASC DESC NULLS FIRST dataset d owners id n text label image grid boxes emb meta vec tags
-    "training/boxes" MEAN SUM COUNT IOU SHAPE NORMALIZE 0 1 -1 2.5 'cat' 'x' ? $a ( ) [ ] , . .. ... : :: ; * + - / // % ** ^ ||
-    = <> < <= > >= == ! @ # ~ & | { } -- /* */ \\ ` é 😀 1e400 9999999999999999999999 0x1F ' "
-""".split()
+    SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET ARRANGE SAMPLE EXPAND UNION ALL
+    INTERSECT EXCEPT DISTINCT AS AND OR NOT IN LIKE BETWEEN IS NULL CASE WHEN THEN ELSE END
+    CAST JOIN LEFT ON USING WITH OVER PARTITION VERSION REPLACE PERCENT SEED EXCLUDE ANY
+    EXISTS ASC DESC NULLS FIRST dataset d owners id n text label image grid boxes emb meta vec
+    tags "training/boxes" MEAN SUM COUNT IOU SHAPE NORMALIZE 0 1 -1 2.5 'cat' 'x' ? $a ( ) [ ]
+    , . .. ... : :: ; * + - / // % ** ^ || = <> < <= > >= == ! @ # ~ & | { } -- /* */ \\ ` é 😀
+    1e400 9999999999999999999999 0x1F ' "
+""".split()  # noqa: SIM905 one per line is too many lines
 
 
 def ask(text: str) -> None:
     """Ask; look at what comes out, if anything does."""
     ds = data.build()[:8]
-    try:
+    with suppress(LakeError):
         values_of(ds.query(text, sources={"owners": data.owners()}))
-    except LakeError as error:
-        assert str(error)
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join))
@@ -81,7 +82,7 @@ def test_queries_with_slips(seed):
         ask(mutated(rng.choice(QUERIES), rng))
 
 
-def test_deep_nesting_is_an_error_or_an_answer(ds):
+def test_deep_nesting_is_an_error_or_an_answer():
     for text in (
         "SELECT " + "(" * 2_000 + "id" + ")" * 2_000,
         "SELECT " + "-" * 2 + "id",

@@ -254,7 +254,8 @@ def _result_kind(name: str, first: Value | None) -> Kind:
         kind = kind_of(first)
         if kind.name == "class" and name in _KEEPS_CLASS:
             return kind
-        return Kind(kind.name if kind.name != "class" else "number", kind.real)
+        kept = kind.htype if name in _KEEPS_CLASS and kind.name == "number" else None
+        return Kind(kind.name if kind.name != "class" else "number", kind.real, htype=kept)
     return ANY
 
 

@@ -93,7 +93,7 @@ def _number(node: exp.Expr, value: Value) -> exp.Expr:
     kind = kind_of(value)
     if kind.name == "json":
         return as_number(node)
-    dtype = getattr(kind.htype, "dtype", "")
+    dtype = value.type.dtype if isinstance(value, Tensor) else getattr(kind.htype, "dtype", "")
     if dtype in _SMALL:
         return exp.cast(node, "BIGINT")
     return node

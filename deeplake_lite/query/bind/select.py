@@ -261,6 +261,8 @@ class Binder:
                 found += self._star(star, item, scope)
                 continue
             e = item.unalias()
+            if isinstance(e, exp.Star):
+                raise QueryError(f"* stands alone, or as source.*, got {text_of(item)}.")
             name = item.alias if isinstance(item, exp.Alias) else _name_of(e)
             popped = scope.aliases.pop(name, None) if isinstance(item, exp.Alias) else None
             value = self._low.value(e, scope)
