@@ -165,7 +165,7 @@ def _stacked(tree: Tree, env: Env, count: int) -> Any:
             return env[key]
         case Literal_(value):
             return np.asarray(value)[None]
-        case Call(name, bound, args):
+        case Call(bound=bound, args=args):
             return bound.compute(*(_stacked(a, env, count) for a in args), lead=1)
         case Index(base, items, text=text):
             at = tuple(_constant_item(item) for item in items)
@@ -316,7 +316,7 @@ def _trimmed(value: Any) -> Any:
 
 def _row(tree: Tree, read: _Reader, row: int) -> Any:
     match tree:
-        case Call(name, bound, args):
+        case Call(bound=bound, args=args):
             return bound.compute(*(_row(a, read, row) for a in args), lead=0)
         case Index(base, items, text=text):
             value = _row(base, read, row)

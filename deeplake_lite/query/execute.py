@@ -174,7 +174,7 @@ def _table(connection: Any, instance: Instance, done: Run, progress: Any) -> pa.
         table = _filtered(connection, instance, table, instance.cheap)
         done.note("where", instance.table, before, len(table), started)
     left = _staged(connection, instance, table, done, progress)
-    for name, tree in instance.islands.items():
+    for name in instance.islands:
         if name not in left.column_names:
             left = _with_island(left, instance, name, done, progress)
     return left

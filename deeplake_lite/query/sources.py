@@ -130,7 +130,7 @@ class Source:
         return replace(kind, real=bool(self._kept(f, "real", lambda: self._has_nan(f))))
 
     def type_of(self, f: Field) -> Type:
-        """Return the type of a column's values: of pictures, with their axes if all have as many."""
+        """Return the type of a column's values: of pictures, with axes if all have as many."""
         found = type_of(f.htype)
         if found.shape is not None:
             return found
