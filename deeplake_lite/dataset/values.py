@@ -133,7 +133,7 @@ def _decode_nested(
     htype: Htype, cells: NestedCells, allow: tuple[str, ...], *, follow: bool
 ) -> list[Any]:
     item = cast("Nested", htype.layout).item
-    items = decode_block(item, cells.items, allow, follow=follow)
+    items = with_none(decode_block(item, cells.items, allow, follow=follow))
     ends = np.cumsum(cells.counts).tolist()
     starts = [0, *ends][:-1]
     found = [htype.decode(items[a:b], ()) for a, b in zip(starts, ends, strict=True)]

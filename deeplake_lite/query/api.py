@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from deeplake_lite.dataset.question import Question
-from deeplake_lite.errors import QueryError, QueryTypeError, shown_briefly
+from deeplake_lite.errors import QuerySyntaxError, QueryTypeError, shown_briefly
 from deeplake_lite.query import clauses, execute
 from deeplake_lite.query.bind import Binder, Params
-from deeplake_lite.query.dialect import parse
+from deeplake_lite.query.dialect import TOO_DEEP, parse
 from deeplake_lite.query.opening import Sources
 from deeplake_lite.query.plan_text import named, plan_text
 from deeplake_lite.query.result import to_view
@@ -129,7 +129,10 @@ def make_plan(
 def _planned(question: Question, sources: Sources) -> Plan:
     tree = parse(question.text)
     params = Params(question.params, tree)
-    return Binder(question.text, sources, params, sources.default, question.seed).plan(tree)
+    try:
+        return Binder(question.text, sources, params, sources.default, question.seed).plan(tree)
+    except RecursionError:
+        raise QuerySyntaxError.at(question.text, 1, 1, TOO_DEEP) from None
 
 
 def _apply(
@@ -141,21 +144,16 @@ def _apply(
         keys = list(zip(*(c.to_pylist() for c in columns), strict=True))
         return table, rows[clauses.arrange(keys)]
     if clause.kind == "sample":
-        weights = columns[0].cast(pa.float64()).fill_null(0).to_numpy()
+        weights = _weights(columns[0])
         return table, rows[clauses.sample(weights, **clause.options)]
-    names = {node.name for o in plan.outputs for node in _positions(o)}
-    if len(plan.instances) != 1 or len(names) != 1 or any(o.column for o in plan.outputs):
-        raise QueryError(
-            "EXPAND BY adds rows of one source: select its columns, or tensor functions of them, "
-            "without joins and groups."
-        )
-    [name] = names
-    positions = table[name].to_numpy()[rows]
+    positions = columns[0].to_numpy()
     wider = clauses.expand(positions, len(plan.instances[0].source), **clause.options)
-    return pa.table({name: wider}), np.arange(len(wider))
+    return execute.at_rows(plan, wider, clause.columns[0]), np.arange(len(wider))
 
 
-def _positions(output: Any) -> list[Any]:
-    if output.plain is not None:
-        return [output.plain.row]
-    return list(output.tensor.env.values()) if output.tensor is not None else []
+def _weights(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """Return weights of rows, 0 where null. Raises QueryTypeError for what is no number."""
+    try:
+        return np.asarray(column.cast(pa.float64()).fill_null(0).to_numpy())
+    except pa.ArrowException as error:
+        raise QueryTypeError(f"SAMPLE BY takes a number per row, got {column.type}.") from error

@@ -149,6 +149,8 @@ class Lakes(DuckDB):
 
         def _sample(self) -> exp.Expr:
             weight = self._parse_disjunction()
+            if weight is None:
+                self.raise_error("Expected a weight after SAMPLE BY")
             replace = self._match_text_seq("REPLACE")
             limit, percent, seed = None, False, None
             if self._match(TokenType.LIMIT):
@@ -161,10 +163,38 @@ class Lakes(DuckDB):
             )
 
         def _expand(self) -> exp.Expr:
-            before = self._parse_primary() or self._parse_placeholder()
+            before = self._count()
             self._match(TokenType.COMMA)
-            after = self._parse_primary() or self._parse_placeholder()
+            after = self._count()
+            if before is None or after is None:
+                self.raise_error("Expected EXPAND BY before, after: two numbers of rows")
             return Expand(before=before, after=after)
+
+        def _count(self) -> Any:
+            return self._parse_primary() or self._parse_placeholder()
+
+        def _parse_in(self, this: Any, alias: bool = False) -> Any:
+            found = super()._parse_in(this, alias)
+            of = any(found.args.get(k) for k in ("expressions", "query", "unnest", "field"))
+            if not of and self._prev.token_type != TokenType.R_PAREN:
+                self.raise_error("Expected a list or a query after IN")
+            return found
+
+        def _parse_table_alias(self, *args: Any, **kwargs: Any) -> Any:
+            found = super()._parse_table_alias(*args, **kwargs)
+            if found is None and self._prev.token_type == TokenType.ALIAS:
+                self.raise_error("Expected a name after AS")
+            return found
+
+        def parse(self, raw_tokens: list[Any], sql: str) -> Any:
+            """Parse; ``SELECT ALL(x)`` is a function of x, not all rows of one."""
+            for before, token, after in zip(
+                raw_tokens, raw_tokens[1:], raw_tokens[2:], strict=False
+            ):
+                kinds = (before.token_type, token.token_type, after.token_type)
+                if kinds == (TokenType.SELECT, TokenType.ALL, TokenType.L_PAREN):
+                    token.token_type = TokenType.VAR
+            return super().parse(raw_tokens, sql)
 
         def _parse_type(self, *args: Any, **kwargs: Any) -> Any:
             """Read ``text[0]`` and ``date[1:]`` as columns, whose names are also those of types."""
@@ -260,6 +290,7 @@ def parse(text: str) -> exp.Query:
         With the line, a caret under the word at fault, and what was expected.
     """
     try:
+        _check_start(text)
         trees = Lakes().parse(text)
     except ParseError as error:
         first = error.errors[0]
@@ -269,16 +300,33 @@ def parse(text: str) -> exp.Query:
         raise QuerySyntaxError.at(text, line, column, reason) from None
     except TokenError as error:
         raise QuerySyntaxError.at(text, 1, 1, _token_reason(str(error))) from None
+    except RecursionError:
+        raise QuerySyntaxError.at(text, 1, 1, TOO_DEEP) from None
     found = [tree for tree in trees if tree is not None]
     if len(found) != 1:
         number = f"{len(found)} statements" if found else "nothing"
         raise QuerySyntaxError.at(text, 1, 1, f"Expected one SELECT, got {number}")
+    if not isinstance(found[0], exp.Query):
+        raise QuerySyntaxError.at(text, 1, 1, f"Expected a SELECT, got {found[0].key.upper()}")
     empty = [s for s in found[0].find_all(exp.Select) if not s.expressions]
     if empty:
         raise QuerySyntaxError.at(text, 1, 1, "Expected what to SELECT, such as *")
-    if not isinstance(found[0], exp.Query):
-        raise QuerySyntaxError.at(text, 1, 1, f"Expected a SELECT, got {found[0].key.upper()}")
     return found[0]
+
+
+TOO_DEEP = "Expected less within one another: the query is nested too deep"
+
+
+def _check_start(text: str) -> None:
+    """Refuse what is no query before the parser reads on. Raises QuerySyntaxError."""
+    tokens = Lakes().tokenize(text)
+    starts = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM)
+    if tokens and tokens[0].token_type not in (*starts, TokenType.SEMICOLON):
+        first = tokens[0]
+        column = first.col - len(first.text) + 1
+        raise QuerySyntaxError.at(
+            text, first.line, max(1, column), f"Expected a SELECT, got {first.text}"
+        )
 
 
 def _reason(message: str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import LakeError, QueryError
+from deeplake_lite.htypes.base import Dense
 from deeplake_lite.query import interrupt
 from deeplake_lite.query.values import (
     Call,
@@ -59,7 +60,7 @@ def evaluate(
     list
         Otherwise; None where null.
     """
-    size = _block_rows(tree)
+    size = _block_rows(tree, env)
     parts = []
     for a in range(0, count, size):
         interrupt.check()
@@ -70,7 +71,7 @@ def evaluate(
     if len(parts) == 1:
         return parts[0]
     if not parts:
-        return np.empty((0, *(n or 0 for n in tree.type.shape)), _dtype(tree))
+        return np.empty((0, *(n or 0 for n in tree.type.shape or ())), _dtype(tree))
     return _joined(parts)
 
 
@@ -86,20 +87,32 @@ def _joined(parts: list[Any]) -> NDArray[Any] | list[Any]:
     return [row for part in parts for row in part]
 
 
-def _block_rows(tree: Tree) -> int:
+def _block_rows(tree: Tree, env: Env) -> int:
     """Return how many rows to take at a time."""
     widest = 8
     for leaf in leaves(tree):
         if isinstance(leaf, Cell) and _is_dense(leaf):
-            size = np.dtype(leaf.type.dtype).itemsize * int(np.prod(leaf.type.shape))
+            size = np.dtype(leaf.type.dtype).itemsize * int(
+                np.prod([n or 0 for n in leaf.type.shape or ()])
+            )
             widest = max(widest, size)
         elif isinstance(leaf, Cell):
-            widest = max(widest, 16 * 1024)  # encoded, or of any length
+            widest = max(widest, _usual_size(leaf, env[leaf.key]))
     return max(1, min(BLOCK_ROWS, BLOCK_BYTES // widest))
 
 
+def _usual_size(leaf: Cell, positions: Any) -> int:
+    """Return about how many bytes a cell has, encoded; of some cells, evenly spread."""
+    rows = np.ma.compressed(positions)
+    some = rows[:: max(1, len(rows) // 64)]
+    if not len(some):
+        return 1
+    sizes = leaf.source.meta(leaf.field, "nbytes", np.asarray(some, np.int64))
+    return max(1024, int(np.mean(sizes)))
+
+
 def _is_dense(leaf: Cell) -> bool:
-    return None not in leaf.type.shape and leaf.type.is_number
+    return isinstance(leaf.field.htype.layout, Dense) and leaf.type.is_number
 
 
 def stacks(tree: Tree) -> bool:
@@ -109,6 +122,8 @@ def stacks(tree: Tree) -> bool:
             return _is_dense(tree)
         case Grouped() | Choice():
             return False
+        case Meta(type=type_):
+            return None not in (type_.shape or ())
         case Call(bound=bound, args=args):
             return bound.stacks and all(map(stacks, args))
         case Index(base, items):
@@ -153,16 +168,21 @@ def _stacked(tree: Tree, env: Env, count: int) -> Any:
             return env[key]
         case Literal_(value):
             return np.asarray(value)[None]
-        case Call(name, bound, args):
+        case Call(bound=bound, args=args):
             return bound.compute(*(_stacked(a, env, count) for a in args), lead=1)
-        case Index(base, items):
+        case Index(base, items, text=text):
             at = tuple(_constant_item(item) for item in items)
             found = _stacked(base, env, count)
             try:
                 return found[(slice(None), *at)]
             except IndexError as error:
-                raise QueryError(f"{error}: a row has shape {found.shape[1:]}.") from error
+                raise _outside(text, error, found.shape[1:]) from error
     raise AssertionError(tree)
+
+
+def _outside(text: str, error: IndexError, shape: tuple[int, ...]) -> QueryError:
+    """Return the error for an index that a row does not have."""
+    return QueryError(f"{text}: {error}; a row has shape {shape}.")
 
 
 def _read_dense(source: Any, field: Any, positions: Any) -> Any:
@@ -304,11 +324,17 @@ def _trimmed(value: Any) -> Any:
 
 def _row(tree: Tree, read: _Reader, row: int) -> Any:
     match tree:
-        case Call(name, bound, args):
+        case Call(bound=bound, args=args):
             return bound.compute(*(_row(a, read, row) for a in args), lead=0)
-        case Index(base, items):
+        case Index(base, items, text=text):
             value = _row(base, read, row)
-            return None if value is None else value[tuple(_item(i, read, row) for i in items)]
+            at = tuple(_item(i, read, row) for i in items)
+            if value is None or any(i is None for i in at):
+                return None
+            try:
+                return value[at]
+            except IndexError as error:
+                raise _outside(text, error, np.shape(value)) from error
         case _:
             return read(tree, row)
 
@@ -318,7 +344,10 @@ def _item(item: Any, read: _Reader, row: int) -> Any:
         return item
     if isinstance(item, tuple):
         return slice(*(None if p is None else int(_row(p, read, row)) for p in item))
-    value = np.asarray(_row(item, read, row))
+    found = _row(item, read, row)
+    if found is None:
+        return None
+    value = np.asarray(found)
     return int(value) if value.ndim == 0 else value
 
 

@@ -68,7 +68,7 @@ class Run:
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
     """Return the database that all queries share: empty, without files or extensions."""
-    return duckdb.connect(
+    database = duckdb.connect(
         config={
             "enable_external_access": False,
             "autoinstall_known_extensions": False,
@@ -76,6 +76,10 @@ def _database() -> duckdb.DuckDBPyConnection:
             "python_enable_replacements": False,
         }
     )
+    known = "SELECT 1 FROM duckdb_settings() WHERE name = 'error_on_division_by_zero'"
+    if database.execute(known).fetchall():  # since DuckDB 2; null before
+        database.execute("SET GLOBAL error_on_division_by_zero = false")
+    return database
 
 
 def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
@@ -112,6 +116,31 @@ def _run(connection: Any, plan: Plan, progress: Callable[[int, int], None] | Non
     return done
 
 
+def at_rows(plan: Plan, rows: NDArray[np.int64], name: str) -> pa.Table:
+    """Return what a plan's SELECT gives for some rows of its one source, in their order.
+
+    Parameters
+    ----------
+    name : str
+        The result's column of positions.
+    """
+    [instance] = plan.instances
+    connection = _database().cursor()
+    select = plan.sql.copy()
+    for part in ("where", "order", "limit", "offset"):
+        select.set(part, None)
+    table = _columns(instance).take(pa.array(np.sort(rows)))
+    try:
+        for island in instance.islands:
+            table = _with_island(table, instance, island, Run(table), None)
+        connection.register(instance.table, table)
+        found = _arrow(connection, select)
+    finally:
+        connection.close()
+    order = np.argsort(found[name].to_numpy(), kind="stable")
+    return found.take(pa.array(order[np.argsort(np.argsort(rows))]))
+
+
 def _arrow(connection: Any, sql: exp.Expr) -> pa.Table:
     """Run one statement; what DuckDB raises becomes an error of ours."""
     interrupt.check()
@@ -145,10 +174,7 @@ def _translated(connection: Any, error: Exception) -> QueryError | NotFoundError
 
 def _table(connection: Any, instance: Instance, done: Run, progress: Any) -> pa.Table:
     """Return a source's table: the rows that are left, with their islands."""
-    source, count = instance.source, len(instance.source)
-    columns = {name: source.scalar(f) for name, f in instance.scalars.items()}
-    columns[ROW] = pa.array(_positions(count))
-    table = pa.table(columns)
+    table = _columns(instance)
     if not instance.islands:
         return table
     if instance.cheap:
@@ -156,10 +182,17 @@ def _table(connection: Any, instance: Instance, done: Run, progress: Any) -> pa.
         table = _filtered(connection, instance, table, instance.cheap)
         done.note("where", instance.table, before, len(table), started)
     left = _staged(connection, instance, table, done, progress)
-    for name, tree in instance.islands.items():
+    for name in instance.islands:
         if name not in left.column_names:
             left = _with_island(left, instance, name, done, progress)
     return left
+
+
+def _columns(instance: Instance) -> pa.Table:
+    """Return the columns of a source that DuckDB computes with."""
+    columns = {name: instance.source.scalar(f) for name, f in instance.scalars.items()}
+    columns[ROW] = pa.array(_positions(len(instance.source)))
+    return pa.table(columns)
 
 
 def _positions(count: int) -> NDArray[np.int64]:
@@ -267,6 +300,8 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
         column = column.combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
     if (
         pa.types.is_nested(column.type)
         or pa.types.is_string(column.type)

@@ -51,6 +51,8 @@ class Udf:
     tree: Tree
     keys: tuple[str, ...]
     """The tree's keys, in the order of the arguments."""
+    text: str = ""
+    """As the query has it."""
 
 
 @dataclass(frozen=True)

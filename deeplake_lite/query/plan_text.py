@@ -87,11 +87,28 @@ def named(message: str, plan: Plan) -> str:
     return _INTERNAL.sub(lambda found: names.get(found[2], found[0]), message)
 
 
+def _is_guard(e: exp.Expr) -> bool:
+    """Tell whether a condition is only that a value is a number: not what users wrote."""
+    return isinstance(e, exp.Not) and isinstance(e.this, exp.Anonymous) and e.this.name == "isnan"
+
+
+def _is_row(e: exp.Expr) -> bool:
+    return isinstance(e, exp.Column) and e.name == ROW
+
+
 def _named(node: exp.Expr, plan: Plan) -> str:
     """Return SQL with the names that users gave."""
     by_table = {i.table: i for i in plan.instances}
+    called = {udf.name: udf.text for udf in plan.udfs}
 
     def name(e: exp.Expr) -> exp.Expr:
+        if isinstance(e, exp.Anonymous) and e.name in called:
+            return exp.Var(this=called[e.name])
+        if isinstance(e, exp.And) and _is_guard(e.expression):
+            return e.this.transform(name)
+        if isinstance(e, exp.Order):
+            kept = [t for t in e.expressions if not _is_row(t.this)]
+            return exp.Order(expressions=[t.transform(name) for t in kept]) if kept else e
         if not isinstance(e, exp.Column) or e.table not in by_table:
             return e
         instance = by_table[e.table]

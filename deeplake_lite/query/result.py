@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from deeplake_lite.dataset.values import with_none
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable
 from deeplake_lite.errors import QueryTypeError
@@ -28,13 +29,14 @@ from deeplake_lite.htypes import (
     Sequence,
     Text,
 )
+from deeplake_lite.htypes.base import Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.query import evaluate
 from deeplake_lite.query.execute import from_arrow
 from deeplake_lite.query.values import Grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Buffer, Mapping
 
     from numpy.typing import NDArray
 
@@ -47,6 +49,9 @@ if TYPE_CHECKING:
     from deeplake_lite.query.values import Kind, Tensor
 
 type Rows = NDArray[np.int64]
+
+MOST_AXES = 4
+"""Of computed arrays, where how many they have differs from row to row."""
 
 
 @dataclass(frozen=True)
@@ -83,17 +88,22 @@ class ComputedColumn:
         """Compute the cells of some rows."""
         env = {key: values[rows] for key, values in self.env.items()}
         values = evaluate.evaluate(self.tensor.tree, env, len(rows))
-        if isinstance(self.htype, Boxes):
-            return _as_they_are(values)
+        layout = self.htype.layout
+        if isinstance(layout, Ragged) and layout.dtype not in ("bytes", "utf8", "json"):
+            return _as_they_are(values, layout)
         return self.htype.encode(plain_values(values))
 
 
-def _as_they_are(values: Any) -> RaggedCells:
-    """Return computed boxes without the checks of those that people hand in."""
-    arrays = [np.asarray(np.zeros((0, 4)) if v is None else v, np.float32) for v in values]
-    valid = np.array([v is not None for v in values], bool)
-    shapes = np.array([a.shape for a in arrays], np.int32).reshape(len(arrays), 2)
-    return RaggedCells([a.tobytes() for a in arrays], shapes, None if valid.all() else valid)
+def _as_they_are(values: Any, layout: Ragged) -> RaggedCells:
+    """Return computed arrays without the checks of those that people hand in."""
+    found = [None if v is None else np.asarray(v, layout.dtype) for v in with_none(values)]
+    shapes = np.full((len(found), layout.ndim), -1, np.int32)
+    for row, array in enumerate(found):
+        if array is not None:
+            shapes[row, : array.ndim] = array.shape
+    valid = np.array([array is not None for array in found], bool)
+    buffers: list[Buffer] = [b"" if array is None else array.tobytes() for array in found]
+    return RaggedCells(buffers, shapes, None if valid.all() else valid)
 
 
 def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View:
@@ -192,7 +202,10 @@ def htype_of_tree(tree: Any) -> Htype:
 
 def htype_of_type(type_: Type) -> Htype:
     """Return the type of a column of computed values."""
-    meaning, shape = type_.meaning, type_.shape or ()
+    meaning = type_.meaning
+    if type_.shape is None and isinstance(meaning, Image) and type_.dtype == "uint8":
+        return Image("raw", nullable=True)
+    shape = (None,) * MOST_AXES if type_.shape is None else tuple(n or None for n in type_.shape)
     if isinstance(meaning, Boxes) and shape[1:] == (4,) and type_.dtype == "float32":
         return Boxes(meaning.format, meaning.units, nullable=True)
     if isinstance(meaning, ClassLabel) and len(shape) <= 1:
@@ -200,7 +213,7 @@ def htype_of_type(type_: Type) -> Htype:
     if isinstance(meaning, Image) and len(shape) == 3 and type_.dtype == "uint8":
         return Image("raw", nullable=True)
     if type_.dtype == "str":
-        return Text(nullable=True)
+        return Sequence(Text(), nullable=True) if shape else Text(nullable=True)
     if type_.dtype == "object":
         return Json(nullable=True)
     if not shape:
@@ -310,7 +323,12 @@ def plain_values(values: Any) -> Any:
     """Return computed values as an htype takes them."""
     if isinstance(values, np.ndarray):
         return values
-    return [None if v is None or v is np.ma.masked else v for v in values]
+    rows = (None if v is None or v is np.ma.masked else v for v in values)
+    return [v.tolist() if _holds_objects(v) else v for v in rows]
+
+
+def _holds_objects(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "O"
 
 
 __all__ = ["ComputedColumn", "HeldColumn", "QueryTypeError", "to_view"]

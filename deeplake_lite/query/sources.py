@@ -24,7 +24,7 @@ from deeplake_lite.htypes import (
     Scalar,
     Text,
 )
-from deeplake_lite.htypes.base import Dense, Nested, Ragged
+from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.query import text_search
 from deeplake_lite.query.functions.base import Type
@@ -134,6 +134,18 @@ class Source:
             return kind
         return replace(kind, real=bool(self._kept(f, "real", lambda: self._has_nan(f))))
 
+    def type_of(self, f: Field) -> Type:
+        """Return the type of a column's values: of pictures, with axes if all have as many."""
+        found = type_of(f.htype)
+        if found.shape is not None:
+            return found
+        shapes = self.shapes(f)
+        axes = np.unique((shapes >= 0).sum(axis=1))
+        axes = axes[axes > 0]  # null has none
+        if len(axes) != 1:
+            return found
+        return Type(found.dtype, (None,) * int(axes[0]), found.meaning)
+
     def _has_nan(self, f: Field) -> NDArray[np.bool_]:
         values = np.asarray(self.scalar(f).fill_null(0).to_numpy(zero_copy_only=False))
         return np.asarray(not np.isfinite(values).all())
@@ -155,7 +167,8 @@ class Source:
         if isinstance(cells, RaggedCells):
             return decode
         values = with_none(decode_block(f.htype, cells, allow))
-        return lambda row: None if at[row] < 0 else values[int(at[row])]
+        kind = type_of(f.htype)
+        return lambda row: None if at[row] < 0 else _as_items(values[int(at[row])], kind)
 
     def meta(self, f: Field | None, what: str, rows: NDArray[np.int64]) -> Any:
         """Return what is known of values, or of rows, without reading them."""
@@ -176,6 +189,8 @@ class Source:
             every = np.ones(len(rows), bool) if cells.valid is None else cells.valid
             return np.ma.MaskedArray(every, ~every)
         shapes = self.shapes(f)[rows].astype(np.int64)
+        if what.startswith("axis:"):
+            return _axis(shapes, int(what[5:]))
         if what == "ndim":
             return (shapes >= 0).sum(axis=1)
         if what == "size":
@@ -241,13 +256,11 @@ def kind_of(htype: Htype) -> Kind | None:
 def type_of(htype: Htype) -> Type:
     """Return the type of a column's values as tensors.
 
-    >>> from deeplake_lite.htypes import Embedding
-    >>> str(type_of(Embedding(4)))
-    'float32 (4,)'
+    >>> from deeplake_lite.htypes import Embedding, Sequence
+    >>> str(type_of(Embedding(4))), str(type_of(Sequence(Scalar("int32"))))
+    ('float32 (4,)', 'int32 (?,)')
     """
     layout = htype.layout
-    if isinstance(htype, Text | Json):
-        return Type("str" if isinstance(htype, Text) else "object", (), htype)
     if isinstance(htype, Link):
         return type_of(htype.of)
     if isinstance(layout, Dense):
@@ -255,20 +268,34 @@ def type_of(htype: Htype) -> Type:
         return Type(str(np.dtype(dtype)), layout.shape, htype)
     if isinstance(layout, Nested):
         item = type_of(layout.item)
-        return Type(item.dtype, (None, *item.shape), htype)
-    assert isinstance(layout, Ragged)
-    dtype = getattr(htype, "dtype", None) or layout.dtype
-    shape = _declared_shape(htype, layout.ndim)
-    return Type("uint8" if dtype == "bytes" else str(dtype), shape, htype)
+        return Type(item.dtype, None if item.shape is None else (None, *item.shape), htype)
+    return Type.of(htype)
 
 
-def _declared_shape(htype: Htype, ndim: int) -> tuple[int | None, ...]:
-    declared = getattr(htype, "shape", None)
-    if isinstance(declared, tuple):
-        return declared
-    if htype.name == "boxes":
-        return (None, 4)
-    return (None,) * ndim
+def _as_items(value: Any, kind: Type) -> Any:
+    """Return a sequence as an array along its items; of texts, or of any shapes, one of objects."""
+    if not isinstance(value, list):
+        return value
+    shapes = {np.shape(item) for item in value}
+    if kind.is_number and len(shapes) <= 1:
+        inner = shapes.pop() if shapes else tuple(n or 0 for n in (kind.shape or ())[1:])
+        return np.asarray(value, kind.dtype).reshape(len(value), *inner)
+    items = np.empty(len(value), object)
+    items[:] = value
+    return items
+
+
+def _axis(shapes: NDArray[np.int64], axis: int) -> Any:
+    """Return the length of an axis, masked where a shape, padded with -1, does not have it.
+
+    >>> _axis(np.array([[2, 3, -1], [4, 5, 6]]), -1)
+    array([3, 6])
+    """
+    ndim = (shapes >= 0).sum(axis=1)
+    at = ndim + axis if axis < 0 else np.full(len(shapes), axis)
+    missing = (at < 0) | (at >= ndim)
+    found = shapes[np.arange(len(shapes)), np.where(missing, 0, at)]
+    return np.ma.MaskedArray(found, missing) if missing.any() else found
 
 
 def _random(seed: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -112,6 +112,8 @@ class Index:
     items: tuple[Any, ...]
     """`Tree` for an integer, ``(start, stop, step)`` of `Tree` or None for a slice, Ellipsis."""
     type: Type
+    text: str = field(default="", compare=False)
+    """As the query has it, for messages."""
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def row(i: int) -> dict[str, Any]:
         "id": i,
         "n": None if i % 11 == 0 else i % 7,
         "small": 250 if i % 2 else i,
-        "value": np.nan if i % 13 == 5 else np.inf if i == 20 else -np.inf if i == 21 else i / 8 - 3,
+        "value": np.nan if i % 13 == 5 else {20: np.inf, 21: -np.inf}.get(i, i / 8 - 3),
         "score": None if i % 9 == 4 else (i * 37 % 60) / 4,
         "flag": i % 3 == 0,
         "time": datetime(2024, 1, 1) + timedelta(days=7 * i, hours=i, minutes=5 * i),

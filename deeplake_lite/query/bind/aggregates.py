@@ -102,6 +102,8 @@ def ordered(low: Lowering, order: exp.Order, scope: Scope) -> list[exp.Expr]:
 def sorted_by(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> list[exp.Expr]:
     """Return what to sort by: NaN last either way, and null behind it unless it is said."""
     node, descends = low.as_sql(value, scope), bool(term.args.get("desc"))
+    if node.find(exp.Column, exp.Query, exp.Anonymous) is None:  # to SQL, a position or an error
+        node = func("coalesce", node, exp.null())
     nulls_first = bool(term.args.get("nulls_first"))
     out: list[exp.Expr] = []
     if kind_of(value).real and descends:

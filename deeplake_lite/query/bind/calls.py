@@ -17,7 +17,8 @@ from sqlglot import exp
 from deeplake_lite.errors import NotFoundError, QueryTypeError
 from deeplake_lite.query.bind.aggregates import grouped, ordered
 from deeplake_lite.query.bind.constants import option
-from deeplake_lite.query.bind.kinds import as_text, kind_of, unified
+from deeplake_lite.query.bind.digests import counted
+from deeplake_lite.query.bind.kinds import as_text, has_axes, kind_of, unified
 from deeplake_lite.query.bind.special import SPECIAL
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import REGISTRY
@@ -123,7 +124,8 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         if found is not None:
             return found
     args, options = _arguments(low, e, name, scope)
-    if any(isinstance(a, Tensor) and not a.is_scalar for a in args):
+    lists = name in REGISTRY and name != "COUNT" and any(map(has_axes, args))
+    if lists or any(isinstance(a, Tensor) and not a.is_scalar for a in args):
         return _of_tensors(low, name, args, options, e, scope)
     if name in REGISTRY and not _is_sql(name):
         return low.call(name, args, options, e)
@@ -195,7 +197,7 @@ def _of_tensors(
     assert isinstance(e, exp.Anonymous)
     if name == "COUNT" and isinstance(first, Tensor):
         scope.aggregated = True
-        return Sql(exp.Anonymous(this="COUNT", expressions=[_some_key(first)]), NUMBER)
+        return Sql(exp.Anonymous(this="COUNT", expressions=[counted(first, low, scope)]), NUMBER)
     if name in _PICKS and isinstance(first, Tensor):
         scope.aggregated = True
         env = {
@@ -210,7 +212,7 @@ def _of_tensors(
         scope.aggregated = True
         return grouped(first, "LIST", text_of(e))
     if name in _ROWWISE and scope.grouped and not options and len(args) == 1:
-        assert isinstance(first, Tensor)
+        first = low.as_tensor(first, text_of(e))
         return grouped(first, _ELEMENTWISE.get(name, name), text_of(e))
     if name in REGISTRY:
         return low.call(name, args, options, e)
@@ -222,14 +224,12 @@ def _of_tensors(
     raise unknown_function(name)
 
 
-def _some_key(tensor: Tensor) -> exp.Expr:
-    return next(iter(tensor.env.values())).copy() if tensor.env else exp.convert(1)
-
-
 def _of_scalars(
     low: Lowering, name: str, args: list[Value], e: exp.Anonymous, scope: Scope
 ) -> Value:
     if name in AGGREGATES:
+        if not args:
+            raise QueryTypeError(f"{name} takes what it goes over, got {text_of(e)}.")
         scope.aggregated = scope.aggregated or not scope.in_aggregate
     if name in _UNIFIES:
         args, kind = unified(args, low, scope)
@@ -254,7 +254,8 @@ def _result_kind(name: str, first: Value | None) -> Kind:
         kind = kind_of(first)
         if kind.name == "class" and name in _KEEPS_CLASS:
             return kind
-        return Kind(kind.name if kind.name != "class" else "number", kind.real)
+        kept = kind.htype if name in _KEEPS_CLASS and kind.name == "number" else None
+        return Kind(kind.name if kind.name != "class" else "number", kind.real, htype=kept)
     return ANY
 
 

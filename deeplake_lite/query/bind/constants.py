@@ -50,7 +50,12 @@ def as_array(value: Any) -> tuple[Any, Type]:
     """Return a constant as NumPy's, and its type."""
     if isinstance(value, str) or value is None:
         return value, Type("str")
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise QueryTypeError(
+            f"An array's lists are of one length at each depth, got {value!r:.80}."
+        ) from None
     if array.dtype.kind == "U":
         return value, Type("str", array.shape)
     return array, Type(array.dtype.name, array.shape)

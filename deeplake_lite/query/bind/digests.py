@@ -19,20 +19,32 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.scope import Scope
 
 
-def comparable(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return a scalar that is equal where values are: a tensor's digest."""
+def comparable(value: Value, low: Lowering, scope: Scope, *, stored: bool = True) -> exp.Expr:
+    """Return a scalar that is equal where values are: a tensor's digest, `stored` or computed."""
     if isinstance(value, Tensor) and not value.is_scalar:
-        return low.as_sql(digest(value, low), scope)
+        return low.as_sql(digest(value, low, stored=stored), scope)
     return low.as_sql(value, scope)
 
 
-def digest(tensor: Tensor, low: Lowering) -> Tensor:
-    """Return the digest of a tensor: of a column that came unchanged, without reading it."""
-    if tensor.plain is not None and isinstance(tensor.tree, Cell):
+def digest(tensor: Tensor, low: Lowering, *, stored: bool = True) -> Tensor:
+    """Return the digest of a tensor: of a column that came unchanged, without reading it.
+
+    What is stored in two columns compares only where they are of one type.
+    """
+    if stored and tensor.plain is not None and isinstance(tensor.tree, Cell):
         leaf = tensor.tree
         tree = Meta(leaf.key, leaf.source, leaf.field, "hash", Type("uint64"))
         return Tensor(tree, tensor.env, tensor.text)
     return low.call("HASH", [tensor], {}, exp.Anonymous(this="HASH", expressions=[]))
+
+
+def counted(tensor: Tensor, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return what is null where a tensor is, for COUNT."""
+    if tensor.plain is None:
+        return low.as_sql(digest(tensor, low), scope)
+    if not tensor.plain.field.htype.nullable:
+        return tensor.plain.row.copy()
+    return low.as_sql(is_null(tensor), scope)
 
 
 def is_null(tensor: Tensor) -> Tensor:

@@ -32,10 +32,7 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
                 terms += sorted_by(item, term, binder._low, scope)
             continue
         if isinstance(e, exp.Literal) and not e.is_string:
-            at = int(e.this) - 1
-            if not 0 <= at < len(items):
-                raise QueryError(f"ORDER BY {e.this} is beyond the select list of {len(items)}.")
-            terms += sorted_by(items[at], term, binder._low, scope)
+            terms += sorted_by(items[item_number(e, len(items), "ORDER")], term, binder._low, scope)
             continue
         if isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
             value = binder._low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
@@ -43,6 +40,13 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
             value = binder._low.value(e, scope)
         terms += sorted_by(value, term, binder._low, scope)
     return terms
+
+
+def item_number(e: exp.Literal, count: int, what: str) -> int:
+    """Return which item of the select list ``ORDER BY 2`` means, from 0. Raises QueryError."""
+    if not e.this.isdecimal() or not 0 < int(e.this) <= count:
+        raise QueryError(f"{what} BY {e.this} is beyond the select list of {count}.")
+    return int(e.this) - 1
 
 
 def by_position(scope: Scope) -> list[exp.Expr]:
@@ -102,6 +106,18 @@ def note_enough(
             instance.enough = limit
 
 
+def _row_of(tree: exp.Expr, scope: Scope, projection: Projection) -> str:
+    """Return the name under which rows' positions leave. Raises QueryError."""
+    many = any(tree.args.get(k) for k in ("distinct", "joins", "qualify")) or tree.find(exp.Window)
+    instance = scope.relations[0].instance if len(scope.relations) == 1 else None
+    if instance is None or many or scope.grouped or scope.aggregated:
+        raise QueryError(
+            "EXPAND BY adds rows of one source: select from it without joins, groups, windows and "
+            "DISTINCT."
+        )
+    return projection.column(exp.column(ROW, table=instance.table)).name
+
+
 def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection) -> list[Clause]:
     """Return ARRANGE BY, SAMPLE BY and EXPAND BY, in the order written."""
     found = []
@@ -138,5 +154,5 @@ def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection
                 if after is None
                 else int(whole_number(binder, after, scope, "EXPAND BY")),
             }
-            found.append(Clause("expand", (), ends))
+            found.append(Clause("expand", (_row_of(tree, scope, projection),), ends))
     return found

@@ -15,12 +15,13 @@ from sqlglot import exp
 
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.query.bind import aggregates, calls, names, operators, subscripts
-from deeplake_lite.query.bind.constants import as_array
+from deeplake_lite.query.bind.constants import as_array, constant
 from deeplake_lite.query.bind.kinds import (
     agree,
     kind_of,
 )
 from deeplake_lite.query.dialect import func, text_of
+from deeplake_lite.query.evaluate import evaluate
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
 from deeplake_lite.query.plan import ROW, Instance, Udf
 from deeplake_lite.query.values import (
@@ -148,23 +149,34 @@ class Lowering:
 
     def _island(self, tensor: Tensor, scope: Scope) -> exp.Expr:
         """Return the column, or the call, that gives a tree's value."""
+        if not tensor.env:
+            return _folded(tensor)
+        found = self.known_island(tensor, scope)
+        if found is not None:
+            return found
         instance = self._instance_of(tensor, scope)
         if instance is not None:
-            for name, tree in instance.islands.items():
-                if tree == tensor.tree:
-                    return exp.column(name, table=instance.table)
             name = f"i{len(instance.islands)}"
             instance.islands[name] = tensor.tree
             instance.texts[name] = tensor.text
             return exp.column(name, table=instance.table)
-        keys = tuple(tensor.env)
+        udf = Udf(
+            f"lake_f{len(self.udfs)}_{id(self):x}", tensor.tree, tuple(tensor.env), tensor.text
+        )
+        self.udfs[udf.name] = udf
+        return _called(udf, tensor)
+
+    def known_island(self, tensor: Tensor, scope: Scope) -> exp.Expr | None:
+        """Return what gives a tree's value, if something does already."""
+        instance = self._instance_of(tensor, scope)
+        if instance is not None:
+            known = (name for name, tree in instance.islands.items() if tree == tensor.tree)
+            name = next(known, None)
+            return None if name is None else exp.column(name, table=instance.table)
         for udf in self.udfs.values():
-            if udf.tree == tensor.tree and udf.keys == keys:
-                break
-        else:
-            udf = Udf(f"lake_f{len(self.udfs)}_{id(self):x}", tensor.tree, keys)
-            self.udfs[udf.name] = udf
-        return exp.Anonymous(this=udf.name, expressions=[tensor.env[k].copy() for k in keys])
+            if udf.tree == tensor.tree and udf.keys == tuple(tensor.env):
+                return _called(udf, tensor)
+        return None
 
     def _instance_of(self, tensor: Tensor, scope: Scope) -> Instance | None:
         """Return the source whose rows alone a tree reads, if it is in FROM here or outside."""
@@ -261,6 +273,17 @@ class Lowering:
             for t, a in zip(tensors, given, strict=True)
         )
         return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, text_of(e))
+
+
+def _called(udf: Udf, tensor: Tensor) -> exp.Expr:
+    return exp.Anonymous(this=udf.name, expressions=[tensor.env[k].copy() for k in udf.keys])
+
+
+def _folded(tensor: Tensor) -> exp.Expr:
+    """Return the value of a tree of constants."""
+    value = evaluate(tensor.tree, {}, 1)[0]
+    null = value is None or value is np.ma.masked
+    return exp.null() if null else constant(np.asarray(value).item()).node
 
 
 def _arg(tensor: Tensor) -> Arg:

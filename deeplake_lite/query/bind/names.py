@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.subscripts import subscript
 from deeplake_lite.query.dialect import AT
 from deeplake_lite.query.values import (
@@ -55,7 +56,10 @@ def literal(low: Lowering, e: exp.Literal, scope: Scope) -> Value:
     """Return a number or a text."""
     value: Any = e.this
     if not e.is_string:
-        value = int(value) if value.isdigit() else float(value)
+        try:
+            value = int(value) if value.isdecimal() else float(value)
+        except ValueError:
+            raise QueryError(f"A number is such as 3, 2.5 or 1e-3, got {value}.") from None
     return Constant(value, e)
 
 

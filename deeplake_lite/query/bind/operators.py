@@ -63,7 +63,7 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
     found = low.value(e.this, scope)
     if isinstance(found, Constant) and isinstance(found.value, int | float):
         return Constant(-found.value, exp.Neg(this=found.node.copy()))
-    if isinstance(found, Tensor) and not found.is_scalar:
+    if has_axes(found):
         return low.call("NEG", [found], {}, e)
     return Sql(exp.Neg(this=_number(low.as_sql(found, scope), found)), kind_of(found))
 
@@ -93,7 +93,7 @@ def _number(node: exp.Expr, value: Value) -> exp.Expr:
     kind = kind_of(value)
     if kind.name == "json":
         return as_number(node)
-    dtype = getattr(kind.htype, "dtype", "")
+    dtype = value.type.dtype if isinstance(value, Tensor) else getattr(kind.htype, "dtype", "")
     if dtype in _SMALL:
         return exp.cast(node, "BIGINT")
     return node

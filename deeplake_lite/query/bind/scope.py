@@ -91,6 +91,11 @@ class Scope:
 
     def unknown(self, name: str, table: str | None) -> ColumnNotFoundError | QueryError:
         """Return the error for a name that means nothing here."""
+        if not self.tables():
+            return QueryError(
+                f"A query that is asked of no dataset names one: SELECT … FROM 'url', got {name!r} "
+                "without FROM."
+            )
         if table is not None and table not in (known := self.tables()):
             near = get_close_matches(table, known, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""

@@ -267,34 +267,31 @@ class Binder:
                 found += self._star(star, item, scope)
                 continue
             e = item.unalias()
+            if isinstance(e, exp.Star):
+                raise QueryError(f"* stands alone, or as source.*, got {text_of(item)}.")
             name = item.alias if isinstance(item, exp.Alias) else _name_of(e)
             popped = scope.aliases.pop(name, None) if isinstance(item, exp.Alias) else None
             value = self._low.value(e, scope)
             if popped is not None:
                 scope.aliases[name] = popped
-            if scope.grouped and isinstance(e, exp.Column):
-                value = self._of_group(value, keys, e)
+            if scope.grouped:
+                value = self._of_group(value, keys, e, scope)
             found.append((name, value))
         return _unique(found)
 
-    def _of_group(self, value: Value, keys: set[str], e: exp.Expr) -> Value:
-        """Return a plain column over a group: all its values, unless the group is by it."""
+    def _of_group(self, value: Value, keys: set[str], e: exp.Expr, scope: Scope) -> Value:
+        """Return a value over a group: as it is by what is grouped; a plain column as a list."""
+        plain = isinstance(e, exp.Column)
         if isinstance(value, Tensor):
-            low = self._low
-            by = digest(value, low) if not value.is_scalar else value
-            if low.as_sql(by, Scope()).sql("duckdb") in keys if _is_free(by) else False:
-                env = {
-                    key: exp.Anonymous(this="FIRST", expressions=[node.copy()])
-                    for key, node in value.env.items()
-                }
-                return Tensor(value.tree, env, value.text)
-            return grouped(value, "LIST", text_of(e))
-        if isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
+            by = value if value.is_scalar else digest(value, self._low)
+            node = self._low.known_island(by, scope)
+            if node is not None and node.sql("duckdb") in keys:
+                return Sql(node, kind_of(value)) if value.is_scalar else _first(value)
+            return grouped(value, "LIST", text_of(e)) if plain else value
+        if plain and isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
             kind = Kind("list", htype=value.kind.htype, names=value.kind.names)
             return Sql(exp.Anonymous(this="LIST", expressions=[value.node.copy()]), kind)
-        if isinstance(value, Sql):
-            return Sql(value.node, value.kind)
-        return value
+        return Sql(value.node, value.kind) if plain and isinstance(value, Sql) else value
 
     def _star(self, star: exp.Star, item: exp.Expr, scope: Scope) -> list[tuple[str, Value]]:
         table = item.table if isinstance(item, exp.Column) else None
@@ -342,8 +339,13 @@ def _note_condition(instance: Instance, node: exp.Expr) -> None:
         instance.cheap.append(node)
 
 
-def _is_free(value: Value) -> bool:
-    return isinstance(value, Tensor) and value.is_scalar
+def _first(tensor: Tensor) -> Tensor:
+    """Return a tensor of a group's first row."""
+    env = {
+        key: exp.Anonymous(this="FIRST", expressions=[node.copy()])
+        for key, node in tensor.env.items()
+    }
+    return Tensor(tensor.tree, env, tensor.text)
 
 
 def _star(item: exp.Expr) -> exp.Star | None:

@@ -63,8 +63,9 @@ def _set_query(
     out: dict[str, Value] = {}
     for label, pair in columns.items():
         nodes = []
+        stored = len({_stored_type(value) for value in pair}) == 1
         for at, value in enumerate(pair):
-            nodes.append(comparable(value, low, Scope()))
+            nodes.append(comparable(value, low, Scope(), stored=stored))
             compared[at].append(nodes[-1])
         out[label] = pair
     tensors = any(isinstance(pair[0], Tensor) for pair in columns.values())
@@ -109,6 +110,12 @@ def _set_query(
         outer.set(key, tree.args.get(key))
     source = exp.Subquery(this=combined, alias=exp.TableAlias(this=exp.to_identifier(table)))
     return binder._finish(outer, Scope([relation], parent), source, [], outermost=parent is None)
+
+
+def _stored_type(value: Value) -> str:
+    """Return the type of a column that came through unchanged, with its codec; else nothing."""
+    plain = value.plain if isinstance(value, Tensor) else None
+    return "" if plain is None else str(plain.field.htype)
 
 
 def _choice(label: str, a: Tensor, b: Any, extra: list[list[exp.Expr]], table: str) -> Tensor:

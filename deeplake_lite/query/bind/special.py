@@ -49,7 +49,7 @@ def _meta(what: str, type_: Any) -> Any:
 
 
 def _shape_type(found: Any) -> Type:
-    return Type("int64", (found.type.ndim if isinstance(found, Tensor) else 0,))
+    return Type("int64", (found.type.ndim if isinstance(found, Tensor) else 0,))  # None: varies
 
 
 def _row_position(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from deeplake_lite.query.values import (
     Index,
     Kind,
     Literal_,
+    Meta,
     Sql,
     Tensor,
     Tree,
@@ -118,12 +120,27 @@ def indexed(
         else:
             parts.append(tree(item))
     type_ = _indexed_type(base, parts, text_of(e))
-    return Tensor(Index(base.tree, tuple(parts), type_), env, text_of(e))
+    length = _length(base.tree, parts)
+    if length is not None:
+        return Tensor(length, base.env, text_of(e))
+    return Tensor(Index(base.tree, tuple(parts), type_, text_of(e)), env, text_of(e))
+
+
+def _length(shape: Tree, items: list[Any]) -> Tree | None:
+    """Return the length of one axis, if that is what is asked of a shape: ``SHAPE(x)[0]``."""
+    if not isinstance(shape, Meta) or shape.what != "shape" or len(items) != 1:
+        return None
+    [item] = items
+    if not isinstance(item, Literal_) or item.type.ndim:
+        return None
+    return replace(shape, what=f"axis:{int(item.value)}", type=Type("int64"))
 
 
 def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     """Return the type of an indexed tensor. Raises QueryTypeError for too many indices."""
-    shape = list(base.type.shape or ())
+    if base.type.shape is None:
+        return Type(base.type.dtype, None, base.type.meaning if _all_slices(items) else None)
+    shape = list(base.type.shape)
     named = [item for item in items if item is not ...]
     if len(named) > len(shape) or items.count(...) > 1:
         raise QueryTypeError(
@@ -150,6 +167,10 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     out += shape[len(items) :]
     keeps = _keeps_meaning(base, items)
     return Type(base.type.dtype, tuple(out), base.type.meaning if keeps else None)
+
+
+def _all_slices(items: list[Any]) -> bool:
+    return all(isinstance(item, tuple) or item is ... for item in items)
 
 
 def _keeps_meaning(base: Tensor, items: list[Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -83,13 +84,26 @@ def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     return source_table(binder, binder._open(name, label), alias, scope)
 
 
+class Columns(dict[str, Value]):
+    """Columns of a source; how many axes pictures have is looked up when they are named."""
+
+    def __getitem__(self, name: str) -> Value:
+        """Return a column."""
+        value = super().__getitem__(name)
+        if isinstance(value, Tensor) and value.type.shape is None and isinstance(value.tree, Cell):
+            leaf = value.tree
+            leaf = replace(leaf, type=leaf.source.type_of(leaf.field))
+            self[name] = value = replace(value, tree=leaf)
+        return value
+
+
 def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> exp.Expr:
     """Put a source into the scope, as a table of its own."""
     table = binder._name("t")
     instance = Instance(table, source)
     binder._instances.append(instance)
     row = exp.column(ROW, table=table)
-    columns: dict[str, Value] = {}
+    columns = Columns()
     for number, f in enumerate(source.fields):
         plain = Plain(source, f, row)
         kind = kind_of_htype(f.htype)

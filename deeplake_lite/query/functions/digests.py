@@ -14,7 +14,7 @@ from deeplake_lite.storage.dense import row_digests
 
 @function("HASH(x)", group="Contents")
 def hash_(x: Arg) -> Bound:
-    """64 bits that are the same for equal values of one type and shape."""
+    """Digest of 64 bits, the same for equal values of one type and shape."""
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001 one row at a time
         if x.type.is_number:

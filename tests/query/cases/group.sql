@@ -168,7 +168,7 @@ SELECT numbers, COUNT(*) AS c FROM dataset GROUP BY numbers ORDER BY SIZE(FIRST(
 -- groups by an element of a tensor
 SELECT mask[0, 0] AS m, COUNT(*) AS c FROM dataset GROUP BY mask[0, 0] ORDER BY m
 => rows range(3)
-=> m: r
+=> m: ['road', 'sky', 'car'][r]
 => c: sum(x.mask[0, 0] == r for x in rows())
 
 -- groups by a value in JSON

@@ -69,3 +69,9 @@ SELECT id, grid FROM dataset EXCEPT SELECT id, grid FROM dataset VERSION 'v1' OR
 SELECT grid[0] AS g FROM dataset WHERE id < 2 UNION ALL SELECT grid[1] FROM dataset WHERE id < 2
 => rows [rows[0].grid[0], rows[1].grid[0], rows[0].grid[1], rows[1].grid[1]]
 => g: r
+
+-- equal tensors are equal, read or computed
+SELECT id, grid FROM dataset WHERE id < 3 EXCEPT SELECT id, grid * 1 FROM dataset WHERE id < 2
+=> where r.id == 2
+=> id: r.id
+=> grid: r.grid

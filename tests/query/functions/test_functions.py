@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+import xxhash
 
 from deeplake_lite.htypes import Boxes, ClassLabel, Mask
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, reference
@@ -209,6 +210,7 @@ case("CONTAINS", [["a red rose", "none"], Const("red")], [text, None], [True, Fa
 case("CONTAINS", [[{"a": 1}, ["a"], "xay", 3, {}], Const("a")], [json, None],
      [True, True, True, False, False])  # fmt: skip
 case("CONTAINS", [[[1, 2], [3], {"1": 1}], Const(1)], [json, None], [True, False, False])
+case("HASH", [["a", None]], [text], [xxhash.xxh3_64_intdigest(b"'a'"), None], type=Type("uint64"))
 case("KEYS", [[{"b": 1, "a": 2}, {}, [1], "a"]], [json], [["b", "a"], [], None, None])
 
 Q = np.array([3, 0, 4.0])

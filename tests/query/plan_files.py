@@ -1,0 +1,37 @@
+"""Golden plans: a query and its plan in each file of plans/.
+
+To write them anew: ``python -m tests.query.plan_files``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from . import data
+
+FOLDER = Path(__file__).parent / "plans"
+GONE = re.compile(r", [\d.,]+ ms|, [\d.,]+ (B|KB|MB|GB) read")
+
+
+def load(path: Path) -> tuple[str, str]:
+    """Return a query and its plan."""
+    query, _, plan = path.read_text().partition("\n\n")
+    return query, plan.rstrip("\n")
+
+
+def plan_of(query: str) -> str:
+    """Return the plan of a query as it went, without times and bytes."""
+    found = data.build().query(query, sources={"owners": data.owners()})
+    return GONE.sub("", found.explain())
+
+
+def write() -> None:
+    """Write all plans anew."""
+    for path in sorted(FOLDER.glob("*.txt")):
+        query, _ = load(path)
+        path.write_text(f"{query}\n\n{plan_of(query)}\n")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,323 @@
+"""What is wrong with a query, where, and what would be right."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from deeplake_lite.errors import (
+    ColumnNotFoundError,
+    LakeError,
+    NotFoundError,
+    QueryError,
+    QuerySyntaxError,
+    QueryTypeError,
+)
+
+from . import data
+from .case_files import values_of
+
+SYNTAX = {
+    "": "Expected one SELECT, got nothing",
+    "SELEC id": "Expected a SELECT",
+    "SELECT": "Expected",
+    "SELECT id FROM": "Expected",
+    "SELECT id WHERE": "Expected",
+    "SELECT id FROM dataset WHERE (id > 3": r"Expected \)",
+    "SELECT id FROM dataset WHERE id >": "Expected",
+    "SELECT id FROM dataset ORDER id": "line 1",
+    "SELECT id FROM dataset GROUP label": "line 1",
+    "SELECT grid[0:1:2:3]": "A slice is start:stop:step",
+    "SELECT grid[": "Expected",
+    "SELECT CASE WHEN flag THEN 1": "Expected END",
+    "SELECT id SAMPLE BY": "Expected",
+    "SELECT id EXPAND BY": "Expected",
+    "SELECT id ARRANGE BY label LIMIT 3": "LIMIT stands before",
+    "SELECT id; SELECT id": "2 statements",
+    "SELECT 'open": "line 1",
+    "SELECT id FROM dataset LIMIT": "Expected",
+    "SELECT CAST(id TEXT)": "Expected AS",
+    "SELECT id WHERE id IN": "Expected",
+    "SELECT id WHERE id BETWEEN 1": "Expected",
+    "SELECT id FROM dataset AS": "Expected",
+    "SELECT id FROM dataset JOIN": "Expected",
+    "SELECT id,, n": "Expected",
+    "(SELECT id": r"Expected \)",
+    "SELECT id UNION": "Expected",
+}
+
+
+@pytest.mark.parametrize("text", SYNTAX)
+def test_a_syntax_error_shows_the_line_and_a_caret(ds, text):
+    with pytest.raises(QuerySyntaxError, match=SYNTAX[text]) as caught:
+        ds.query(text)
+    reason, line, caret = str(caught.value).split("\n")
+    assert f"line {caught.value.line}, column {caught.value.column}" in reason
+    assert line.strip() == text.strip()
+    assert caret.strip() == "^"
+    assert len(caret) - 2 == caught.value.column
+
+
+def test_a_caret_is_below_the_word_at_fault(ds):
+    with pytest.raises(QuerySyntaxError) as caught:
+        ds.query("SELECT id\nFROM dataset\nWHERE id > < 3")
+    assert (caught.value.line, caught.value.column) == (3, 12)
+    assert str(caught.value).endswith("  WHERE id > < 3\n             ^")
+
+
+WRITES = [
+    "INSERT INTO dataset VALUES (1)", "UPDATE dataset SET id = 1", "DELETE FROM dataset",
+    "CREATE TABLE t AS SELECT 1", "DROP TABLE dataset", "ALTER TABLE dataset ADD COLUMN x INT",
+    "COPY dataset TO '/tmp/x.csv'", "COPY (SELECT 1) TO '/tmp/x.csv'", "ATTACH 'x.db'",
+    "DETACH x", "INSTALL httpfs", "LOAD httpfs", "PRAGMA database_list", "SET threads = 1",
+    "EXPORT DATABASE '/tmp/x'", "CALL pragma_version()", "VACUUM", "CHECKPOINT", "BEGIN",
+    "TRUNCATE dataset", "MERGE INTO dataset USING x ON 1 = 1 WHEN MATCHED THEN DELETE",
+    "USE x", "DESCRIBE dataset", "SHOW TABLES", "EXPLAIN SELECT 1", "SUMMARIZE dataset",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRITES)
+def test_only_a_select_is_a_query(ds, text):
+    with pytest.raises(QueryError, match="Expected"):
+        ds.query(text)
+
+
+FILES = [
+    "SELECT * FROM read_csv('/etc/passwd')",
+    "SELECT * FROM read_csv_auto('/etc/passwd')",
+    "SELECT * FROM read_text('/etc/passwd')",
+    "SELECT * FROM read_blob('/etc/passwd')",
+    "SELECT * FROM read_parquet('/tmp/*.parquet')",
+    "SELECT * FROM read_json('/etc/passwd')",
+    "SELECT * FROM glob('/etc/*')",
+    "SELECT * FROM '/etc/passwd'",
+    'SELECT * FROM "/etc/passwd"',
+    "SELECT * FROM 'data.csv'",
+    "SELECT * FROM dataset WHERE EXISTS (SELECT * FROM read_text('/etc/passwd'))",
+    "SELECT (SELECT content FROM read_text('/etc/passwd'))",
+    "WITH q AS (SELECT * FROM read_text('/etc/passwd')) SELECT * FROM q",
+    "SELECT * FROM sniff_csv('/etc/passwd')",
+    "SELECT * FROM parquet_metadata('/tmp/x.parquet')",
+    "SELECT * FROM duckdb_settings()",
+    "SELECT * FROM duckdb_secrets()",
+    "SELECT * FROM duckdb_tables()",
+    "SELECT * FROM information_schema.tables",
+    "SELECT * FROM sqlite_master",
+    "SELECT * FROM pragma_database_list",
+    "SELECT * FROM query('SELECT 1')",
+    "SELECT * FROM query_table('t1')",
+    "SELECT getenv('HOME')",
+]
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_a_query_reads_lakes_only(ds, text):
+    with pytest.raises(LakeError):
+        values_of(ds.query(text))
+
+
+def test_variables_of_python_are_no_sources(ds):
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": [1]})
+    assert len(frame) == 1
+    with pytest.raises(QueryError, match="FROM takes the URL of a lake"):
+        ds.query("SELECT * FROM frame")
+
+
+def test_a_query_writes_nothing(ds, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    values_of(ds.query("SELECT id, MEAN(image) AS m ORDER BY m"))
+    assert not list(tmp_path.iterdir())
+
+
+UNKNOWN = {
+    "SELECT labl": (ColumnNotFoundError, "no column 'labl'.*Did you mean 'label'"),
+    "SELECT d.txt FROM dataset AS d": (ColumnNotFoundError, "no column 'txt'.*Did you mean 'text'"),
+    "SELECT id WHERE lable = 'cat'": (ColumnNotFoundError, "Did you mean 'label'"),
+    "SELECT id ORDER BY scor": (ColumnNotFoundError, "Did you mean 'score'"),
+    "SELECT label GROUP BY labell": (ColumnNotFoundError, "Did you mean 'label'"),
+    "SELECT * EXCLUDE (imag)": (ColumnNotFoundError, "Did you mean 'image'"),
+    "SELECT x.id FROM dataset AS d": (QueryError, "no source 'x' in FROM.*Known: 'd'"),
+    "SELECT dd.id FROM dataset AS d, dataset AS de": (QueryError, "Did you mean 'd'"),
+    "SELECT x.* FROM dataset AS d": (QueryError, "no source 'x'"),
+    "SELECT COSINE_SIMILARTY(emb, [1, 2, 3, 4])": (NotFoundError, "COSINE_SIMILARITY"),
+    "SELECT MEEN(grid)": (NotFoundError, "MEAN"),
+    "SELECT UPER(text)": (NotFoundError, "UPPER"),
+    "SELECT no_such_function(id)": (NotFoundError, "(?i)no function.*no_such_function"),
+    "SELECT id FROM nowhere": (QueryError, "FROM takes the URL of a lake.*'nowhere'"),
+    "SELECT id FROM 'memory://no-such-lake'": (QueryError, "no-such-lake"),
+    "SELECT id FROM dataset VERSION 'v9'": (NotFoundError, "v9"),
+    "SELECT id WHERE label = 'catt'": (QueryTypeError, "Did you mean 'cat'"),
+    "SELECT id WHERE label IN ('cat', 'dgo')": (QueryTypeError, "Did you mean 'dog'"),
+    "SELECT id WHERE CONTAINS(tags, 'skyy')": (QueryTypeError, "Did you mean 'sky'"),
+    "SELECT id WHERE ANY(mask = 'kar')": (QueryTypeError, "Did you mean 'car'"),
+    "SELECT id FROM dataset AS a JOIN dataset AS b ON a.id = b.id": (QueryError, "'a' and 'b'"),
+    "SELECT a.id FROM dataset AS a JOIN owners AS a ON a.id = a.id": (QueryError, "a"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", UNKNOWN)
+def test_an_unknown_name_is_told_with_the_nearest(ds, owners, text):
+    kind, message = UNKNOWN[text]
+    with pytest.raises(kind, match=re.compile(message, re.DOTALL)):
+        ds.query(text, sources={"owners": owners})
+
+
+TYPES = {
+    "SELECT id WHERE grid": r"grid.*float32 \(3, 4\).*ANY\(…\) or ALL\(…\)",
+    "SELECT id WHERE grid > 0": r"grid > 0.*bool \(3, 4\).*ANY\(…\) or ALL\(…\)",
+    "SELECT id WHERE boxes > 0 AND flag": r"ANY\(…\) or ALL\(…\)",
+    "SELECT id WHERE NOT grid > 0": r"ANY\(…\) or ALL\(…\)",
+    "SELECT id ORDER BY grid": r"grid is a tensor, float32 \(3, 4\)",
+    "SELECT id WHERE grid IN (1, 2)": r"CONTAINS\(x, value\)",
+    "SELECT grid + bytes": r"grid \+ bytes.*\(3, 4\).*\(2, 3\)",
+    "SELECT id WHERE ANY(grid = bytes)": r"grid = bytes.*\(3, 4\).*\(2, 3\)",
+    "SELECT id WHERE ANY(grid = [1, 2, 3])": r"\(3, 4\).*\(3,\)",
+    "SELECT DOT(emb, [1, 2, 3])": r"DOT\(emb.*\(4,\).*\(3,\)",
+    "SELECT COSINE_SIMILARITY(emb, vec)": r"COSINE_SIMILARITY\(emb, vec\).*\(4,\).*\(3,\)",
+    "SELECT COSINE_SIMILARITY(emb, text)": r"text.*str",
+    "SELECT IOU(boxes, grid[:, :3])": r"boxes are \(n, 4\)",
+    "SELECT grid[0, 0, 0]": r"grid\[0, 0, 0\] has 3 indices.*2 axes.*float32 \(3, 4\)",
+    "SELECT grid[3]": r"grid\[3\].*index 3.*axis of 3",
+    "SELECT grid[..., 0, ...]": r"indices",
+    "SELECT MEAN(text)": r"(?s)(MEAN|avg).*text|VARCHAR",
+    "SELECT SUM(grid, axis = 2)": r"axis 2 is out of range",
+    "SELECT SUM(grid, axis = id)": r"constant|same for all rows",
+    "SELECT RESHAPE(grid, [5, 5])": r"RESHAPE\(grid.*\(3, 4\)",
+    "SELECT CAST(grid AS TEXT)": r"CAST takes one value per row.*grid",
+    "SELECT UPPER(grid)": r"(?i)upper.*grid",
+    "SELECT text + 1": r"text|VARCHAR",
+    "SELECT BOX_CONVERT(boxes, 'abcd')": r"xyxy.*xywh.*cxcywh",
+    "SELECT MEAN()": r"MEAN",
+    "SELECT MEAN(grid, 0, 1, 2)": r"MEAN\(x, axis=None\)",
+    "SELECT CROP(image)": r"CROP\(image, window\)",
+    "SELECT id WHERE COUNT(*) > 3": r"HAVING",
+    "SELECT id WHERE text[0, 1] = 'a'": r"text.*no tensor|one index",
+    "SELECT id LIMIT -1": r"LIMIT",
+    "SELECT id LIMIT 'a'": r"LIMIT",
+    "SELECT id SAMPLE BY -1": r"weights of 0 or more",
+    "SELECT id SAMPLE BY text": r"SAMPLE BY",
+    "SELECT id EXPAND BY -1, 2": r"EXPAND BY",
+    "SELECT id FROM (SELECT id ARRANGE BY id)": r"ARRANGE BY ends a query",
+    "SELECT COUNT(*) AS c GROUP BY label EXPAND BY 1, 1": r"EXPAND BY",
+    "SELECT id GROUP BY 7": r"GROUP BY 7",
+    "SELECT id ORDER BY 7": r"ORDER BY 7",
+    "SELECT id, n FROM dataset UNION SELECT id FROM dataset": r"columns",
+    "SELECT image FROM dataset UNION SELECT id FROM dataset": r"image|id",
+    "WITH RECURSIVE q AS (SELECT 1) SELECT * FROM q": r"RECURSIVE",
+}
+
+
+@pytest.mark.parametrize("text", TYPES)
+def test_a_type_error_names_the_expression_and_the_shapes(ds, text):
+    with pytest.raises(QueryError, match=TYPES[text]):
+        values_of(ds.query(text))
+
+
+PARAMETERS = [
+    ("SELECT id WHERE id = ?", [], r"\? number 1 has none"),
+    ("SELECT id WHERE id = ?", [1, 2], r"has 1 \?, got 2 values"),
+    ("SELECT id WHERE id = $a", {}, r"\$a has none"),
+    ("SELECT id WHERE id = $a", [1], r"\$a has none"),
+    ("SELECT id WHERE id = ?", {"a": 1}, r"\? number 1 has none"),
+    ("SELECT id WHERE id = ?", [object()], r"object"),
+    ("SELECT DOT(emb, ?) AS d", [[1, 2]], r"\(4,\).*\(2,\)"),
+]
+
+
+@pytest.mark.parametrize(("text", "params", "message"), PARAMETERS)
+def test_parameters_fit_their_places(ds, text, params, message):
+    with pytest.raises(QueryError, match=message):
+        ds.query(text, params)
+
+
+def test_a_parameter_is_no_part_of_the_text(ds):
+    assert len(ds.query("SELECT id WHERE text = ?", ["' OR 1 = 1 --"])) == 0
+    assert len(ds.query("SELECT id WHERE text = $a", {"a": '" OR TRUE'})) == 0
+
+
+def test_an_empty_lake_answers(make_lake):
+    ds = make_lake(
+        {name: data.SCHEMA[name] for name in ("id", "text", "label", "image", "boxes", "grid")}
+    )
+    assert len(ds.query("SELECT * WHERE MEAN(image) > 3 ORDER BY id")) == 0
+    assert values_of(ds.query("SELECT COUNT(*) AS c, MAX(id) AS m")) == {"c": [0], "m": [None]}
+    assert len(ds.query("SELECT label, COUNT(*) AS c, MEAN(grid) AS m GROUP BY label")) == 0
+    assert (
+        len(
+            ds.query(
+                "SELECT id, IOU(boxes, boxes) AS i ARRANGE BY label SAMPLE BY 1 EXPAND BY 1, 1"
+            )
+        )
+        == 0
+    )
+    assert values_of(ds.query("SELECT image[:3] AS i, grid * 2 AS g")) == {"i": [], "g": []}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT *",
+        "SELECT id, MEAN(image) AS m, image[:2] AS i ORDER BY MEAN(image)",
+        "SELECT DISTINCT label ORDER BY label",
+        "SELECT id SAMPLE BY score REPLACE",
+        "SELECT id ARRANGE BY MEAN(grid) > 0 EXPAND BY 1, 1",
+        "SELECT a.id, b.grid FROM dataset AS a JOIN dataset AS b USING (id)",
+        "SELECT id UNION SELECT n",
+        "SELECT id, ROW_NUMBER() OVER (ORDER BY id) AS r",
+    ],
+)
+def test_an_empty_view_answers(ds, text):
+    assert len(ds[0:0].query(text)) == 0
+
+
+def test_rows_that_do_not_match_leave_columns(ds):
+    found = ds.query("SELECT id, grid, MEAN(grid) AS m, label WHERE id > 1000")
+    assert found.columns == ("id", "grid", "m", "label")
+    assert [len(found[name][:]) for name in found.columns] == [0, 0, 0, 0]
+    assert found.to_pandas().empty
+
+
+def test_an_index_that_a_row_lacks_is_named(ds):
+    with pytest.raises(QueryError, match=r"boxes\[2\].*row"):
+        values_of(ds.query("SELECT boxes[2] AS b"))
+
+
+def test_two_rows_for_one_value_are_an_error(ds):
+    with pytest.raises(QueryError, match=r"(?i)more than one row"):
+        ds.query("SELECT id WHERE id = (SELECT id FROM dataset)")
+
+
+def test_a_text_that_is_no_number_is_an_error_of_ours(ds):
+    with pytest.raises(QueryError, match=r"(?i)convert|cast"):
+        ds.query("SELECT CAST(text AS INT) AS x")
+
+
+def test_a_type_error_has_no_words_of_the_engine(ds):
+    with pytest.raises(QueryError) as caught:
+        ds.query("SELECT ABS(text) AS x")
+    assert not re.search(r"t1\.|x\d+\b|__row|Binder|Candidate", str(caught.value))
+
+
+def test_a_query_is_a_text(ds):
+    with pytest.raises(TypeError):
+        ds.query(3)
+
+
+def test_numbers_that_are_too_large_are_an_error(ds):
+    with pytest.raises(QueryError):
+        values_of(ds.query("SELECT CAST(id + 9223372036854775807 AS BIGINT) AS x WHERE id > 0"))
+
+
+def test_nan_and_null_weights_are_never_drawn(ds):
+    found = ds.query("SELECT value, score SAMPLE BY score REPLACE LIMIT 200 SEED 0")
+    assert None not in values_of(found)["score"]
+    found = ds.query("SELECT id, value SAMPLE BY CASE WHEN id > 20 AND id < 40 AND id <> 21 THEN ABS(value) ELSE value * 0 + SQRT(-1) END REPLACE LIMIT 200 SEED 0")  # fmt: skip
+    assert not np.isnan(values_of(found)["value"]).any()
+
+
+def test_weights_of_nothing_draw_nothing(ds):
+    assert len(ds.query("SELECT id SAMPLE BY 0 LIMIT 5")) == 0

@@ -1,0 +1,97 @@
+"""Whatever is asked, an error is one of ours."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deeplake_lite.errors import LakeError
+
+from . import data
+from .case_files import FOLDER, load, values_of
+
+QUERIES = [case.query for path in sorted(FOLDER.glob("*.sql")) for case in load(path)]
+WORDS = """
+    SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET ARRANGE SAMPLE EXPAND UNION ALL
+    INTERSECT EXCEPT DISTINCT AS AND OR NOT IN LIKE BETWEEN IS NULL CASE WHEN THEN ELSE END
+    CAST JOIN LEFT ON USING WITH OVER PARTITION VERSION REPLACE PERCENT SEED EXCLUDE ANY
+    EXISTS ASC DESC NULLS FIRST dataset d owners id n text label image grid boxes emb meta vec
+    tags "training/boxes" MEAN SUM COUNT IOU SHAPE NORMALIZE 0 1 -1 2.5 'cat' 'x' ? $a ( ) [ ]
+    , . .. ... : :: ; * + - / // % ** ^ || = <> < <= > >= == ! @ # ~ & | { } -- /* */ \\ ` é 😀
+    1e400 9999999999999999999999 0x1F ' "
+""".split()  # noqa: SIM905 one per line is too many lines
+
+
+def ask(text: str) -> None:
+    """Ask; look at what comes out, if anything does."""
+    ds = data.build()[:8]
+    with suppress(LakeError):
+        values_of(ds.query(text, sources={"owners": data.owners()}))
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join))
+def test_soup_of_words(text):
+    ask(text)
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=12).map(lambda w: " ".join(["SELECT", *w])))
+def test_soup_of_words_after_select(text):
+    ask(text)
+
+
+@given(st.text(max_size=40))
+def test_soup_of_letters(text):
+    ask(text)
+    ask(f"SELECT {text}")
+
+
+def mutated(text: str, rng: random.Random) -> str:
+    """Return a query with words dropped, doubled, swapped, or replaced."""
+    words = text.split()
+    for _ in range(rng.randint(1, 3)):
+        i = rng.randrange(len(words))
+        match rng.randrange(5):
+            case 0:
+                del words[i]
+            case 1:
+                words.insert(i, rng.choice(words))
+            case 2:
+                j = rng.randrange(len(words))
+                words[i], words[j] = words[j], words[i]
+            case 3:
+                words[i] = rng.choice(WORDS)
+            case _:
+                word = words[i]
+                at = rng.randrange(len(word))
+                words[i] = (
+                    word[:at] + rng.choice("()[],.'\":;*0a ") + word[at + rng.randint(0, 1) :]
+                )
+        if not words:
+            return ""
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_queries_with_slips(seed):
+    rng = random.Random(seed)
+    for _ in range(15):
+        ask(mutated(rng.choice(QUERIES), rng))
+
+
+def test_deep_nesting_is_an_error_or_an_answer():
+    for text in (
+        "SELECT " + "(" * 2_000 + "id" + ")" * 2_000,
+        "SELECT " + "-" * 2 + "id",
+        "SELECT " + " + ".join(["id"] * 3_000) + " AS x LIMIT 1",
+        "SELECT " + "NOT " * 2_000 + "flag",
+        "SELECT id WHERE " + " OR ".join(f"id = {i}" for i in range(1_000)),
+        "SELECT id" + "[0]" * 2_000,
+        "SELECT * FROM " + "(SELECT * FROM " * 200 + "dataset" + ")" * 200,
+        "SELECT id WHERE id IN (" + ", ".join(map(str, range(20_000))) + ")",
+        "SELECT " + ", ".join(f"id + {i} AS x{i}" for i in range(500)),
+    ):
+        ask(text)

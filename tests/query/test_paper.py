@@ -1,0 +1,80 @@
+"""Queries of the paper of Hambardzumyan et al. (CIDR 2023)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+from .case_files import values_of
+from .oracle import iou, normalize
+
+COUNT = 6
+BOXES = [
+    np.array([[120 + i, 130, 220 + i, 330], [150, 150, 300, 300]][: i % 3], "float32").reshape(
+        -1, 4
+    )
+    for i in range(COUNT)
+]
+TRUE = [b + np.float32(1 if i % 2 else 60) for i, b in enumerate(BOXES)]
+LABELS = ["cat", "dog", "cat", "dog", "dog", "cat"]
+
+
+@pytest.fixture(scope="module")
+def lake():
+    ds = dl.create(
+        "memory://paper",
+        {
+            "images": dl.Image("png"),
+            "boxes": dl.Boxes("xyxy"),
+            "training/boxes": dl.Boxes("xyxy"),
+            "labels": dl.ClassLabel(["cat", "dog"]),
+        },
+    )
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (COUNT, 520, 500, 3), dtype="uint8")
+    ds.append({"images": images, "boxes": BOXES, "training/boxes": TRUE, "labels": LABELS})
+    ds.commit("pictures with boxes")
+    return ds
+
+
+def test_the_query_of_figure_5(lake):
+    found = lake.query("""
+        SELECT images[100:500, 100:500, 0:2] AS crop,
+               NORMALIZE(boxes, [100, 100, 400, 400]) AS box
+        FROM dataset
+        WHERE IOU(boxes, "training/boxes") > 0.95
+        ORDER BY IOU(boxes, "training/boxes")
+        ARRANGE BY labels
+    """)
+    scores = [iou(a, b) for a, b in zip(BOXES, TRUE, strict=True)]
+    order = sorted((i for i in range(COUNT) if scores[i] > 0.95), key=scores.__getitem__)
+    first = [LABELS[i] for i in order]
+    order.sort(key=lambda i: first.index(LABELS[i]))
+    assert 2 <= len(order) < COUNT
+    assert found.columns == ("crop", "box")
+    for row, i in zip(found, order, strict=True):
+        np.testing.assert_array_equal(row["crop"], lake["images"][i][100:500, 100:500, :2])
+        np.testing.assert_allclose(row["box"], normalize(BOXES[i], [100, 100, 400, 400]), atol=1e-6)
+
+
+def test_the_query_of_figure_5_gives_crops_of_one_shape(lake):
+    found = lake.query("SELECT images[100:500, 100:500, 0:2] AS crop")
+    assert {v.shape for v in found["crop"][:]} == {(400, 400, 2)}
+
+
+def test_rows_are_balanced_for_training(lake):
+    text = "SELECT labels SAMPLE BY CASE WHEN labels = 'cat' THEN 1 ELSE 4 END REPLACE LIMIT 500 SEED 3"
+    labels = values_of(lake.query(text))["labels"]
+    assert 350 < labels.count("dog") < 450
+
+
+def test_datasets_are_joined_and_grouped(lake):
+    found = lake.query("SELECT labels, COUNT(*) AS c, MEAN(images) AS m GROUP BY labels ORDER BY c")
+    assert values_of(found)["c"] == [3, 3]
+    assert found["m"][0].shape == (520, 500, 3)
+
+
+def test_a_query_is_over_a_version(lake):
+    assert len(lake.query(f"SELECT * FROM dataset VERSION '{lake.version}'")) == COUNT
