@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from deeplake_lite.errors import UncommittedError
-from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells, concat, take
+from deeplake_lite.htypes.cells import DenseCells, FlatCells, NestedCells, RaggedCells, concat, take
 from deeplake_lite.schema import Field, Schema
 
 if TYPE_CHECKING:
@@ -113,6 +113,12 @@ class VirtualTable:
     def read(self, columns: Iterable[str], slots: Rows) -> dict[str, Cells]:
         """Return the cells of some rows, by column id."""
         return {c: self._columns[c].read(slots) for c in columns}
+
+    def flat(self, column: str, slots: Rows) -> FlatCells:
+        """Return the bytes of the cells of some rows of a ragged column, back to back."""
+        cells = self.read([column], slots)[column]
+        assert isinstance(cells, RaggedCells), "only ragged columns are bytes"
+        return FlatCells.of(cells)
 
     def ids(self, slots: Rows) -> Rows:
         """Return the ids of some rows."""

@@ -16,6 +16,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from deeplake_lite.dataset.arrow import numbers_of
 from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query import evaluate
 from deeplake_lite.query.bind import unknown_function
@@ -139,7 +140,7 @@ def _table(connection: Any, instance: Instance, done: Run, progress: Any) -> pa.
     """Return a source's table: the rows that are left, with their islands."""
     source, count = instance.source, len(instance.source)
     columns = {name: source.scalar(f) for name, f in instance.scalars.items()}
-    columns[ROW] = pa.array(_positions(count))
+    columns[ROW] = numbers_of(_positions(count))
     table = pa.table(columns)
     if not instance.islands:
         return table
@@ -169,7 +170,7 @@ def _filtered(
     select.set("from_", exp.From(this=alias))
     select.set("where", exp.Where(this=exp.and_(*(exp.paren(c.copy()) for c in conditions))))
     numbered = table.set_column(
-        table.schema.get_field_index(ROW), ROW, pa.array(_positions(len(table)))
+        table.schema.get_field_index(ROW), ROW, numbers_of(_positions(len(table)))
     )
     connection.register("lake_rows", numbered)
     try:
@@ -177,7 +178,7 @@ def _filtered(
     finally:
         connection.unregister("lake_rows")
     order = np.sort(kept.to_numpy())
-    return table if len(order) == len(table) else table.take(pa.array(order))
+    return table if len(order) == len(table) else table.take(numbers_of(order))
 
 
 def _staged(
@@ -223,9 +224,9 @@ def as_arrow(values: Any, dtype: str) -> pa.Array:
     [1, None]
     """
     if np.ma.isMaskedArray(values):
-        return pa.array(np.ma.getdata(values), mask=np.ma.getmaskarray(values))
+        return numbers_of(np.ma.getdata(values), np.ma.getmaskarray(values))
     if isinstance(values, np.ndarray):
-        return pa.array(np.ascontiguousarray(values))
+        return numbers_of(values)
     plain = [None if v is None or v is np.ma.masked else v for v in values]
     if dtype in ("str", "object"):
         return pa.array([None if v is None else str(v) for v in plain], pa.string())

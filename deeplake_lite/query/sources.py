@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deeplake_lite.dataset.arrow import array_of
+from deeplake_lite.dataset.arrow import array_of, numbers_of, texts_of
 from deeplake_lite.dataset.values import decode_block, decode_one, with_none
 from deeplake_lite.htypes import (
     ClassLabel,
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 CACHE_BYTES = 1 << 30
 """Columns kept for the next query, at the most."""
-
-READ_ROWS = 65_536
-"""Rows of a column that are read at a time, so that a long read can be interrupted."""
 
 
 class ColumnCache:
@@ -100,7 +97,7 @@ class Source:
             return self._kept(f, "scalar", lambda: _read_scalar(self.view, f, slots))
         if len(slots) * 8 > self.view._table.slots:
             whole = self._kept(f, "scalar", lambda: _read_scalar(self.view, f, self._every()))
-            return pc.take(whole, pa.array(slots))
+            return pc.take(whole, numbers_of(slots))
         return _read_scalar(self.view, f, slots)
 
     def shapes(self, f: Field) -> NDArray[np.int32]:
@@ -130,7 +127,11 @@ class Source:
         return replace(kind, real=bool(self._kept(f, "real", lambda: self._has_nan(f))))
 
     def _has_nan(self, f: Field) -> NDArray[np.bool_]:
-        values = np.asarray(self.scalar(f).fill_null(0).to_numpy(zero_copy_only=False))
+        noted = None if self.view._table.edits else self.view._table.statistics(f.id)
+        if noted is not None:  # bounds only widen: a NaN that was written over counts, too
+            (low, high), nans = noted[0].T, noted[1][:, 1]
+            return np.asarray((nans > 0).any() or (np.isinf([low, high]) & (low <= high)).any())
+        values = numbers_in(self.scalar(f))
         return np.asarray(not np.isfinite(values).all())
 
     def decoder(self, f: Field, positions: Any) -> Callable[[int], Any]:
@@ -252,6 +253,11 @@ def _declared_shape(htype: Htype, ndim: int) -> tuple[int | None, ...]:
     return (None,) * ndim
 
 
+def numbers_in(column: pa.Array) -> NDArray[Any]:
+    """Return numbers of an Arrow array that are not null, (n,)."""
+    return np.asarray(column.drop_null().to_numpy(zero_copy_only=False))
+
+
 def _random(seed: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return numbers in [0, 1): splitmix64 of the seed and the row, the same in any order.
 
@@ -275,15 +281,10 @@ def one(cells: RaggedCells, row: int) -> RaggedCells:
 
 def _read_scalar(view: View, f: Field, slots: NDArray[np.int64]) -> pa.Array:
     """Read a column as Arrow: numbers as they are, classes as numbers, text as text."""
-    parts = [
-        _scalar_of(f.htype, view._table.read([f.id], slots[a : a + READ_ROWS])[f.id])
-        for a in range(0, len(slots), READ_ROWS)
-    ] or [_scalar_of(f.htype, f.htype.encode([]))]
-    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
-
-
-def _scalar_of(htype: Htype, cells: Any) -> pa.Array:
-    if isinstance(htype, ClassLabel):
+    if isinstance(f.htype, Text | Json):
+        return texts_of(view._table.flat(f.id, slots))
+    cells = view._table.read([f.id], slots)[f.id]
+    if isinstance(f.htype, ClassLabel):
         null = None if cells.valid is None else ~cells.valid
-        return pa.array(cells.values, mask=null)
-    return array_of(htype, cells)
+        return numbers_of(cells.values, null)
+    return array_of(f.htype, cells)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes.base import Htype
-    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.htypes.cells import Cells, FlatCells
     from deeplake_lite.schema import Schema
     from deeplake_lite.storage.repo import Repository, Session
 
@@ -104,6 +104,12 @@ class Snapshot:
     async def _read(self, columns: list[str], slots: Slots) -> dict[str, Cells]:
         found = await gather(self._column(c).read(slots) for c in columns)
         return dict(zip(columns, found, strict=True))
+
+    def flat(self, column: str, slots: Slots) -> FlatCells:
+        """Return the bytes of the cells of `slots` of a ragged column, back to back."""
+        found = self._column(column)
+        assert isinstance(found, RaggedColumn), "only ragged columns are bytes"
+        return run(found.read_flat(slots))
 
     def digests(self, column: str, slots: Slots) -> NDArray[np.uint64]:
         """Return (n,) uint64 digests of cells; equal cells have equal ones."""
