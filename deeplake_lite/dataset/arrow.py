@@ -121,6 +121,23 @@ def numbers_of(values: NDArray[Any], null: Null = None) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [valid, ready])
 
 
+def numbers_in(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """Return what `numbers_of` was given, in the memory of the array: numbers without nulls.
+
+    >>> numbers_in(pa.chunked_array([[1, 2], [3]]))
+    array([1, 2, 3])
+    """
+    if isinstance(array, pa.ChunkedArray):
+        parts = [numbers_in(chunk) for chunk in array.chunks]
+        return parts[0] if len(parts) == 1 else np.concatenate([_no_numbers(array.type), *parts])
+    values = np.frombuffer(array.buffers()[1] or b"", _no_numbers(array.type).dtype)
+    return values[array.offset : array.offset + len(array)]
+
+
+def _no_numbers(kind: pa.DataType) -> NDArray[Any]:
+    return np.empty(0, kind.to_pandas_dtype())
+
+
 def _bits(truths: NDArray[np.bool_]) -> pa.Buffer:
     return pa.py_buffer(np.packbits(truths, bitorder="little"))
 

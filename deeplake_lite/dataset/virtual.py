@@ -120,6 +120,10 @@ class VirtualTable:
         assert isinstance(cells, RaggedCells), "only ragged columns are bytes"
         return FlatCells.of(cells)
 
+    def part(self, column: str, slots: Rows, index: tuple[Any, ...]) -> None:  # noqa: ARG002
+        """Return None: what is computed has no bytes to read a part of."""
+        return
+
     def ids(self, slots: Rows) -> Rows:
         """Return the ids of some rows."""
         return slots if self._ids is None else self._ids[slots]

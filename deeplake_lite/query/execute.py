@@ -21,6 +21,7 @@ from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query import evaluate
 from deeplake_lite.query.bind import unknown_function
 from deeplake_lite.query.plan import ROW
+from deeplake_lite.query.trees import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -210,7 +211,7 @@ def _with_island(
     """Compute an island for a table's rows."""
     started, tree = time.perf_counter(), instance.islands[name]
     rows = table[ROW].to_numpy()
-    keys = {leaf.key for leaf in evaluate.walk(tree) if hasattr(leaf, "key")}
+    keys = {leaf.key for leaf in walk(tree) if hasattr(leaf, "key")}
     note = None if progress is None else lambda count: progress(count, len(rows))
     values = evaluate.evaluate(tree, dict.fromkeys(keys, rows), len(rows), note)
     done.note(name, instance.table, len(rows), len(rows), started)

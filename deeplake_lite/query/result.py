@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from deeplake_lite.dataset.arrow import numbers_in
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable
 from deeplake_lite.errors import QueryTypeError
@@ -157,7 +158,8 @@ def _ids(plan: Plan, table: pa.Table) -> Rows | None:
 
 def _numbers(column: pa.ChunkedArray) -> Rows:
     """Return positions, -1 where null."""
-    return np.asarray(column.fill_null(-1).to_numpy(), np.int64)
+    filled = column.fill_null(-1) if column.null_count else column  # filling imports pandas
+    return np.asarray(numbers_in(filled), np.int64)
 
 
 def _column(output: Output, table: pa.Table) -> VirtualColumn:

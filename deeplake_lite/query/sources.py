@@ -6,28 +6,23 @@ second query reads nothing. Everything is by position in the view.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import dataclass, replace
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deeplake_lite.dataset.arrow import array_of, numbers_of, texts_of
+from deeplake_lite.dataset.arrow import array_of, numbers_in, numbers_of, texts_of
 from deeplake_lite.dataset.values import decode_block, decode_one, with_none
-from deeplake_lite.htypes import (
-    ClassLabel,
-    Json,
-    Link,
-    Scalar,
-    Text,
-)
+from deeplake_lite.dataset.virtual import sizes_of
+from deeplake_lite.htypes import ClassLabel, Json, Link, Scalar, Text
 from deeplake_lite.htypes.base import Dense, Nested, Ragged
-from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.cells import FlatCells, RaggedCells
+from deeplake_lite.query.cache import CACHE
 from deeplake_lite.query.functions.base import Type
 from deeplake_lite.query.values import Kind
+from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,42 +31,37 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
 
-CACHE_BYTES = 1 << 30
-"""Columns kept for the next query, at the most."""
+BLOCK_BYTES = 64 * 2**20
+"""Values of a block, about, once read."""
+
+SCAN_BYTES = 4 * 2**20
+"""Rows behind each other of this size are part of a scan, so that the rest is read as well."""
+
+type Rows = NDArray[np.int64]
 
 
-class ColumnCache:
-    """Arrays by lake, version and column; least recently used out first."""
+class Tally:
+    """Bytes that were read, as they are once decompressed."""
 
-    def __init__(self, limit: int = CACHE_BYTES) -> None:
-        self._limit, self._held, self._lock = limit, 0, Lock()
-        self._found: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+    def __init__(self) -> None:
+        self.bytes = 0
 
-    def get(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """Return what is kept, or make it and keep it."""
-        with self._lock:
-            if key in self._found:
-                self._found.move_to_end(key)
-                return self._found[key]
-        made = make()
-        with self._lock:
-            if key not in self._found and made.nbytes <= self._limit // 2:
-                self._found[key] = made
-                self._held += made.nbytes
-            while self._held > self._limit:
-                self._held -= self._found.popitem(last=False)[1].nbytes
-        return made
+    def of(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Count an array, and return it."""
+        self.bytes += array.nbytes
+        return array
 
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._found.clear()
-            self._held = 0
-
-
-CACHE = ColumnCache()
+    def cells[C: Cells | FlatCells](self, cells: C) -> C:
+        """Count cells, and return them."""
+        match cells:
+            case FlatCells(data):
+                self.bytes += data.nbytes
+            case _:
+                self.bytes += int(sizes_of(cells).sum())
+        return cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +72,8 @@ class Source:
     name: str
     """As messages call it."""
 
+    tally: Tally = field(default_factory=Tally)
+
     def __len__(self) -> int:
         return len(self.view)
 
@@ -90,35 +82,87 @@ class Source:
         """The view's columns."""
         return self.view._fields()
 
-    def scalar(self, f: Field) -> pa.Array:
-        """Return a column that DuckDB computes with, (rows,)."""
-        slots = self.view._live()
-        if self._is_whole(slots):
-            return self._kept(f, "scalar", lambda: _read_scalar(self.view, f, slots))
-        if len(slots) * 8 > self.view._table.slots:
-            whole = self._kept(f, "scalar", lambda: _read_scalar(self.view, f, self._every()))
-            return pc.take(whole, numbers_of(slots))
-        return _read_scalar(self.view, f, slots)
+    def scalar(self, f: Field, rows: Rows | None = None) -> pa.Array:
+        """Return a column that DuckDB computes with, of all rows or some, (rows,)."""
+        slots = self.view._live() if rows is None else self.view._at(rows)
+        if len(slots) * 8 <= self.view._table.slots:
+            return self._read_scalar(f, slots)
+        whole = self._kept(f, "scalar", lambda: self._read_scalar(f, self._every()))
+        return whole if self._is_whole(slots) else pc.take(whole, numbers_of(slots))
+
+    def is_kept(self, f: Field) -> bool:
+        """Tell whether `scalar` reads nothing."""
+        return not self.view._table.edits and CACHE.holds(self._key(f, "scalar"))
 
     def shapes(self, f: Field) -> NDArray[np.int32]:
         """Return the shapes of a column's values, (rows, ndim) int32, without reading them."""
         slots = self.view._live()
-        read = self.view._table.shapes
-        whole = self._kept(f, "shapes", lambda: read(f.id, self._every()))
-        return whole if self._is_whole(slots) else whole[slots]
+        read = lambda: self.tally.of(self.view._table.shapes(f.id, self._every()))  # noqa: E731
+        whole = self._kept(f, "shapes", read)
+        return cast("NDArray[np.int32]", whole if self._is_whole(slots) else whole[slots])
 
-    def values(self, f: Field, rows: NDArray[np.int64]) -> Any:
+    def sizes(self, f: Field, rows: Rows) -> NDArray[np.int64]:
+        """Return the stored size of some rows' values, (rows,) bytes, without reading them."""
+        return self.view._table.sizes(f.id, self.view._at(rows))
+
+    def values(self, f: Field, rows: Rows) -> Any:
         """Return the values of some rows: an array, masked where null, or a list with None."""
-        slots = self.view._at(rows)
-        cells = self.view._table.read([f.id], slots)[f.id]
+        cells = self._cells(f, self.view._at(rows))
         return decode_block(f.htype, cells, self.view._lake.allow)
 
-    def dense(self, f: Field) -> NDArray[Any]:
-        """Return all values of a column of one shape, kept for the next query."""
-        rows = np.arange(len(self.view))
-        if self._is_whole(self.view._live()):
-            return self._kept(f, "dense", lambda: self.values(f, rows))
-        return self.values(f, rows)
+    def dense(self, f: Field, rows: Rows) -> Any:
+        """Return values of a column of one shape; what fits is kept whole for the next query."""
+        whole = self._whole(f, rows)
+        return self.values(f, rows) if whole is None else whole[_run(rows)]
+
+    def aside(self, f: Field, of: Callable[[Any], Any], rows: Rows) -> Any:
+        """Return what a function keeps of a column, of some rows; None where nothing is kept."""
+        whole = self._whole(f, rows)
+        if whole is None or np.ma.isMaskedArray(whole) or self.view._table.edits:
+            return None
+        name = getattr(of, "func", of), tuple(getattr(of, "keywords", {}).items())
+        return self._kept(f, name, lambda: _in_blocks(of, whole))[_run(rows)]
+
+    def part(self, f: Field, rows: Rows, index: tuple[Any, ...]) -> Any:
+        """Return an index of a column of one shape, reading no more bytes than it needs.
+
+        None where that takes reading whole rows.
+        """
+        if CACHE.holds(self._key(f, "dense")) and not self.view._table.edits:
+            return None
+        found = self.view._table.part(f.id, self.view._at(rows), index)
+        if found is None:
+            return None
+        cells = self.tally.cells(found)
+        return decode_block(f.htype, cells, self.view._lake.allow)
+
+    def _whole(self, f: Field, rows: Rows) -> Any:
+        """Return a column of one shape as it is kept; None where it is not, or for a few rows."""
+        layout = f.htype.layout
+        assert isinstance(layout, Dense)
+        if self.view._table.edits or not self._is_whole(self.view._live()):
+            return None
+        size = np.dtype(layout.dtype).itemsize * int(np.prod(layout.shape)) * len(self)
+        wanted = (
+            size <= BLOCK_BYTES
+            or len(rows) * 4 >= len(self)
+            or (isinstance(_run(rows), slice) and len(rows) * (size // len(self)) >= SCAN_BYTES)
+        )
+        if not (CACHE.holds(self._key(f, "dense")) or (wanted and CACHE.has_room(size))):
+            return None
+        return self._kept(f, "dense", lambda: self.values(f, np.arange(len(self))))
+
+    def _read_scalar(self, f: Field, slots: Rows) -> pa.Array:
+        """Read a column as Arrow: numbers as they are, classes as numbers, text as text."""
+        if isinstance(f.htype, Text | Json):
+            return texts_of(self.tally.cells(self.view._table.flat(f.id, slots)))
+        cells = self._cells(f, slots)
+        if isinstance(f.htype, ClassLabel):
+            return numbers_of(cells.values, None if cells.valid is None else ~cells.valid)
+        return array_of(f.htype, cells)
+
+    def _cells(self, f: Field, slots: Rows) -> Any:
+        return self.tally.cells(self.view._table.read([f.id], slots)[f.id])
 
     def sharpened(self, f: Field, kind: Kind) -> Kind:
         """Return a kind with what the values say: whether any is NaN or infinite."""
@@ -131,7 +175,7 @@ class Source:
         if noted is not None:  # bounds only widen: a NaN that was written over counts, too
             (low, high), nans = noted[0].T, noted[1][:, 1]
             return np.asarray((nans > 0).any() or (np.isinf([low, high]) & (low <= high)).any())
-        values = numbers_in(self.scalar(f))
+        values = numbers_in(self.scalar(f).drop_null())
         return np.asarray(not np.isfinite(values).all())
 
     def decoder(self, f: Field, positions: Any) -> Callable[[int], Any]:
@@ -139,7 +183,7 @@ class Source:
         rows = np.asarray(np.ma.getdata(positions), np.int64)
         null = np.ma.getmaskarray(positions)
         present = np.flatnonzero(~null)
-        cells = self.view._table.read([f.id], self.view._at(rows[present]))[f.id]
+        cells = self._cells(f, self.view._at(rows[present]))
         at = np.full(len(rows), -1)
         at[present] = np.arange(len(present))
         allow = self.view._lake.allow
@@ -166,10 +210,10 @@ class Source:
         if what == "nbytes":
             return self.view._table.sizes(f.id, slots)
         if what == "present":
-            cells = self.view._table.read([f.id], slots)[f.id]
+            cells = self._cells(f, slots)
             every = np.ones(len(rows), bool) if cells.valid is None else cells.valid
             return np.ma.MaskedArray(every, ~every)
-        shapes = self.shapes(f)[rows].astype(np.int64)
+        shapes = self.shapes(f)[_run(rows)].astype(np.int64)
         if what == "ndim":
             return (shapes >= 0).sum(axis=1)
         if what == "size":
@@ -187,11 +231,11 @@ class Source:
         count = self.view._table.slots
         return len(slots) == count and (count == 0 or bool((slots == np.arange(count)).all()))
 
-    def _kept(self, f: Field, what: str, make: Callable[[], Any]) -> Any:
-        table = self.view._table
-        if table.edits:
-            return make()
-        return CACHE.get((self.view.url, table.snapshot_id, f.id, what), make)
+    def _key(self, f: Field, what: Any) -> tuple[Any, ...]:
+        return self.view.url, self.view._table.snapshot_id, f.id, what
+
+    def _kept(self, f: Field, what: Any, make: Callable[[], Any]) -> Any:
+        return make() if self.view._table.edits else CACHE.get(self._key(f, what), make)
 
 
 def kind_of(htype: Htype) -> Kind | None:
@@ -253,11 +297,6 @@ def _declared_shape(htype: Htype, ndim: int) -> tuple[int | None, ...]:
     return (None,) * ndim
 
 
-def numbers_in(column: pa.Array) -> NDArray[Any]:
-    """Return numbers of an Arrow array that are not null, (n,)."""
-    return np.asarray(column.drop_null().to_numpy(zero_copy_only=False))
-
-
 def _random(seed: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return numbers in [0, 1): splitmix64 of the seed and the row, the same in any order.
 
@@ -279,12 +318,13 @@ def one(cells: RaggedCells, row: int) -> RaggedCells:
     return RaggedCells([cells.buffers[row]], cells.shapes[row : row + 1], valid)
 
 
-def _read_scalar(view: View, f: Field, slots: NDArray[np.int64]) -> pa.Array:
-    """Read a column as Arrow: numbers as they are, classes as numbers, text as text."""
-    if isinstance(f.htype, Text | Json):
-        return texts_of(view._table.flat(f.id, slots))
-    cells = view._table.read([f.id], slots)[f.id]
-    if isinstance(f.htype, ClassLabel):
-        null = None if cells.valid is None else ~cells.valid
-        return numbers_of(cells.values, null)
-    return array_of(f.htype, cells)
+def _run(rows: Rows) -> slice | Rows:
+    """Return rows as a slice where they follow each other, which copies nothing."""
+    return chunks.contiguous(rows) or rows
+
+
+def _in_blocks(of: Callable[[Any], Any], whole: NDArray[Any]) -> NDArray[Any]:
+    """Apply a function of rows in blocks, so that what it needs on the way stays small."""
+    size = max(1, BLOCK_BYTES // max(1, whole[:1].nbytes))
+    spans = chunks.spans(len(whole), size)
+    return np.concatenate([of(whole[span]) for span in spans] or [of(whole)])
