@@ -31,7 +31,7 @@ from deeplake_lite.htypes import (
 )
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.query import evaluate
-from deeplake_lite.query.execute import from_arrow
+from deeplake_lite.query.convert import from_arrow
 from deeplake_lite.query.values import Grouped
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows) -> View:
         len(table),
         first.version if first is not None else "",
         ids=_ids(plan, table),
-        uncommitted=any(bool(i.source.view._table.edits) for i in plan.instances),
+        uncommitted=any(bool(i.source.table.edits) for i in plan.instances),
     )
     names = tuple(columns)
     return View(lake, virtual, np.arange(len(table)), names, plan.text)  # type: ignore[arg-type]
@@ -139,9 +139,9 @@ def _one_source(plan: Plan, table: pa.Table) -> View | None:
     if (positions < 0).any():
         return None
     assert plan.outputs[0].plain is not None
-    view = plan.outputs[0].plain.source.view
+    source = plan.outputs[0].plain.source
     names = tuple(o.name for o in plan.outputs)
-    return View(view._lake, view._table, view._at(positions), names, plan.text)
+    return View(source.view._lake, source.table, source.at(positions), names, plan.text)
 
 
 def _ids(plan: Plan, table: pa.Table) -> Rows | None:
@@ -152,8 +152,8 @@ def _ids(plan: Plan, table: pa.Table) -> Rows | None:
     if len(rows) != 1:
         return None
     positions = _numbers(table[rows.pop()])
-    view = plan.instances[0].source.view
-    return view._table.ids(view._at(positions)) if (positions >= 0).all() else None
+    source = plan.instances[0].source
+    return source.table.ids(source.at(positions)) if (positions >= 0).all() else None
 
 
 def _numbers(column: pa.ChunkedArray) -> Rows:

@@ -100,7 +100,7 @@ def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:
         elif tree.type.ndim == 0:
             found[present] += cell.source.sizes(cell.field, rows[present])
         else:
-            shapes = cell.source.shapes(cell.field)[rows[present]].astype(np.int64)
+            shapes = cell.source.shapes(cell.field, rows[present]).astype(np.int64)
             item = np.dtype(cell.type.dtype).itemsize if cell.type.is_number else 8
             found[present] += item * np.where(shapes < 0, 1, shapes).prod(axis=1)
     return found

@@ -7,6 +7,7 @@ second query reads nothing. Everything is by position in the view.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
+    from deeplake_lite.storage.table import Table
 
 BLOCK_BYTES = 64 * 2**20
 """Values of a block, about, once read."""
@@ -74,8 +76,38 @@ class Source:
 
     tally: Tally = field(default_factory=Tally)
 
+    @cached_property
+    def _located(self) -> tuple[Table, Rows]:
+        """The version that is read, and the slots of all rows: the same for the whole query."""
+        return self.view._located()
+
+    @property
+    def table(self) -> Table:
+        """The version that is read."""
+        return self._located[0]
+
+    @cached_property
+    def positions(self) -> Rows:
+        """The rows' positions, (rows,)."""
+        return self._located[1] if self._is_all else np.arange(len(self))
+
+    @cached_property
+    def _is_all(self) -> bool:
+        """Whether the rows are all slots, in their order."""
+        slots = self._located[1]
+        return len(slots) == self.table.slots and _counts_up(slots)
+
+    def at(self, rows: Rows) -> Rows:
+        """Return the slots of some rows."""
+        return rows if self._is_all else self._located[1][rows]
+
+    def in_chunks(self, wanted: NDArray[np.bool_], size: int) -> Rows:
+        """Return the rows whose slots are in some of the chunks of `size` slots."""
+        every = np.append(wanted, True)  # behind what is known
+        return np.flatnonzero(every[np.minimum(self._located[1] // size, len(wanted))])
+
     def __len__(self) -> int:
-        return len(self.view)
+        return len(self._located[1])
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -84,30 +116,29 @@ class Source:
 
     def scalar(self, f: Field, rows: Rows | None = None) -> pa.Array:
         """Return a column that DuckDB computes with, of all rows or some, (rows,)."""
-        slots = self.view._live() if rows is None else self.view._at(rows)
-        if len(slots) * 8 <= self.view._table.slots:
+        slots = self._located[1] if rows is None else self.at(rows)
+        if len(slots) * 8 <= self.table.slots and not self.is_kept(f):
             return self._read_scalar(f, slots)
         whole = self._kept(f, "scalar", lambda: self._read_scalar(f, self._every()))
-        return whole if self._is_whole(slots) else pc.take(whole, numbers_of(slots))
+        return whole if rows is None and self._is_all else pc.take(whole, numbers_of(slots))
 
     def is_kept(self, f: Field) -> bool:
         """Tell whether `scalar` reads nothing."""
-        return not self.view._table.edits and CACHE.holds(self._key(f, "scalar"))
+        return not self.table.edits and CACHE.holds(self._key(f, "scalar"))
 
-    def shapes(self, f: Field) -> NDArray[np.int32]:
-        """Return the shapes of a column's values, (rows, ndim) int32, without reading them."""
-        slots = self.view._live()
-        read = lambda: self.tally.of(self.view._table.shapes(f.id, self._every()))  # noqa: E731
+    def shapes(self, f: Field, rows: Rows) -> NDArray[np.int32]:
+        """Return the shapes of some rows' values, (rows, ndim) int32, without reading them."""
+        read = lambda: self.tally.of(self.table.shapes(f.id, self._every()))  # noqa: E731
         whole = self._kept(f, "shapes", read)
-        return cast("NDArray[np.int32]", whole if self._is_whole(slots) else whole[slots])
+        return cast("NDArray[np.int32]", whole[_run(self.at(rows))])
 
     def sizes(self, f: Field, rows: Rows) -> NDArray[np.int64]:
         """Return the stored size of some rows' values, (rows,) bytes, without reading them."""
-        return self.view._table.sizes(f.id, self.view._at(rows))
+        return self.table.sizes(f.id, self.at(rows))
 
     def values(self, f: Field, rows: Rows) -> Any:
         """Return the values of some rows: an array, masked where null, or a list with None."""
-        cells = self._cells(f, self.view._at(rows))
+        cells = self._cells(f, self.at(rows))
         return decode_block(f.htype, cells, self.view._lake.allow)
 
     def dense(self, f: Field, rows: Rows) -> Any:
@@ -118,7 +149,7 @@ class Source:
     def aside(self, f: Field, of: Callable[[Any], Any], rows: Rows) -> Any:
         """Return what a function keeps of a column, of some rows; None where nothing is kept."""
         whole = self._whole(f, rows)
-        if whole is None or np.ma.isMaskedArray(whole) or self.view._table.edits:
+        if whole is None or np.ma.isMaskedArray(whole) or self.table.edits:
             return None
         name = getattr(of, "func", of), tuple(getattr(of, "keywords", {}).items())
         return self._kept(f, name, lambda: _in_blocks(of, whole))[_run(rows)]
@@ -128,9 +159,9 @@ class Source:
 
         None where that takes reading whole rows.
         """
-        if CACHE.holds(self._key(f, "dense")) and not self.view._table.edits:
+        if CACHE.holds(self._key(f, "dense")) and not self.table.edits:
             return None
-        found = self.view._table.part(f.id, self.view._at(rows), index)
+        found = self.table.part(f.id, self.at(rows), index)
         if found is None:
             return None
         cells = self.tally.cells(found)
@@ -140,7 +171,7 @@ class Source:
         """Return a column of one shape as it is kept; None where it is not, or for a few rows."""
         layout = f.htype.layout
         assert isinstance(layout, Dense)
-        if self.view._table.edits or not self._is_whole(self.view._live()):
+        if self.table.edits or not self._is_all:
             return None
         size = np.dtype(layout.dtype).itemsize * int(np.prod(layout.shape)) * len(self)
         wanted = (
@@ -155,14 +186,14 @@ class Source:
     def _read_scalar(self, f: Field, slots: Rows) -> pa.Array:
         """Read a column as Arrow: numbers as they are, classes as numbers, text as text."""
         if isinstance(f.htype, Text | Json):
-            return texts_of(self.tally.cells(self.view._table.flat(f.id, slots)))
+            return texts_of(self.tally.cells(self.table.flat(f.id, slots)))
         cells = self._cells(f, slots)
         if isinstance(f.htype, ClassLabel):
             return numbers_of(cells.values, None if cells.valid is None else ~cells.valid)
         return array_of(f.htype, cells)
 
     def _cells(self, f: Field, slots: Rows) -> Any:
-        return self.tally.cells(self.view._table.read([f.id], slots)[f.id])
+        return self.tally.cells(self.table.read([f.id], slots)[f.id])
 
     def sharpened(self, f: Field, kind: Kind) -> Kind:
         """Return a kind with what the values say: whether any is NaN or infinite."""
@@ -171,7 +202,7 @@ class Source:
         return replace(kind, real=bool(self._kept(f, "real", lambda: self._has_nan(f))))
 
     def _has_nan(self, f: Field) -> NDArray[np.bool_]:
-        noted = None if self.view._table.edits else self.view._table.statistics(f.id)
+        noted = None if self.table.edits else self.table.statistics(f.id)
         if noted is not None:  # bounds only widen: a NaN that was written over counts, too
             (low, high), nans = noted[0].T, noted[1][:, 1]
             return np.asarray((nans > 0).any() or (np.isinf([low, high]) & (low <= high)).any())
@@ -183,7 +214,7 @@ class Source:
         rows = np.asarray(np.ma.getdata(positions), np.int64)
         null = np.ma.getmaskarray(positions)
         present = np.flatnonzero(~null)
-        cells = self._cells(f, self.view._at(rows[present]))
+        cells = self._cells(f, self.at(rows[present]))
         at = np.full(len(rows), -1)
         at[present] = np.arange(len(present))
         allow = self.view._lake.allow
@@ -199,21 +230,21 @@ class Source:
 
     def meta(self, f: Field | None, what: str, rows: NDArray[np.int64]) -> Any:
         """Return what is known of values, or of rows, without reading them."""
-        slots = self.view._at(rows)
+        slots = self.at(rows)
         if what == "row_id":
-            return self.view._table.ids(slots)
+            return self.table.ids(slots)
         if what.startswith("random:"):
             return _random(int(what[7:]), rows)
         assert f is not None
         if what == "hash":
-            return self.view._table.digests(f.id, slots)
+            return self.table.digests(f.id, slots)
         if what == "nbytes":
-            return self.view._table.sizes(f.id, slots)
+            return self.table.sizes(f.id, slots)
         if what == "present":
             cells = self._cells(f, slots)
             every = np.ones(len(rows), bool) if cells.valid is None else cells.valid
             return np.ma.MaskedArray(every, ~every)
-        shapes = self.shapes(f)[_run(rows)].astype(np.int64)
+        shapes = self.shapes(f, rows).astype(np.int64)
         if what == "ndim":
             return (shapes >= 0).sum(axis=1)
         if what == "size":
@@ -222,20 +253,16 @@ class Source:
 
     def hashes(self, f: Field) -> NDArray[np.uint64]:
         """Return digests of a column's values, (rows,): equal values have equal ones."""
-        return self.view._table.digests(f.id, self.view._live())
+        return self.table.digests(f.id, self._located[1])
 
-    def _every(self) -> NDArray[np.int64]:
-        return np.arange(self.view._table.slots)
-
-    def _is_whole(self, slots: NDArray[np.int64]) -> bool:
-        count = self.view._table.slots
-        return len(slots) == count and (count == 0 or bool((slots == np.arange(count)).all()))
+    def _every(self) -> Rows:
+        return self._located[1] if self._is_all else np.arange(self.table.slots)
 
     def _key(self, f: Field, what: Any) -> tuple[Any, ...]:
-        return self.view.url, self.view._table.snapshot_id, f.id, what
+        return self.view.url, self.table.snapshot_id, f.id, what
 
     def _kept(self, f: Field, what: Any, make: Callable[[], Any]) -> Any:
-        return make() if self.view._table.edits else CACHE.get(self._key(f, what), make)
+        return make() if self.table.edits else CACHE.get(self._key(f, what), make)
 
 
 def kind_of(htype: Htype) -> Kind | None:
@@ -254,7 +281,7 @@ def kind_of(htype: Htype) -> Kind | None:
                 return None
             return Kind("number", real=np.dtype(dtype).kind == "f", htype=htype)
         case ClassLabel(multiple=False, names=names):
-            return Kind("class", names=names, htype=htype)
+            return Kind("class", names=tuple(names), htype=htype)
         case Text():
             return Kind("text", htype=htype)
         case Json():
@@ -281,7 +308,7 @@ def type_of(htype: Htype) -> Type:
         return Type(str(np.dtype(dtype)), layout.shape, htype)
     if isinstance(layout, Nested):
         item = type_of(layout.item)
-        return Type(item.dtype, (None, *item.shape), htype)
+        return Type(item.dtype, (None, *(item.shape or ())), htype)
     assert isinstance(layout, Ragged)
     dtype = getattr(htype, "dtype", None) or layout.dtype
     shape = _declared_shape(htype, layout.ndim)
@@ -309,13 +336,22 @@ def _random(seed: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z ^= z >> np.uint64(31)
-    return (z >> np.uint64(11)) * 2.0**-53
+    return np.asarray((z >> np.uint64(11)) * 2.0**-53, np.float64)
 
 
 def one(cells: RaggedCells, row: int) -> RaggedCells:
     """Return one cell of a block, without a copy."""
     valid = None if cells.valid is None else cells.valid[row : row + 1]
     return RaggedCells([cells.buffers[row]], cells.shapes[row : row + 1], valid)
+
+
+def _counts_up(slots: Rows, size: int = 65_536) -> bool:
+    """Tell whether slots are 0, 1, 2, …; without an array of their length."""
+    if not len(slots):
+        return True
+    base = np.arange(min(size, len(slots)))
+    spans = chunks.spans(len(slots), size)
+    return all(bool((slots[s] - s.start == base[: s.stop - s.start]).all()) for s in spans)
 
 
 def _run(rows: Rows) -> slice | Rows:
