@@ -7,7 +7,10 @@ runs over it all. DuckDB reads no files, and keeps nothing between queries.
 from __future__ import annotations
 
 import atexit
+import os
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from deeplake_lite.query.plan import Plan, Udf
+
+POLL = 0.02
+"""Seconds between looks for whether DuckDB is done, where a signal may have come."""
 
 _ARROW_TYPES = {
     "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER",
@@ -50,6 +56,17 @@ def _database() -> duckdb.DuckDBPyConnection:
     )
     atexit.register(database.close)
     return database
+
+
+@cache
+def _waiting() -> ThreadPoolExecutor:
+    """Return the thread that waits for DuckDB on behalf of the main thread."""
+    return ThreadPoolExecutor(1, thread_name_prefix="deeplake-lite-query")
+
+
+if hasattr(os, "register_at_fork"):  # neither threads nor the database live on in a child
+    os.register_at_fork(after_in_child=_waiting.cache_clear)
+    os.register_at_fork(after_in_child=_database.cache_clear)
 
 
 def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
@@ -102,12 +119,29 @@ class _Query:
         for name, table in tables.items():
             self.connection.register(name, table)
         try:
-            return self.connection.sql(sql.sql("duckdb")).to_arrow_table()
+            return self._interruptibly(sql.sql("duckdb"))
         except (duckdb.Error, RuntimeError, KeyboardInterrupt) as error:
             raise self._ours(error) from error
         finally:
             for name in tables:
                 self.connection.unregister(name)
+
+    def _interruptibly(self, text: str) -> pa.Table:
+        """Run a statement where it can be stopped: DuckDB does not look for Ctrl-C as it computes.
+
+        Signals come to the main thread alone, so that another one waits for DuckDB.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return self.connection.sql(text).to_arrow_table()
+        asked = _waiting().submit(lambda: self.connection.sql(text).to_arrow_table())
+        try:
+            while not wait([asked], timeout=POLL).done:
+                pass
+        except KeyboardInterrupt:
+            while not wait([asked], timeout=POLL).done:
+                self.connection.interrupt()  # again: one that comes before it begins is lost
+            raise
+        return asked.result()
 
     def _ours(self, error: BaseException) -> BaseException:
         """Return what is behind an error of DuckDB's, or what it says, as an error of ours."""
@@ -122,7 +156,7 @@ class _Query:
     def _create(self, udf: Udf) -> None:
         """Let DuckDB call a tree: with positions of pairs of rows, of groups, or with scalars."""
 
-        def call(*columns: Any) -> pa.Array:
+        def call(*columns: Any) -> Any:  # DuckDB looks at the names of types
             try:
                 keyed = zip(udf.keys, columns, strict=True)
                 env = {key: from_arrow(column) for key, column in keyed}

@@ -25,6 +25,7 @@ class Bar:
     def __init__(self, told: Callable[[int, int], None] | None = None) -> None:
         self._told, self._started = told, time.perf_counter()
         self._bar: Any = None
+        self._what = ""
 
     def __enter__(self) -> Self:
         return self
@@ -41,16 +42,14 @@ class Bar:
             self._draw(what, done, total)
 
     def _draw(self, what: str, done: int, total: int) -> None:
-        if self._bar is None:
-            self._bar = _bar()
-        if self._bar.desc != f"{what}: ":
-            self._bar.reset(total)
-            self._bar.set_description(what, refresh=False)
+        if self._bar is None or self._what != what:
+            self.__exit__()
+            self._bar, self._what = _bar(what, total), what
         self._bar.update(done - self._bar.n)
 
 
-def _bar() -> Any:
+def _bar(what: str, total: int) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where ipywidgets lacks, tqdm says so and draws with text
         from tqdm.auto import tqdm  # 50 ms
-    return tqdm(unit=" rows", unit_scale=True, leave=False)
+    return tqdm(desc=what, total=total, unit=" rows", unit_scale=True, leave=False)

@@ -268,6 +268,7 @@ class Source:
 def kind_of(htype: Htype) -> Kind | None:
     """Return the kind of a column that is a scalar to DuckDB, or None for a tensor.
 
+    >>> from deeplake_lite.htypes import Embedding
     >>> kind_of(Scalar("float32")).real, kind_of(Embedding(4))
     (True, None)
     """
@@ -295,6 +296,7 @@ def kind_of(htype: Htype) -> Kind | None:
 def type_of(htype: Htype) -> Type:
     """Return the type of a column's values as tensors.
 
+    >>> from deeplake_lite.htypes import Embedding
     >>> str(type_of(Embedding(4)))
     'float32 (4,)'
     """

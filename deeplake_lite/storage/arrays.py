@@ -128,7 +128,7 @@ class ArraySpec:
         (12, 6, [[3, 1]])
         """
         row = np.empty(self.shape, np.dtype(self.dtype).newbyteorder("<"))
-        some = np.asarray(row[(*index, ...)])
+        some = np.asarray(row[index if ... in index else (*index, ...)])
         low, high = np.lib.array_utils.byte_bounds(some) if some.size else (row.ctypes.data,) * 2
         length, offset = high - low, some.ctypes.data - low
 
