@@ -26,6 +26,7 @@ from deeplake_lite.query.staging import Run, Staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
 
     import pyarrow as pa
     from sqlglot import exp
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 POLL = 0.02
 """Seconds between looks for whether DuckDB is done, where a signal may have come."""
+
+PATIENCE = 0.2
+"""Seconds that an interrupted query has to end by itself."""
 
 _ARROW_TYPES = {
     "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER",
@@ -96,6 +100,7 @@ class _Query:
     def __init__(self, plan: Plan) -> None:
         self._plan, self.run = plan, Run()
         self._raised: BaseException | None = None
+        self._left: Future[pa.Table] | None = None
         self.connection = _database().cursor()
         self._functions: list[str] = []
 
@@ -109,7 +114,11 @@ class _Query:
         return self.run
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Leave nothing behind; of what does not end at once, when it does."""
+        if self._left is not None:
+            left, self._left = self._left, None
+            left.add_done_callback(lambda _: self.close())
+            return
         for name in self._functions:
             self.connection.remove_function(name)
         self.connection.close()
@@ -138,10 +147,18 @@ class _Query:
             while not wait([asked], timeout=POLL).done:
                 pass
         except KeyboardInterrupt:
-            while not wait([asked], timeout=POLL).done:
+            deadline = time.perf_counter() + PATIENCE
+            while not wait([asked], timeout=POLL).done and time.perf_counter() < deadline:
                 self.connection.interrupt()  # again: one that comes before it begins is lost
+            self._abandon(asked)
             raise
         return asked.result()
+
+    def _abandon(self, asked: Future[pa.Table]) -> None:
+        """Leave a statement to itself, which ends once the function within it has returned."""
+        if not asked.done():
+            _waiting.cache_clear()  # the next query has a thread of its own
+            self._left = asked
 
     def _ours(self, error: BaseException) -> BaseException:
         """Return what is behind an error of DuckDB's, or what it says, as an error of ours."""

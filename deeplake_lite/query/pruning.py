@@ -86,7 +86,13 @@ def _may_pass(e: exp.Expr, instance: Instance) -> Chunks | None:
     return None
 
 
-_MIRRORED: dict[type[exp.Binary], type[exp.Binary]] = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ}
+_MIRRORED: dict[type[exp.Binary], type[exp.Binary]] = {
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.EQ: exp.EQ,
+}
 
 
 def _compared(e: exp.Binary, instance: Instance) -> Chunks | None:

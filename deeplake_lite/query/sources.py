@@ -117,7 +117,8 @@ class Source:
     def scalar(self, f: Field, rows: Rows | None = None) -> pa.Array:
         """Return a column that DuckDB computes with, of all rows or some, (rows,)."""
         slots = self._located[1] if rows is None else self.at(rows)
-        if len(slots) * 8 <= self.table.slots and not self.is_kept(f):
+        few = rows is not None or len(slots) * 8 <= self.table.slots
+        if few and not self.is_kept(f):
             return self._read_scalar(f, slots)
         whole = self._kept(f, "scalar", lambda: self._read_scalar(f, self._every()))
         return whole if rows is None and self._is_all else pc.take(whole, numbers_of(slots))

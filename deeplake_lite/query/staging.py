@@ -134,10 +134,10 @@ class Staging:
         for part in _parts(table, instance.enough):
             for at, (condition, islands) in enumerate(instance.staged):
                 for name in islands:
-                    part = self._with_island(part, instance, name)  # noqa: PLW2901 it grows
+                    part = self._with_island(part, instance, name)
                 done = set(part.column_names) >= instance.islands.keys()
                 if instance.enough is not None or not done or at + 1 < len(instance.staged):
-                    part = self._filtered(instance, part, [condition])  # noqa: PLW2901 it shrinks
+                    part = self._filtered(instance, part, [condition])
             kept.append(part)
             if instance.enough is not None and sum(map(len, kept)) >= instance.enough:
                 break

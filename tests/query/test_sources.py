@@ -85,7 +85,7 @@ def test_parts_of_rows_are_numpys(index):
     ds.append({"x": values})
     ds.commit("wide")
     ds = dl.open(ds.url)
-    expected = np.stack([eval(f"row{index}", {"row": row}) for row in values])  # noqa: S307
+    expected = np.stack([eval(f"row{index}", {"row": row}) for row in values])
     assert np.array_equal(ds.query(f"SELECT x{index} AS y")["y"][:], expected)
 
 
