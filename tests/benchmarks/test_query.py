@@ -149,16 +149,13 @@ def test_top_rows_by_value(race, report, table, rows):
 
 
 def test_groups(race, report, table, rows):
-    deep_lake = "SELECT label, COUNT(*) AS n GROUP BY label"  # it has no AVG of a group
     rounds = race(
         {
             OURS: warm(lambda: table.ours.query(GROUPS.format(""))),
             "DuckDB": warm(lambda: table.duck(GROUPS.format("FROM t "))),
-            "Deep Lake": warm(lambda: table.deep_lake.query(deep_lake)),
         }
-    )
-    targets = (faster_than(10, "Deep Lake"), BESIDE_DUCKDB)
-    report.add(f"count and mean of ten groups, {rows:,} rows", rounds, *targets)
+    )  # Deep Lake 4.7.4 has neither COUNT nor AVG of a group
+    report.add(f"count and mean of ten groups, {rows:,} rows", rounds, BESIDE_DUCKDB)
 
 
 def test_open_and_first_query(race, report, table, rows):
