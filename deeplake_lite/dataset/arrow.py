@@ -20,7 +20,7 @@ from deeplake_lite.dataset.values import decode_block
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes import Array, Boxes, ClassLabel, Image, Keypoints
 from deeplake_lite.htypes.base import Nested, Ragged
-from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
+from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells, NestedCells, RaggedCells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,21 +96,59 @@ def _leaf(htype: Htype, values: NDArray[Any], null: Null = None) -> pa.Array:
     """Return numbers, (n,), as an array of primitives; classes by name."""
     if isinstance(htype, ClassLabel) and htype.names:
         return pa.DictionaryArray.from_arrays(
-            pa.array(values, mask=null), pa.array(htype.names, pa.string())
+            numbers_of(values, null), pa.array(htype.names, pa.string())
         )
     if values.dtype.kind == "c":
         pairs = pa.array(values.view(values.real.dtype))
         return pa.FixedSizeListArray.from_arrays(pairs, 2, mask=_mask(null))
-    return pa.array(common_times(values), mask=null)
+    return numbers_of(common_times(values), null)
+
+
+def numbers_of(values: NDArray[Any], null: Null = None) -> pa.Array:
+    """Return numbers, truth values or times, (n,), as an Arrow array that shares their memory.
+
+    ``pyarrow.array`` does so, too, but imports pandas first: 0.4 s for nothing.
+
+    >>> numbers_of(np.array([1.5, 2.0]), np.array([False, True])).to_pylist()
+    [1.5, None]
+    """
+    kind = pa.from_numpy_dtype(values.dtype)
+    if values.dtype == "datetime64[D]":  # 64 bits here, 32 there
+        return pa.array(values, kind, mask=null)
+    data = np.packbits(values, bitorder="little") if values.dtype == bool else values
+    valid = None if null is None or not null.any() else _bits(~null)
+    ready = pa.py_buffer(np.ascontiguousarray(data).view(np.uint8))
+    return pa.Array.from_buffers(kind, len(values), [valid, ready])
+
+
+def numbers_in(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """Return what `numbers_of` was given, in the memory of the array: numbers without nulls.
+
+    >>> numbers_in(pa.chunked_array([[1, 2], [3]]))
+    array([1, 2, 3])
+    """
+    if isinstance(array, pa.ChunkedArray):
+        parts = [numbers_in(chunk) for chunk in array.chunks]
+        return parts[0] if len(parts) == 1 else np.concatenate([_no_numbers(array.type), *parts])
+    values = np.frombuffer(array.buffers()[1] or b"", _no_numbers(array.type).dtype)
+    return values[array.offset : array.offset + len(array)]
+
+
+def _no_numbers(kind: pa.DataType) -> NDArray[Any]:
+    return np.empty(0, kind.to_pandas_dtype())
+
+
+def _bits(truths: NDArray[np.bool_]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(truths, bitorder="little"))
 
 
 def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
     layout, null = htype.layout, _null(cells.valid)
     assert isinstance(layout, Ragged)
     if layout.dtype == "bytes":
-        return _joined(cells, pa.large_binary())
+        return _joined(FlatCells.of(cells), pa.large_binary())
     if layout.dtype in ("utf8", "json"):
-        return _checked(_joined(cells, pa.large_string()))
+        return texts_of(FlatCells.of(cells))
     shapes = np.maximum(cells.shapes, 0).astype(np.int64)
     values = _flat(htype, cells, layout.dtype)
     if isinstance(htype, Image):
@@ -148,16 +186,27 @@ def _flat(htype: Htype, cells: RaggedCells, dtype: str) -> NDArray[Any]:
     return np.concatenate([none, *found])
 
 
-def _joined(cells: RaggedCells, kind: pa.DataType) -> pa.Array:
-    """Return bytes as an array of a kind with 64-bit offsets; one copy."""
-    lengths = np.fromiter((memoryview(b).nbytes for b in cells.buffers), np.int64, len(cells))
-    valid = None if cells.valid is None else pa.array(cells.valid).buffers()[1]
-    data = pa.py_buffer(b"".join(cells.buffers))
-    return pa.Array.from_buffers(kind, len(cells), [valid, pa.py_buffer(_offsets(lengths)), data])
+def _joined(cells: FlatCells, kind: pa.DataType) -> pa.Array:
+    """Return bytes as an array of a kind with 64-bit offsets; no copy."""
+    valid = None if cells.valid is None else _bits(cells.valid)
+    offsets, data = pa.py_buffer(_offsets(cells.lengths)), pa.py_buffer(cells.data)
+    return pa.Array.from_buffers(kind, len(cells), [valid, offsets, data])
 
 
-def _checked(texts: pa.Array) -> pa.Array:
-    """Refuse bytes that are no text."""
+def texts_of(cells: FlatCells) -> pa.Array:
+    """Return the bytes of texts as an Arrow array, without a copy.
+
+    Raises
+    ------
+    DamagedError
+        When they are no text.
+
+    Examples
+    --------
+    >>> texts_of(FlatCells(np.frombuffer(b"abc", np.uint8), np.array([2, 0, 1]))).to_pylist()
+    ['ab', '', 'c']
+    """
+    texts = _joined(cells, pa.large_string())
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid as error:

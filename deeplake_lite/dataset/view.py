@@ -400,7 +400,7 @@ class View:
         result [3 -> 2 rows, ... ms]
         ├─ read when looked at      x
         └─ sql  SELECT t1.row AS c0 FROM t1 WHERE (t1.x > 1)
-           ├─ t1 = dataset, 3 rows: x
+           ├─ t1 = dataset, 3 rows: x [3 -> 3 rows, 12 B read, ... ms]
         """
         return upward.explain(self)
 

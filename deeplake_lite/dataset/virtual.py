@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from deeplake_lite.errors import UncommittedError
-from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells, concat, take
+from deeplake_lite.htypes.cells import DenseCells, FlatCells, NestedCells, RaggedCells, concat, take
 from deeplake_lite.schema import Field, Schema
 
 if TYPE_CHECKING:
@@ -122,6 +122,16 @@ class VirtualTable:
     def has_ids(self) -> bool:
         """Whether the rows are rows of one source, and have their ids."""
         return self._ids is not None
+
+    def flat(self, column: str, slots: Rows) -> FlatCells:
+        """Return the bytes of the cells of some rows of a ragged column, back to back."""
+        cells = self.read([column], slots)[column]
+        assert isinstance(cells, RaggedCells), "only ragged columns are bytes"
+        return FlatCells.of(cells)
+
+    def part(self, column: str, slots: Rows, index: tuple[Any, ...]) -> None:  # noqa: ARG002
+        """Return None: what is computed has no bytes to read a part of."""
+        return
 
     def ids(self, slots: Rows) -> Rows:
         """Return the ids of some rows."""

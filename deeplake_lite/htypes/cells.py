@@ -8,7 +8,7 @@ copies them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -48,6 +48,34 @@ class RaggedCells:
 
     def __len__(self) -> int:
         return len(self.buffers)
+
+
+@dataclass(frozen=True)
+class FlatCells:
+    """The bytes of ragged cells, back to back."""
+
+    data: NDArray[np.uint8]
+    """Bytes of all cells, one after the other."""
+
+    lengths: NDArray[np.int64]
+    """(n,) int64: bytes of each cell; 0 where null."""
+
+    valid: NDArray[np.bool_] | None = None
+    """(n,) bool, False where null; None when no cell is."""
+
+    @classmethod
+    def of(cls, cells: RaggedCells) -> Self:
+        """Return the bytes of ragged cells.
+
+        >>> FlatCells.of(RaggedCells([b"ab", b"", b"c"], np.empty((3, 0), np.int32))).lengths
+        array([2, 0, 1])
+        """
+        sizes = (memoryview(b).nbytes for b in cells.buffers)
+        lengths = np.fromiter(sizes, np.int64, len(cells))
+        return cls(np.frombuffer(b"".join(cells.buffers), np.uint8), lengths, cells.valid)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.query.execute import Step
     from deeplake_lite.query.plan import Clause, Plan
+    from deeplake_lite.query.staging import Step
 
 
 def query(

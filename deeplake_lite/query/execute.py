@@ -1,36 +1,46 @@
 """Running a plan: cheap conditions in DuckDB, islands in NumPy on the rows that are left, then SQL.
 
-Steps: each source becomes an Arrow table; where islands are needed, its cheap conditions choose
-rows first, conditions with islands the rows after that; the query runs over what is left. DuckDB
-reads no files, and keeps nothing between queries.
+Steps: each source becomes an Arrow table (`staging`), functions of trees are made known, the query
+runs over it all. DuckDB reads no files, and keeps nothing between queries.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
+import threading
 import time
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
-import pyarrow as pa
+from duckdb.func import PythonUDFType
 
+from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query import evaluate, interrupt
 from deeplake_lite.query.bind import unknown_function
-from deeplake_lite.query.plan import ROW
+from deeplake_lite.query.convert import as_arrow, from_arrow
+from deeplake_lite.query.progress import Bar
+from deeplake_lite.query.staging import Run, Staging
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+    from concurrent.futures import Future
 
+    import pyarrow as pa
     from numpy.typing import NDArray
     from sqlglot import exp
 
-    from deeplake_lite.query.plan import Instance, Plan, Udf
+    from deeplake_lite.query.plan import Plan, Udf
 
-STAGED_ROWS = 4096
-"""Rows whose islands are computed before it is seen whether they are enough."""
+POLL = 0.02
+"""Seconds between looks for whether DuckDB is done, where a signal may have come."""
+
+PATIENCE = 0.2
+"""Seconds that an interrupted query has to end by itself."""
 
 _ARROW_TYPES = {
     "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER",
@@ -38,31 +48,6 @@ _ARROW_TYPES = {
     "uint64": "UBIGINT", "float16": "FLOAT", "float32": "FLOAT", "float64": "DOUBLE",
     "str": "VARCHAR",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step as it went, for `explain`."""
-
-    name: str
-    """``"where"``, an island's name, or ``"sql"``."""
-    table: str
-    """Of the instance that it was done for; empty for the query itself."""
-    rows_in: int
-    rows_out: int
-    seconds: float
-
-
-@dataclass
-class Run:
-    """A plan that has run."""
-
-    table: pa.Table
-    steps: list[Step] = field(default_factory=list)
-
-    def note(self, name: str, table: str, before: int, after: int, started: float) -> None:
-        """Keep how a step went that began at `started`."""
-        self.steps.append(Step(name, table, before, after, time.perf_counter() - started))
 
 
 @cache
@@ -79,7 +64,19 @@ def _database() -> duckdb.DuckDBPyConnection:
     known = "SELECT 1 FROM duckdb_settings() WHERE name = 'error_on_division_by_zero'"
     if database.execute(known).fetchall():  # since DuckDB 2; null before
         database.execute("SET GLOBAL error_on_division_by_zero = false")
+    atexit.register(database.close)
     return database
+
+
+@cache
+def _waiting() -> ThreadPoolExecutor:
+    """Return the thread that waits for DuckDB on behalf of the main thread."""
+    return ThreadPoolExecutor(1, thread_name_prefix="deeplake-lite-query")
+
+
+if hasattr(os, "register_at_fork"):  # neither threads nor the database live on in a child
+    os.register_at_fork(after_in_child=_waiting.cache_clear)
+    os.register_at_fork(after_in_child=_database.cache_clear)
 
 
 def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
@@ -89,31 +86,18 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
     ------
     QueryError
         For what only turns out when values are seen: a text that is no number, and the like.
+    KeyboardInterrupt
+        When the user has stopped it; nothing is left behind.
     """
-    connection = _database().cursor()
+    query = _Query(plan)
     try:
-        with interrupt.heard_by(connection):
-            return _run(connection, plan, progress)
+        with interrupt.heard_by(query.connection), Bar(progress) as bar:
+            staging = Staging(query.ask, query.run, bar)
+            for instance in plan.instances:
+                query.connection.register(instance.table, staging.table(instance))
+            return query.finish()
     finally:
-        connection.close()
-
-
-def _run(connection: Any, plan: Plan, progress: Callable[[int, int], None] | None) -> Run:
-    done = Run(pa.table({}))
-    functions: list[str] = []
-    try:
-        for instance in plan.instances:
-            connection.register(instance.table, _table(connection, instance, done, progress))
-        for udf in plan.udfs:
-            _create(connection, udf)
-            functions.append(udf.name)
-        started = time.perf_counter()
-        done.table = _arrow(connection, plan.sql)
-        done.note("sql", "", sum(len(i.source) for i in plan.instances), len(done.table), started)
-    finally:
-        for name in functions:
-            connection.remove_function(name)
-    return done
+        query.close()
 
 
 def at_rows(plan: Plan, rows: NDArray[np.int64], name: str) -> pa.Table:
@@ -125,35 +109,113 @@ def at_rows(plan: Plan, rows: NDArray[np.int64], name: str) -> pa.Table:
         The result's column of positions.
     """
     [instance] = plan.instances
-    connection = _database().cursor()
     select = plan.sql.copy()
     for part in ("where", "order", "limit", "offset"):
         select.set(part, None)
-    table = _columns(instance).take(pa.array(np.sort(rows)))
+    query = _Query(plan)
     try:
-        for island in instance.islands:
-            table = _with_island(table, instance, island, Run(table), None)
-        connection.register(instance.table, table)
-        found = _arrow(connection, select)
+        with interrupt.heard_by(query.connection), Bar(None) as bar:
+            table = Staging(query.ask, query.run, bar).at(instance, np.sort(rows))
+            found = query.ask(select, **{instance.table: table})
     finally:
-        connection.close()
-    order = np.argsort(found[name].to_numpy(), kind="stable")
-    return found.take(pa.array(order[np.argsort(np.argsort(rows))]))
+        query.close()
+    order = np.argsort(numbers_in(found[name]), kind="stable")
+    return found.take(numbers_of(order[np.argsort(np.argsort(rows))]))
 
 
-def _arrow(connection: Any, sql: exp.Expr) -> pa.Table:
-    """Run one statement; what DuckDB raises becomes an error of ours."""
-    interrupt.check()
-    try:
-        return connection.sql(sql.sql("duckdb")).to_arrow_table()
-    except duckdb.CatalogException as error:
-        raise _translated(connection, error) from error
-    except duckdb.InterruptException as error:
-        raise KeyboardInterrupt from error
-    except duckdb.Error as error:
-        if isinstance(error.__cause__, QueryError):
-            raise error.__cause__ from None
-        raise QueryTypeError(_reason(error)) from error
+class _Query:
+    """One query in the database: its tables, its functions, and what they raised."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self.run = plan, Run()
+        self._raised: BaseException | None = None
+        self._left: Future[pa.Table] | None = None
+        self.connection = _database().cursor()
+        self._functions: list[str] = []
+
+    def finish(self) -> Run:
+        """Run the query over its tables."""
+        for udf in self._plan.udfs:
+            self._create(udf)
+        before, started = sum(len(i.source) for i in self._plan.instances), time.perf_counter()
+        self.run.table = self.ask(self._plan.sql)
+        self.run.note("sql", "", before, len(self.run.table), started)
+        return self.run
+
+    def close(self) -> None:
+        """Leave nothing behind; of what does not end at once, when it does."""
+        if self._left is not None:
+            left, self._left = self._left, None
+            left.add_done_callback(lambda _: self.close())
+            return
+        for name in self._functions:
+            self.connection.remove_function(name)
+        self.connection.close()
+
+    def ask(self, sql: exp.Expr, **tables: pa.Table) -> pa.Table:
+        """Run one statement, with some more tables; what DuckDB raises becomes an error of ours."""
+        interrupt.check()
+        for name, table in tables.items():
+            self.connection.register(name, table)
+        try:
+            return self._interruptibly(sql.sql("duckdb"))
+        except (duckdb.Error, RuntimeError, KeyboardInterrupt) as error:
+            raise self._ours(error) from error
+        finally:
+            for name in tables:
+                self.connection.unregister(name)
+
+    def _interruptibly(self, text: str) -> pa.Table:
+        """Run a statement where it can be stopped: DuckDB does not look for Ctrl-C as it computes.
+
+        Signals come to the main thread alone, so that another one waits for DuckDB.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return self.connection.sql(text).to_arrow_table()
+        asked = _waiting().submit(lambda: self.connection.sql(text).to_arrow_table())
+        try:
+            while not wait([asked], timeout=POLL).done:
+                pass
+        except KeyboardInterrupt:
+            deadline = time.perf_counter() + PATIENCE
+            while not wait([asked], timeout=POLL).done and time.perf_counter() < deadline:
+                self.connection.interrupt()  # again: one that comes before it begins is lost
+            self._abandon(asked)
+            raise
+        return asked.result()
+
+    def _abandon(self, asked: Future[pa.Table]) -> None:
+        """Leave a statement to itself, which ends once the function within it has returned."""
+        if not asked.done():
+            _waiting.cache_clear()  # the next query has a thread of its own
+            self._left = asked
+
+    def _ours(self, error: BaseException) -> BaseException:
+        """Return what is behind an error of DuckDB's, or what it says, as an error of ours."""
+        if self._raised is not None:
+            return self._raised
+        if isinstance(error, KeyboardInterrupt | duckdb.InterruptException):
+            return KeyboardInterrupt()
+        if isinstance(error, duckdb.CatalogException):
+            return _unknown(error)
+        return QueryTypeError(_reason(error))
+
+    def _create(self, udf: Udf) -> None:
+        """Let DuckDB call a tree: with positions of pairs of rows, of groups, or with scalars."""
+
+        def call(*columns: Any) -> Any:  # DuckDB looks at the names of types
+            try:
+                keyed = zip(udf.keys, columns, strict=True)
+                env = {key: from_arrow(column) for key, column in keyed}
+                count = len(columns[0]) if columns else 1
+                return as_arrow(evaluate.evaluate(udf.tree, env, count), udf.tree.type.dtype)
+            except BaseException as error:
+                self._raised = error
+                raise
+
+        kind = _ARROW_TYPES[udf.tree.type.dtype]
+        self.connection.create_function(udf.name, call, None, kind, type=PythonUDFType.ARROW)
+        self._functions.append(udf.name)
 
 
 def _reason(error: BaseException) -> str:
@@ -161,157 +223,9 @@ def _reason(error: BaseException) -> str:
     return " ".join(text.split()).removeprefix("Binder Error: ").removeprefix("Conversion Error: ")
 
 
-def _translated(connection: Any, error: Exception) -> QueryError | NotFoundError:
+def _unknown(error: Exception) -> QueryError | NotFoundError:
     text = str(error)
     if "Function with name" in text:
         name = text.split("Function with name ")[1].split(" ")[0].strip('"')
         return unknown_function(name.upper())
     return QueryError(_reason(error))
-
-
-# ---- sources
-
-
-def _table(connection: Any, instance: Instance, done: Run, progress: Any) -> pa.Table:
-    """Return a source's table: the rows that are left, with their islands."""
-    table = _columns(instance)
-    if not instance.islands:
-        return table
-    if instance.cheap:
-        started, before = time.perf_counter(), len(table)
-        table = _filtered(connection, instance, table, instance.cheap)
-        done.note("where", instance.table, before, len(table), started)
-    left = _staged(connection, instance, table, done, progress)
-    for name in instance.islands:
-        if name not in left.column_names:
-            left = _with_island(left, instance, name, done, progress)
-    return left
-
-
-def _columns(instance: Instance) -> pa.Table:
-    """Return the columns of a source that DuckDB computes with."""
-    columns = {name: instance.source.scalar(f) for name, f in instance.scalars.items()}
-    columns[ROW] = pa.array(_positions(len(instance.source)))
-    return pa.table(columns)
-
-
-def _positions(count: int) -> NDArray[np.int64]:
-    return np.arange(count, dtype=np.int64)
-
-
-def _filtered(
-    connection: Any, instance: Instance, table: pa.Table, conditions: Sequence[exp.Expr]
-) -> pa.Table:
-    """Return the rows of a table that pass conditions."""
-    from sqlglot import exp
-
-    select = exp.Select(expressions=[exp.column(ROW, table=instance.table)])
-    alias = exp.alias_(exp.to_table("lake_rows"), instance.table, table=True)
-    select.set("from_", exp.From(this=alias))
-    select.set("where", exp.Where(this=exp.and_(*(exp.paren(c.copy()) for c in conditions))))
-    numbered = table.set_column(
-        table.schema.get_field_index(ROW), ROW, pa.array(_positions(len(table)))
-    )
-    connection.register("lake_rows", numbered)
-    try:
-        kept = _arrow(connection, select)[ROW]
-    finally:
-        connection.unregister("lake_rows")
-    order = np.sort(kept.to_numpy())
-    return table if len(order) == len(table) else table.take(pa.array(order))
-
-
-def _staged(
-    connection: Any, instance: Instance, table: pa.Table, done: Run, progress: Any
-) -> pa.Table:
-    """Apply the conditions that need islands, in the order written; stop when rows are enough."""
-    if not instance.staged:
-        return table
-    size = len(table) if instance.enough is None else STAGED_ROWS
-    kept: list[pa.Table] = []
-    for start in range(0, max(len(table), 1), max(size, 1)):
-        part = table.slice(start, size)
-        for condition, islands in instance.staged:
-            for name in islands:
-                if name not in part.column_names:
-                    part = _with_island(part, instance, name, done, progress)
-            started, before = time.perf_counter(), len(part)
-            part = _filtered(connection, instance, part, [condition])
-            done.note("where", instance.table, before, len(part), started)
-        kept.append(part)
-        if instance.enough is not None and sum(map(len, kept)) >= instance.enough:
-            break
-    return pa.concat_tables(kept)
-
-
-def _with_island(
-    table: pa.Table, instance: Instance, name: str, done: Run, progress: Any
-) -> pa.Table:
-    """Compute an island for a table's rows."""
-    started, tree = time.perf_counter(), instance.islands[name]
-    rows = table[ROW].to_numpy()
-    keys = {leaf.key for leaf in evaluate.walk(tree) if hasattr(leaf, "key")}
-    note = None if progress is None else lambda count: progress(count, len(rows))
-    values = evaluate.evaluate(tree, dict.fromkeys(keys, rows), len(rows), note)
-    done.note(name, instance.table, len(rows), len(rows), started)
-    return table.append_column(name, as_arrow(values, tree.type.dtype))
-
-
-def as_arrow(values: Any, dtype: str) -> pa.Array:
-    """Return computed scalars as Arrow; None and masked become null.
-
-    >>> as_arrow([1, None], "int64").to_pylist()
-    [1, None]
-    """
-    if np.ma.isMaskedArray(values):
-        return pa.array(np.ma.getdata(values), mask=np.ma.getmaskarray(values))
-    if isinstance(values, np.ndarray):
-        return pa.array(np.ascontiguousarray(values))
-    plain = [None if v is None or v is np.ma.masked else v for v in values]
-    if dtype in ("str", "object"):
-        return pa.array([None if v is None else str(v) for v in plain], pa.string())
-    kind = pa.from_numpy_dtype(np.dtype(dtype))
-    return pa.array([None if v is None else np.asarray(v).item() for v in plain], kind)
-
-
-# ---- functions that DuckDB calls
-
-
-def _create(connection: Any, udf: Udf) -> None:
-    """Let DuckDB call a tree: with positions of pairs of rows, of groups, or with scalars."""
-
-    def call(*columns: Any) -> pa.Array:
-        env = {key: from_arrow(column) for key, column in zip(udf.keys, columns, strict=True)}
-        count = len(columns[0]) if columns else 1
-        return as_arrow(evaluate.evaluate(udf.tree, env, count), udf.tree.type.dtype)
-
-    connection.create_function(
-        udf.name,
-        call,
-        None,
-        _ARROW_TYPES[udf.tree.type.dtype],
-        type="arrow",
-    )
-
-
-def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
-    """Return a column of DuckDB's as NumPy's: masked where null, lists as objects."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = pa.concat_arrays(column.chunks)
-    if pa.types.is_decimal(column.type):
-        column = column.cast(pa.float64())
-    if (
-        pa.types.is_nested(column.type)
-        or pa.types.is_string(column.type)
-        or pa.types.is_large_string(column.type)
-    ):
-        out = np.empty(len(column), object)
-        out[:] = column.to_pylist()
-        return out
-    if column.null_count:
-        null = column.is_null().to_numpy(zero_copy_only=False)
-        filled = column.fill_null(False if pa.types.is_boolean(column.type) else 0)
-        return np.ma.MaskedArray(filled.to_numpy(zero_copy_only=False), null)
-    return column.to_numpy(zero_copy_only=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sqlglot import exp
 
@@ -12,8 +12,8 @@ from deeplake_lite.query.plan import ROW
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deeplake_lite.query.execute import Step
     from deeplake_lite.query.plan import Instance, Output, Plan
+    from deeplake_lite.query.staging import Step
 
 
 _INTERNAL = re.compile(r'"?\b(t\d+\.)?([xi]\d+)\b"?')
@@ -46,7 +46,9 @@ def _options(clause: object) -> str:
 def _instance(instance: Instance, plan: Plan, steps: tuple[Step, ...]) -> Iterator[str]:
     mine = tuple(s for s in steps if s.table == instance.table)
     columns = ", ".join(f.name for f in instance.scalars.values()) or "no columns"
-    yield f"├─ {instance.table} = {instance.source.name}, {len(instance.source):,} rows: {columns}"
+    rows, read = f"{len(instance.source):,} rows", _of(mine, instance.table, "read")
+    went = _went(read) if read and (read.nbytes or read.rows_out < read.rows_in) else ""
+    yield f"├─ {instance.table} = {instance.source.name}, {rows}: {columns} {went}".rstrip()
     wheres = iter([s for s in mine if s.name == "where"])
     if instance.cheap and instance.islands:
         shown = " AND ".join(_named(c, plan) for c in instance.cheap)
@@ -74,7 +76,20 @@ def _of(steps: tuple[Step, ...], table: str, name: str) -> Step | None:
 def _went(step: Step | None) -> str:
     if step is None:
         return ""
-    return f"[{step.rows_in:,} -> {step.rows_out:,} rows, {step.seconds * 1e3:.1f} ms]"
+    read = f"{_bytes(step.nbytes)} read, " if step.nbytes else ""
+    return f"[{step.rows_in:,} -> {step.rows_out:,} rows, {read}{step.seconds * 1e3:.1f} ms]"
+
+
+def _bytes(count: int) -> str:
+    """Return a size in words.
+
+    >>> _bytes(20), _bytes(2_500_000)
+    ('20 B', '2.5 MB')
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} B"
 
 
 def named(message: str, plan: Plan) -> str:
@@ -105,7 +120,7 @@ def _named(node: exp.Expr, plan: Plan) -> str:
         if isinstance(e, exp.Anonymous) and e.name in called:
             return exp.Var(this=called[e.name])
         if isinstance(e, exp.And) and _is_guard(e.expression):
-            return e.this.transform(name)
+            return cast("exp.Expr", e.this.transform(name))
         if isinstance(e, exp.Order):
             kept = [t for t in e.expressions if not _is_row(t.this)]
             return exp.Order(expressions=[t.transform(name) for t in kept]) if kept else e

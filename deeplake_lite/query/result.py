@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from deeplake_lite.dataset.arrow import numbers_in
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable
@@ -32,7 +33,7 @@ from deeplake_lite.htypes import (
 from deeplake_lite.htypes.base import Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.query import evaluate
-from deeplake_lite.query.execute import from_arrow
+from deeplake_lite.query.convert import from_arrow
 from deeplake_lite.query.values import Grouped
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View
         len(table),
         first.version if first is not None else "",
         ids=_ids(plan, table),
-        uncommitted=any(bool(i.source.view._table.edits) for i in plan.instances),
+        uncommitted=any(bool(i.source.table.edits) for i in plan.instances),
         question=question,
     )
     names = tuple(columns)
@@ -152,9 +153,9 @@ def _one_source(plan: Plan, table: pa.Table) -> View | None:
     if (positions < 0).any():
         return None
     assert plan.outputs[0].plain is not None
-    view = plan.outputs[0].plain.source.view
+    source = plan.outputs[0].plain.source
     names = tuple(o.name for o in plan.outputs)
-    return View(view._lake, view._table, view._at(positions), names, plan.text)
+    return View(source.view._lake, source.table, source.at(positions), names, plan.text)
 
 
 def _ids(plan: Plan, table: pa.Table) -> Rows | None:
@@ -165,13 +166,14 @@ def _ids(plan: Plan, table: pa.Table) -> Rows | None:
     if len(rows) != 1:
         return None
     positions = _numbers(table[rows.pop()])
-    view = plan.instances[0].source.view
-    return view._table.ids(view._at(positions)) if (positions >= 0).all() else None
+    source = plan.instances[0].source
+    return source.table.ids(source.at(positions)) if (positions >= 0).all() else None
 
 
 def _numbers(column: pa.ChunkedArray) -> Rows:
     """Return positions, -1 where null."""
-    return np.asarray(column.fill_null(-1).to_numpy(), np.int64)
+    filled = column.fill_null(-1) if column.null_count else column  # filling imports pandas
+    return np.asarray(numbers_in(filled), np.int64)
 
 
 def _column(output: Output, table: pa.Table) -> VirtualColumn:
@@ -323,7 +325,7 @@ def plain_values(values: Any) -> Any:
     """Return computed values as an htype takes them."""
     if isinstance(values, np.ndarray):
         return values
-    rows = (None if v is None or v is np.ma.masked else v for v in values)
+    rows: list[Any] = [None if v is np.ma.masked else v for v in values]
     return [v.tolist() if _holds_objects(v) else v for v in rows]
 
 

@@ -6,31 +6,26 @@ second query reads nothing. Everything is by position in the view.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deeplake_lite.dataset.arrow import array_of
+from deeplake_lite.dataset.arrow import array_of, numbers_in, numbers_of, texts_of
 from deeplake_lite.dataset.values import decode_block, decode_one, with_none
-from deeplake_lite.htypes import (
-    ClassLabel,
-    Json,
-    Link,
-    Scalar,
-    Text,
-)
+from deeplake_lite.dataset.virtual import sizes_of
+from deeplake_lite.htypes import ClassLabel, Json, Link, Scalar, Text
 from deeplake_lite.htypes.base import Dense, Nested
-from deeplake_lite.htypes.cells import RaggedCells
-from deeplake_lite.query import text_search
+from deeplake_lite.htypes.cells import FlatCells, RaggedCells
+from deeplake_lite.query import interrupt, text_search
+from deeplake_lite.query.cache import CACHE
 from deeplake_lite.query.functions.base import Type
-from deeplake_lite.query.interrupt import check
 from deeplake_lite.query.text_search import TextIndex
 from deeplake_lite.query.values import Kind
+from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,45 +34,38 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
+    from deeplake_lite.storage.table import Table
 
-CACHE_BYTES = 1 << 30
-"""Columns kept for the next query, at the most."""
+BLOCK_BYTES = 64 * 2**20
+"""Values of a block, about, once read."""
 
-READ_ROWS = 65_536
-"""Rows of a column that are read at a time, so that a long read can be interrupted."""
+SCAN_BYTES = 4 * 2**20
+"""Rows behind each other of this size are part of a scan, so that the rest is read as well."""
 
-
-class ColumnCache:
-    """Arrays by lake, version and column; least recently used out first."""
-
-    def __init__(self, limit: int = CACHE_BYTES) -> None:
-        self._limit, self._held, self._lock = limit, 0, Lock()
-        self._found: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
-
-    def get(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """Return what is kept, or make it and keep it."""
-        with self._lock:
-            if key in self._found:
-                self._found.move_to_end(key)
-                return self._found[key]
-        made = make()
-        with self._lock:
-            if key not in self._found and made.nbytes <= self._limit // 2:
-                self._found[key] = made
-                self._held += made.nbytes
-            while self._held > self._limit:
-                self._held -= self._found.popitem(last=False)[1].nbytes
-        return made
-
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._found.clear()
-            self._held = 0
+type Rows = NDArray[np.int64]
 
 
-CACHE = ColumnCache()
+class Tally:
+    """Bytes that were read, as they are once decompressed."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def of(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Count an array, and return it."""
+        self.bytes += array.nbytes
+        return array
+
+    def cells[C: Cells | FlatCells](self, cells: C) -> C:
+        """Count cells, and return them."""
+        match cells:
+            case FlatCells(data):
+                self.bytes += data.nbytes
+            case _:
+                self.bytes += int(sizes_of(cells).sum())
+        return cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,46 +75,131 @@ class Source:
     view: View
     name: str
     """As messages call it."""
+
+    tally: Tally = field(default_factory=Tally)
     memo: dict[Any, Any] = field(default_factory=dict)
     """What was computed for this query."""
 
+    @cached_property
+    def _located(self) -> tuple[Table, Rows]:
+        """The version that is read, and the slots of all rows: the same for the whole query."""
+        return self.view._located()
+
+    @property
+    def table(self) -> Table:
+        """The version that is read."""
+        return self._located[0]
+
+    @cached_property
+    def positions(self) -> Rows:
+        """The rows' positions, (rows,)."""
+        return self._located[1] if self._is_all else np.arange(len(self))
+
+    @cached_property
+    def _is_all(self) -> bool:
+        """Whether the rows are all slots, in their order."""
+        slots = self._located[1]
+        return len(slots) == self.table.slots and _counts_up(slots)
+
+    def at(self, rows: Rows) -> Rows:
+        """Return the slots of some rows."""
+        return rows if self._is_all else self._located[1][rows]
+
+    def in_chunks(self, wanted: NDArray[np.bool_], size: int) -> Rows:
+        """Return the rows whose slots are in some of the chunks of `size` slots."""
+        every = np.append(wanted, True)  # behind what is known
+        return np.flatnonzero(every[np.minimum(self._located[1] // size, len(wanted))])
+
     def __len__(self) -> int:
-        return len(self.view)
+        return len(self._located[1])
 
     @property
     def fields(self) -> tuple[Field, ...]:
         """The view's columns."""
         return self.view._fields()
 
-    def scalar(self, f: Field) -> pa.Array:
-        """Return a column that DuckDB computes with, (rows,)."""
-        slots = self.view._live()
-        if self._is_whole(slots):
-            return self._kept(f, "scalar", lambda: _read_scalar(self.view, f, slots))
-        if len(slots) * 8 > self.view._table.slots:
-            whole = self._kept(f, "scalar", lambda: _read_scalar(self.view, f, self._every()))
-            return pc.take(whole, pa.array(slots))
-        return _read_scalar(self.view, f, slots)
+    def scalar(self, f: Field, rows: Rows | None = None) -> pa.Array:
+        """Return a column that DuckDB computes with, of all rows or some, (rows,)."""
+        slots = self._located[1] if rows is None else self.at(rows)
+        few = rows is not None or len(slots) * 8 <= self.table.slots
+        if few and not self.is_kept(f):
+            return self._read_scalar(f, slots)
+        whole = self._kept(f, "scalar", lambda: self._read_scalar(f, self._every()))
+        return whole if rows is None and self._is_all else pc.take(whole, numbers_of(slots))
 
-    def shapes(self, f: Field) -> NDArray[np.int32]:
-        """Return the shapes of a column's values, (rows, ndim) int32, without reading them."""
-        slots = self.view._live()
-        read = self.view._table.shapes
-        whole = self._kept(f, "shapes", lambda: read(f.id, self._every()))
-        return whole if self._is_whole(slots) else whole[slots]
+    def is_kept(self, f: Field) -> bool:
+        """Tell whether `scalar` reads nothing."""
+        return not self.table.edits and CACHE.holds(self._key(f, "scalar"))
 
-    def values(self, f: Field, rows: NDArray[np.int64]) -> Any:
+    def shapes(self, f: Field, rows: Rows) -> NDArray[np.int32]:
+        """Return the shapes of some rows' values, (rows, ndim) int32, without reading them."""
+        read = lambda: self.tally.of(self.table.shapes(f.id, self._every()))  # noqa: E731
+        whole = self._kept(f, "shapes", read)
+        return cast("NDArray[np.int32]", whole[_run(self.at(rows))])
+
+    def sizes(self, f: Field, rows: Rows) -> NDArray[np.int64]:
+        """Return the stored size of some rows' values, (rows,) bytes, without reading them."""
+        return self.table.sizes(f.id, self.at(rows))
+
+    def values(self, f: Field, rows: Rows) -> Any:
         """Return the values of some rows: an array, masked where null, or a list with None."""
-        slots = self.view._at(rows)
-        cells = self.view._table.read([f.id], slots)[f.id]
+        cells = self._cells(f, self.at(rows))
         return decode_block(f.htype, cells, self.view._lake.allow)
 
-    def dense(self, f: Field) -> NDArray[Any]:
-        """Return all values of a column of one shape, kept for the next query."""
-        rows = np.arange(len(self.view))
-        if self._is_whole(self.view._live()):
-            return self._kept(f, "dense", lambda: self.values(f, rows))
-        return self.values(f, rows)
+    def dense(self, f: Field, rows: Rows) -> Any:
+        """Return values of a column of one shape; what fits is kept whole for the next query."""
+        whole = self._whole(f, rows)
+        return self.values(f, rows) if whole is None else whole[_run(rows)]
+
+    def aside(self, f: Field, of: Callable[[Any], Any], rows: Rows) -> Any:
+        """Return what a function keeps of a column, of some rows; None where nothing is kept."""
+        whole = self._whole(f, rows)
+        if whole is None or np.ma.isMaskedArray(whole) or self.table.edits:
+            return None
+        name = getattr(of, "func", of), tuple(getattr(of, "keywords", {}).items())
+        return self._kept(f, name, lambda: _in_blocks(of, whole))[_run(rows)]
+
+    def part(self, f: Field, rows: Rows, index: tuple[Any, ...]) -> Any:
+        """Return an index of a column of one shape, reading no more bytes than it needs.
+
+        None where that takes reading whole rows.
+        """
+        if CACHE.holds(self._key(f, "dense")) and not self.table.edits:
+            return None
+        found = self.table.part(f.id, self.at(rows), index)
+        if found is None:
+            return None
+        cells = self.tally.cells(found)
+        return decode_block(f.htype, cells, self.view._lake.allow)
+
+    def _whole(self, f: Field, rows: Rows) -> Any:
+        """Return a column of one shape as it is kept; None where it is not, or for a few rows."""
+        layout = f.htype.layout
+        assert isinstance(layout, Dense)
+        if self.table.edits or not self._is_all:
+            return None
+        size = np.dtype(layout.dtype).itemsize * int(np.prod(layout.shape)) * len(self)
+        wanted = (
+            size <= BLOCK_BYTES
+            or len(rows) * 4 >= len(self)
+            or (isinstance(_run(rows), slice) and len(rows) * (size // len(self)) >= SCAN_BYTES)
+        )
+        if not (CACHE.holds(self._key(f, "dense")) or (wanted and CACHE.has_room(size))):
+            return None
+        return self._kept(f, "dense", lambda: self.values(f, np.arange(len(self))))
+
+    def _read_scalar(self, f: Field, slots: Rows) -> pa.Array:
+        """Read a column as Arrow: numbers as they are, classes as numbers, text as text."""
+        interrupt.check()
+        if isinstance(f.htype, Text | Json):
+            return texts_of(self.tally.cells(self.table.flat(f.id, slots)))
+        cells = self._cells(f, slots)
+        if isinstance(f.htype, ClassLabel):
+            return numbers_of(cells.values, None if cells.valid is None else ~cells.valid)
+        return array_of(f.htype, cells)
+
+    def _cells(self, f: Field, slots: Rows) -> Any:
+        return self.tally.cells(self.table.read([f.id], slots)[f.id])
 
     def sharpened(self, f: Field, kind: Kind) -> Kind:
         """Return a kind with what the values say: whether any is NaN or infinite."""
@@ -139,15 +212,18 @@ class Source:
         found = type_of(f.htype)
         if found.shape is not None:
             return found
-        shapes = self.shapes(f)
-        axes = np.unique((shapes >= 0).sum(axis=1))
+        axes = np.unique((self.shapes(f, self.positions) >= 0).sum(axis=1))
         axes = axes[axes > 0]  # null has none
         if len(axes) != 1:
             return found
         return Type(found.dtype, (None,) * int(axes[0]), found.meaning)
 
     def _has_nan(self, f: Field) -> NDArray[np.bool_]:
-        values = np.asarray(self.scalar(f).fill_null(0).to_numpy(zero_copy_only=False))
+        noted = None if self.table.edits else self.table.statistics(f.id)
+        if noted is not None:  # bounds only widen: a NaN that was written over counts, too
+            (low, high), nans = noted[0].T, noted[1][:, 1]
+            return np.asarray((nans > 0).any() or (np.isinf([low, high]) & (low <= high)).any())
+        values = numbers_in(self.scalar(f).drop_null())
         return np.asarray(not np.isfinite(values).all())
 
     def decoder(self, f: Field, positions: Any) -> Callable[[int], Any]:
@@ -155,7 +231,7 @@ class Source:
         rows = np.asarray(np.ma.getdata(positions), np.int64)
         null = np.ma.getmaskarray(positions)
         present = np.flatnonzero(~null)
-        cells = self.view._table.read([f.id], self.view._at(rows[present]))[f.id]
+        cells = self._cells(f, self.at(rows[present]))
         at = np.full(len(rows), -1)
         at[present] = np.arange(len(present))
         allow = self.view._lake.allow
@@ -172,23 +248,23 @@ class Source:
 
     def meta(self, f: Field | None, what: str, rows: NDArray[np.int64]) -> Any:
         """Return what is known of values, or of rows, without reading them."""
-        slots = self.view._at(rows)
+        slots = self.at(rows)
         if what == "row_id":
-            return self.view._table.ids(slots)
+            return self.table.ids(slots)
         if what.startswith("random:"):
             return _random(int(what[7:]), rows)
         assert f is not None
         if what.startswith("bm25:"):
             return text_search.scores(self, f, what[5:])[rows]
         if what == "hash":
-            return self.view._table.digests(f.id, slots)
+            return self.table.digests(f.id, slots)
         if what == "nbytes":
-            return self.view._table.sizes(f.id, slots)
+            return self.table.sizes(f.id, slots)
         if what == "present":
-            cells = self.view._table.read([f.id], slots)[f.id]
+            cells = self._cells(f, slots)
             every = np.ones(len(rows), bool) if cells.valid is None else cells.valid
             return np.ma.MaskedArray(every, ~every)
-        shapes = self.shapes(f)[rows].astype(np.int64)
+        shapes = self.shapes(f, rows).astype(np.int64)
         if what.startswith("axis:"):
             return _axis(shapes, int(what[5:]))
         if what == "ndim":
@@ -199,30 +275,24 @@ class Source:
 
     def hashes(self, f: Field) -> NDArray[np.uint64]:
         """Return digests of a column's values, (rows,): equal values have equal ones."""
-        return self.view._table.digests(f.id, self.view._live())
+        return self.table.digests(f.id, self._located[1])
 
-    def text_index(self, f: Field) -> tuple[TextIndex, NDArray[np.int64] | None]:
+    def text_index(self, f: Field) -> tuple[TextIndex, Rows | None]:
         """Return the index of a column's texts, and which of them are ours: None for all."""
 
         def make() -> TextIndex:
-            return TextIndex.build(_read_scalar(self.view, f, self._every()))
+            return TextIndex.build(self._read_scalar(f, self._every()))
 
-        slots = self.view._live()
-        found = self._kept(f, "words", make)
-        return found, None if self._is_whole(slots) else slots
+        return self._kept(f, "words", make), None if self._is_all else self._located[1]
 
-    def _every(self) -> NDArray[np.int64]:
-        return np.arange(self.view._table.slots)
+    def _every(self) -> Rows:
+        return self._located[1] if self._is_all else np.arange(self.table.slots)
 
-    def _is_whole(self, slots: NDArray[np.int64]) -> bool:
-        count = self.view._table.slots
-        return len(slots) == count and (count == 0 or bool((slots == np.arange(count)).all()))
+    def _key(self, f: Field, what: Any) -> tuple[Any, ...]:
+        return self.view.url, self.table.snapshot_id, f.id, what
 
-    def _kept(self, f: Field, what: str, make: Callable[[], Any]) -> Any:
-        table = self.view._table
-        if table.edits:
-            return make()
-        return CACHE.get((self.view.url, table.snapshot_id, f.id, what), make)
+    def _kept(self, f: Field, what: Any, make: Callable[[], Any]) -> Any:
+        return make() if self.table.edits else CACHE.get(self._key(f, what), make)
 
 
 def kind_of(htype: Htype) -> Kind | None:
@@ -242,7 +312,7 @@ def kind_of(htype: Htype) -> Kind | None:
                 return None
             return Kind("number", real=np.dtype(dtype).kind == "f", htype=htype)
         case ClassLabel(multiple=False, names=names):
-            return Kind("class", names=names, htype=htype)
+            return Kind("class", names=tuple(names), htype=htype)
         case Text():
             return Kind("text", htype=htype)
         case Json():
@@ -310,7 +380,7 @@ def _random(seed: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z ^= z >> np.uint64(31)
-    return (z >> np.uint64(11)) * 2.0**-53
+    return np.asarray((z >> np.uint64(11)) * 2.0**-53, np.float64)
 
 
 def one(cells: RaggedCells, row: int) -> RaggedCells:
@@ -319,18 +389,22 @@ def one(cells: RaggedCells, row: int) -> RaggedCells:
     return RaggedCells([cells.buffers[row]], cells.shapes[row : row + 1], valid)
 
 
-def _read_scalar(view: View, f: Field, slots: NDArray[np.int64]) -> pa.Array:
-    """Read a column as Arrow: numbers as they are, classes as numbers, text as text."""
-    parts = []
-    for a in range(0, len(slots), READ_ROWS):
-        check()
-        parts.append(_scalar_of(f.htype, view._table.read([f.id], slots[a : a + READ_ROWS])[f.id]))
-    parts = parts or [_scalar_of(f.htype, f.htype.encode([]))]
-    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+def _counts_up(slots: Rows, size: int = 65_536) -> bool:
+    """Tell whether slots are 0, 1, 2, …; without an array of their length."""
+    if not len(slots):
+        return True
+    base = np.arange(min(size, len(slots)))
+    spans = chunks.spans(len(slots), size)
+    return all(bool((slots[s] - s.start == base[: s.stop - s.start]).all()) for s in spans)
 
 
-def _scalar_of(htype: Htype, cells: Any) -> pa.Array:
-    if isinstance(htype, ClassLabel):
-        null = None if cells.valid is None else ~cells.valid
-        return pa.array(cells.values, mask=null)
-    return array_of(htype, cells)
+def _run(rows: Rows) -> slice | Rows:
+    """Return rows as a slice where they follow each other, which copies nothing."""
+    return chunks.contiguous(rows) or rows
+
+
+def _in_blocks(of: Callable[[Any], Any], whole: NDArray[Any]) -> NDArray[Any]:
+    """Apply a function of rows in blocks, so that what it needs on the way stays small."""
+    size = max(1, BLOCK_BYTES // max(1, whole[:1].nbytes))
+    spans = chunks.spans(len(whole), size)
+    return np.concatenate([of(whole[span]) for span in spans] or [of(whole)])

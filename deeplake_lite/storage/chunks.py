@@ -128,6 +128,35 @@ def plan_reads(
     return reads, spanning.tolist()
 
 
+def copies(
+    starts: NDArray[np.int64], lengths: NDArray[np.int64], to: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Turn copies of non-empty ranges of bytes into few, each from within one chunk of `size`.
+
+    Returns
+    -------
+    starts, lengths, to : ndarray, (m,) int64
+        Neighbours that follow each other here and there are joined first.
+
+    Examples
+    --------
+    >>> copies(np.array([6, 10, 1]), np.array([4, 8, 2]), np.array([0, 4, 12]), 8)
+    (array([ 6,  8, 16,  1]), array([2, 8, 2, 2]), array([ 0,  2, 10, 12]))
+    """
+    if not len(starts):
+        return starts, lengths, to
+    breaks = (starts[1:] != starts[:-1] + lengths[:-1]) | (to[1:] != to[:-1] + lengths[:-1])
+    first = np.flatnonzero(np.append(True, breaks))
+    starts, to, lengths = starts[first], to[first], np.add.reduceat(lengths, first)
+    chunk, ends = starts // size, starts + lengths
+    counts = (ends - 1) // size - chunk + 1
+    nth = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    edge = (np.repeat(chunk, counts) + nth) * size
+    begin = np.maximum(edge, np.repeat(starts, counts))
+    upto = np.minimum(edge + size, np.repeat(ends, counts))
+    return begin, upto - begin, begin + np.repeat(to - starts, counts)
+
+
 def pieces(start: int, length: int, chunk_bytes: int) -> Sequence[tuple[int, int, int]]:
     """Cut a range of bytes at the chunks' edges: (chunk, start, stop) of each piece.
 

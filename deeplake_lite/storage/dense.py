@@ -45,6 +45,11 @@ class DenseColumn(Column):
         values = await self.arrays["data"].read(slots)
         return DenseCells(values, await self.read_valid(slots))
 
+    async def read_part(self, slots: Slots, index: tuple[Any, ...]) -> DenseCells | None:
+        """Return an index of each cell by reading its bytes alone; None where that saves little."""
+        values = await self.arrays["data"].read_part(slots, index)
+        return None if values is None else DenseCells(values, await self.read_valid(slots))
+
     async def stage(self, cells: Cells, claims: Claims) -> Staged:  # noqa: ARG002
         """Return what the slot arrays are to keep of each cell."""
         assert isinstance(cells, DenseCells)

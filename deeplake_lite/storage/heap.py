@@ -271,6 +271,18 @@ class Heap:
             await self._read_array("values", starts, np.where(in_tail, 0, lengths), out)
         return out
 
+    async def read_flat(self, extents: Extents) -> NDArray[np.uint8]:
+        """Return the bytes of all extents, back to back; what is so already is copied at once."""
+        if (extents[:, 0] >= PENDING).any():
+            return np.frombuffer(b"".join(await self.read(extents)), np.uint8)
+        starts, lengths = extents[extents[:, 1] > 0].T
+        out, to = np.empty(int(lengths.sum()), np.uint8), np.cumsum(lengths) - lengths
+        for name, mine in (("tail", starts < 0), ("values", starts >= 0)):
+            if mine.any():
+                at = starts[mine] ^ (starts[mine] >> 63)  # of the tail, its complement
+                await self._copy(name, at, lengths[mine], to[mine], out)
+        return out
+
     async def settle(self, session: Session) -> Settled:
         """Write what is left to `session`; return where pending bytes have gone."""
         if self._new:
@@ -350,6 +362,23 @@ class Heap:
                 out[i] = data[a:b]
         for i in spanning:
             out[i] = await self._read_pieces(name, int(starts[i]), int(lengths[i]))
+
+    async def _copy(
+        self, name: str, starts: Extents, lengths: Extents, to: Extents, out: NDArray[np.uint8]
+    ) -> None:
+        """Copy ranges of an array's bytes to places of `out`."""
+        size = self._chunk_size(name)
+        starts, lengths, to = chunks.copies(starts, lengths, to, size)
+        gap = size if self._is_decoded(name) else chunks.GAP_BYTES
+        reads, _ = chunks.plan_reads(starts, lengths, size, gap=gap)
+        for some in chunks.batches(reads, IN_FLIGHT):
+            found = await self._read_ranges(name, [(r.chunk, r.start, r.stop) for r in some])
+            for read, data in zip(some, found, strict=True):
+                at = starts[read.cells] - (read.chunk * size + read.start)
+                ranges = at.tolist(), lengths[read.cells].tolist(), to[read.cells].tolist()
+                source = np.frombuffer(data, np.uint8)
+                for start, length, place in zip(*ranges, strict=True):
+                    out[place : place + length] = source[start : start + length]
 
     async def _read_one(self, start: int, length: int) -> Buffer:
         """Return the bytes of one committed cell."""

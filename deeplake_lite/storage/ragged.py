@@ -15,7 +15,7 @@ import numpy as np
 import xxhash
 
 from deeplake_lite.errors import DamagedError
-from deeplake_lite.htypes.cells import Cells, RaggedCells
+from deeplake_lite.htypes.cells import Cells, FlatCells, RaggedCells
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ArraySpec, Slots
 from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
@@ -58,6 +58,12 @@ class RaggedColumn(Column):
         """Return the cells of `slots`, in their order."""
         buffers = await self.heap.read(await self.arrays["extents"].read(slots))
         return RaggedCells(buffers, await self.read_shapes(slots), await self.read_valid(slots))
+
+    async def read_flat(self, slots: Slots) -> FlatCells:
+        """Return the bytes of the cells of `slots`, back to back in their order."""
+        extents = await self.arrays["extents"].read(slots)
+        data = await self.heap.read_flat(extents)
+        return FlatCells(data, extents[:, 1], await self.read_valid(slots))
 
     async def read_shapes(self, slots: Slots) -> NDArray[np.int32]:
         """Return (n, ndim) int32 shapes without the bytes; -1 for axes that a cell has not."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes.base import Htype
-    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells
     from deeplake_lite.schema import Schema
     from deeplake_lite.storage.repo import Repository, Session
 
@@ -105,6 +105,20 @@ class Snapshot:
         found = await gather(self._column(c).read(slots) for c in columns)
         return dict(zip(columns, found, strict=True))
 
+    def flat(self, column: str, slots: Slots) -> FlatCells:
+        """Return the bytes of the cells of `slots` of a ragged column, back to back."""
+        found = self._column(column)
+        assert isinstance(found, RaggedColumn), "only ragged columns are bytes"
+        return run(found.read_flat(slots))
+
+    def part(self, column: str, slots: Slots, index: tuple[Any, ...]) -> DenseCells | None:
+        """Return an index of each cell of a column of one shape, by reading its bytes alone.
+
+        None where that cannot be, or would save nothing.
+        """
+        found = self._column(column)
+        return run(found.read_part(slots, index)) if isinstance(found, DenseColumn) else None
+
     def digests(self, column: str, slots: Slots) -> NDArray[np.uint64]:
         """Return (n,) uint64 digests of cells; equal cells have equal ones."""
         return run(self._column(column).digests(slots))
@@ -158,6 +172,10 @@ class Snapshot:
         """Return a scalar column's committed bounds and counts per chunk; None for others."""
         found = self._column(column)
         return run(found.statistics()) if isinstance(found, DenseColumn) else None
+
+    def chunk_rows(self, column: str) -> int:
+        """Return how many slots each of a scalar column's `statistics` is of."""
+        return self._column(column).arrays["data"].spec.chunk_rows
 
     def verify(self, column: str, slots: Slots) -> list[Damage]:
         """Read cells again and compare them with what was noted when they were written."""

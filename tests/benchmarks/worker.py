@@ -32,6 +32,24 @@ def prepare_open(url: str) -> Task:
     return task
 
 
+def prepare_query(url: str) -> Task:
+    """Open and ask something of all columns; a small lake is asked first, for the imports."""
+    asked = "SELECT * WHERE label = 3 AND value > 0.5 AND text LIKE '%rose%'"
+    with tempfile.TemporaryDirectory() as folder:
+        schema = {"label": "int64", "value": "float32", "text": dl.Text()}
+        small = dl.create(f"{folder}/warm", schema)
+        small.append({"label": [3], "value": [1.0], "text": ["rose"]})
+        small.commit("one row")
+        len(dl.open(f"{folder}/warm").query(asked))
+
+    def task() -> dict[str, float]:
+        start = time.perf_counter()
+        len(dl.open(url).query(asked))
+        return {"ms": (time.perf_counter() - start) * 1e3}
+
+    return task
+
+
 def prepare_append(url: str, source: str, first: str, count: str) -> Task:
     """Append the files of a slice of a folder, and commit."""
     paths = sorted(Path(source).glob("*.jpg"))[int(first) : int(first) + int(count)]
@@ -75,6 +93,7 @@ def status_mb(name: str) -> float:
 
 TASKS: dict[str, Callable[..., Task]] = {
     "open": prepare_open,
+    "query": prepare_query,
     "append": prepare_append,
     "encoded": prepare_encoded,
     "read_bytes": prepare_read_bytes,

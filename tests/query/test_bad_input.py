@@ -315,7 +315,10 @@ def test_numbers_that_are_too_large_are_an_error(ds):
 def test_nan_and_null_weights_are_never_drawn(ds):
     found = ds.query("SELECT value, score SAMPLE BY score REPLACE LIMIT 200 SEED 0")
     assert None not in values_of(found)["score"]
-    found = ds.query("SELECT id, value SAMPLE BY CASE WHEN id > 20 AND id < 40 AND id <> 21 THEN ABS(value) ELSE value * 0 + SQRT(-1) END REPLACE LIMIT 200 SEED 0")  # fmt: skip
+    weight = (
+        "CASE WHEN id > 20 AND id < 40 AND id <> 21 THEN ABS(value) ELSE value * 0 + SQRT(-1) END"
+    )
+    found = ds.query(f"SELECT id, value SAMPLE BY {weight} REPLACE LIMIT 200 SEED 0")
     assert not np.isnan(values_of(found)["value"]).any()
 
 

@@ -65,7 +65,10 @@ def test_the_query_of_figure_5_gives_crops_of_one_shape(lake):
 
 
 def test_rows_are_balanced_for_training(lake):
-    text = "SELECT labels SAMPLE BY CASE WHEN labels = 'cat' THEN 1 ELSE 4 END REPLACE LIMIT 500 SEED 3"
+    text = (
+        "SELECT labels SAMPLE BY CASE WHEN labels = 'cat' THEN 1 ELSE 4 END "
+        "REPLACE LIMIT 500 SEED 3"
+    )
     labels = values_of(lake.query(text))["labels"]
     assert 350 < labels.count("dog") < 450
 

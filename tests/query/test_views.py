@@ -124,7 +124,8 @@ def test_versions_are_asked(ds):
 def test_results_are_sources(ds, owners):
     bright = ds.query("SELECT id, MEAN(image) AS m, image WHERE MEAN(image) > 126")
     found = ds.query(
-        "SELECT o.name, b.m, b.image FROM owners AS o LEFT JOIN bright AS b ON b.id = o.id ORDER BY o.id",
+        "SELECT o.name, b.m, b.image FROM owners AS o LEFT JOIN bright AS b ON b.id = o.id "
+        "ORDER BY o.id",
         sources={"owners": owners, "bright": bright},
     )
     rows = [r if r.image.mean() > 126 else None for r in data.rows()[:4]] + [None]
@@ -269,7 +270,8 @@ def test_user_functions_work_in_every_clause(ds):
         return x.max() - x.min()
 
     found = ds.query(
-        "SELECT id, SPREAD(grid) AS s WHERE SPREAD(grid) > 3 ORDER BY SPREAD(grid) DESC LIMIT 8 ARRANGE BY SPREAD(grid) > 4"
+        "SELECT id, SPREAD(grid) AS s WHERE SPREAD(grid) > 3 ORDER BY SPREAD(grid) DESC LIMIT 8 "
+        "ARRANGE BY SPREAD(grid) > 4"
     )
     rows = sorted(data.rows(), key=lambda r: r.grid.min() - r.grid.max())[:8]
     assert ids(found) == [r.id for r in rows if np.ptp(r.grid) > 3]
@@ -280,7 +282,7 @@ def test_user_functions_work_in_every_clause(ds):
 
 
 def test_memory_stays_small(make_lake, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.query.evaluate.BLOCK_BYTES", 2**22)
+    monkeypatch.setattr("deeplake_lite.query.rowwise.BLOCK_BYTES", 2**22)
     count, side = 200, 256
     image = np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype="uint8")
     ds = make_lake({"image": dl.Image("raw"), "a": "int32"})

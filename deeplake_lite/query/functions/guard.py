@@ -44,8 +44,11 @@ class Guarded:
     sees_null: bool
     """Whether nulls are handed on."""
 
-    def __call__(self, *given: Any, lead: int) -> Any:
-        """Compute one row (``lead=0``) or rows stacked along the first axis (``lead=1``)."""
+    def __call__(self, *given: Any, lead: int, aside: Any = None) -> Any:
+        """Compute one row (``lead=0``) or rows stacked along the first axis (``lead=1``).
+
+        What is kept of the rows, `aside`, is used where none of them is null.
+        """
         if lead and all(arg.is_constant for arg in self.args):
             return self._of_constants(*given)
         values = tuple(
@@ -67,7 +70,7 @@ class Guarded:
         values = tuple(np.ma.getdata(v) if isinstance(v, np.ma.MaskedArray) else v for v in values)
         nulls = np.logical_or.reduce(masks) if masks else None
         if nulls is None or not nulls.any():
-            return self._run(values, lead)
+            return self._run(values, lead, aside)
         rows = zip(values, self.args, strict=True)
         chosen = tuple(v if arg.is_constant else _without(v, nulls) for v, arg in rows)
         return self._spread(self._run(chosen, lead) if not nulls.all() else None, nulls)
@@ -77,11 +80,13 @@ class Guarded:
         found = self(*given, lead=0)
         return self._spread(None, np.ones(1, bool)) if found is None else np.asarray(found)[None]
 
-    def _run(self, values: tuple[Any, ...], lead: int) -> Any:
+    def _run(self, values: tuple[Any, ...], lead: int, aside: Any = None) -> Any:
         if not lead:
             values = tuple(map(_as_declared, values, self.args))
         try:
             with np.errstate(all="ignore"):
+                if aside is not None:
+                    return self.compute(*values, lead=lead, aside=aside)
                 return self.compute(*values, lead=lead)
         except QueryError:
             raise

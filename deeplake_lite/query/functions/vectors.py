@@ -7,6 +7,7 @@ in 64. A constant vector takes the dtype of the column that it is compared with.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,23 +57,35 @@ def _joined(name: str, x: Arg, y: Arg) -> Shape | None:
 
 
 def _of_two(
-    name: str, summary: str, apply: Callable[..., Any], whole: bool = False, second: str = "y"
+    name: str,
+    summary: str,
+    apply: Callable[..., Any],
+    *,
+    whole: bool = False,
+    squares: bool = False,
+    second: str = "y",
 ) -> None:
-    """Register what two vectors give; with `whole`, an integer for integers."""
+    """Register what two vectors give, whichever comes first.
+
+    With `whole`, an integer for integers; with `squares`, those of a column's vectors are kept.
+    """
 
     def bind(x: Arg, y: Arg) -> Bound:
         shape, dtype = _joined(name, x, y), _product_dtype(x, y)
         exact = whole and all(np.dtype(a.type.dtype).kind in "biu" for a in (x, y))
         work = "int64" if exact and not _fits(x, y) else dtype
 
-        def compute(*values: Any, lead: int) -> Any:
+        def compute(*values: Any, lead: int, aside: Any = None) -> Any:
             a, b = align([np.asarray(v) for v in values], (x, y), lead)
             if not a.ndim or not b.ndim or a.shape[-1] != b.shape[-1]:
                 raise ValueError("vectors differ in length")
-            result = apply(a.astype(work, copy=False), b.astype(work, copy=False))
+            if b.ndim > a.ndim:
+                a, b = b, a
+            result = apply(a.astype(work, copy=False), b.astype(work, copy=False), aside)
             return result.astype(np.int64) if exact else result
 
-        return Bound(Type("int64" if exact else dtype, shape), compute)
+        kept = partial(_squares, dtype=work) if squares and x.is_constant != y.is_constant else None
+        return Bound(Type("int64" if exact else dtype, shape), compute, aside=kept)
 
     bind.__doc__ = summary
     function(f"{name}(x, {second})", group=GROUP)(bind)
@@ -87,20 +100,30 @@ def _is_small(arg: Arg) -> bool:
     return arg.is_constant and bool(np.all(np.abs(np.asarray(arg.value, np.float64)) < 1 << 16))
 
 
-def _cosine(a: NDArray[Any], b: NDArray[Any]) -> Any:
-    lengths = np.sqrt(np.vecdot(a, a)) * np.sqrt(np.vecdot(b, b))
-    product = np.asarray(np.vecdot(a, b))
+def _squares(a: NDArray[Any], dtype: str) -> Any:
+    """Return the squared lengths of vectors."""
+    return np.vecdot(*[a.astype(dtype, copy=False)] * 2)
+
+
+def _products(a: NDArray[Any], b: NDArray[Any], aside: Any = None) -> Any:  # noqa: ARG001
+    """Return inner products: of many vectors with one, in all threads."""
+    return a @ b if a.ndim == 2 and b.ndim == 1 else np.vecdot(a, b)
+
+
+def _cosine(a: NDArray[Any], b: NDArray[Any], aside: Any) -> Any:
+    lengths = np.sqrt(np.vecdot(a, a) if aside is None else aside) * np.sqrt(np.vecdot(b, b))
+    product = np.asarray(_products(a, b))
     ratio = product / np.where(lengths == 0, 1, lengths).astype(product.dtype)
     return np.clip(np.where(lengths == 0, np.zeros_like(product), ratio), -1, 1)
 
 
-def _distance(a: NDArray[Any], b: NDArray[Any]) -> Any:
+def _distance(a: NDArray[Any], b: NDArray[Any], aside: Any) -> Any:
     if a.ndim < 2 or b.ndim != 1:
         difference = a - b
         return np.sqrt(np.vecdot(difference, difference))
     vectors = a.reshape(-1, a.shape[-1])
-    scale = np.vecdot(vectors, vectors) + np.vecdot(b, b)
-    squares = scale - 2 * np.vecdot(vectors, b)
+    scale = (np.vecdot(vectors, vectors) if aside is None else aside.ravel()) + np.vecdot(b, b)
+    squares = scale - 2 * _products(vectors, b)
     near = np.flatnonzero(~(squares >= _NEAR * scale))  # NaN among them
     for i in range(0, len(near), _BLOCK):
         rows = near[i : i + _BLOCK]
@@ -109,13 +132,14 @@ def _distance(a: NDArray[Any], b: NDArray[Any]) -> Any:
     return np.sqrt(squares).reshape(a.shape[:-1])
 
 
-_of_two("DOT", "Inner product of vectors.", np.vecdot, whole=True)
-_of_two("COSINE_SIMILARITY", "Cosine of the angle of vectors, 0 with a zero vector.", _cosine)
+_of_two("DOT", "Inner product of vectors.", _products, whole=True)
 _of_two(
-    "L2_DISTANCE",
-    "Euclidean distance of vectors.",
-    lambda a, b: _distance(b, a) if b.ndim > a.ndim else _distance(a, b),
+    "COSINE_SIMILARITY",
+    "Cosine of the angle of vectors, 0 with a zero vector.",
+    _cosine,
+    squares=True,
 )
+_of_two("L2_DISTANCE", "Euclidean distance of vectors.", _distance, squares=True)
 
 
 @function("HAMMING_DISTANCE(x, y)", group=GROUP)

@@ -73,10 +73,16 @@ class Session:
         """Return the bytes under `key`; None where there is nothing."""
         return await self._get(key, None)
 
-    async def get_ranges(self, path: str, ranges: Sequence[Range]) -> list[memoryview | None]:
-        """Return ranges of chunks of a 1-D array without codecs: (chunk, start, stop) of each."""
+    async def get_ranges(
+        self, path: str, ranges: Sequence[Range], rest: str = ""
+    ) -> list[memoryview | None]:
+        """Return ranges of chunks of an array that is not compressed: (chunk, start, stop) of each.
+
+        Chunks are numbered along the first axis; `rest` is what follows that in their keys, such as
+        ``"/0/0"``.
+        """
         if self._files is None:
-            return await self._ask(path, ranges)
+            return await self._ask(path, ranges, rest)
         if not self._files.knows(path):
             await asyncio.to_thread(self._files.learn, path)
         if sum(stop - start for _, start, stop in ranges) <= ONE_THREAD_BYTES:
@@ -87,17 +93,19 @@ class Session:
             done = await asyncio.gather(*(asyncio.to_thread(read, path, part) for part in parts))
             found = [done[i % len(parts)][i // len(parts)] for i in range(len(ranges))]
         left = [i for i, data in enumerate(found) if data is None]
-        for i, data in zip(left, await self._ask(path, [ranges[i] for i in left]), strict=True):
+        for i, data in zip(
+            left, await self._ask(path, [ranges[i] for i in left], rest), strict=True
+        ):
             found[i] = data
         return found
 
-    async def _ask(self, path: str, ranges: Sequence[Range]) -> list[memoryview | None]:
+    async def _ask(self, path: str, ranges: Sequence[Range], rest: str) -> list[memoryview | None]:
         """Ask the engine for ranges of chunks, a few at a time."""
         gate = asyncio.Semaphore(IN_FLIGHT)
 
         async def ask(chunk: int, start: int, stop: int) -> memoryview | None:
             async with gate:
-                return await self._get(f"{path}/c/{chunk}", RangeByteRequest(start, stop))
+                return await self._get(f"{path}/c/{chunk}{rest}", RangeByteRequest(start, stop))
 
         return await gather(ask(*r) for r in ranges)
 

@@ -1,0 +1,55 @@
+"""How far a query is: a bar for those that take longer than a second."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DELAY = 1.0
+"""Seconds before the bar shows."""
+
+
+class Bar:
+    """Rows that are computed, for a user who waits.
+
+    Parameters
+    ----------
+    told : callable, optional
+        Is told how many rows of how many are computed, instead of a bar.
+    """
+
+    def __init__(self, told: Callable[[int, int], None] | None = None) -> None:
+        self._told, self._started = told, time.perf_counter()
+        self._bar: Any = None
+        self._what = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def show(self, what: str, done: int, total: int) -> None:
+        """Say that `done` rows of `total` are computed, of what the query calls so."""
+        if self._told is not None:
+            self._told(done, total)
+        elif self._bar is not None or time.perf_counter() - self._started > DELAY:
+            self._draw(what, done, total)
+
+    def _draw(self, what: str, done: int, total: int) -> None:
+        if self._bar is None or self._what != what:
+            self.__exit__()
+            self._bar, self._what = _bar(what, total), what
+        self._bar.update(done - self._bar.n)
+
+
+def _bar(what: str, total: int) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where ipywidgets lacks, tqdm says so and draws with text
+        from tqdm.auto import tqdm  # 50 ms
+    return tqdm(desc=what, total=total, unit=" rows", unit_scale=True, leave=False)

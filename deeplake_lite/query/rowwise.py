@@ -1,0 +1,310 @@
+"""Trees whose rows differ in shape, row by row in a few threads.
+
+A picture is decoded, reduced and forgotten before the next; the stored bytes of one block of rows
+are read while those of the block before are decoded. Blocks are bounded in bytes, not in rows.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.values import decode_pool
+from deeplake_lite.errors import LakeError, QueryError
+from deeplake_lite.query import interrupt
+from deeplake_lite.query.trees import cells, is_dense, masked, metadata, outside, row_bytes, rows_of
+from deeplake_lite.query.values import (
+    Call,
+    Cell,
+    Choice,
+    Given,
+    Grouped,
+    Index,
+    Literal_,
+    Meta,
+    Tree,
+    leaves,
+)
+from deeplake_lite.storage import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.query.trees import Env
+
+BLOCK_BYTES = 32 * 2**20
+"""What is read for a block, or what a block's values take, about."""
+
+ROW_BYTES = 1024
+"""What a row takes at least, in Python's objects."""
+
+WINDOW_ROWS = 65_536
+"""Rows whose sizes are looked at to make blocks of them."""
+
+PART_ROWS = 32
+"""Rows that a thread takes at a time."""
+
+type Blocks = Callable[[Tree, Env, int], Iterator[Any]]
+"""Computes a tree for some rows, block by block: what the trees within groups go through."""
+
+
+def blocks(tree: Tree, env: Env, count: int, inner: Blocks) -> Iterator[list[Any]]:
+    """Yield a tree's values, None where null, block of rows by block."""
+
+    def read(span: slice) -> tuple[_Reader, int]:
+        part = {key: values[span] for key, values in env.items()}
+        return _Reader(tree, part, inner), span.stop - span.start
+
+    for reader, rows in _ahead(read, _spans(tree, env, count)):
+        yield _rows(tree, reader, rows)
+
+
+def _ahead[T, R](make: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:
+    """Yield what is made of items, each made in another thread while the one before is in use."""
+    head = list(islice(items, 2))
+    if len(head) < 2:
+        yield from map(make, head)
+        return
+    with ThreadPoolExecutor(1, thread_name_prefix="deeplake-lite-ahead") as pool:
+        made = pool.submit(make, head[0])
+        for item in chain(head[1:], items):
+            ready, made = made.result(), pool.submit(make, item)
+            yield ready
+        yield made.result()
+
+
+def _spans(tree: Tree, env: Env, count: int) -> Iterator[slice]:
+    """Cut rows into blocks that are not too large to be held."""
+    for window in chunks.spans(count, WINDOW_ROWS):
+        part = {key: values[window] for key, values in env.items()}
+        ends = np.cumsum(_sizes(tree, part, window.stop - window.start))
+        start, held = 0, 0
+        while start < len(ends):
+            stop = max(start + 1, int(np.searchsorted(ends, held + BLOCK_BYTES, "right")))
+            yield slice(window.start + start, window.start + stop)
+            start, held = stop, int(ends[stop - 1])
+
+
+def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:
+    """Return what each row takes, bytes: what is read of it, or its value if that has axes."""
+    found = np.full(count, ROW_BYTES, np.int64)
+    for cell in cells(tree):
+        rows, null = rows_of(env[cell.key])
+        present = slice(None) if null is None else ~null
+        if is_dense(cell):
+            found += row_bytes(cell)
+        elif tree.type.ndim == 0:
+            found[present] += cell.source.sizes(cell.field, rows[present])
+        else:
+            shapes = cell.source.shapes(cell.field, rows[present]).astype(np.int64)
+            item = np.dtype(cell.type.dtype).itemsize if cell.type.is_number else 8
+            found[present] += item * np.where(shapes < 0, 1, shapes).prod(axis=1)
+    return found
+
+
+def _rows(tree: Tree, read: _Reader, count: int) -> list[Any]:
+    """Compute rows one by one, parts of them in threads; groups use the threads within."""
+    if count <= PART_ROWS or any(isinstance(leaf, Grouped) for leaf in leaves(tree)):
+        return _part(tree, read, 0, count)
+    starts = range(0, count, PART_ROWS)
+    pool = decode_pool()
+    futures = [pool.submit(_part, tree, read, a, min(a + PART_ROWS, count)) for a in starts]
+    try:
+        return [row for future in futures for row in _result(future)]
+    finally:
+        for future in futures:
+            future.cancel()  # an error, or an interrupt, ends the block
+
+
+def _result(future: Future[list[Any]]) -> list[Any]:
+    interrupt.check()
+    return future.result()
+
+
+def _part(tree: Tree, read: _Reader, start: int, stop: int) -> list[Any]:
+    out = []
+    with np.errstate(all="ignore"):
+        for row in range(start, stop):
+            try:
+                out.append(_own(_row(tree, read, row)))
+            except LakeError:
+                raise
+            except (IndexError, ValueError, TypeError) as error:
+                raise QueryError(f"row {row} of a block: {error}.") from error
+    return out
+
+
+def _own(value: Any) -> Any:
+    """Return a value that keeps nothing larger alive."""
+    base = getattr(value, "base", None)
+    if isinstance(value, np.ndarray) and isinstance(base, np.ndarray):
+        return value.copy() if value.nbytes * 2 < base.nbytes else value
+    return value
+
+
+class _Reader:
+    """Values of the leaves, row by row; what is encoded is decoded when asked for."""
+
+    def __init__(self, tree: Tree, env: Env, inner: Blocks) -> None:
+        self.env, self._inner = env, inner
+        self._read: dict[Any, Callable[[int], Any]] = {}
+        for leaf in leaves(tree):
+            if leaf not in self._read:
+                self._read[leaf] = self._open(leaf)
+
+    def __call__(self, leaf: Tree, row: int) -> Any:
+        return self._read[leaf](row)
+
+    def _open(self, leaf: Tree) -> Callable[[int], Any]:
+        match leaf:
+            case Literal_(value):
+                array = np.asarray(value) if leaf.type.is_number else value
+                return lambda _: array
+            case Given(key):
+                given = self.env[key]
+                return lambda row: _unmasked(given[row])
+            case Meta():
+                known = metadata(leaf, self.env[leaf.key])
+                return lambda row: _trimmed(known[row])
+            case Choice(key, options):
+                return self._choice(self.env[key], options)
+            case Grouped():
+                lists = self.env[leaf.key]
+                return lambda row: _group(leaf, lists[row], self._inner)
+            case Cell(key, source, field):
+                if not is_dense(leaf):
+                    return source.decoder(field, self.env[key])
+                rows, null = rows_of(self.env[key])
+                values = masked(source.dense(field, rows), null)
+                return lambda row: _unmasked(values[row])
+        raise AssertionError(leaf)
+
+    def _choice(self, tags: Any, options: tuple[Tree, ...]) -> Callable[[int], Any]:
+        readers = [_Reader(option, self.env, self._inner) for option in options]
+
+        def read(row: int) -> Any:
+            tag = int(tags[row])
+            return _row(options[tag], readers[tag], row)
+
+        return read
+
+
+def _unmasked(value: Any) -> Any:
+    is_null = value is np.ma.masked or (np.ma.isMaskedArray(value) and value.mask.any())
+    return None if is_null else value
+
+
+def _trimmed(value: Any) -> Any:
+    return value.compressed() if np.ma.isMaskedArray(value) else value
+
+
+def _row(tree: Tree, read: _Reader, row: int) -> Any:
+    match tree:
+        case Call(bound=bound, args=args):
+            return bound.compute(*(_row(a, read, row) for a in args), lead=0)
+        case Index(base, items, text=text):
+            value = _row(base, read, row)
+            at = tuple(_item(i, read, row) for i in items)
+            if value is None or any(i is None for i in at):
+                return None
+            try:
+                return value[at]
+            except IndexError as error:
+                raise outside(text, error, np.shape(value)) from error
+        case _:
+            return read(tree, row)
+
+
+def _item(item: Any, read: _Reader, row: int) -> Any:
+    if item is Ellipsis:
+        return item
+    if isinstance(item, tuple):
+        return slice(*(None if p is None else int(_row(p, read, row)) for p in item))
+    found = _row(item, read, row)
+    if found is None:
+        return None
+    value = np.asarray(found)
+    return int(value) if value.ndim == 0 else value
+
+
+# ---- groups
+
+_ELEMENTWISE: dict[str, Callable[..., Any]] = {
+    "SUM": np.sum,
+    "MEAN": np.mean,
+    "MIN": np.min,
+    "MAX": np.max,
+    "STD": np.std,
+    "VAR": np.var,
+    "MEDIAN": np.median,
+    "PROD": np.prod,
+}
+_STREAMED = {"SUM": np.add, "MEAN": np.add, "MIN": np.minimum, "MAX": np.maximum}
+"""Aggregates that need a block of the values at a time: how two blocks' become one."""
+
+
+def _group(leaf: Grouped, rows: Any, inner: Blocks) -> Any:
+    """Return the values of a group's rows, or their elementwise aggregate."""
+    if rows is None:
+        return None
+    rows = [r for r in rows if r is not None]
+    env = {k: _with_mask([r[k] for r in rows]) for k in (rows[0] if rows else ())}
+    parts = ([v for v in part if _is_there(v)] for part in inner(leaf.inner, env, len(rows)))
+    if leaf.aggregate == "LIST":
+        return [value for part in parts for value in part]
+    if leaf.aggregate in _STREAMED:
+        return _streamed(leaf, parts)
+    values = [value for part in parts for value in part]
+    if not values:
+        return None
+    return _ELEMENTWISE[leaf.aggregate](_stack(leaf, values), axis=0)
+
+
+def _streamed(leaf: Grouped, parts: Iterable[list[Any]]) -> Any:
+    """Return an aggregate, block of values by block: never are all of them in memory."""
+    first: Any = None
+    total, count = None, 0
+    for part in parts:
+        if not part:
+            continue
+        stack = _stack(leaf, part if first is None else [first, *part])[first is not None :]
+        first = first if first is not None else part[0]
+        one = stack.mean(axis=0) * len(stack) if leaf.aggregate == "MEAN" else None
+        one = _ELEMENTWISE[leaf.aggregate](stack, axis=0) if one is None else one
+        total = one if total is None else _STREAMED[leaf.aggregate](total, one)
+        count += len(stack)
+    if total is None or leaf.aggregate != "MEAN":
+        return total
+    return total / count
+
+
+def _stack(leaf: Grouped, values: list[Any]) -> NDArray[Any]:
+    shapes = {np.shape(v) for v in values}
+    if len(shapes) > 1:
+        raise QueryError(
+            f"{leaf.aggregate} over a group takes tensors of equal shape, got "
+            f"{', '.join(map(str, sorted(shapes)[:3]))}. Crop or resize them first."
+        )
+    return np.stack(values)
+
+
+def _with_mask(values: list[Any]) -> Any:
+    """Return a key's values in a group as an array, masked where null."""
+    null = [v is None for v in values]
+    if not any(null):
+        return np.array(values)
+    some = next((v for v in values if v is not None), 0)
+    return np.ma.MaskedArray([some if v is None else v for v in values], null)
+
+
+def _is_there(value: Any) -> bool:
+    return value is not None and value is not np.ma.masked and not _is_masked(value)
+
+
+def _is_masked(value: Any) -> bool:
+    return np.ma.isMaskedArray(value) and bool(np.ma.getmaskarray(value).any())

@@ -1,0 +1,92 @@
+"""What one needs to know of trees to compute them: their leaves, and how those are read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import QueryError
+from deeplake_lite.htypes.base import Dense
+from deeplake_lite.query.values import Cell, Choice, Grouped, Index, Literal_, Meta, Tree, leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+type Env = Mapping[str, Any]
+"""Per key, an array of one entry per row: positions (masked where null) or scalars."""
+
+
+def walk(tree: Tree) -> Iterator[Tree]:
+    """Yield every leaf, those within groups too."""
+    for leaf in leaves(tree):
+        yield leaf
+        if isinstance(leaf, Grouped):
+            yield from walk(leaf.inner)
+
+
+def cells(tree: Tree) -> Iterator[Cell]:
+    """Yield the columns that a row's value is read from."""
+    for leaf in leaves(tree):
+        if isinstance(leaf, Cell):
+            yield leaf
+        elif isinstance(leaf, Choice):
+            for option in leaf.options:
+                yield from cells(option)
+
+
+def is_dense(leaf: Cell) -> bool:
+    """Tell whether all rows of a column have one shape."""
+    return isinstance(leaf.field.htype.layout, Dense) and leaf.type.is_number
+
+
+def row_bytes(leaf: Cell) -> int:
+    """Return the size of each value of a column of one shape, bytes."""
+    return np.dtype(leaf.type.dtype).itemsize * math.prod(n or 0 for n in leaf.type.shape or ())
+
+
+def rows_of(positions: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    """Return positions, and where they are null; None where they are nowhere."""
+    rows = np.asarray(np.ma.getdata(positions), np.int64)
+    null = np.ma.getmaskarray(positions) if np.ma.isMaskedArray(positions) else None
+    return rows, None if null is None or not null.any() else null
+
+
+def masked(values: Any, null: NDArray[np.bool_] | None) -> Any:
+    """Return rows of values, masked where their positions are null, too."""
+    if null is None:
+        return values
+    mask = np.broadcast_to(null.reshape(-1, *[1] * (values.ndim - 1)), values.shape)
+    return np.ma.MaskedArray(np.ma.getdata(values), mask | np.ma.getmaskarray(values))
+
+
+def outside(text: str, error: IndexError, shape: tuple[int, ...]) -> QueryError:
+    """Return the error for an index that a row does not have."""
+    return QueryError(f"{text}: {error}; a row has shape {shape}.")
+
+
+def metadata(leaf: Meta, positions: Any) -> Any:
+    """Return what is known of rows."""
+    rows, null = rows_of(positions)
+    return masked(leaf.source.meta(leaf.field, leaf.what, rows), null)
+
+
+def constant_index(tree: Index) -> tuple[Any, ...] | None:
+    """Return an index as NumPy's where it is the same for all rows; else None."""
+    parts = (p for item in tree.items for p in (item if isinstance(item, tuple) else (item,)))
+    if not all(p is ... or isinstance(p, Literal_ | None) for p in parts):
+        return None
+    return tuple(_constant(item) for item in tree.items)
+
+
+def _constant(item: Any) -> Any:
+    if item is ...:
+        return item
+    if isinstance(item, tuple):
+        return slice(*(None if part is None else int(part.value) for part in item))
+    value = np.asarray(item.value)
+    return int(value) if value.ndim == 0 else value

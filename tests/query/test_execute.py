@@ -1,0 +1,93 @@
+"""Running: what is left of a query that ends early, and what its errors are."""
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+SLOW = {
+    "NumPy": "SELECT * WHERE slow(x) > 0",
+    "DuckDB": "SELECT COUNT(*) AS n FROM ds AS a JOIN ds AS b ON a.x + b.x = -1",
+    "a function that DuckDB calls": "SELECT COUNT(*) AS n FROM ds AS a JOIN ds AS b "
+    "ON DOT(a.v, b.v) > 100",
+}
+
+
+@pytest.mark.parametrize("asked", SLOW.values(), ids=SLOW)
+def test_an_interrupt_ends_a_query_at_once_and_without_harm(asked):
+    program = f"""
+        import os, signal, threading, time
+        import numpy as np
+        import deeplake_lite as dl
+
+        @dl.function(returns="float64")
+        def slow(x):
+            time.sleep(0.01)
+            return x
+
+        ds = dl.create("memory://interrupted", {{"x": "float64", "v": dl.Embedding(4)}})
+        ds.append({{"x": np.random.rand(200_000), "v": np.random.rand(200_000, 4)}})
+        ds.commit("numbers")
+        ds.query("SELECT COUNT(*) AS n")
+        sent = []
+
+        def stop():
+            time.sleep(1)
+            sent.append(time.perf_counter())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=stop, daemon=True).start()
+        try:
+            ds.query({asked!r})
+        except KeyboardInterrupt:
+            print("stopped", time.perf_counter() - sent[0] < 0.5)
+        print(ds.query("SELECT COUNT(*) AS n")["n"][0])
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout.splitlines() == ["stopped True", "200000"], done.stderr
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    ds = dl.create(str(tmp_path / "lake"), {"v": dl.Embedding(4), "x": "int32"})
+    ds.append({"v": np.random.default_rng(0).random((20, 4)), "x": np.arange(20)})
+    ds.commit("vectors")
+    return ds
+
+
+def test_an_error_within_a_join_is_the_functions_own(vectors):
+    with pytest.raises(dl.QueryError, match="reshape array of size 4"):
+        vectors.query("SELECT a.x FROM ds AS a JOIN ds AS b ON RESHAPE(a.v, 3)[0] > b.v[0]")
+    assert len(vectors.query("SELECT x")) == 20
+
+
+def test_steps_note_what_they_read(vectors):
+    vectors = dl.open(vectors.url)
+    found = vectors.query("SELECT x WHERE L2_NORM(v) > 0 AND x > 3")
+    assert {s.name: s.nbytes for s in found._record.steps if s.nbytes} == {"read": 80, "i0": 320}
+    assert "320 B read" in found.explain()
+
+
+def test_nothing_is_said_when_python_ends():
+    program = """
+        import numpy as np
+        import deeplake_lite as dl
+
+        ds = dl.create("memory://leaks", {"v": dl.Embedding(4)})
+        ds.append({"v": np.ones((9, 4))})
+        ds.query("SELECT COUNT(*) AS n FROM ds AS a JOIN ds AS b ON DOT(a.v, b.v) > 1")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("", "")

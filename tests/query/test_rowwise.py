@@ -1,0 +1,58 @@
+"""Rows one by one: bounded in bytes, in threads, groups block by block."""
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.query import rowwise
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    rng = np.random.default_rng(0)
+    images = [rng.integers(255, size=(20 + i % 3, 30, 3), dtype=np.uint8) for i in range(200)]
+    ds = dl.create(str(tmp_path / "lake"), {"image": dl.Image("png"), "kind": "int32"})
+    ds.append({"image": images, "kind": np.arange(200) % 3})
+    ds.commit("pictures")
+    return ds, images
+
+
+def test_blocks_hold_no_more_bytes_than_they_may(pictures, monkeypatch):
+    ds, images = pictures
+    monkeypatch.setattr(rowwise, "BLOCK_BYTES", 40_000)
+    held, opened = [], rowwise._Reader.__init__
+
+    def counted(self, tree, env, inner):
+        opened(self, tree, env, inner)
+        held.append(len(next(iter(env.values()))))
+
+    monkeypatch.setattr(rowwise._Reader, "__init__", counted)
+    found = ds.query("SELECT * WHERE MEAN(image) > 127")
+    expected = [i for i, image in enumerate(images) if image.mean() > 127]
+    assert found.row_ids.tolist() == ds.row_ids[expected].tolist()
+    assert sum(held) == 200
+    assert max(held) * 2000 <= 40_000  # each is about 2 KB, and 1 KB in Python
+
+
+def test_an_error_in_a_block_that_is_read_ahead_ends_the_query(pictures, monkeypatch):
+    ds, _ = pictures
+    monkeypatch.setattr(rowwise, "BLOCK_BYTES", 40_000)
+    with pytest.raises(dl.QueryError, match="out of bounds"):
+        ds.query("SELECT * WHERE image[21, 0, 0] > 5")
+
+
+@pytest.mark.parametrize("name", ["SUM", "MEAN", "MIN", "MAX", "STD"])
+def test_aggregates_of_a_group_go_block_by_block(pictures, name, monkeypatch):
+    ds, images = pictures
+    monkeypatch.setattr(rowwise, "BLOCK_BYTES", 20_000)
+    found = ds.query(f"SELECT kind, {name}(image) AS y GROUP BY kind ORDER BY kind")["y"][:]
+    for kind, got in enumerate(found):
+        expected = getattr(np, name.lower())(np.stack(images[kind::3]), axis=0)
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_large_groups_do_not_wait_for_each_others_threads(pictures):
+    ds, images = pictures
+    found = ds.query("SELECT kind, LIST(AMEAN(image)) AS y GROUP BY kind ORDER BY kind")["y"][:]
+    assert [len(y) for y in found] == [67, 67, 66]
+    assert found[0][1] == pytest.approx(images[3].mean())
