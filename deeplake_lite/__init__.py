@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ConflictError,
         DamagedError,
         ExistsError,
+        ForkedError,
         FormatError,
         InvalidValueError,
         LakeError,
@@ -70,7 +71,7 @@ _HOMES = {
     "dataset.diff": "Diff",
     "dataset.view": "View",
     "errors": (
-        "ColumnNotFoundError ConflictError DamagedError ExistsError FormatError "
+        "ColumnNotFoundError ConflictError DamagedError ExistsError ForkedError FormatError "
         "InvalidValueError LakeError LakeNotFoundError MissingPackageError NotFoundError "
         "ReadOnlyError SchemaError StorageError UncommittedError VersionNotFoundError"
     ),
@@ -123,6 +124,7 @@ __all__ = [
     "Diff",
     "Embedding",
     "ExistsError",
+    "ForkedError",
     "FormatError",
     "Htype",
     "Image",

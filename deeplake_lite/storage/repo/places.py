@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import icechunk
 
 from deeplake_lite.errors import LakeNotFoundError
+from deeplake_lite.storage.repo.forks import use_engine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +74,7 @@ def forget(url: str) -> None:
 
 def storage_at(url: str, options: Mapping[str, Any] | None) -> icechunk.Storage:
     """Return the object store behind `url`. Raises LakeNotFoundError for any other kind of URL."""
+    use_engine()
     if url.startswith(MEMORY) and local_folder(url) is None:
         _memory[url] = tempfile.TemporaryDirectory(prefix="deeplake-lite-")
     folder, given = local_folder(url), dict(options or {})
