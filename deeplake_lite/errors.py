@@ -91,7 +91,8 @@ class InvalidValueError(LakeError, ValueError):
     column : str, optional
         Name of the column.
     row : int, optional
-        Position of the value in the data that was handed in.
+        Position of the value in the data that was handed in; of the row in the dataset, where that
+        is told which rows change.
     """
 
     def __init__(self, message: str, *, column: str | None = None, row: int | None = None) -> None:

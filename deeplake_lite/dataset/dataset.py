@@ -23,7 +23,7 @@ from deeplake_lite.errors import ReadOnlyError, UncommittedError
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, MutableMapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
     from datetime import datetime
 
     from numpy.typing import NDArray
@@ -313,6 +313,36 @@ class Dataset(View):
     def set_nullable(self, name: str) -> None:
         """Let a column take nulls from now on; values that are there stay."""
         edits.set_nullable(self, name)
+
+    def add_classes(self, name: str, names: Iterable[str]) -> None:
+        """Give a column of labels more classes; those that it has keep their numbers.
+
+        Parameters
+        ----------
+        name : str
+            Name of a column of `ClassLabel`.
+        names : sequence of str
+            The new classes, to come behind those that are there.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            When there is no such column.
+        SchemaError
+            When its type has no names of classes, or it has one of the names already.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://add-classes-doc", {"label": dl.ClassLabel(["cat", "dog"])})
+        >>> ds.add_classes("label", ["bird"])
+        >>> ds.append({"label": ["bird", "cat"]})
+        >>> ds["label"].names, ds["label"][:]
+        (('cat', 'dog', 'bird'), array([2, 0], dtype=int32))
+        """
+        edits.add_classes(self, name, names)
 
     def drop_column(self, name: str) -> None:
         """Remove a column; older versions keep it.

@@ -310,6 +310,20 @@ def test_one_cell_takes_one_value_and_no_list_of_it(make_lake):
     assert ds["x"][0] == 2
 
 
+def test_errors_of_updates_name_the_row_of_the_dataset(make_lake):
+    ds = make_lake({"label": dl.ClassLabel(["cat", "dog"]), "x": "int8"}, label=[0] * 9, x=[0] * 9)
+    with pytest.raises(dl.InvalidValueError, match=r"column 'label', row 2: .*'dgo'") as error:
+        ds["label"][2] = "dgo"
+    assert error.value.row == 2
+    with pytest.raises(dl.InvalidValueError, match="column 'label', row 8: "):
+        ds["label"][-1] = "dgo"
+    with pytest.raises(dl.InvalidValueError, match="column 'x', row 7: "):
+        ds.update([5, 6, 7], {"x": [1, 2, 3_000]})
+    with pytest.raises(dl.InvalidValueError, match="column 'label', row 6: "):
+        ds["label"][4:7] = ["cat", "dog", "dgo"]
+    assert not ds.status()
+
+
 def test_setting_no_rows_changes_nothing(ds):
     ds["t"][ds["x"] == 99] = "z"
     assert_as_before(ds)
