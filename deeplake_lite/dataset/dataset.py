@@ -24,12 +24,12 @@ from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-    from datetime import datetime
 
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.incoming import Data
     from deeplake_lite.dataset.plan import Resolution
+    from deeplake_lite.dataset.versions import Version
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Commit
@@ -601,14 +601,15 @@ class Dataset(View):
         """Go to what the branch's tip has become. Raises UncommittedError when there are edits."""
         return self if self._branch is None else self.checkout(self._branch)
 
-    def diff(self, a: str | datetime | None = None, b: str | datetime | None = None) -> Diff:
+    def diff(self, a: Version | None = None, b: Version | None = None) -> Diff:
         """Return what changed from version `a` to version `b`, by row id, never by position.
 
         Parameters
         ----------
-        a : str or datetime, optional
-            Branch, tag, commit id or time; the current version if left out.
-        b : str or datetime, optional
+        a : str, datetime, date or Commit, optional
+            Branch, tag, commit id, time, or a commit of ``ds.log()``; the current version if
+            left out.
+        b : optional
             The same; this dataset, edits included, if left out.
 
         Returns
@@ -636,15 +637,17 @@ class Dataset(View):
         repository = self._lake.repository
         older = self._open(self.version if a is None else versions.resolve(repository, a))
         newer = self._table if b is None else self._open(versions.resolve(repository, b))
-        names = str(a or self.version), str(b or self._name)
+        names = [versions.version_name(v) for v in (a or self.version, b or self._name)]
         return Diff(self._lake, older, newer, difference(older, newer), *names)
 
-    def merge(self, branch: str, *, on_conflict: Resolution = "raise", message: str = "") -> str:
+    def merge(
+        self, branch: Version, *, on_conflict: Resolution = "raise", message: str = ""
+    ) -> str:
         """Bring the edits of another branch, tag or commit into this one, by row, cell and column.
 
         Parameters
         ----------
-        branch : str
+        branch : str, datetime, date or Commit
             What to merge.
         on_conflict : {"raise", "ours", "theirs"}
             Whose value counts where both changed the same cell since they parted. "ours" is this
@@ -730,13 +733,13 @@ class Dataset(View):
         commits.rebase(self, on_conflict)
         return self
 
-    def restore(self, version: str | datetime) -> None:
+    def restore(self, version: Version) -> None:
         """Stage an older version's rows, columns and notes; commit to keep, discard to go back.
 
         Parameters
         ----------
-        version : str or datetime
-            Tag, branch, commit id or time.
+        version : str, datetime, date or Commit
+            Tag, branch, commit id, time, or a commit of ``ds.log()``.
 
         Raises
         ------

@@ -49,6 +49,38 @@ def test_every_name_of_a_version_opens_it(ds):
     assert dl.open(ds.url, version="main")["x"][:].tolist() == [5, 2]
 
 
+def test_a_commit_of_the_log_is_a_version(ds):
+    ds["x"][0] = 5
+    ds.commit("edit")
+    before = ds.log()[1]
+    old = dl.open(ds.url, version=before)
+    assert old["x"][:].tolist() == [1, 2]
+    with pytest.raises(dl.ReadOnlyError, match=before.id):
+        old["x"][0] = 7
+    assert ds.diff(before).changed.keys() == {"x"}
+    assert before.id in repr(ds.diff(before, ds.log()[0]))
+    ds.restore(before)
+    assert ds["x"][:].tolist() == [1, 2]
+
+
+def test_a_day_is_its_first_moment(ds):
+    tomorrow = (datetime.now() + timedelta(days=1)).date()
+    assert dl.open(ds.url, version=tomorrow).version == ds.version
+    assert dl.open(ds.url, version=tomorrow.isoformat()).version == ds.version
+    with pytest.raises(dl.VersionNotFoundError, match="oldest version"):
+        dl.open(ds.url, version=tomorrow - timedelta(days=1000))
+
+
+@pytest.mark.parametrize("version", [-1, 0, True, {"id": "x"}, ["v1"]])
+def test_what_cannot_mean_a_version_is_refused(ds, version):
+    with pytest.raises(
+        dl.VersionNotFoundError, match=r"a commit of ds\.log\(\), got .*\[1\] the one"
+    ):
+        dl.open(ds.url, version=version)
+    with pytest.raises(dl.VersionNotFoundError, match=r"a commit of ds\.log\(\), got"):
+        ds.restore(version)
+
+
 def test_names_of_branches_and_tags_may_have_slashes(make_lake, tmp_path):
     ds = make_lake({"x": "int32"}, x=[1, 2])[:].materialize(str(tmp_path / "lake"))
     ds.branch("feature/x.1/y")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,17 @@ def local_folder(url: str) -> Path | None:
     if "://" in url:
         return None
     return Path(url).expanduser()
+
+
+def settled(url: str) -> str:
+    """Return a URL that means the same wherever the process goes: a local path is made absolute.
+
+    >>> settled("s3://bucket/flowers")
+    's3://bucket/flowers'
+    >>> settled("flowers.lake") == str(Path.cwd() / "flowers.lake")
+    True
+    """
+    return url if "://" in url else os.path.abspath(Path(url).expanduser())
 
 
 def welcome(url: str, folder: str) -> None:

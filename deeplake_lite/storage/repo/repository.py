@@ -19,7 +19,7 @@ from deeplake_lite.storage.chunk_files import ChunkFiles
 from deeplake_lite.storage.garbage import count, files_of
 from deeplake_lite.storage.repo.failures import MissingError, translated
 from deeplake_lite.storage.repo.names import from_engine, to_engine
-from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, storage_at
+from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.staging import check_replaceable, put_in_place
 
@@ -71,7 +71,7 @@ class Repository:
     """
 
     def __init__(self, url: str, repository: icechunk.Repository) -> None:
-        self.url = url
+        self.url = settled(url)
         self._repository = repository
         self._layouts: dict[str, Any] = {}
         """Zarr metadata by path: an array's layout never changes, only its length."""
