@@ -182,8 +182,9 @@ def test_export_writes_folders_parquet_and_csv(lake, tmp_path):
 
 
 def test_verify_says_no_when_a_bit_has_flipped(lake):
-    assert run_json("verify", lake) == {"ok": True, "rows": 3, "damaged": []}
-    run("verify", lake)
+    version = run_json("info", lake)["version"]
+    assert run_json("verify", lake) == {"ok": True, "version": version, "rows": 3, "damaged": []}
+    assert run("verify", lake).startswith(f"version {version}: 3 rows, ")
     chunks = (Path(lake) / "chunks").rglob("*")
     largest = max((p for p in chunks if p.is_file()), key=lambda p: p.stat().st_size)
     data = bytearray(largest.read_bytes())

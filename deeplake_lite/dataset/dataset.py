@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.incoming import Data
     from deeplake_lite.dataset.plan import Resolution
+    from deeplake_lite.dataset.report import Report
     from deeplake_lite.dataset.versions import Version
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.schema import Field
@@ -862,13 +863,14 @@ class Dataset(View):
         """
         return maintenance.vacuum(self, older_than, dry_run=dry_run)
 
-    def verify(self) -> maintenance.Report:
+    def verify(self) -> Report:
         """Read everything again and compare it with hashes and checksums.
 
         Returns
         -------
         Report
-            Every damaged cell, by column and row; true if all is well.
+            The version that was read, and every damaged cell, by column and row; true if all is
+            well.
 
         Raises
         ------
@@ -882,7 +884,7 @@ class Dataset(View):
         >>> ds.append({"x": [1, 2, 3]})
         >>> version = ds.commit("three rows")
         >>> ds.verify()
-        3 rows, 1 columns: all bytes are what was written
+        version ...: 3 rows, 1 column: all bytes are what was written
         """
         return maintenance.verify(self)
 
