@@ -95,6 +95,13 @@ def add_column(
             raise InvalidValueError(
                 "a new column takes values= or compute=, got both. Leave one out.", column=name
             )
+        missing = values is None and compute is None
+        if missing and len(table) and added.htype.default is None and not added.htype.nullable:
+            raise InvalidValueError(
+                f"a new column needs a value for each of the {len(table):,} rows that are there, "
+                "got none. Give values= or compute=, or a type with default= or nullable=True.",
+                column=name,
+            )
         if values is None and compute is not None:
             values = [compute(row) for row in ds]
         if callable(values):

@@ -479,7 +479,7 @@ def test_a_column_without_default_is_added_where_there_are_no_rows(ds, make_lake
     [
         (["a"], "one value per row: 3 rows, got 1"),
         (["a", 5, "c"], "column 'v', row 1: must be text"),
-        (None, "column 'v': has no default"),
+        (None, "column 'v': a new column needs a value for each of the 3 rows"),
     ],
 )
 def test_a_column_that_cannot_be_filled_is_not_added(ds, values, match):
@@ -656,3 +656,18 @@ def test_a_column_takes_values_or_a_function_not_both(ds):
     with pytest.raises(dl.InvalidValueError, match="values= or compute=, got both"):
         ds.add_column("z", "int32", values=1, compute=len)
     assert "z" not in ds.columns
+
+
+def test_a_new_column_for_rows_that_are_there_says_what_it_needs(make_lake):
+    ds = make_lake({"x": "int32"}, x=[1, 2])
+    needs = r"column 'boxes': .* 2 rows .*values= or compute="
+    with pytest.raises(dl.InvalidValueError, match=needs):
+        ds.add_column("boxes", dl.Boxes("xyxy"))
+    assert not ds.status()
+    ds.add_column("boxes", dl.Boxes("xyxy", nullable=True))
+    assert ds["boxes"][:] == [None, None]
+    wrap = r"row 1: .*single one, \[1, 2, 3, 4\]\. Wrap it: \[\["
+    with pytest.raises(dl.InvalidValueError, match=wrap):
+        ds["boxes"][1] = [1, 2, 3, 4]
+    with pytest.raises(dl.InvalidValueError, match="Wrap it"):
+        ds.append({"x": [3], "boxes": [np.arange(4)]})
