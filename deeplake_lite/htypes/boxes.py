@@ -154,7 +154,7 @@ def _is_box(value: Any) -> bool:
     (True, False, True)
     """
     if isinstance(value, np.ndarray):
-        return value.shape == (4,)
+        return bool(value.shape == (4,))
     return (
         isinstance(value, list | tuple)
         and len(value) == 4
