@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ConflictError,
         DamagedError,
         ExistsError,
+        ForkedError,
         FormatError,
         InvalidValueError,
         LakeError,
@@ -75,7 +76,7 @@ _HOMES = {
     "dataset.diff": "Diff",
     "dataset.view": "View",
     "errors": (
-        "ColumnNotFoundError ConflictError DamagedError ExistsError FormatError "
+        "ColumnNotFoundError ConflictError DamagedError ExistsError ForkedError FormatError "
         "InvalidValueError LakeError LakeNotFoundError MissingPackageError NotFoundError "
         "QueryError QuerySyntaxError QueryTypeError "
         "ReadOnlyError SchemaError StorageError UncommittedError VersionNotFoundError"
@@ -136,6 +137,7 @@ __all__ = [
     "Diff",
     "Embedding",
     "ExistsError",
+    "ForkedError",
     "FormatError",
     "Htype",
     "Image",

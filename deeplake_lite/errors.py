@@ -16,6 +16,7 @@
     ├── ReadOnlyError (PermissionError)     a write to a pinned version: open a branch
     ├── UncommittedError (RuntimeError)     edits in the way: commit or discard first
     ├── ConflictError (RuntimeError)        two writers changed the same cell: choose one
+    ├── ForkedError (RuntimeError)          a fork of a process with lakes: spawn it
     ├── FormatError (RuntimeError)          written by a newer release: upgrade
     ├── StorageError (OSError)              a store that refuses: free space, mend the network
     │   └── DamagedError                    bytes that are not what was written: restore them
@@ -95,7 +96,8 @@ class InvalidValueError(LakeError, ValueError):
     column : str, optional
         Name of the column.
     row : int, optional
-        Position of the value in the data that was handed in.
+        Position of the value in the data that was handed in; of the row in the dataset, where that
+        is told which rows change.
     """
 
     def __init__(self, message: str, *, column: str | None = None, row: int | None = None) -> None:
@@ -183,6 +185,10 @@ class ConflictError(LakeError, RuntimeError):
     def __init__(self, message: str, conflicts: Iterable[object] = ()) -> None:
         super().__init__(message)
         self.conflicts = list(conflicts)
+
+
+class ForkedError(LakeError, RuntimeError):
+    """A process that was forked from one that had used a lake, where the engine cannot work."""
 
 
 class FormatError(LakeError, RuntimeError):

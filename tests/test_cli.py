@@ -1,6 +1,7 @@
 """The command line: what it prints, its JSON, its exit codes."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -29,6 +30,13 @@ def run(*args, code=0):
 def run_json(*args, code=0):
     """Run a command with --json and return its one document."""
     return json.loads(run(*args, "--json", code=code))
+
+
+def run_failing(*args):
+    """Run a command that is refused, and return its stderr."""
+    done = runner.invoke(app, [str(a) for a in args])
+    assert done.exit_code == 2, (done.output, done.exception)
+    return done.stderr
 
 
 @pytest.fixture
@@ -81,7 +89,9 @@ def test_a_version_that_is_none_is_refused(lake):
 
 
 def test_log_lists_the_newest_first(lake):
-    assert "one corrected, one deleted" in run("log", lake).splitlines()[0]
+    line = run("log", lake).splitlines()[0]
+    assert "one corrected, one deleted" in line
+    assert re.search(r"  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d  ", line)
     found = run_json("log", lake, "-n", "2")
     assert [c["message"] for c in found] == ["one corrected, one deleted", "ingest photos"]
 
@@ -182,8 +192,9 @@ def test_export_writes_folders_parquet_and_csv(lake, tmp_path):
 
 
 def test_verify_says_no_when_a_bit_has_flipped(lake):
-    assert run_json("verify", lake) == {"ok": True, "rows": 3, "damaged": []}
-    run("verify", lake)
+    version = run_json("info", lake)["version"]
+    assert run_json("verify", lake) == {"ok": True, "version": version, "rows": 3, "damaged": []}
+    assert run("verify", lake).startswith(f"version {version}: 3 rows, ")
     chunks = (Path(lake) / "chunks").rglob("*")
     largest = max((p for p in chunks if p.is_file()), key=lambda p: p.stat().st_size)
     data = bytearray(largest.read_bytes())
@@ -280,3 +291,15 @@ def test_the_entry_point_starts_quickly_and_prints_its_version():
     heavy = "import sys, deeplake_lite.cli; print({'zarr', 'pyarrow', 'pandas'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_errors_advise_the_options_of_the_command_line(lake, photos, tmp_path):
+    (photos / "rose" / "broken.png").write_bytes(b"no picture")
+    for arguments, advice in (
+        (("ingest", "folder", photos, tmp_path / "new.lake"), "--on-error skip"),
+        (("info", tmp_path / "nowhere.lake"), "deeplake-lite ingest"),
+        (("info", lake, "--version", "nowhere"), "deeplake-lite log lists"),
+    ):
+        error = run_failing(*arguments)
+        assert advice in error
+        assert not re.search(r"dl\.|ds\.|on_error", error)

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import multiprocessing
 import random
+import re
 import shutil
 import time
 from pathlib import Path
@@ -351,5 +352,11 @@ def test_a_chunk_file_that_is_gone_is_damage(sound_lake, tmp_path):
     max((copy / "chunks").iterdir(), key=lambda path: path.stat().st_size).unlink()
     report = dl.open(str(copy)).verify()
     assert {d.column for d in report.damaged} == {"data"}
+    lines = repr(report).splitlines()
+    assert lines[0].startswith(f"version {report.version}: ")
+    assert lines[0].endswith(f"{len(report.damaged)} damaged cells:")
+    assert len(lines) == 2
+    assert re.match(r"  column 'data', rows \d+–\d+: bytes: A stored object is missing", lines[1])
+    assert "verify" not in repr(report)
     with pytest.raises(dl.DamagedError, match=r"Run ds\.verify\(\)"):
         dl.open(str(copy))["data"][:]

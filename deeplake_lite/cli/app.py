@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,19 @@ SHOWN = 20
 
 INTERRUPTED = 130
 """What a shell gives for a program that Ctrl-C ended."""
+
+IN_THE_SHELL = (
+    (r"""on_error=["'](\w+)["']""", r"--on-error \1"),
+    (r"""update=["']force["']""", "--force"),
+    (r"\bcommit_every=", "--commit-every"),
+    (r"\bon=…", "--on COLUMN"),
+    (r"make one with dl\.create\([^)]*\)", "make one with deeplake-lite ingest"),
+    (r"dl\.open\(…, version=('[^']*')\)", r"--version \1"),
+    (r"ds\.branches, ds\.tags, ds\.log\(\)", "deeplake-lite info and deeplake-lite log"),
+    (r"\bds\.log\(\)", "deeplake-lite log"),
+    (r"\bds\.verify\(\)", "deeplake-lite verify"),
+)
+"""What errors advise in Python, and how it is said to this program."""
 
 HELP = """Datasets for deep learning, versioned like code.
 
@@ -65,13 +79,25 @@ def command(function: Callable[..., Any]) -> Callable[..., Any]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except (LakeError, OSError) as error:
-            message = " ".join([str(error) or type(error).__name__, *notes_of(error)])
+            said = " ".join([str(error) or type(error).__name__, *notes_of(error)])
+            message = for_the_shell(said)
             if kwargs.get("as_json"):
                 typer.echo(json.dumps({"error": message}, ensure_ascii=False))
             typer.echo(f"error: {message}", err=True)
             raise typer.Exit(2) from error
 
     return run
+
+
+def for_the_shell(message: str) -> str:
+    """Return an error's message with the options of this program for those of Python.
+
+    >>> for_the_shell('Or leave such rows out: on_error="skip".')
+    'Or leave such rows out: --on-error skip.'
+    """
+    for python, shell in IN_THE_SHELL:
+        message = re.sub(python, shell, message)
+    return message
 
 
 def notes_of(error: BaseException) -> list[str]:

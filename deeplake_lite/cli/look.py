@@ -70,7 +70,7 @@ def log(
         ])  # fmt: skip
     for c in commits:
         merged = f"  (merged {c.metadata['merge'][:8]})" if "merge" in c.metadata else ""
-        typer.echo(f"{c.id}  {c.time.astimezone():%Y-%m-%d %H:%M:%S}  {c.message}{merged}")
+        typer.echo(f"{c.id}  {c.time.astimezone().isoformat(' ', 'seconds')}  {c.message}{merged}")
     return None
 
 

@@ -21,7 +21,9 @@ def verify(url: Url, version: Version = None, as_json: Json = False) -> None:
              "row_id": None if d.row_id is None else str(d.row_id)}
             for d in report.damaged
         ]  # fmt: skip
-        print_json({"ok": bool(report), "rows": report.rows, "damaged": damaged})
+        print_json({
+            "ok": bool(report), "version": report.version, "rows": report.rows, "damaged": damaged,
+        })  # fmt: skip
     else:
         typer.echo(repr(report))
     if not report:

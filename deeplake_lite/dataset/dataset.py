@@ -23,13 +23,14 @@ from deeplake_lite.errors import ReadOnlyError, UncommittedError
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, MutableMapping
-    from datetime import datetime
+    from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.incoming import Data
     from deeplake_lite.dataset.plan import Resolution
+    from deeplake_lite.dataset.report import Report
+    from deeplake_lite.dataset.versions import Version
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Commit
@@ -314,6 +315,36 @@ class Dataset(View):
         """Let a column take nulls from now on; values that are there stay."""
         edits.set_nullable(self, name)
 
+    def add_classes(self, name: str, names: Iterable[str]) -> None:
+        """Give a column of labels more classes; those that it has keep their numbers.
+
+        Parameters
+        ----------
+        name : str
+            Name of a column of `ClassLabel`.
+        names : sequence of str
+            The new classes, to come behind those that are there.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            When there is no such column.
+        SchemaError
+            When its type has no names of classes, or it has one of the names already.
+        ReadOnlyError
+            When this is a version that never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://add-classes-doc", {"label": dl.ClassLabel(["cat", "dog"])})
+        >>> ds.add_classes("label", ["bird"])
+        >>> ds.append({"label": ["bird", "cat"]})
+        >>> ds["label"].names, ds["label"][:]
+        (('cat', 'dog', 'bird'), array([2, 0], dtype=int32))
+        """
+        edits.add_classes(self, name, names)
+
     def drop_column(self, name: str) -> None:
         """Remove a column; older versions keep it.
 
@@ -571,14 +602,15 @@ class Dataset(View):
         """Go to what the branch's tip has become. Raises UncommittedError when there are edits."""
         return self if self._branch is None else self.checkout(self._branch)
 
-    def diff(self, a: str | datetime | None = None, b: str | datetime | None = None) -> Diff:
+    def diff(self, a: Version | None = None, b: Version | None = None) -> Diff:
         """Return what changed from version `a` to version `b`, by row id, never by position.
 
         Parameters
         ----------
-        a : str or datetime, optional
-            Branch, tag, commit id or time; the current version if left out.
-        b : str or datetime, optional
+        a : str, datetime, date or Commit, optional
+            Branch, tag, commit id, time, or a commit of ``ds.log()``; the current version if
+            left out.
+        b : optional
             The same; this dataset, edits included, if left out.
 
         Returns
@@ -606,15 +638,17 @@ class Dataset(View):
         repository = self._lake.repository
         older = self._open(self.version if a is None else versions.resolve(repository, a))
         newer = self._table if b is None else self._open(versions.resolve(repository, b))
-        names = str(a or self.version), str(b or self._name)
+        names = [versions.version_name(v) for v in (a or self.version, b or self._name)]
         return Diff(self._lake, older, newer, difference(older, newer), *names)
 
-    def merge(self, branch: str, *, on_conflict: Resolution = "raise", message: str = "") -> str:
+    def merge(
+        self, branch: Version, *, on_conflict: Resolution = "raise", message: str = ""
+    ) -> str:
         """Bring the edits of another branch, tag or commit into this one, by row, cell and column.
 
         Parameters
         ----------
-        branch : str
+        branch : str, datetime, date or Commit
             What to merge.
         on_conflict : {"raise", "ours", "theirs"}
             Whose value counts where both changed the same cell since they parted. "ours" is this
@@ -700,13 +734,13 @@ class Dataset(View):
         commits.rebase(self, on_conflict)
         return self
 
-    def restore(self, version: str | datetime) -> None:
+    def restore(self, version: Version) -> None:
         """Stage an older version's rows, columns and notes; commit to keep, discard to go back.
 
         Parameters
         ----------
-        version : str or datetime
-            Tag, branch, commit id or time.
+        version : str, datetime, date or Commit
+            Tag, branch, commit id, time, or a commit of ``ds.log()``.
 
         Raises
         ------
@@ -829,13 +863,14 @@ class Dataset(View):
         """
         return maintenance.vacuum(self, older_than, dry_run=dry_run)
 
-    def verify(self) -> maintenance.Report:
+    def verify(self) -> Report:
         """Read everything again and compare it with hashes and checksums.
 
         Returns
         -------
         Report
-            Every damaged cell, by column and row; true if all is well.
+            The version that was read, and every damaged cell, by column and row; true if all is
+            well.
 
         Raises
         ------
@@ -849,7 +884,7 @@ class Dataset(View):
         >>> ds.append({"x": [1, 2, 3]})
         >>> version = ds.commit("three rows")
         >>> ds.verify()
-        3 rows, 1 columns: all bytes are what was written
+        version ...: 3 rows, 1 column: all bytes are what was written
         """
         return maintenance.verify(self)
 

@@ -18,16 +18,19 @@ from deeplake_lite.dataset.incoming import (
     incoming_blocks,
     is_sequence,
     named_columns,
+    naming_rows,
 )
 from deeplake_lite.dataset.positions import is_position, many_positions, one_position
 from deeplake_lite.dataset.updates import cells_for
 from deeplake_lite.dataset.upserts import column_blocks
 from deeplake_lite.dataset.view import View
-from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.htypes.names import check_names
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.incoming import Data
@@ -52,7 +55,8 @@ def update(ds: Dataset, rows: Any, data: Mapping[str, Any]) -> None:
             raise InvalidValueError("an update names each row once; some rows come twice.")
         columns, schema = named_columns(data, table.schema), table.schema
         fields = {name: schema[name] for name in columns}
-        cells = {f.id: cells_for(f, columns[n], len(positions)) for n, f in fields.items()}
+        with naming_rows(positions):
+            cells = {f.id: cells_for(f, columns[n], len(positions)) for n, f in fields.items()}
         if len(positions):
             table.update(table.rows.at(positions), cells)
 
@@ -61,8 +65,10 @@ def set_one(ds: Dataset, name: str, index: int, value: Any) -> None:
     """Change one cell; a list is its value."""
     with ds._editing() as table:
         position, f = one_position(int(index), len(table)), table.schema[name]
-        cells = encode_column(f, [value], 0, 1, "header")
-        table.update(table.rows.at(np.array([position])), {f.id: cells})
+        positions = np.array([position])
+        with naming_rows(positions):
+            cells = encode_column(f, [value], 0, 1, "header")
+        table.update(table.rows.at(positions), {f.id: cells})
 
 
 def delete(ds: Dataset, rows: Any) -> None:
@@ -88,6 +94,13 @@ def add_column(
         if values is not None and compute is not None:
             raise InvalidValueError(
                 "a new column takes values= or compute=, got both. Leave one out.", column=name
+            )
+        missing = values is None and compute is None
+        if missing and len(table) and added.htype.default is None and not added.htype.nullable:
+            raise InvalidValueError(
+                f"a new column needs a value for each of the {len(table):,} rows that are there, "
+                "got none. Give values= or compute=, or a type with default= or nullable=True.",
+                column=name,
             )
         if values is None and compute is not None:
             values = [compute(row) for row in ds]
@@ -117,6 +130,27 @@ def set_nullable(ds: Dataset, name: str) -> None:
     with ds._editing() as table:
         if not table.schema[name].htype.nullable:
             table.set_document(schema=retype(table.schema, name, nullable=True))
+
+
+def add_classes(ds: Dataset, name: str, names: Iterable[str]) -> None:
+    """Give a column of labels more classes; see `Dataset.add_classes`."""
+    with ds._editing() as table:
+        htype = table.schema[name].htype
+        if not isinstance(htype, ClassLabel):
+            raise SchemaError(f"classes are those of a ClassLabel, column {name!r} is {htype}.")
+        if not htype.names:
+            raise SchemaError(
+                f"column {name!r} takes class numbers of any size, without names, got {names!r:.60}"
+                ". Give it names in a new column: ds.add_column(…, dl.ClassLabel([…]), values=…)."
+            )
+        new = check_names(names, "class")
+        if known := [n for n in new if n in htype.names]:
+            raise SchemaError(
+                f"a class is added once, column {name!r} has {known[0]!r} already. Leave it out."
+            )
+        if new:
+            schema = retype(table.schema, name, names=(*htype.names, *new))
+            table.set_document(schema=schema)
 
 
 def retype(schema: Schema, name: str, **changes: Any) -> Schema:

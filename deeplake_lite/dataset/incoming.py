@@ -7,6 +7,7 @@ row.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import batched, pairwise
 from typing import TYPE_CHECKING, Any
@@ -193,6 +194,16 @@ def encode_column(f: Field, values: Any, start: int, stop: int, check: Check) ->
     except InvalidValueError as error:
         row = None if error.row is None else error.row + start
         raise error.at(column=f.name, row=row) from error.__cause__
+
+
+@contextmanager
+def naming_rows(rows: NDArray[np.int64]) -> Iterator[None]:
+    """Let errors of values for some rows, one each, name the row instead of the value's place."""
+    try:
+        yield
+    except InvalidValueError as error:
+        row = None if error.row is None else int(rows[error.row])
+        raise error.at(row=row) from error.__cause__
 
 
 def cells_nbytes(cells: Cells) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset import saved, versions
+from deeplake_lite.dataset.report import Damaged, Report, finding
 from deeplake_lite.errors import ConflictError, DamagedError
 from deeplake_lite.storage.repo import local_folder
 from deeplake_lite.storage.scratch import open_transactions
@@ -49,47 +50,6 @@ class Vacuumed:
     """Snapshot files."""
 
 
-@dataclass(frozen=True)
-class Damaged:
-    """One damaged cell, or column."""
-
-    column: str | None
-    """Name of the column; None where it is the index of the rows themselves."""
-    row: int | None
-    """Position of the row; None where the column as a whole does not read."""
-    row_id: int | None
-    """Id of the row; None where that does not read."""
-    reason: str
-    """What was found."""
-
-
-@dataclass(frozen=True)
-class Report:
-    """What `verify` found; true if all is well."""
-
-    rows: int
-    """Rows read."""
-    columns: int
-    """Columns read."""
-    damaged: list[Damaged] = field(default_factory=list)
-    """Every damaged cell."""
-
-    def __bool__(self) -> bool:
-        return not self.damaged
-
-    def __repr__(self) -> str:
-        if not self.damaged:
-            return f"{self.rows:,} rows, {self.columns} columns: all bytes are what was written"
-        lines = [
-            ("  index" if d.column is None else f"  column {d.column!r}")
-            + (f", row {d.row}" if d.row is not None else "")
-            + f": {d.reason}"
-            for d in self.damaged[:20]
-        ]
-        more = f"\n  … {len(self.damaged) - 20} more" if len(self.damaged) > 20 else ""
-        return f"{len(self.damaged)} damaged cells:\n" + "\n".join(lines) + more
-
-
 def optimize(ds: Dataset, *, shuffle: bool, seed: int) -> str:
     """Rewrite a lake contiguously; see `Dataset.optimize`."""
     repository, branch = ds._lake.repository, str(ds.current_branch)
@@ -113,13 +73,13 @@ def verify(ds: Dataset) -> Report:
     row_of = dict(zip(live.tolist(), range(len(live)), strict=True))
     lost = fresh.verify_rows()
     unnamed = {damage.slot for damage in lost}
-    found = [Damaged(None, row_of.get(d.slot), None, d.reason) for d in lost]
+    found = [Damaged(None, row_of.get(d.slot), None, finding(d.reason)) for d in lost]
     for f in fresh.schema:
         for slot, reason in ((d.slot, d.reason) for d in fresh.verify(f.id, live)):
             known = slot is not None and slot not in unnamed
             row_id = int(fresh.ids(np.array([slot]))[0]) if known else None
-            found.append(Damaged(f.name, row_of.get(slot), row_id, reason))
-    return Report(len(live), len(fresh.schema), found)
+            found.append(Damaged(f.name, row_of.get(slot), row_id, finding(reason)))
+    return Report(ds.version, len(live), len(fresh.schema), found)
 
 
 def vacuum(ds: Dataset, older_than: Any, *, dry_run: bool) -> Vacuumed:

@@ -22,13 +22,11 @@ from deeplake_lite.dataset.plan import (
 )
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.storage.table import Table
 
 
-def merge(ds: Dataset, version: str, on_conflict: Resolution, message: str) -> str:
+def merge(ds: Dataset, version: versions.Version, on_conflict: Resolution, message: str) -> str:
     """Bring the edits of another version into a branch; see `Dataset.merge`."""
     check_resolution(on_conflict)
     with ds._guard:
@@ -56,15 +54,16 @@ def merge(ds: Dataset, version: str, on_conflict: Resolution, message: str) -> s
         ds._pinned = before.edit().on_branch(str(ds.current_branch))
         try:
             apply(plan, ds._pinned, theirs)
-            note = {"merge": theirs_id, "merged": version}
-            return commit(ds, message or f"merge {version}", note, force=True)
+            name = versions.version_name(version)
+            note = {"merge": theirs_id, "merged": name}
+            return commit(ds, message or f"merge {name}", note, force=True)
         except BaseException:
             ds._pinned.release()
             ds._pinned = before
             raise
 
 
-def restore(ds: Dataset, version: str | datetime) -> None:
+def restore(ds: Dataset, version: versions.Version) -> None:
     """Stage an older version's rows, columns and notes; see `Dataset.restore`."""
     with ds._guard:
         ds._check_clean("an older version is restored")

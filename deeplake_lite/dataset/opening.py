@@ -13,7 +13,6 @@ from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
 
 def create(
@@ -75,7 +74,7 @@ def create(
 def open(
     url: str,
     *,
-    version: str | datetime | None = None,
+    version: versions.Version | None = None,
     branch: str = "main",
     allow: list[str] | tuple[str, ...] = (),
     storage_options: Mapping[str, Any] | None = None,
@@ -86,8 +85,9 @@ def open(
     ----------
     url : str
         Where the lake is.
-    version : str or datetime, optional
-        A tag, branch, commit id (or its beginning) or time. The dataset is then read-only.
+    version : str, datetime, date or Commit, optional
+        A tag, branch, commit id (or its beginning), time, day (its first moment, local time), or a
+        commit of ``ds.log()``. The dataset is then read-only.
     branch : str
         The branch to open when no version is given.
     allow : list of str
@@ -125,7 +125,9 @@ def open(
     if version is None:
         return at_branch(lake, branch)
     reader = repository.reader(versions.resolve(repository, version))
-    return Dataset(lake, Table.open(repository, reader), branch=None, name=str(version))
+    return Dataset(
+        lake, Table.open(repository, reader), branch=None, name=versions.version_name(version)
+    )
 
 
 def exists(url: str, *, storage_options: Mapping[str, Any] | None = None) -> bool:

@@ -7,14 +7,21 @@ not committed goes along.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.dataset.virtual import question_of
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.repo import MEMORY, Repository, local_folder, welcome
+from deeplake_lite.storage.repo import (
+    MEMORY,
+    Repository,
+    engine_is_lost,
+    local_folder,
+    use_engine,
+    welcome,
+)
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -58,6 +65,32 @@ class Address:
         return Lake(repository, dict(self.options), self.allow), table
 
 
+class Stranded:
+    """Stands for a dataset or view in a process where the engine cannot work: any use says so.
+
+    Unpickling must not raise there: the worker of a `multiprocessing.Pool` would die over its task,
+    and the pool wait for it.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by Python itself, pickle for one
+            raise AttributeError(name)
+        self._refuse()
+
+    def __len__(self) -> int:
+        self._refuse()
+
+    def __iter__(self) -> Any:
+        self._refuse()
+
+    def __getitem__(self, index: Any) -> Any:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        use_engine()
+        raise AssertionError("the engine works here")
+
+
 def view_parts(view: View) -> tuple[Any, ...]:
     """Return what `pickle` is to keep of a view."""
     slots = view._live()
@@ -76,15 +109,19 @@ def dataset_parts(ds: Dataset) -> tuple[Any, ...]:
 
 def open_view(
     address: Address, rows: slice | NDArray[np.int64], names: tuple[str, ...], origin: str
-) -> View:
+) -> View | Stranded:
     """Return the view that was pickled."""
+    if engine_is_lost():
+        return Stranded()
     return View(*address.open(), _slots(rows), names, origin)
 
 
 def open_answer(
     question: Question, rows: slice | NDArray[np.int64], names: tuple[str, ...], origin: str
-) -> View:
+) -> View | Stranded:
     """Return the view of a query's result that was pickled: the query is asked again."""
+    if engine_is_lost():
+        return Stranded()
     return question.ask()._taken(_slots(rows), names, origin)
 
 
@@ -92,8 +129,10 @@ def _slots(rows: slice | NDArray[np.int64]) -> NDArray[np.int64]:
     return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
 
-def open_dataset(address: Address, branch: str | None, name: str) -> Dataset:
+def open_dataset(address: Address, branch: str | None, name: str) -> Dataset | Stranded:
     """Return the dataset that was pickled: the same version, to commit to the same branch."""
     from deeplake_lite.dataset.dataset import Dataset
 
+    if engine_is_lost():
+        return Stranded()
     return Dataset(*address.open(), branch=branch, name=name)

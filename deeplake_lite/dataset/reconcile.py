@@ -141,12 +141,20 @@ class Reconciler:
         assert t is not None
         meaning = o if t in (o, b) else t if o == b else _extended(o, t)
         if meaning is None:
-            raise ConflictError(
-                f"Both sides changed the type of column {f.name!r}, ours to {ours}, theirs to "
-                f"{theirs}. Give both the same type, then merge."
-            )
+            raise self._misread(f, theirs)
         nullable = ours.nullable or theirs.nullable
         return replace(meaning, nullable=nullable, default=default)
+
+    def _misread(self, f: Field, theirs: Htype) -> ConflictError:
+        """Return the error for a column whose values would mean something else after the merge."""
+        a, b = self.names
+        reason = f"type: {a} {f.htype}, {b} {theirs}"
+        return ConflictError(
+            f"Both sides changed the type of column {f.name!r}, {a} to {f.htype}, {b} to {theirs}: "
+            "stored values of one would be misread. Undo one side's change, merge, then make it "
+            "again, such as ds.add_classes.",
+            [Conflict("column", f.name, None, reason, ("column", f.id))],
+        )
 
     def _dropped(
         self,

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.apply import filled
-from deeplake_lite.dataset.incoming import as_columns, encode_blocks, encode_column
+from deeplake_lite.dataset.incoming import (
+    as_columns,
+    encode_blocks,
+    encode_column,
+    naming_rows,
+)
 from deeplake_lite.dataset.keys import Keys
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import take
@@ -80,23 +85,15 @@ def column_blocks(table: Table, added: Field, values: Any) -> Iterator[Cells]:
 
 def _encode_rows(f: Field, values: Any, rows: NDArray[np.int64], check: Check) -> Cells:
     """Encode values of some rows, or the default where there are none; an error names the row."""
-    try:
-        given = None if values is None else _pick(values, rows)
+    given = None if values is None else _pick(values, rows)
+    with naming_rows(rows):
         return encode_column(f, given, 0, len(rows), check)
-    except InvalidValueError as error:
-        raise _named(error, rows) from error.__cause__
 
 
 def _naming[T](rows: NDArray[np.int64], blocks: Iterator[T]) -> Iterator[T]:
     """Yield blocks made of some rows; an error names the row among all that were given."""
-    try:
+    with naming_rows(rows):
         yield from blocks
-    except InvalidValueError as error:
-        raise _named(error, rows) from error.__cause__
-
-
-def _named(error: InvalidValueError, rows: NDArray[np.int64]) -> InvalidValueError:
-    return error.at(row=None if error.row is None else int(rows[error.row]))
 
 
 def _differing(

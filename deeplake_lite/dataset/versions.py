@@ -1,25 +1,29 @@
 """Which version a name means, what came before it, and where two histories meet.
 
-A name is a branch, a tag, a commit id (or enough of its beginning), or a time. Names that begin
-with an underscore are the lake's own: ``_aux`` holds saved views, ``_pin-…`` keeps a version while
-the vacuum works.
+A name is a branch, a tag, a commit id (or enough of its beginning), a time, or a commit of a log.
+Names that begin with an underscore are the lake's own: ``_aux`` holds saved views, ``_pin-…`` keeps
+a version while the vacuum works.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, VersionNotFoundError
+from deeplake_lite.storage.repo import Commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from deeplake_lite.storage.repo import Commit, Repository
+    from deeplake_lite.storage.repo import Repository
+
+type Version = str | date | Commit
+"""What means a version: a branch, tag, commit id or ISO time, a time, a day, or a log's commit."""
 
 AUX = "_aux"
 """Branch of saved views."""
@@ -50,16 +54,18 @@ def history(repository: Repository, snapshot_id: str, most: int | None = None) -
     return list(islice((c for c in found if c.message != ROOT_MESSAGE or c.parent), most))
 
 
-def resolve(repository: Repository, version: str | datetime) -> str:
-    """Return the snapshot id that a branch, tag, commit id or time stands for.
+def resolve(repository: Repository, version: Version) -> str:
+    """Return the snapshot id that a branch, tag, commit id, time or commit stands for.
 
     Raises
     ------
     VersionNotFoundError
-        When nothing of that name, or from before that time, is there.
+        When nothing of that name, or from before that time, is there; and for what is no name.
     """
-    if isinstance(version, datetime):
-        return _at_time(repository, version)
+    if isinstance(version, date):
+        whole = version if isinstance(version, datetime) else datetime.combine(version, time.min)
+        return _at_time(repository, whole)
+    version = version_name(version)
     known = {**branches(repository), **tags(repository)}
     if version in known:
         return known[version]
@@ -80,6 +86,23 @@ def resolve(repository: Repository, version: str | datetime) -> str:
                 f"A time is given in ISO 8601, such as 2026-01-31T12:00, got {version!r}: {error}."
             ) from error
     raise _unknown("version", version, branches(repository), tags(repository))
+
+
+def version_name(version: Version) -> str:
+    """Return a version as text: what it was called, or a commit's id.
+
+    >>> version_name(date(2026, 1, 31))
+    '2026-01-31'
+    """
+    if isinstance(version, Commit):
+        return version.id
+    if not isinstance(version, str | date):
+        raise VersionNotFoundError(
+            "A version is a branch, tag, commit id, time, or a commit of ds.log(), got "
+            f"{type(version).__name__} {version!r:.60}. ds.log()[0] is the newest commit, "
+            "ds.log()[1] the one before."
+        )
+    return str(version)
 
 
 def _unknown(

@@ -87,10 +87,19 @@ class Boxes(Htype):
 
     @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
-        arrays = each(values, lambda value: as_array(value, self.dtype, (None, 4)))
+        arrays = each(values, self._as_boxes)
         if arrays and self._fault(np.concatenate(arrays)):
             each(arrays, self._refuse)
         return RaggedCells([as_buffer(array) for array in arrays], shapes_of(arrays, 2))
+
+    def _as_boxes(self, value: Any) -> NDArray[Any]:
+        """Return the boxes of a row."""
+        if _is_box(value):
+            raise InvalidValueError(
+                f"must be boxes of shape (n, 4), got a single one, {value!r:.60}. Wrap it: "
+                f"[{value!r:.60}]."
+            )
+        return as_array(value, self.dtype, (None, 4))
 
     def _refuse(self, boxes: NDArray[Any]) -> None:
         """Raise for the first bad box of a row."""
@@ -136,6 +145,21 @@ class Boxes(Htype):
         count = f"{len(value)} box{'' if len(value) == 1 else 'es'}"
         dots = ", …" if len(value) > 2 else ""
         return f"{count} {self.format}: {first}{dots}" if len(value) else count
+
+
+def _is_box(value: Any) -> bool:
+    """Tell whether this is one box, where a list of them is wanted.
+
+    >>> _is_box([1, 2, 3, 4]), _is_box([[1, 2, 3, 4]]), _is_box(np.arange(4))
+    (True, False, True)
+    """
+    if isinstance(value, np.ndarray):
+        return bool(value.shape == (4,))
+    return (
+        isinstance(value, list | tuple)
+        and len(value) == 4
+        and all(isinstance(number, int | float | np.number) for number in value)
+    )
 
 
 def convert_boxes(boxes: NDArray[Any], source: str, target: str) -> NDArray[Any]:

@@ -164,7 +164,10 @@ class ClassLabel(Htype):
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         shown = ", ".join(map(repr, self.names[:10])) + (", …" if len(self.names) > 10 else "")
         count = f"one of {len(self.names)} classes"
-        return InvalidValueError(f"must be {count}, got {name!r:.60}.{hint} Known: {shown}.")
+        return InvalidValueError(
+            f"must be {count}, got {name!r:.60}.{hint} Known: {shown}. "
+            f"A new class is added by ds.add_classes(column, [{name!r:.60}])."
+        )
 
     @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> Any:

@@ -140,8 +140,10 @@ class Image(Htype):
 
     @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
-        run = each if set(map(type, values)) <= {bytes} else each_in_threads
-        cells = run(values, partial(self._encode_one, check=check))
+        if set(map(type, values)) <= {bytes}:
+            cells = each(values, partial(self._encode_file, check=check))
+        else:
+            cells = each_in_threads(values, partial(self._encode_one, check=check))
         shapes = np.array([shape for _, shape in cells], np.int32).reshape(len(cells), 3)
         return RaggedCells([data for data, _ in cells], shapes)
 

@@ -29,6 +29,7 @@ from deeplake_lite.htypes import (
     resolve,
 )
 from deeplake_lite.htypes.pixels import is_pillow
+from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.source import Block, Places, Skipped
 from deeplake_lite.ingest.writer import ingest
 
@@ -42,6 +43,7 @@ BLOCK_ROWS = 4_096
 BLOCK_BYTES = 32 * 2**20
 
 
+@takes_options
 def from_arrays(
     arrays: Mapping[str, Any], url: str, *, on: str | None = None, **options: Unpack[Options]
 ) -> IngestedDataset:
@@ -57,8 +59,7 @@ def from_arrays(
         The column that tells rows apart: rows that are there are changed where they differ. Left
         out, all rows are appended.
     **options
-        schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
-        see `ingest.options.Options`.
+        See `Options`.
 
     Returns
     -------

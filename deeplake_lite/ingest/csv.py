@@ -12,6 +12,7 @@ import pyarrow.csv as arrow_csv
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Scalar, resolve
 from deeplake_lite.ingest.files import find_files, fingerprint
+from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.tabular import TabularSource, chosen, reading
 from deeplake_lite.ingest.writer import ingest
 
@@ -32,6 +33,7 @@ OTHERS = (";", "\t", "|", ",")
 """What stands between the values of files that are called CSV, too."""
 
 
+@takes_options
 def from_csv(
     path: str | os.PathLike[str],
     url: str,
@@ -57,8 +59,7 @@ def from_csv(
     delimiter : str
         What stands between values.
     **options
-        schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
-        see `ingest.options.Options`.
+        See `Options`.
 
     Returns
     -------

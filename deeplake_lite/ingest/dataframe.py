@@ -10,6 +10,7 @@ import pyarrow as pa
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.columns import ArrowColumn
+from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.tabular import chosen
 from deeplake_lite.ingest.writer import ingest
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
 
 
+@takes_options
 def from_dataframe(
     df: Any, url: str, *, on: str | None = None, **options: Unpack[Options]
 ) -> IngestedDataset:
@@ -37,8 +39,7 @@ def from_dataframe(
         The column that tells rows apart: rows that are there are changed where they differ. Left
         out, all rows are appended.
     **options
-        schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
-        see `ingest.options.Options`.
+        See `Options`.
 
     Returns
     -------

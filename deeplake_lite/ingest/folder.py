@@ -15,6 +15,7 @@ from deeplake_lite.htypes import ClassLabel, Htype, Image, Text
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.layout import Found, Layout, scan
+from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.source import Block, Skipped
 from deeplake_lite.ingest.writer import ingest
 
@@ -35,6 +36,7 @@ HEAD_BYTES = 16
 THREADS = 8
 
 
+@takes_options
 def from_folder(
     path: str | os.PathLike[str],
     url: str,
@@ -65,8 +67,7 @@ def from_folder(
     file_column : str, optional
         The column of that CSV with the file names; found by looking at the files if left out.
     **options
-        schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
-        see `ingest.options.Options`.
+        See `Options`.
 
     Returns
     -------

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.ingest.encoding import OnError
@@ -38,6 +41,52 @@ class Options(TypedDict, total=False):
     """Whether a bar shows when it takes longer than a second."""
     storage_options: Mapping[str, Any] | None
     """What an object store needs."""
+
+
+PLACE = """    **options
+        See `Options`.
+"""
+"""Where the docstring of a function that takes options gets `LINES`."""
+
+LINES = """    schema : mapping, optional
+        Types of some columns, instead of those that are found: ``{"image": dl.Image("jpeg")}``.
+    branch : str
+        The branch to write to, ``"main"`` if left out.
+    on_error : {"raise", "skip"}
+        What a bad row does: raise, or be left out and listed in ``ingested.skipped``.
+    check : {"header", "full"}
+        How files are checked: header and end, or by decoding them.
+    update : bool or "force"
+        Whether rows that are there follow the source; "force": even over edits in the lake.
+    commit_every : int, optional
+        Commit every so many rows; run again, an interrupted ingest goes on from there.
+    message : str
+        Of the commit.
+    progress : bool
+        Whether a bar shows when it takes longer than a second.
+    storage_options : mapping, optional
+        What an object store needs.
+"""
+"""What `Options` says, a line each, for readers of ``help``."""
+
+
+def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function describe the options in its docstring, and refuse others by its own name."""
+    own = [n for n in inspect.signature(function).parameters if n != "options"]
+    known = [*own, *Options.__annotations__]
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs.keys() - set(known):
+            near = get_close_matches(name, known, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise TypeError(
+                f"{function.__name__}() has no option {name!r}.{hint} Known: {', '.join(known)}."
+            )
+        return function(*args, **kwargs)
+
+    run.__doc__ = (function.__doc__ or "").replace(PLACE, LINES)
+    return run
 
 
 def check_options(source: Source, on_error: str, update: Any, commit_every: int | None) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 
 from deeplake_lite.ingest.files import find_files, fingerprint
+from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.tabular import BATCH_ROWS, TabularSource, chosen, reading
 from deeplake_lite.ingest.writer import ingest
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
 
 
+@takes_options
 def from_parquet(
     path: str | os.PathLike[str],
     url: str,
@@ -45,8 +47,7 @@ def from_parquet(
     columns : sequence of str, optional
         The columns to take, all if left out.
     **options
-        schema, branch, on_error, check, update, commit_every, message, progress, storage_options:
-        see `ingest.options.Options`.
+        See `Options`.
 
     Returns
     -------

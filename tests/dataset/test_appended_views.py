@@ -44,18 +44,16 @@ def test_types_that_both_sides_gave_other_classes_do_not_merge(make_lake):
     ds.branch("fix")
     for branch, name in (("main", "c"), ("fix", "d")):
         side = dl.open(ds.url, branch=branch)
-        fields = [
-            dl.Schema.build({"label": dl.ClassLabel(["a", "b", name])})["label"],
-        ]
-        retyped = type(fields[0])("label", side.schema["label"].id, fields[0].htype)
-        with side._editing() as table:
-            table.set_document(schema=dl.Schema((retyped,)))
+        side.add_classes("label", [name])
         side.append({"label": [name]})
         side.commit(name)
     ds.refresh()
     for side in ("raise", "ours", "theirs"):
-        with pytest.raises(dl.ConflictError, match="Both sides changed the type of column 'label'"):
+        with pytest.raises(
+            dl.ConflictError, match="Both sides changed the type of column 'label'"
+        ) as e:
             ds.merge("fix", on_conflict=side)
+        assert [(c.kind, c.name) for c in e.value.conflicts] == [("column", "label")]
     assert ds["label"][:].tolist() == [0, 1, 2]
     assert not ds.status()
 

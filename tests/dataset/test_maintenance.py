@@ -308,7 +308,9 @@ def test_what_is_no_age_is_refused(ds, older_than):
 def test_a_sound_lake_says_so(ds):
     report = ds.verify()
     assert report
-    assert repr(report) == "4 rows, 2 columns: all bytes are what was written"
+    assert (
+        repr(report) == f"version {ds.version}: 4 rows, 2 columns: all bytes are what was written"
+    )
 
 
 def test_verification_needs_a_commit(ds):

@@ -482,3 +482,80 @@ def test_what_is_no_way_to_resolve_conflicts_is_refused(ours):
 def test_a_merge_of_a_branch_that_is_not_there_names_those_that_are(ours):
     with pytest.raises(dl.VersionNotFoundError, match=r"no version 'fxi'\. Did you mean 'fix'"):
         ours.merge("fxi")
+
+
+@pytest.fixture
+def labelled(make_lake):
+    ds = make_lake({"label": dl.ClassLabel(["cat", "dog"])}, label=["cat", "dog"])
+    ds.branch("fix")
+    return ds
+
+
+def test_classes_that_one_side_added_are_taken(labelled):
+    fix = dl.open(labelled.url, branch="fix")
+    fix.add_classes("label", ["bird"])
+    fix["label"][0] = "bird"
+    fix.commit("birds")
+    labelled.append({"label": ["dog"]})
+    labelled.commit("another dog")
+    assert "'cat', 'dog', 'bird'" in repr(labelled.diff("main", "fix"))
+    labelled.merge("fix")
+    assert labelled["label"].names == ("cat", "dog", "bird")
+    assert labelled["label"][:].tolist() == [2, 1, 1]
+    assert len(dl.open(labelled.url, version="fix")["label"].names) == 3
+
+
+def test_two_writers_may_add_classes_and_rows_at_the_same_time(labelled):
+    other = dl.open(labelled.url)
+    labelled.add_classes("label", ["bird"])
+    labelled.append({"label": ["bird"]})
+    other.append({"label": ["dog"]})
+    labelled.commit("birds")
+    other.commit("dogs")
+    assert other["label"].names == ("cat", "dog", "bird")
+    late, later = dl.open(labelled.url), dl.open(labelled.url)
+    late.append({"label": ["cat"]})
+    late.commit("cats")
+    later.add_classes("label", ["fish"])
+    later.append({"label": ["fish"]})
+    later.commit("fish")
+    assert later["label"].names == ("cat", "dog", "bird", "fish")
+    assert sorted(later["label"][:].tolist()) == [0, 0, 1, 1, 2, 3]
+
+
+def test_two_writers_that_add_other_classes_are_told_the_column(labelled):
+    other = dl.open(labelled.url)
+    labelled.add_classes("label", ["bird"])
+    labelled.commit("birds")
+    other.add_classes("label", ["fish"])
+    with pytest.raises(dl.ConflictError, match=r"column 'label'.*'fish'.*add_classes") as error:
+        other.commit("fish")
+    assert [(c.kind, c.name) for c in error.value.conflicts] == [("column", "label")]
+
+
+@pytest.mark.parametrize(
+    ("names", "match"),
+    [
+        (["dog"], "has 'dog' already"),
+        (["a", "a"], "unique"),
+        ("bird", "Put it in a list"),
+        ([""], "not empty"),
+    ],
+)
+def test_classes_that_cannot_be_added_are_refused(labelled, names, match):
+    with pytest.raises(dl.SchemaError, match=match):
+        labelled.add_classes("label", names)
+    assert not labelled.status()
+
+
+def test_only_columns_of_named_classes_take_more(make_lake):
+    ds = make_lake({"x": "int32", "number": "class_label"})
+    with pytest.raises(dl.SchemaError, match="those of a ClassLabel, column 'x' is"):
+        ds.add_classes("x", ["bird"])
+    with pytest.raises(dl.SchemaError, match=r"class numbers of any size.*add_column"):
+        ds.add_classes("number", ["bird"])
+
+
+def test_an_unknown_class_says_how_to_add_it(labelled):
+    with pytest.raises(dl.InvalidValueError, match=r"ds\.add_classes\(column, \['bird'\]\)"):
+        labelled.append({"label": ["bird"]})

@@ -16,6 +16,20 @@ def old(tmp_path):
     return ds
 
 
+def test_a_lake_at_a_relative_path_stays_where_it_is_when_the_process_moves(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    made = dl.create("../x.lake", {"x": "int32"})
+    opened = dl.open("../x.lake")
+    assert made.url == opened.url == str(tmp_path / "x.lake")
+    monkeypatch.chdir(tmp_path.parent)
+    for ds in (made, opened):
+        ds.append({"x": [1]})
+        ds.commit("elsewhere")
+    assert len(dl.open(str(tmp_path / "x.lake"))) == 2
+    assert opened.verify()
+
+
 def test_a_lake_is_replaced_only_when_told_to(old, tmp_path):
     with pytest.raises(dl.ExistsError, match=r"holds a lake.*overwrite=True"):
         dl.create(old.url, {"y": "text"})

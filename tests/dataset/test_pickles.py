@@ -88,6 +88,42 @@ def test_child_processes_read_lakes_in_memory_and_on_disk(ds, tmp_path, method):
     assert values(ds) == list(range(6))
 
 
+SHARED = []
+
+
+def values_of_shared(_):
+    return values(SHARED[0])
+
+
+def rows_of(url):
+    return len(dl.open(url))
+
+
+def make(url):
+    return len(dl.create(url, {"x": "int32"}))
+
+
+@pytest.mark.parametrize(
+    "use", ["global", "global with edits", "pickled", "view", "open", "create"]
+)
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+def test_a_forked_process_says_at_once_that_it_cannot_use_lakes(ds, tmp_path, monkeypatch, use):
+    copy = ds[:].materialize(str(tmp_path / "copy.lake"))
+    monkeypatch.setattr(f"{__name__}.SHARED", [copy])
+    if use == "global with edits":
+        copy.append({"x": [6], "t": ["g"]})
+    work, given = {
+        "pickled": (len, copy),
+        "view": (values, ds[:2]),
+        "open": (rows_of, copy.url),
+        "create": (make, str(tmp_path / "new.lake")),
+    }.get(use, (values_of_shared, None))
+    refused = pytest.raises(dl.ForkedError, match=r'forked.*Start processes with.*"forkserver"')
+    with multiprocessing.get_context("fork").Pool(2) as pool, refused:
+        pool.map_async(work, [given, given]).get(timeout=30)
+    assert len(copy) in (6, 7)
+
+
 def test_a_lake_in_memory_that_is_gone_says_so(ds, monkeypatch):
     kept = pickle.dumps(ds[:2])
     with monkeypatch.context() as patch:

@@ -310,6 +310,20 @@ def test_one_cell_takes_one_value_and_no_list_of_it(make_lake):
     assert ds["x"][0] == 2
 
 
+def test_errors_of_updates_name_the_row_of_the_dataset(make_lake):
+    ds = make_lake({"label": dl.ClassLabel(["cat", "dog"]), "x": "int8"}, label=[0] * 9, x=[0] * 9)
+    with pytest.raises(dl.InvalidValueError, match=r"column 'label', row 2: .*'dgo'") as error:
+        ds["label"][2] = "dgo"
+    assert error.value.row == 2
+    with pytest.raises(dl.InvalidValueError, match="column 'label', row 8: "):
+        ds["label"][-1] = "dgo"
+    with pytest.raises(dl.InvalidValueError, match="column 'x', row 7: "):
+        ds.update([5, 6, 7], {"x": [1, 2, 3_000]})
+    with pytest.raises(dl.InvalidValueError, match="column 'label', row 6: "):
+        ds["label"][4:7] = ["cat", "dog", "dgo"]
+    assert not ds.status()
+
+
 def test_setting_no_rows_changes_nothing(ds):
     ds["t"][ds["x"] == 99] = "z"
     assert_as_before(ds)
@@ -465,7 +479,7 @@ def test_a_column_without_default_is_added_where_there_are_no_rows(ds, make_lake
     [
         (["a"], "one value per row: 3 rows, got 1"),
         (["a", 5, "c"], "column 'v', row 1: must be text"),
-        (None, "column 'v': has no default"),
+        (None, "column 'v': a new column needs a value for each of the 3 rows"),
     ],
 )
 def test_a_column_that_cannot_be_filled_is_not_added(ds, values, match):
@@ -642,3 +656,18 @@ def test_a_column_takes_values_or_a_function_not_both(ds):
     with pytest.raises(dl.InvalidValueError, match="values= or compute=, got both"):
         ds.add_column("z", "int32", values=1, compute=len)
     assert "z" not in ds.columns
+
+
+def test_a_new_column_for_rows_that_are_there_says_what_it_needs(make_lake):
+    ds = make_lake({"x": "int32"}, x=[1, 2])
+    needs = r"column 'boxes': .* 2 rows .*values= or compute="
+    with pytest.raises(dl.InvalidValueError, match=needs):
+        ds.add_column("boxes", dl.Boxes("xyxy"))
+    assert not ds.status()
+    ds.add_column("boxes", dl.Boxes("xyxy", nullable=True))
+    assert ds["boxes"][:] == [None, None]
+    wrap = r"row 1: .*single one, \[1, 2, 3, 4\]\. Wrap it: \[\["
+    with pytest.raises(dl.InvalidValueError, match=wrap):
+        ds["boxes"][1] = [1, 2, 3, 4]
+    with pytest.raises(dl.InvalidValueError, match="Wrap it"):
+        ds.append({"x": [3], "boxes": [np.arange(4)]})

@@ -49,6 +49,59 @@ def test_every_name_of_a_version_opens_it(ds):
     assert dl.open(ds.url, version="main")["x"][:].tolist() == [5, 2]
 
 
+def test_a_commit_of_the_log_is_a_version(ds):
+    ds["x"][0] = 5
+    ds.commit("edit")
+    before = ds.log()[1]
+    old = dl.open(ds.url, version=before)
+    assert old["x"][:].tolist() == [1, 2]
+    with pytest.raises(dl.ReadOnlyError, match=before.id):
+        old["x"][0] = 7
+    assert ds.diff(before).changed.keys() == {"x"}
+    assert before.id in repr(ds.diff(before, ds.log()[0]))
+    ds.restore(before)
+    assert ds["x"][:].tolist() == [1, 2]
+
+
+def test_a_day_is_its_first_moment(ds):
+    tomorrow = (datetime.now() + timedelta(days=1)).date()
+    assert dl.open(ds.url, version=tomorrow).version == ds.version
+    assert dl.open(ds.url, version=tomorrow.isoformat()).version == ds.version
+    with pytest.raises(dl.VersionNotFoundError, match="oldest version"):
+        dl.open(ds.url, version=tomorrow - timedelta(days=1000))
+
+
+@pytest.mark.parametrize("version", [-1, 0, True, {"id": "x"}, ["v1"]])
+def test_what_cannot_mean_a_version_is_refused(ds, version):
+    with pytest.raises(
+        dl.VersionNotFoundError, match=r"a commit of ds\.log\(\), got .*\[1\] the one"
+    ):
+        dl.open(ds.url, version=version)
+    with pytest.raises(dl.VersionNotFoundError, match=r"a commit of ds\.log\(\), got"):
+        ds.restore(version)
+
+
+def test_names_of_branches_and_tags_may_have_slashes(make_lake, tmp_path):
+    ds = make_lake({"x": "int32"}, x=[1, 2])[:].materialize(str(tmp_path / "lake"))
+    ds.branch("feature/x.1/y")
+    ds.tag("release/v1")
+    work = dl.open(ds.url, branch="feature/x.1/y")
+    work["x"][0] = 5
+    work.commit("on a branch")
+    assert set(ds.branches) == {"main", "feature/x.1/y"}
+    assert list(ds.tags) == ["release/v1"]
+    assert dl.open(ds.url, version="release/v1")["x"][:].tolist() == [1, 2]
+    assert ds.checkout("feature/x.1/y")["x"][0] == 5
+    assert ds.checkout("main").diff("main", "feature/x.1/y").changed
+    ds.merge("feature/x.1/y")
+    assert ds["x"][0] == 5
+    ds.vacuum(older_than="0s")
+    with pytest.raises(dl.ExistsError, match="a tag 'release/v1' already"):
+        ds.branch("release/v1")
+    ds.delete_branch("feature/x.1/y")
+    assert list(ds.branches) == ["main"]
+
+
 @pytest.mark.parametrize("zone", [None, UTC, timezone(timedelta(hours=14))])
 def test_a_time_at_the_begin_of_the_calendar_is_before_all_versions(ds, zone):
     with pytest.raises(dl.VersionNotFoundError, match="oldest version"):

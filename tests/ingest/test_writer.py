@@ -16,6 +16,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.encoding import ahead
+from deeplake_lite.ingest.options import Options
 from deeplake_lite.ingest.writer import ingest
 
 from .conftest import fill
@@ -244,3 +245,21 @@ def test_ctrl_c_drops_what_is_not_committed_and_the_next_run_goes_on(url, monkey
         ingest(source, url, commit_every=20)
     assert len(dl.open(url)) == 40
     assert dl.from_arrays(rows, url, on="k")["k"][:].tolist() == list(range(100))
+
+
+FUNCTIONS = [dl.from_arrays, dl.from_csv, dl.from_dataframe, dl.from_folder, dl.from_parquet]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_an_option_that_there_is_not_names_the_function_and_the_nearest(function, url):
+    name = function.__name__
+    with pytest.raises(TypeError, match=rf"{name}\(\) has no option 'onerror'\. .*'on_error'\?"):
+        function("nowhere", url, onerror="skip")
+    assert not dl.exists(url)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_help_lists_every_option(function):
+    for name in Options.__annotations__:
+        assert f"\n    {name} : " in function.__doc__
+    assert "**options" not in function.__doc__

@@ -11,6 +11,7 @@ import time
 
 import icechunk
 
+from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
 from deeplake_lite.storage.repo.places import MEMORY, local_folder, welcome
 from deeplake_lite.storage.repo.repository import TRANSACTION, Commit, Repository
 from deeplake_lite.storage.repo.session import Session
@@ -22,11 +23,13 @@ __all__ = [
     "Commit",
     "Repository",
     "Session",
+    "engine_is_lost",
     "gather",
     "local_folder",
     "run",
     "start",
     "stream",
+    "use_engine",
     "welcome",
 ]
 

@@ -15,6 +15,7 @@ from deeplake_lite.errors import (
     StorageError,
     VersionNotFoundError,
 )
+from deeplake_lite.storage.repo.forks import use_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,10 @@ def translated() -> Iterator[None]:
         When an object that a version refers to is not there, or does not read.
     StorageError
         When the store refuses: disk full, no permission, no network.
+    ForkedError
+        When this process is a fork of one that had used the engine.
     """
+    use_engine()
     try:
         yield
     except icechunk.IcechunkError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 import icechunk
 
 from deeplake_lite.errors import LakeNotFoundError
+from deeplake_lite.storage.repo.forks import use_engine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +42,17 @@ def local_folder(url: str) -> Path | None:
     if "://" in url:
         return None
     return Path(url).expanduser()
+
+
+def settled(url: str) -> str:
+    """Return a URL that means the same wherever the process goes: a local path is made absolute.
+
+    >>> settled("s3://bucket/flowers")
+    's3://bucket/flowers'
+    >>> settled("flowers.lake") == str(Path.cwd() / "flowers.lake")
+    True
+    """
+    return url if "://" in url else os.path.abspath(Path(url).expanduser())
 
 
 def welcome(url: str, folder: str) -> None:
@@ -73,6 +86,7 @@ def forget(url: str) -> None:
 
 def storage_at(url: str, options: Mapping[str, Any] | None) -> icechunk.Storage:
     """Return the object store behind `url`. Raises LakeNotFoundError for any other kind of URL."""
+    use_engine()
     if url.startswith(MEMORY) and local_folder(url) is None:
         _memory[url] = tempfile.TemporaryDirectory(prefix="deeplake-lite-")
     folder, given = local_folder(url), dict(options or {})

@@ -18,7 +18,8 @@ from deeplake_lite.errors import ExistsError, LakeNotFoundError, VersionNotFound
 from deeplake_lite.storage.chunk_files import ChunkFiles
 from deeplake_lite.storage.garbage import count, files_of
 from deeplake_lite.storage.repo.failures import MissingError, translated
-from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, storage_at
+from deeplake_lite.storage.repo.names import from_engine, to_engine
+from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.staging import check_replaceable, put_in_place
 
@@ -70,7 +71,7 @@ class Repository:
     """
 
     def __init__(self, url: str, repository: icechunk.Repository) -> None:
-        self.url = url
+        self.url = settled(url)
         self._repository = repository
         self._layouts: dict[str, Any] = {}
         """Zarr metadata by path: an array's layout never changes, only its length."""
@@ -172,7 +173,7 @@ class Repository:
     def writer(self, branch: str) -> Session:
         """Return a session that writes on top of a branch's tip."""
         with translated():
-            return Session(self._repository.writable_session(branch), self._layouts)
+            return Session(self._repository.writable_session(to_engine(branch)), self._layouts)
 
     def fork(self, branch: str, snapshot_id: str) -> Session:
         """Return a session that collects chunks on top of a version that was the branch's tip."""
@@ -214,38 +215,39 @@ class Repository:
     def _branch_names(self) -> list[str]:
         """Return the names of all branches, pins too."""
         with translated():
-            return sorted(self._repository.list_branches())
+            return sorted(map(from_engine, self._repository.list_branches()))
 
     def tip(self, branch: str) -> str:
         """Return the snapshot id of a branch's tip, as it is now."""
         with translated():
-            return str(self._repository.lookup_branch(branch))
+            return str(self._repository.lookup_branch(to_engine(branch)))
 
     def tags(self) -> dict[str, str]:
         """Return the snapshot id of each tag."""
         r = self._repository
         with translated():
-            return {name: str(r.lookup_tag(name)) for name in sorted(r.list_tags())}
+            names = sorted(map(from_engine, r.list_tags()))
+            return {name: str(r.lookup_tag(to_engine(name))) for name in names}
 
     def create_branch(self, name: str, snapshot_id: str) -> None:
         """Start a branch at a version."""
         with translated():
-            self._repository.create_branch(name, snapshot_id)
+            self._repository.create_branch(to_engine(name), snapshot_id)
 
     def delete_branch(self, name: str) -> None:
         """Forget a branch; its versions stay until they are vacuumed."""
         with translated():
-            self._repository.delete_branch(name)
+            self._repository.delete_branch(to_engine(name))
 
     def create_tag(self, name: str, snapshot_id: str) -> None:
         """Name a version for good."""
         with translated():
-            self._repository.create_tag(name, snapshot_id)
+            self._repository.create_tag(to_engine(name), snapshot_id)
 
     def delete_tag(self, name: str) -> None:
         """Forget a tag. Its name can never be used again: the engine keeps a tombstone."""
         with translated():
-            self._repository.delete_tag(name)
+            self._repository.delete_tag(to_engine(name))
 
     def ancestry(self, snapshot_id: str) -> Iterator[Commit]:
         """Yield a version and those before it, newest first, each read when it is asked for.

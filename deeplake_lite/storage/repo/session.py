@@ -15,6 +15,7 @@ from zarr.storage import StorePath
 
 from deeplake_lite.errors import ConflictError, StorageError
 from deeplake_lite.storage.repo.failures import reason_of, translated
+from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.work import gather
 
 if TYPE_CHECKING:
@@ -200,6 +201,7 @@ class Session:
         StorageError
             When the store refuses, or its reply is lost: the commit may be there all the same.
         """
+        use_engine()
         try:
             return str(self._session.commit(message, dict(metadata or {})))
         except icechunk.ConflictError as error:

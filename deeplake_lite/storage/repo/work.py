@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from zarr.core.sync import _get_loop, sync
 
+from deeplake_lite.errors import ForkedError
 from deeplake_lite.storage.repo.failures import translated
+from deeplake_lite.storage.repo.forks import use_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Callable, Coroutine, Iterable, Iterator
 
 
 def run[T](work: Coroutine[Any, Any, T]) -> T:
@@ -22,8 +25,10 @@ def run[T](work: Coroutine[Any, Any, T]) -> T:
         When an object that a version refers to is not there.
     StorageError
         When the store refuses: disk full, no permission, no network.
+    ForkedError
+        When this process is a fork of one that had used the engine.
     """
-    with translated():
+    with _begun(work), translated():
         return sync(work)
 
 
@@ -32,6 +37,8 @@ def start[T](work: Coroutine[Any, Any, T]) -> Callable[[], T]:
 
     The work goes on whether or not anybody waits: whoever begins it also waits for it.
     """
+    with _begun(work):
+        use_engine()
     future = asyncio.run_coroutine_threadsafe(work, _get_loop())
 
     def result() -> T:
@@ -39,6 +46,16 @@ def start[T](work: Coroutine[Any, Any, T]) -> Callable[[], T]:
             return future.result()
 
     return result
+
+
+@contextlib.contextmanager
+def _begun(work: Coroutine[Any, Any, Any]) -> Iterator[None]:
+    """Close work that the engine cannot begin."""
+    try:
+        yield
+    except ForkedError:
+        work.close()
+        raise
 
 
 async def gather[T](work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
