@@ -297,6 +297,8 @@ def parse(text: str) -> exp.Query:
         line, end = first["line"] or 1, first["col"] or 1
         column = end - len(first["highlight"] or "") + 1
         reason = _reason(first["description"] or str(error))
+        if text.splitlines()[line - 1][column - 1 :].startswith("::"):
+            reason = "Expected CAST(x AS type): `::` is a slice"
         raise QuerySyntaxError.at(text, line, column, reason) from None
     except TokenError as error:
         raise QuerySyntaxError.at(text, 1, 1, _token_reason(str(error))) from None

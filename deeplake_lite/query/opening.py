@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeNotFoundError, QueryError
+from deeplake_lite.query.bind import SELF
 from deeplake_lite.query.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-SELF = ("dataset", "ds", "this", "self")
-"""Names of the view that the query is asked of."""
 
 
 class Sources:

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+import deeplake_lite as dl
 from deeplake_lite.errors import (
     ColumnNotFoundError,
     LakeError,
@@ -324,3 +325,17 @@ def test_nan_and_null_weights_are_never_drawn(ds):
 
 def test_weights_of_nothing_draw_nothing(ds):
     assert len(ds.query("SELECT id SAMPLE BY 0 LIMIT 5")) == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT id FROM dataset TABLESAMPLE 50%", "SAMPLE is not part of the language"),
+        ("SELECT id FROM dataset USING SAMPLE 3", "SAMPLE is not part of the language"),
+        ("SELECT id::INT", r"CAST\(x AS type\): `::` is a slice"),
+        ("SELECT id GROUP BY ROLLUP (id)", "GROUP BY takes expressions, got ROLLUP"),
+    ],
+)
+def test_what_the_language_does_not_have_is_refused(ds, query, message):
+    with pytest.raises(dl.QueryError, match=message):
+        ds.query(query)

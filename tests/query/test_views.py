@@ -296,3 +296,18 @@ def test_memory_stays_small(make_lake, monkeypatch):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 30e6
+
+
+def test_a_star_takes_other_values_and_other_names(ds):
+    found = ds.query("SELECT * EXCLUDE (text) REPLACE (id * 2 AS id) WHERE id < 3")
+    assert found["id"][:].tolist() == [2 * i for i in ds.query("SELECT id WHERE id < 3")["id"][:]]
+    assert "text" not in found.columns
+    named = ds.query("SELECT * RENAME (id AS number) LIMIT 1")
+    assert "number" in named.columns
+    assert "id" not in named.columns
+
+
+def test_the_view_that_is_asked_has_names_without_from(ds):
+    found = ds.query("SELECT id WHERE EXISTS (SELECT 1 FROM ds b WHERE b.id = dataset.id + 1)")
+    ids = set(ds["id"][:].tolist())
+    assert set(found["id"][:].tolist()) == {i for i in ids if i + 1 in ids}

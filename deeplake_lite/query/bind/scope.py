@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from deeplake_lite.query.plan import Instance
 
 
+SELF = ("dataset", "ds", "this", "self")
+"""Names of the view that the query is asked of."""
+
+OWN = "dataset"
+"""Name of that view where FROM is left out."""
+
+
 @dataclass(eq=False)
 class Relation:
     """Something in FROM: a source, or a query in parentheses or under a name."""
@@ -60,6 +67,8 @@ class Scope:
         """
         if table is None and name in self.merged:
             return self.merged[name]
+        if table in SELF and table not in self.tables():
+            table = OWN
         name = self._spelled(name, table)
         found = [
             relation.columns[name]

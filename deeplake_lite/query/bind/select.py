@@ -21,7 +21,7 @@ from deeplake_lite.query.bind.lowering import Lowering
 from deeplake_lite.query.bind.projection import Lowered, Projection
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.bind.sets import set_operation
-from deeplake_lite.query.bind.tables import read_from
+from deeplake_lite.query.bind.tables import known_parts, read_from
 from deeplake_lite.query.dialect import CLAUSES, text_of
 from deeplake_lite.query.plan import Instance, Output, Plan
 from deeplake_lite.query.values import (
@@ -151,6 +151,7 @@ class Binder:
     def _select(
         self, tree: exp.Select, parent: Scope | None, *, outermost: bool, bare: bool
     ) -> Lowered:
+        known_parts(tree, _CLAUSES)
         scope = Scope(parent=parent)
         source, joins = read_from(self, tree, scope)
         return self._finish(tree, scope, source, joins, outermost=outermost, bare=bare)
@@ -298,23 +299,35 @@ class Binder:
         if table and table not in [r.alias for r in scope.relations]:
             raise scope.unknown("*", table)
         left_out = {c.name for c in star.args.get("except_") or ()}
+        instead = {a.alias: a.this for a in star.args.get("replace") or ()}
+        renamed = {a.this.name: a.alias for a in star.args.get("rename") or ()}
         known = {n for r in scope.relations for n in r.columns if table in (None, "", r.alias)}
-        for name in left_out - known:
+        for name in (left_out | instead.keys() | renamed.keys()) - known:
             raise scope.unknown(name, None)
         found = []
         for relation in scope.relations:
             if table not in (None, "", relation.alias):
                 continue
             for name in relation.columns:
-                if name not in left_out and (table or name not in relation.hidden):
-                    by = None if name in scope.merged and not table else relation.alias
-                    found.append((name, self._low.value(exp.column(name, table=by), scope)
-                                  if by != "" else relation.columns[name]))  # fmt: skip
+                if name in left_out or (not table and name in relation.hidden):
+                    continue
+                by = None if name in scope.merged and not table else relation.alias
+                e = instead.get(name, exp.column(name, table=by))
+                unnamed = by == "" and name not in instead
+                value = relation.columns[name] if unnamed else self._low.value(e, scope)
+                found.append((renamed.get(name, name), value))
         return found
 
     def _name(self, prefix: str) -> str:
         self._count += 1
         return f"{prefix}{self._count}"
+
+
+_CLAUSES = {
+    "with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "qualify",
+    "windows", "order", "limit", "offset", CLAUSES,
+}  # fmt: skip
+"""Parts of a SELECT that are part of the language."""
 
 
 def _conjuncts(e: exp.Expr) -> list[exp.Expr]:

@@ -11,7 +11,7 @@ from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.kinds import (
     kind_of,
 )
-from deeplake_lite.query.bind.scope import Relation, imported
+from deeplake_lite.query.bind.scope import OWN, Relation, imported
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.plan import ROW, Instance
 from deeplake_lite.query.sources import kind_of as kind_of_htype
@@ -41,10 +41,19 @@ def read_from(
             scope.parent is not None and not tree.args.get("where") and not tree.find(exp.Column)
         ):
             return None, []
-        return source_table(binder, binder._default, "", scope), []
+        return source_table(binder, binder._default, OWN, scope), []
     source = table(binder, clause.this, scope)
     pending = [*(clause.this.args.get("joins") or ()), *(tree.args.get("joins") or ())]
     return source, [joined(binder, join, scope) for join in pending]
+
+
+def known_parts(tree: exp.Expr, known: set[str]) -> None:
+    """Refuse what the parser reads and the language does not have. Raises QueryError."""
+    for name, part in tree.args.items():
+        if part and name not in known:
+            raise QueryError(
+                f"{name.strip('_').upper()} is not part of the language: {text_of(tree)}."
+            )
 
 
 def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
@@ -64,6 +73,7 @@ def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
         return exp.Subquery(this=lowered.sql, alias=as_name)
     if not isinstance(e, exp.Table):
         raise QueryError(f"FROM takes sources and queries, got {text_of(e)}.")
+    known_parts(e, {"this", "alias", "version", "joins"})
     if isinstance(e.this, exp.Func):
         return table_function(binder, e, scope)
     name, alias = e.name, str(e.alias or e.name)
