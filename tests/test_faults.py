@@ -332,6 +332,21 @@ def is_found(folder: Path) -> bool:
     return not report and all(d.column for d in report.damaged)
 
 
+def test_damage_of_a_deleted_row_is_found(tmp_path):
+    ds = dl.create(str(tmp_path / "lake"), {"data": "bytes"})
+    ds.append({"data": [bytes([i]) * 3_000_000 for i in range(3)]})
+    ds.delete([1])
+    ds.commit("one less")
+    for chunk in (tmp_path / "lake" / "chunks").iterdir():
+        data = chunk.read_bytes()
+        if (at := data.find(b"\1" * 1000)) >= 0:
+            chunk.write_bytes(data[:at] + b"\2" + data[at + 1 :])
+            break
+    report = dl.open(str(tmp_path / "lake")).verify()
+    assert [(d.column, d.row) for d in report.damaged] == [("data", None)]
+    assert "in a deleted row" in str(report)
+
+
 def test_damage_is_reported_by_column_and_row(sound_lake, tmp_path):
     copy = tmp_path / "copy.lake"
     shutil.copytree(sound_lake, copy)

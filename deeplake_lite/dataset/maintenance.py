@@ -71,14 +71,17 @@ def verify(ds: Dataset) -> Report:
     fresh = Table.open(repository, repository.reader(ds.version))  # nothing of it is in a cache
     live = fresh.rows.live()
     row_of = dict(zip(live.tolist(), range(len(live)), strict=True))
+    every = np.arange(fresh.slots)  # rows that were deleted, too: older versions may have them
     lost = fresh.verify_rows()
     unnamed = {damage.slot for damage in lost}
     found = [Damaged(None, row_of.get(d.slot), None, finding(d.reason)) for d in lost]
     for f in fresh.schema:
-        for slot, reason in ((d.slot, d.reason) for d in fresh.verify(f.id, live)):
+        for slot, reason in ((d.slot, d.reason) for d in fresh.verify(f.id, every)):
             known = slot is not None and slot not in unnamed
             row_id = int(fresh.ids(np.array([slot]))[0]) if known else None
-            found.append(Damaged(f.name, row_of.get(slot), row_id, finding(reason)))
+            gone = known and slot not in row_of
+            said = f"in a deleted row, {finding(reason)}" if gone else finding(reason)
+            found.append(Damaged(f.name, row_of.get(slot), row_id, said))
     return Report(ds.version, len(live), len(fresh.schema), found)
 
 

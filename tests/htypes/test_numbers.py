@@ -67,7 +67,7 @@ def test_boxes_show_what_is_not_the_default():
 @pytest.mark.parametrize(
     ("htype", "bad", "match"),
     [
-        (Boxes(), [1, 2, 3, 4], r"must have shape \(…, 4\), got \(4,\)"),
+        (Boxes(), [1, 2, 3, 4], r"got a single one.*Wrap it"),
         (Boxes(), np.zeros((2, 5)), r"must have shape \(…, 4\), got \(2, 5\)"),
         (Boxes(), [[0, 0, 1, np.nan]], "box 0 must be finite, got .*nan"),
         (

@@ -319,7 +319,7 @@ def test_a_null_in_a_list_is_nan_or_refused_and_never_a_zero(url):
     ):
         dl.from_dataframe(whole, url + "2")
     schema = {"x": dl.Sequence(dl.Scalar("int64", nullable=True))}
-    assert dl.from_dataframe(whole, url + "2", schema=schema)["x"][1][1] is np.ma.masked
+    assert dl.from_dataframe(whole, url + "2", schema=schema)["x"][1][1] is None
 
 
 def test_a_csv_that_is_not_utf_8_is_refused(tmp_path, url):

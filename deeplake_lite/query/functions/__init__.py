@@ -11,6 +11,7 @@ from deeplake_lite.query.functions import (
     pictures,
     reductions,
     structure,
+    user,
     vectors,
 )
 from deeplake_lite.query.functions.base import REGISTRY, Arg, Bound, Function, Unknown
@@ -32,17 +33,19 @@ __all__ = [
     "reductions",
     "reference",
     "structure",
+    "user",
     "vectors",
 ]
 
 
 def reference() -> str:
-    r"""Return a table of all functions in Markdown, by group.
+    r"""Return a table of all functions in Markdown, by group; not of those of users.
 
     >>> print("\n".join(line for line in reference().splitlines() if "IOU(" in line))
     | `IOU(boxes, others)` | Agreement of two sets of boxes, 0…1: IoU summed over the best ... |
     """
-    entries = list({id(entry): entry for entry in REGISTRY.values()}.values())
+    ours = (entry for entry in REGISTRY.values() if entry.group != user.GROUP)
+    entries = list({id(entry): entry for entry in ours}.values())
     lines = []
     for group in sorted({entry.group for entry in entries}):
         lines += [f"**{group}**", "", "| Function | Gives |", "| --- | --- |"]
