@@ -372,7 +372,9 @@ def test_a_chunk_file_that_is_gone_is_damage(sound_lake, tmp_path):
     assert lines[0].endswith(f"{len(report.damaged)} damaged cells:")
     assert len(lines) == 3
     assert re.match(r"  column 'data', rows \d+–\d+: bytes: A stored object is missing", lines[1])
-    assert lines[2].startswith("  column 'data': in a deleted row, bytes: A stored object is missing")
+    assert lines[2].startswith(
+        "  column 'data': in a deleted row, bytes: A stored object is missing"
+    )
     assert "verify" not in repr(report)
     with pytest.raises(dl.DamagedError, match=r"Run ds\.verify\(\)"):
         dl.open(str(copy))["data"][:]
