@@ -293,7 +293,7 @@ def sound_lake(tmp_path_factory):
             "text": [rng.bytes(40).hex() for _ in range(n)],
             "ragged": [rng.random((i % 5, 2), np.float32) for i in range(n)],
             "items": [[rng.bytes(9).hex() for _ in range(i % 3)] for i in range(n)],
-            "data": [rng.bytes(150_000) for _ in range(n)],
+            "data": [rng.bytes(2**17) for _ in range(n)],  # chunks are full of whole cells
         }
     )
     ds.delete([3])

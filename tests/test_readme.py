@@ -65,7 +65,7 @@ def test_the_page_on_queries_is_that_of_the_registry():
 def test_every_function_and_clause_is_in_the_page():
     page = reference()
     for entry in REGISTRY.values():
-        assert entry.signature in page
+        assert entry.signature in page or entry.group == "Your own"
     for name in SPECIAL:
         assert f"{name}(" in page
     for name in ("WITH", "ARRANGE BY", "SAMPLE BY", "EXPAND BY", "VERSION", "HAVING", "OFFSET"):

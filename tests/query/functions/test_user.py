@@ -7,7 +7,7 @@ import pytest
 
 from deeplake_lite.errors import ExistsError, NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.htypes import Boxes
-from deeplake_lite.query.functions import REGISTRY, Arg, Type, reference
+from deeplake_lite.query.functions import REGISTRY, Arg, Type
 from deeplake_lite.query.functions.user import function, unregister
 
 IMAGE = Type("uint8", (None, None))
@@ -41,7 +41,6 @@ def test_a_function_of_a_row_gives_what_it_says():
     stacked = bound.compute(ROWS, lead=1)
     assert (stacked.dtype, stacked.tolist()) == (np.float32, [3, 3, 3])
     assert call("SPREAD", IMAGE, scale=2).compute(ROWS, lead=1).tolist() == [6, 6, 6]
-    assert "| `SPREAD(image, scale=1)` | Spread of the values. |" in reference()
     assert spread(ROWS) == 11
 
 
