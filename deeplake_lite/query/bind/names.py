@@ -38,18 +38,10 @@ def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:
     if found is None and table is not None:
         outer = scope.find(table, None)  # a JSON column's key, or a struct's field
         if outer is not None:
-            _needed(outer, scope)
             return subscript(low, outer, [exp.Literal.string(name)], e, scope)
     if found is None:
         raise scope.unknown(name, table)
-    _needed(found, scope)
     return found
-
-
-def _needed(found: Value, scope: Scope) -> None:
-    """Note what DuckDB needs of a source, where it is a column of one."""
-    if isinstance(found, Sql) and found.plain and isinstance(found.node, exp.Column):
-        need(found, scope)
 
 
 def literal(low: Lowering, e: exp.Literal, scope: Scope) -> Value:
@@ -82,16 +74,3 @@ def placeholder(low: Lowering, e: exp.Placeholder, scope: Scope) -> Value:
 def parameter(low: Lowering, e: exp.Parameter, scope: Scope) -> Value:
     """Return the value of ``$name``."""
     return low.params.named(e.this.name)
-
-
-def need(found: Sql, scope: Scope) -> None:
-    """Note that DuckDB needs a source's column."""
-    assert found.plain is not None
-    assert isinstance(found.node, exp.Column)
-    at: Scope | None = scope
-    while at is not None:
-        for relation in at.relations:
-            if relation.instance is not None and relation.table == found.node.table:
-                relation.instance.scalars[found.node.name] = found.plain.field
-                return
-        at = at.parent

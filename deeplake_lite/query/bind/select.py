@@ -72,6 +72,9 @@ class Binder:
         self._low.params.check()
         outputs = tuple(_output(name, value) for name, value in lowered.columns.items())
         udfs = tuple(self._low.udfs.values())
+        used = {(c.table, c.name) for c in lowered.sql.find_all(exp.Column)}
+        for i in self._instances:
+            i.scalars = {name: f for name, f in i.scalars.items() if (i.table, name) in used}
         return Plan(
             self._text,
             tuple(self._instances),

@@ -119,6 +119,7 @@ def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> ex
         kind = kind_of_htype(f.htype)
         if kind is not None:
             kind = source.sharpened(f, kind)
+            instance.scalars[f"x{number}"] = f
             columns[f.name] = Sql(exp.column(f"x{number}", table=table), kind, plain)
         else:
             key = f"r_{table}"
