@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from deeplake_lite.errors import UncommittedError
 from deeplake_lite.htypes.cells import DenseCells, FlatCells, NestedCells, RaggedCells, concat, take
 from deeplake_lite.schema import Field, Schema
+from deeplake_lite.storage.digests import digests_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -85,8 +85,6 @@ class VirtualTable:
         Id of the commit that it was derived from.
     ids : ndarray, (count,) int64, optional
         Ids of the rows where they are rows of one source; positions otherwise.
-    metadata : mapping
-        Notes of the source.
     uncommitted : bool
         Whether it was derived from an open transaction.
     question : Question, optional
@@ -100,14 +98,14 @@ class VirtualTable:
         version: str,
         *,
         ids: Rows | None = None,
-        metadata: Mapping[str, Any] | None = None,
         uncommitted: bool = False,
         question: Question | None = None,
     ) -> None:
         fields = [Field(n, f"c{secrets.token_hex(4)}", c.htype) for n, c in columns.items()]
         self.schema = Schema(tuple(fields))
         self.snapshot_id, self.edits = version, uncommitted
-        self.metadata = dict(metadata or {})
+        self.metadata: dict[str, Any] = {}
+        """Notes on the dataset, of which what is derived has none."""
         self._columns = dict(zip((f.id for f in fields), columns.values(), strict=True))
         self._ids, self.slots, self.question = ids, count, question
 
@@ -160,12 +158,9 @@ class VirtualTable:
         return
 
     def digests(self, column: str, slots: Rows) -> NDArray[np.uint64]:
-        """Return (n,) uint64 digests of cells; equal cells have equal ones."""
-        return digests_of(self.read([column], slots)[column])
-
-    def refuse_edits(self) -> None:
-        """Refuse to edit what is derived. Raises UncommittedError."""
-        raise UncommittedError("A derived view is read-only. Materialize it first.")
+        """Return (n,) uint64 digests of cells: those that stored ones of the type have."""
+        layout = self._columns[column].htype.layout
+        return digests_of(layout, self.read([column], slots)[column])
 
 
 def sizes_of(cells: Cells) -> NDArray[np.int64]:
@@ -184,37 +179,6 @@ def sizes_of(cells: Cells) -> NDArray[np.int64]:
             ends = np.concatenate([[0], np.cumsum(sizes_of(items))])
             at = np.cumsum(counts)
             return np.asarray(ends[at] - ends[at - counts], np.int64)
-
-
-def digests_of(cells: Cells) -> NDArray[np.uint64]:
-    """Return a digest of each cell; null and empty differ, NaN equals NaN."""
-    from deeplake_lite.storage.dense import row_digests
-
-    match cells:
-        case DenseCells(values, valid):
-            found = row_digests(values)
-        case RaggedCells(buffers, shapes, valid):
-            import xxhash
-
-            found = np.fromiter(
-                (
-                    xxhash.xxh3_64_intdigest(b, seed=xxhash.xxh3_64_intdigest(s.tobytes()))
-                    for b, s in zip(buffers, shapes, strict=True)
-                ),
-                np.uint64,
-                len(buffers),
-            )
-        case NestedCells(counts, items, valid):
-            inner = digests_of(items)
-            ends = np.cumsum(counts)
-            found = np.array(
-                [row_digests(inner[e - c : e].reshape(1, -1))[0] if c else 0
-                 for c, e in zip(counts, ends, strict=True)],
-                np.uint64,
-            )  # fmt: skip
-    if valid is not None:
-        found[~valid] = 1
-    return found
 
 
 def question_of(view: View) -> Question | None:

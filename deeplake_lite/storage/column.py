@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeplake_lite.storage.arrays import SPILL_BYTES, ArraySpec, ChunkCache, SlotArray, Slots
+from deeplake_lite.storage.digests import digests_of
 from deeplake_lite.storage.repo import gather
 
 if TYPE_CHECKING:
@@ -79,9 +80,9 @@ class Column(ABC):
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
         """Return (n,) uint64 such that equal cells have equal digests; a null has its own."""
 
-    @abstractmethod
     def digest(self, cells: Cells) -> NDArray[np.uint64]:
         """Return the digests that `cells` would have, without storing them."""
+        return digests_of(self.htype.layout, cells)
 
     @abstractmethod
     async def verify(self, slots: Slots) -> list[Damage]:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import xxhash
 
 from deeplake_lite.htypes.cells import Cells, DenseCells
 from deeplake_lite.storage import chunks, stats
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Dense, Htype
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
-
-NULL_DIGEST = np.uint64(0x6E75_6C6C_9E37_79B9)
 
 
 class DenseColumn(Column):
@@ -61,14 +58,6 @@ class DenseColumn(Column):
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
         """Return (n,) uint64: bits of small cells, hashes of others; NaN equals NaN."""
         return self.digest(await self.read(slots))
-
-    def digest(self, cells: Cells) -> NDArray[np.uint64]:
-        """Return the digests that `cells` would have, without storing them."""
-        assert isinstance(cells, DenseCells)
-        found = row_digests(cells.values)
-        if cells.valid is not None:
-            found[~cells.valid] = NULL_DIGEST
-        return found
 
     async def verify(self, slots: Slots) -> list[Damage]:
         """Read every array again; their chunks carry checksums."""
@@ -185,24 +174,6 @@ class _Statistics:
         for array in self.arrays.values():
             if array.dirty:
                 await array.write(session)
-
-
-def row_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return (n,) uint64: the bits of rows of up to 8 bytes, xxh3_64 of wider ones; NaN equals NaN.
-
-    >>> a, b, c = row_digests(np.array([[1.0, np.nan], [1.0, -np.nan], [2.0, 0.0]]))
-    >>> bool(a == b), bool(a == c)
-    (True, False)
-    """
-    if values.dtype.kind in "fc" and np.isnan(values).any():
-        values = np.where(np.isnan(values), np.array(np.nan, values.dtype), values)
-    size = values.dtype.itemsize * int(np.prod(values.shape[1:]))
-    raw = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), size)
-    if size <= 8:
-        wide = np.zeros((len(values), 8), np.uint8)
-        wide[:, :size] = raw
-        return wide.view(np.uint64)[:, 0].copy()
-    return np.fromiter((xxhash.xxh3_64_intdigest(row) for row in raw), np.uint64, len(raw))
 
 
 async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> list[Damage]:

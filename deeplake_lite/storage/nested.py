@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import xxhash
 
 from deeplake_lite.htypes.cells import Cells, NestedCells
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ArraySpec, Slots
 from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
+from deeplake_lite.storage.digests import nested_digests
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,11 +64,6 @@ class NestedColumn(Column):
         """Return (n,) uint64 hashes as they were noted."""
         return await self.arrays["hashes"].read(slots)
 
-    def digest(self, cells: Cells) -> NDArray[np.uint64]:
-        """Return the hashes that `cells` would have, without storing them."""
-        assert isinstance(cells, NestedCells)
-        return _hashes(self.items.digest(cells.items), cells.counts, cells.valid)
-
     async def verify(self, slots: Slots) -> list[Damage]:
         """Read every item again, and compare the cells' hashes; an item's damage is its row's."""
         damaged = await check_arrays(self.arrays, slots)
@@ -94,7 +89,7 @@ class NestedColumn(Column):
             part = slots[some]
             spans = await self.arrays["spans"].read(part)
             items = await self.items.digests(item_slots(spans))
-            expected = _hashes(items, spans[:, 1], await self.read_valid(part))
+            expected = nested_digests(items, spans[:, 1], await self.read_valid(part))
             wrong = expected != await self.digests(part)
             found += [Damage(s, "its items are not those noted") for s in part[wrong].tolist()]
         return found
@@ -174,19 +169,3 @@ def item_slots(spans: NDArray[np.int64]) -> Slots:
 
 async def _committed(column: Column) -> int:
     return await next(iter(column.arrays.values())).stored()
-
-
-def _hashes(
-    digests: NDArray[np.uint64], counts: NDArray[np.int64], valid: NDArray[np.bool_] | None
-) -> NDArray[np.uint64]:
-    ends = np.cumsum(counts).tolist()
-    starts = [0, *ends][:-1]
-    little = digests.astype("<u8", copy=False)
-    found = np.fromiter(
-        (xxhash.xxh3_64_intdigest(little[a:b]) for a, b in zip(starts, ends, strict=True)),
-        np.uint64,
-        len(ends),
-    )
-    if valid is not None:
-        found[~valid] = 0
-    return found

@@ -8,11 +8,9 @@ and hash 0.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import xxhash
 
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.cells import Cells, FlatCells, RaggedCells
@@ -136,20 +134,6 @@ class RaggedColumn(Column):
             kept["valid"] = validity(cells)
         return kept
 
-    def digest(self, cells: Cells) -> NDArray[np.uint64]:
-        """Return the hashes that `cells` would have, without storing them."""
-        assert isinstance(cells, RaggedCells)
-        shapes = map(tuple, cells.shapes.tolist())
-        digest, dtype = xxhash.xxh3_64_intdigest, self.layout.dtype
-        found = np.fromiter(
-            (digest(b, seed(dtype, s)) for b, s in zip(cells.buffers, shapes, strict=True)),
-            np.uint64,
-            len(cells),
-        )
-        if cells.valid is not None:
-            found[~cells.valid] = 0
-        return found
-
     async def _verify_bytes(self, slots: Slots) -> list[Damage]:
         try:
             cells = await self.read(slots)
@@ -162,14 +146,3 @@ class RaggedColumn(Column):
             )
         wrong = self.digest(cells) != await self.digests(slots)
         return [Damage(int(s), "bytes: their hash is not the one noted") for s in slots[wrong]]
-
-
-@lru_cache(maxsize=65_536)
-def seed(dtype: str, shape: tuple[int, ...]) -> int:
-    """Return the seed of a cell's hash: its bytes alone cannot tell (2, 3) from (3, 2).
-
-    >>> seed("uint8", (2, 3)) == seed("uint8", (3, 2))
-    False
-    """
-    header = f"{dtype}:{','.join(str(n) for n in shape if n >= 0)}"
-    return int(xxhash.xxh3_64_intdigest(header.encode()))

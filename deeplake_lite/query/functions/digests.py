@@ -9,7 +9,7 @@ import xxhash
 
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.value_type import Type
-from deeplake_lite.storage.dense import row_digests
+from deeplake_lite.storage.digests import row_digests
 
 
 @function("HASH(x)", group="Contents")

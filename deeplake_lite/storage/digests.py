@@ -1,0 +1,105 @@
+"""What stands for a cell where only equality counts: 64 bits, of its bytes and its shape.
+
+Equal cells of columns of one layout have equal digests, stored or not. Of ragged and nested cells
+the lake notes them as hashes (FORMAT.md, §5).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import xxhash
+
+from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes.base import Layout, Nested, Ragged
+    from deeplake_lite.htypes.cells import Cells
+
+NULL_DIGEST = np.uint64(0x6E75_6C6C_9E37_79B9)
+"""Of a null where cells have one shape; of any other null it is 0."""
+
+
+def digests_of(layout: Layout, cells: Cells) -> NDArray[np.uint64]:
+    """Return (n,) uint64 digests of cells of a layout; NaN equals NaN, a null has its own.
+
+    >>> from deeplake_lite.htypes import Array
+    >>> column = Array("float32", (None,), nullable=True)
+    >>> a, b, null = digests_of(column.layout, column.encode([[1, 2], [1, 2], None]))
+    >>> bool(a == b), int(null)
+    (True, 0)
+    """
+    match cells:
+        case DenseCells(values, valid):
+            found = row_digests(values)
+            if valid is not None:
+                found[~valid] = NULL_DIGEST
+            return found
+        case RaggedCells():
+            return _ragged_digests(cast("Ragged", layout).dtype, cells)
+        case NestedCells(counts, items, valid):
+            return nested_digests(
+                digests_of(cast("Nested", layout).item.layout, items), counts, valid
+            )
+
+
+def row_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return (n,) uint64: the bits of rows of up to 8 bytes, xxh3_64 of wider ones; NaN equals NaN.
+
+    >>> a, b, c = row_digests(np.array([[1.0, np.nan], [1.0, -np.nan], [2.0, 0.0]]))
+    >>> bool(a == b), bool(a == c)
+    (True, False)
+    """
+    if values.dtype.kind in "fc" and np.isnan(values).any():
+        values = np.where(np.isnan(values), np.array(np.nan, values.dtype), values)
+    size = values.dtype.itemsize * int(np.prod(values.shape[1:]))
+    raw = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), size)
+    if size <= 8:
+        wide = np.zeros((len(values), 8), np.uint8)
+        wide[:, :size] = raw
+        return wide.view(np.uint64)[:, 0].copy()
+    return np.fromiter((xxhash.xxh3_64_intdigest(row) for row in raw), np.uint64, len(raw))
+
+
+def nested_digests(
+    items: NDArray[np.uint64], counts: NDArray[np.int64], valid: NDArray[np.bool_] | None
+) -> NDArray[np.uint64]:
+    """Return the digests of sequences, by those of their items, back to back, and their counts."""
+    ends = np.cumsum(counts).tolist()
+    starts = [0, *ends][:-1]
+    little = items.astype("<u8", copy=False)
+    found = np.fromiter(
+        (xxhash.xxh3_64_intdigest(little[a:b]) for a, b in zip(starts, ends, strict=True)),
+        np.uint64,
+        len(ends),
+    )
+    if valid is not None:
+        found[~valid] = 0
+    return found
+
+
+def _ragged_digests(dtype: str, cells: RaggedCells) -> NDArray[np.uint64]:
+    shapes, digest = map(tuple, cells.shapes.tolist()), xxhash.xxh3_64_intdigest
+    found = np.fromiter(
+        (digest(b, _seed(dtype, s)) for b, s in zip(cells.buffers, shapes, strict=True)),
+        np.uint64,
+        len(cells),
+    )
+    if cells.valid is not None:
+        found[~cells.valid] = 0
+    return found
+
+
+@lru_cache(maxsize=65_536)
+def _seed(dtype: str, shape: tuple[int, ...]) -> int:
+    """Return the seed of a cell's hash: its bytes alone cannot tell (2, 3) from (3, 2).
+
+    >>> _seed("uint8", (2, 3)) == _seed("uint8", (3, 2))
+    False
+    """
+    header = f"{dtype}:{','.join(str(n) for n in shape if n >= 0)}"
+    return int(xxhash.xxh3_64_intdigest(header.encode()))

@@ -1,0 +1,46 @@
+"""Columns that are not stored answer as stored ones do."""
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+COLUMNS = {
+    "one shape": (dl.Array("float32", (2,), nullable=True), [[1, np.nan], None, [3, 4]]),
+    "a number": (dl.Scalar("int32", nullable=True), [1, None, 0]),
+    "any shape": (dl.Array("float32", (None, 2), nullable=True), [[[1, 2]], None, []]),
+    "text": (dl.Text(nullable=True), ["a", None, ""]),
+    "a sequence": (dl.Sequence("int16", nullable=True), [[1, 2], None, []]),
+    "texts": (dl.Sequence(dl.Text()), [["a", ""], ["b"], []]),
+}
+
+
+@pytest.fixture(params=COLUMNS)
+def lake(make_lake, request):
+    htype, values = COLUMNS[request.param]
+    return make_lake({"x": htype, "n": "int32"}, x=values, n=range(3))
+
+
+@pytest.fixture
+def derived(lake):
+    """Return the lake's rows, the other way round, as a view that is not of stored columns."""
+    return lake.query("SELECT x, n, n * 2 AS twice ORDER BY n DESC")
+
+
+def test_digests_are_those_of_stored_cells(lake, derived):
+    stored = lake._table.digests(lake.schema["x"].id, np.arange(3))
+    found = derived._table.digests(derived.schema["x"].id, np.arange(3))
+    assert found.tolist() == stored[::-1].tolist()
+
+
+def test_a_derived_column_is_compared_with_a_stored_one(lake, derived):
+    asked = "SELECT x FROM ds {} SELECT x FROM derived"
+    assert len(lake.query(asked.format("INTERSECT"), sources={"derived": derived})) == 3
+    assert len(lake.query(asked.format("EXCEPT"), sources={"derived": derived})) == 0
+
+
+def test_sizes_are_those_of_the_cells(make_lake):
+    ds = make_lake({"t": dl.Text(), "s": dl.Sequence(dl.Text())}, t=["ab", ""], s=[["a", "bc"], []])
+    found = ds.query("SELECT t, s, 1 AS one")
+    assert found._table.sizes(found.schema["t"].id, np.arange(2)).tolist() == [2, 0]
+    assert found._table.sizes(found.schema["s"].id, np.arange(2)).tolist() == [3, 0]
