@@ -12,7 +12,7 @@ from deeplake_lite.query.plan import ROW
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deeplake_lite.query.plan import Instance, Output, Plan
+    from deeplake_lite.query.plan import Clause, Instance, Output, Plan
     from deeplake_lite.query.staging import Step
 
 
@@ -39,8 +39,8 @@ def _outputs(outputs: tuple[Output, ...]) -> Iterator[str]:
         yield f"computed when looked at  {', '.join(later)}"
 
 
-def _options(clause: object) -> str:
-    return ", ".join(f"{k}={v}" for k, v in getattr(clause, "options", {}).items()) or "value"
+def _options(clause: Clause) -> str:
+    return ", ".join(f"{k}={v}" for k, v in clause.options.items()) or "value"
 
 
 def _instance(instance: Instance, plan: Plan, steps: tuple[Step, ...]) -> Iterator[str]:
@@ -59,8 +59,9 @@ def _instance(instance: Instance, plan: Plan, steps: tuple[Step, ...]) -> Iterat
         enough = "" if instance.enough is None else f", until {instance.enough:,} rows pass"
         yield f"│  ├─ where {_named(condition, plan)}{enough} {_went(next(wheres, None))}".rstrip()
     staged = {name for _, names in instance.staged for name in names}
-    for name in instance.islands.keys() - staged:
-        yield _compute(instance, name, mine)
+    for name in instance.islands:
+        if name not in staged:
+            yield _compute(instance, name, mine)
 
 
 def _compute(instance: Instance, name: str, steps: tuple[Step, ...]) -> str:
