@@ -22,7 +22,7 @@ from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query import evaluate, interrupt
 from deeplake_lite.query.bind import unknown_function
-from deeplake_lite.query.convert import as_arrow, from_arrow
+from deeplake_lite.query.convert import as_arrow, from_arrow, sql_type
 from deeplake_lite.query.progress import Bar
 from deeplake_lite.query.staging import Run, Staging
 
@@ -41,13 +41,6 @@ POLL = 0.02
 
 PATIENCE = 0.2
 """Seconds that an interrupted query has to end by itself."""
-
-_ARROW_TYPES = {
-    "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER",
-    "int64": "BIGINT", "uint8": "UTINYINT", "uint16": "USMALLINT", "uint32": "UINTEGER",
-    "uint64": "UBIGINT", "float16": "FLOAT", "float32": "FLOAT", "float64": "DOUBLE",
-    "str": "VARCHAR",
-}  # fmt: skip
 
 
 @cache
@@ -213,7 +206,7 @@ class _Query:
                 self._raised = error
                 raise
 
-        kind = _ARROW_TYPES[udf.tree.type.dtype]
+        kind = sql_type(udf.tree.type.dtype)
         self.connection.create_function(udf.name, call, None, kind, type=PythonUDFType.ARROW)
         self._functions.append(udf.name)
 

@@ -22,6 +22,7 @@ from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.htypes.cells import FlatCells, RaggedCells
 from deeplake_lite.query import interrupt, text_search
 from deeplake_lite.query.cache import CACHE
+from deeplake_lite.query.convert import as_sql_numbers
 from deeplake_lite.query.functions.base import Type
 from deeplake_lite.query.text_search import TextIndex
 from deeplake_lite.query.values import Kind
@@ -196,7 +197,7 @@ class Source:
         cells = self._cells(f, slots)
         if isinstance(f.htype, ClassLabel):
             return numbers_of(cells.values, None if cells.valid is None else ~cells.valid)
-        return array_of(f.htype, cells)
+        return as_sql_numbers(array_of(f.htype, cells))
 
     def _cells(self, f: Field, slots: Rows) -> Any:
         return self.tally.cells(self.table.read([f.id], slots)[f.id])

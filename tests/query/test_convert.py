@@ -1,0 +1,76 @@
+"""What SQL has and NumPy has: numbers, nulls and texts go both ways, the rest is said."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.query.convert import as_arrow, from_arrow
+from deeplake_lite.query.functions.user import unregister
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "expected"),
+    [
+        (np.array([1, 2], "uint8"), "uint8", pa.array([1, 2], pa.uint8())),
+        (np.ma.MaskedArray([1.5, 0], [False, True]), "float64", pa.array([1.5, None])),
+        (np.array([0.5, 2], "float16"), "float16", pa.array([0.5, 2], pa.float32())),
+        ([np.float16(0.5), None], "float16", pa.array([0.5, None], pa.float32())),
+        ([np.bool_(True), np.ma.masked], "bool", pa.array([True, None])),
+        (["a", None], "str", pa.array(["a", None])),
+        (
+            [{"a": np.float32(1)}, "b", None, [True]],
+            "object",
+            pa.array(['{"a": 1.0}', "b", None, "[true]"]),
+        ),
+    ],
+)
+def test_computed_scalars_become_sqls(values, dtype, expected):
+    assert as_arrow(values, dtype).equals(expected)
+
+
+@pytest.mark.parametrize(
+    "values", [[1, 2], [1.5, None], [True, False], ["a", None], [[1], None], [None, None]]
+)
+def test_columns_of_duckdb_become_numpys(values):
+    for column in (pa.array(values), pa.chunked_array([values[:1], values[1:]])):
+        found = from_arrow(column.cast(pa.int64()) if values == [None, None] else column)
+        assert [None if v is np.ma.masked else v for v in found] == values
+
+
+@pytest.fixture
+def ds(make_lake):
+    return make_lake(
+        {"h": "float16", "c": "complex64", "v": dl.Array("float32", (None,))},
+        h=[3, 1, 2],
+        c=[1, 2j, 3],
+        v=[[1], [2, 2], []],
+    )
+
+
+def test_halves_are_compared_sorted_and_added_up(ds):
+    assert ds.query("SELECT h WHERE h > 1 ORDER BY h")["h"][:].tolist() == [2, 3]
+    assert ds.query("SELECT SUM(h) AS s")["s"][0] == 6
+    assert ds.query("SELECT h WHERE h * 2 IN (2, 4)")["h"][:].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "asked", ["SELECT h ORDER BY c", "SELECT h WHERE c = 1", "SELECT COUNT(*) AS n GROUP BY c"]
+)
+def test_complex_numbers_are_not_sqls(ds, asked):
+    with pytest.raises(dl.QueryTypeError, match=r"of real numbers.*got complex64. HASH\(…\)"):
+        ds.query(asked)
+    assert len(ds.query("SELECT HASH(c) AS c, COUNT(*) AS n GROUP BY HASH(c)")) == 3
+
+
+def test_json_of_a_function_is_text_to_sql(ds):
+    dl.function(returns="json", name="about")(lambda v: {"size": len(v)} if len(v) else None)
+    dl.function(returns="json", name="both")(lambda v, w: [len(v), len(w)])
+    try:
+        found = ds.query("SELECT h WHERE ABOUT(v) IS NOT NULL AND ABOUT(v) LIKE '%: 2}'")
+        assert found["h"][:].tolist() == [1]
+        joined = ds.query("SELECT a.h FROM ds AS a JOIN ds AS b ON BOTH(a.v, b.v) LIKE '[2, 0]'")
+        assert joined["h"][:].tolist() == [1]
+    finally:
+        unregister("about")
+        unregister("both")
