@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
+from deeplake_lite.dataset.arrow_types import is_text
 from deeplake_lite.errors import InvalidValueError, NotFoundError
-from deeplake_lite.ingest.columns import ArrowColumn, is_text
+from deeplake_lite.ingest.columns import ArrowColumn
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.ingest.tabular import reading
 

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from deeplake_lite.dataset.arrow_types import is_text
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
-from deeplake_lite.ingest.columns import class_label, htype_of, is_text, values_of
+from deeplake_lite.ingest.columns import class_label, htype_of, values_of
 from deeplake_lite.ingest.source import Block, Places, Skipped
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
+from deeplake_lite.dataset.arrow_types import is_text
 from deeplake_lite.dataset.texts import plain
 from deeplake_lite.errors import QueryTypeError
 
@@ -99,13 +100,6 @@ def masked(array: pa.Array) -> np.ma.MaskedArray[Any, Any]:
     null = array.is_null().to_numpy(zero_copy_only=False)
     filler = pa.scalar(False if pa.types.is_boolean(array.type) else 0, array.type)
     return np.ma.MaskedArray(array.fill_null(filler).to_numpy(zero_copy_only=False), null)
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Tell whether Arrow values are texts, of whatever layout."""
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
 
 
 def _null(values: np.ndarray[Any, Any]) -> Any:

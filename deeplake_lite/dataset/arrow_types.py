@@ -1,0 +1,54 @@
+"""What an Arrow type is to a lake: a dtype, text, bytes, lists; each in all of its layouts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as kinds
+
+
+def dtype_of(kind: pa.DataType) -> str | None:
+    """Return the dtype of a number, truth value or time; None for any other type.
+
+    >>> dtype_of(pa.date32()), dtype_of(pa.decimal128(10, 2)), dtype_of(pa.string())
+    ('datetime64[D]', 'float64', None)
+    """
+    if kinds.is_boolean(kind):
+        return "bool"
+    if kinds.is_integer(kind) or kinds.is_floating(kind):
+        return str(np.dtype(kind.to_pandas_dtype()).name)
+    if kinds.is_decimal(kind):
+        return "float64"
+    if kinds.is_date32(kind):
+        return "datetime64[D]"
+    if kinds.is_date64(kind):
+        return "datetime64[ms]"
+    if kinds.is_timestamp(kind):
+        return f"datetime64[{kind.unit}]"
+    if kinds.is_duration(kind) or kinds.is_time(kind):
+        return f"timedelta64[{kind.unit}]"
+    return None
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a type is text."""
+    return any(
+        test(kind) for test in (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
+    )
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Tell whether a type is bytes."""
+    tests = (
+        kinds.is_binary,
+        kinds.is_large_binary,
+        kinds.is_fixed_size_binary,
+        kinds.is_binary_view,
+    )
+    return any(test(kind) for test in tests)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Tell whether a type is a list of anything."""
+    tests = (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list, kinds.is_list_view)
+    return any(test(kind) for test in (*tests, kinds.is_large_list_view))

@@ -1,0 +1,188 @@
+"""Columns of a result: values that DuckDB computed, and trees that are computed when looked at."""
+
+from __future__ import annotations
+
+import decimal
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deeplake_lite.dataset.arrow import numbers_of
+from deeplake_lite.dataset.arrow_types import is_list, is_text
+from deeplake_lite.dataset.values import with_none
+from deeplake_lite.htypes import Json, Scalar, Text
+from deeplake_lite.htypes.base import Ragged
+from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.query import evaluate
+from deeplake_lite.query.convert import in_one, masked
+from deeplake_lite.query.result_types import htype_of_arrow, htype_of_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer, Mapping
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.query.values import Kind, Tensor
+
+type Rows = NDArray[np.int64]
+
+MONTH_DAYS = 30
+"""Days of a month in a span of time, as in DuckDB's comparisons."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldColumn:
+    """Values that DuckDB computed."""
+
+    array: pa.Array
+    htype: Htype
+
+    @classmethod
+    def of(cls, column: pa.ChunkedArray, kind: Kind) -> Self:
+        """Return a column of DuckDB's result."""
+        array = settled(in_one(column))
+        return cls(array, htype_of_arrow(array, kind))
+
+    def read(self, rows: Rows) -> Cells:
+        """Return the cells of some rows."""
+        every = len(rows) == len(self.array) and bool((np.diff(rows) == 1).all())
+        taken = self.array if every else self.array.take(numbers_of(rows))
+        return self.htype.encode(to_values(taken, self.htype))
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedColumn:
+    """A tree, computed when it is looked at."""
+
+    tensor: Tensor
+    env: Mapping[str, Any]
+    """Per key one entry for each row of the result."""
+
+    @property
+    def htype(self) -> Htype:
+        """What the tree gives."""
+        return htype_of_tree(self.tensor.tree)
+
+    def read(self, rows: Rows) -> Cells:
+        """Compute the cells of some rows."""
+        env = {key: values[rows] for key, values in self.env.items()}
+        values = evaluate.evaluate(self.tensor.tree, env, len(rows))
+        layout = self.htype.layout
+        if isinstance(layout, Ragged) and layout.dtype not in ("bytes", "utf8", "json"):
+            return _as_they_are(values, layout)
+        return self.htype.encode(_plain(values))
+
+
+def _as_they_are(values: Any, layout: Ragged) -> RaggedCells:
+    """Return computed arrays without the checks of those that people hand in."""
+    found = [None if v is None else np.asarray(v, layout.dtype) for v in with_none(values)]
+    shapes = np.full((len(found), layout.ndim), -1, np.int32)
+    for row, array in enumerate(found):
+        if array is not None:
+            shapes[row, : array.ndim] = array.shape
+    valid = np.array([array is not None for array in found], bool)
+    buffers: list[Buffer] = [b"" if array is None else array.tobytes() for array in found]
+    return RaggedCells(buffers, shapes, None if valid.all() else valid)
+
+
+def _plain(values: Any) -> Any:
+    """Return computed values as an htype takes them."""
+    if isinstance(values, np.ndarray):
+        return values
+    rows = (None if v is np.ma.masked else v for v in values)
+    return [v.tolist() if isinstance(v, np.ndarray) and v.dtype == object else v for v in rows]
+
+
+# ---- values of DuckDB's
+
+
+def settled(array: pa.Array) -> pa.Array:
+    """Return values of types that columns have, in lists too.
+
+    Wide integers and decimals become int64 or float64, spans of time microseconds, times of day
+    texts.
+
+    >>> import datetime as dt
+    >>> settled(pa.array([[decimal.Decimal(3)], None])).to_pylist()
+    [[3], None]
+    >>> settled(pa.array([dt.time(9, 30)])).to_pylist()
+    ['09:30:00']
+    """
+    kind = array.type
+    if is_list(kind):
+        items = settled(array.flatten())
+        return array if items.type == kind.value_type else _lists(array, items)
+    if pa.types.is_decimal(kind):
+        return _numbers(array)
+    if kind == pa.month_day_nano_interval():
+        spans = [None if v is None else _microseconds(v) for v in array.to_pylist()]
+        return pa.array(spans, pa.duration("us"))
+    if pa.types.is_time(kind):
+        return pa.array([None if v is None else str(v) for v in array.to_pylist()], pa.string())
+    return array
+
+
+def _lists(array: pa.Array, items: pa.Array) -> pa.Array:
+    """Return lists with other items in the place of theirs."""
+    lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    return pa.LargeListArray.from_arrays(numbers_of(offsets), items, mask=array.is_null())
+
+
+def _numbers(array: pa.Array) -> pa.Array:
+    """Return decimals as int64 where they are such, else as float64."""
+    values = array.to_pylist()
+    whole = array.type.scale == 0
+    if whole and all(v is None or -(2**63) <= v < 2**63 for v in values):
+        return pa.array([None if v is None else int(v) for v in values], pa.int64())
+    return pa.array([None if v is None else float(v) for v in values], pa.float64())
+
+
+def _microseconds(span: Any) -> int:
+    days = MONTH_DAYS * span.months + span.days
+    return int(days * 86_400_000_000 + span.nanoseconds // 1000)
+
+
+def to_values(array: pa.Array, htype: Htype) -> Any:
+    """Return Arrow values as an htype takes them.
+
+    >>> to_values(pa.array(['{"a": 1}', None]), Json(nullable=True))
+    [{'a': 1}, None]
+    """
+    match htype:
+        case Scalar(dtype=dtype):
+            return _scalars(array, dtype)
+        case Json():
+            parse = json.loads if is_text(array.type) else _jsonable
+            return [None if v is None else parse(v) for v in array.to_pylist()]
+        case Text() if not is_text(array.type):
+            return [None if v is None else str(v) for v in array.to_pylist()]
+    return array.to_pylist()
+
+
+def _scalars(array: pa.Array, dtype: str) -> Any:
+    if pa.types.is_null(array.type):
+        return [None] * len(array)
+    if array.null_count and not dtype.endswith("]"):  # of times, null is NaT
+        return masked(array)
+    return array.to_numpy(zero_copy_only=False).astype(dtype, copy=False)
+
+
+def _jsonable(value: Any) -> Any:
+    match value:
+        case dict():
+            return {str(k): _jsonable(v) for k, v in value.items()}
+        case list() | tuple():
+            return [_jsonable(v) for v in value]
+        case decimal.Decimal():
+            return float(value)
+        case None | bool() | int() | float() | str():
+            return value
+    return str(value)

@@ -1,0 +1,93 @@
+"""What the columns of a result are: htypes, of what NumPy computes and of what DuckDB gave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from deeplake_lite.dataset.arrow_types import dtype_of, is_bytes, is_list, is_text
+from deeplake_lite.htypes import (
+    Array,
+    Boxes,
+    Bytes,
+    ClassLabel,
+    Image,
+    Json,
+    Scalar,
+    Sequence,
+    Text,
+)
+from deeplake_lite.query.values import Grouped
+
+if TYPE_CHECKING:
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.query.functions import Type
+    from deeplake_lite.query.values import Kind, Tree
+
+MOST_AXES = 4
+"""Of computed arrays, where how many they have differs from row to row."""
+
+
+def htype_of_tree(tree: Tree) -> Htype:
+    """Return the htype of a column that a tree computes."""
+    if isinstance(tree, Grouped) and tree.aggregate == "LIST":
+        return Sequence(htype_of_tree(tree.inner))
+    return htype_of_type(tree.type)
+
+
+def htype_of_type(type_: Type) -> Htype:
+    """Return the htype of computed values.
+
+    >>> from deeplake_lite.query.functions import Type
+    >>> htype_of_type(Type("float32", (None, 4))), htype_of_type(Type("str"))
+    (Array('float32', (None, 4), nullable=True), Text(nullable=True))
+    """
+    shape = None if type_.shape is None else tuple(n or None for n in type_.shape)
+    match type_.meaning:
+        case Image() if type_.dtype == "uint8" and (shape is None or len(shape) == 3):
+            return Image("raw", nullable=True)
+        case Boxes(format=format_, units=units) if type_.dtype == "float32" and shape is not None:
+            if shape[1:] == (4,):
+                return Boxes(format_, units, nullable=True)
+        case ClassLabel(names=names) if shape is not None and len(shape) <= 1:
+            return ClassLabel(list(names), multiple=len(shape) == 1, nullable=True)
+    if type_.dtype == "str":
+        return Text(nullable=True) if shape == () else Sequence(Text(), nullable=True)
+    if type_.dtype == "object":
+        return Json(nullable=True)
+    if shape == ():
+        return Scalar(type_.dtype, nullable=True)
+    return Array(type_.dtype, (None,) * MOST_AXES if shape is None else shape, nullable=True)
+
+
+def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
+    """Return the htype of values that DuckDB computed, of a kind.
+
+    >>> from deeplake_lite.query.values import ANY, Kind
+    >>> htype_of_arrow(pa.array([1, None]), ANY)
+    Scalar('int64', nullable=True)
+    >>> htype_of_arrow(pa.array([1]), Kind("class", names=("cat", "dog")))
+    ClassLabel(['cat', 'dog'])
+    """
+    names, nullable = list(kind.names), bool(array.null_count)
+    if is_list(array.type):
+        item = array.type.value_type
+        inner = ClassLabel(names, nullable=True) if names else _scalar(item, kind, nullable=True)
+        return Sequence(inner, nullable=True)
+    if kind.name == "class" and pa.types.is_integer(array.type):
+        return ClassLabel(names, nullable=nullable)
+    return _scalar(array.type, kind, nullable=nullable)
+
+
+def _scalar(type_: pa.DataType, kind: Kind, *, nullable: bool) -> Htype:
+    """Return the htype of values that are no lists, or of a list's."""
+    if kind.name == "json" and is_text(type_):
+        return Json(nullable=True)  # JSON's own null, too
+    if pa.types.is_null(type_):
+        return Scalar("int32", nullable=True)
+    if (dtype := dtype_of(type_)) is not None:
+        return Scalar(dtype, nullable=nullable)
+    if is_bytes(type_):
+        return Bytes(nullable=nullable)
+    return Json(nullable=nullable) if pa.types.is_nested(type_) else Text(nullable=nullable)

@@ -1,0 +1,58 @@
+"""What DuckDB gives becomes columns, whatever its types; in lists, too."""
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.query.result_columns import settled
+
+from .case_files import values_of
+
+
+@pytest.mark.parametrize(
+    ("text", "htype", "expected"),
+    [
+        ("[SUM(id), COUNT(*)]", dl.Scalar("int64", nullable=True), [1770, 60]),
+        ("[SUM(id) * 1.5]", dl.Scalar("float64", nullable=True), [2655.0]),
+        (
+            "LIST(time - DATE '2024-01-01') FILTER (WHERE id = 0)",
+            dl.Scalar("timedelta64[us]", nullable=True),
+            [dt.timedelta(0)],
+        ),
+        ("LIST(CAST(time AS TIME)) FILTER (WHERE id = 0)", dl.Text(nullable=True), ["00:00:00"]),
+    ],
+)
+def test_lists_hold_what_columns_hold(ds, text, htype, expected):
+    found = ds.query(f"SELECT {text} AS x")
+    assert found["x"].htype == dl.Sequence(htype, nullable=True)
+    assert values_of(found)["x"] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([Decimal(2**62), None], pa.array([2**62, None])),
+        ([Decimal(2**64)], pa.array([2.0**64])),
+        ([Decimal("1.5")], pa.array([1.5])),
+        ([[Decimal(1), Decimal(2)], None, []], pa.array([[1, 2], None, []])),
+        ([[[Decimal(1)], None]], pa.array([[[1], None]])),
+        ([dt.time(9, 30), None], pa.array(["09:30:00", None])),
+        (["as it is"], pa.array(["as it is"])),
+    ],
+)
+def test_wide_numbers_and_times_of_day_settle(values, expected):
+    assert settled(pa.array(values)).to_pylist() == expected.to_pylist()
+
+
+def test_part_of_a_list_column_settles_by_itself():
+    lists = pa.array([[Decimal(1)], [Decimal(2), Decimal(3)], None, [Decimal(4)]])
+    assert settled(lists.slice(1)).to_pylist() == [[2, 3], None, [4]]
+
+
+def test_a_month_counts_thirty_days(ds):
+    found = ds.query("SELECT INTERVAL 1 MONTH AS x LIMIT 1")
+    assert found["x"][0] == np.timedelta64(30, "D")
