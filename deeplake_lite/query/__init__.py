@@ -1,11 +1,12 @@
 """The tensor query language: all of SQL's relational part on lakes, tensors as first-class values.
 
-Steps: `dialect` parses, `relations`, `lower` and `calls` bind names and decide what DuckDB does and
-what NumPy does, `execute` and `evaluate` run the plan, `clauses` arranges and samples, `result`
-makes a view. `api` joins them.
+Steps: `parsing` makes a syntax tree in the grammar of `dialect`, `bind` finds what names mean and
+decides what DuckDB does and what NumPy does, which is a `plan`; `execute` and `evaluate` run it,
+`clauses` arranges and samples, `result` makes a view. `api` joins them.
 
-Around them: `opening` finds what FROM names, `interrupt` stops what runs, `text_search` ranks
-texts, `completion` knows what may be written, `magic` is ``%%tql``, `reference` the manual's page.
+Around them: `opening` finds what FROM names, `sources` read it, `interrupt` stops what runs,
+`text_search` ranks texts, `completion` knows what may be written, `magic` is ``%%tql``,
+`plan_text` is `explain`, `reference` the manual's page.
 """
 
 from __future__ import annotations

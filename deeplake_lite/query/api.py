@@ -12,8 +12,8 @@ from deeplake_lite.dataset.question import Question
 from deeplake_lite.errors import QuerySyntaxError, QueryTypeError, shown_briefly
 from deeplake_lite.query import clauses, execute
 from deeplake_lite.query.bind import Binder, Params
-from deeplake_lite.query.dialect import TOO_DEEP, parse
 from deeplake_lite.query.opening import Sources
+from deeplake_lite.query.parsing import TOO_DEEP, parse
 from deeplake_lite.query.plan_text import named, plan_text
 from deeplake_lite.query.result import to_view
 

@@ -1,22 +1,18 @@
-"""From the text of a query to a syntax tree: SQL as DuckDB reads it, with what tensors need.
+"""The grammar of queries: SQL as DuckDB reads it, with what tensors need.
 
 What differs from DuckDB: subscripts are NumPy's (``x[10:20, ::2, -1]``, ``x[..., 0]``), so a cast
 is always written CAST; a source may be a URL and carry a VERSION; three clauses follow LIMIT, in
 the order written (ARRANGE BY, SAMPLE BY, EXPAND BY); functions keep the names they were written
-with, known to the parser or not. Only SELECT is a query.
+with, known to the parser or not.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
-
-from deeplake_lite.errors import QuerySyntaxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,6 +92,9 @@ class Lakes(DuckDB):
             *_Parser.FUNC_TOKENS,
             TokenType.UNIQUE,
         }
+        ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {  # but LIST: ``LIST(x)[0]`` is an item
+            "ARRAY": exp.Array,
+        }
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
             name: _Parser.FUNCTION_PARSERS[name] for name in _PARSED_APART
@@ -141,7 +140,8 @@ class Lakes(DuckDB):
                 self._advance()
                 found.append(parse())
             if self._match_set((TokenType.LIMIT, TokenType.ORDER_BY), advance=False):
-                self.raise_error(f"{self._curr.text.upper()} stands before {found[-1].key} by")
+                late, before = self._curr.text.upper(), found[-1].key.upper()
+                self.raise_error(f"{late} stands before {before} BY")
             return found
 
         def _arrange(self) -> exp.Expr:
@@ -224,10 +224,16 @@ class Lakes(DuckDB):
             if is_map:
                 return super()._parse_bracket_key_value(is_map=is_map)
             if self._curr.token_type == TokenType.DOT:
-                for _ in range(3):
-                    if not self._match(TokenType.DOT):
-                        self.raise_error("Expected ...")
-                return Ellipsis()
+                return self._dots()
+            return self._index_or_slice()
+
+        def _dots(self) -> exp.Expr:
+            for _ in range(3):
+                if not self._match(TokenType.DOT):
+                    self.raise_error("Expected ...")
+            return Ellipsis()
+
+        def _index_or_slice(self) -> Any:
             ends = (TokenType.COLON, TokenType.DCOLON, TokenType.COMMA, TokenType.R_BRACKET)
             parts: list[Any] = [None]
             while True:
@@ -279,74 +285,3 @@ def text_of(e: exp.Expr) -> str:
 def func(name: str, *args: exp.Expr) -> exp.Expr:
     """Return a call of a function of DuckDB's, as it is named."""
     return exp.Anonymous(this=name, expressions=list(args))
-
-
-def parse(text: str) -> exp.Query:
-    """Return the syntax tree of a query.
-
-    Raises
-    ------
-    QuerySyntaxError
-        With the line, a caret under the word at fault, and what was expected.
-    """
-    try:
-        _check_start(text)
-        trees = Lakes().parse(text)
-    except ParseError as error:
-        first = error.errors[0]
-        line, end = first["line"] or 1, first["col"] or 1
-        column = end - len(first["highlight"] or "") + 1
-        reason = _reason(first["description"] or str(error))
-        if text.splitlines()[line - 1][column - 1 :].startswith("::"):
-            reason = "Expected CAST(x AS type): `::` is a slice"
-        raise QuerySyntaxError.at(text, line, column, reason) from None
-    except TokenError as error:
-        raise QuerySyntaxError.at(text, 1, 1, _token_reason(str(error))) from None
-    except RecursionError:
-        raise QuerySyntaxError.at(text, 1, 1, TOO_DEEP) from None
-    found = [tree for tree in trees if tree is not None]
-    if len(found) != 1:
-        number = f"{len(found)} statements" if found else "nothing"
-        raise QuerySyntaxError.at(text, 1, 1, f"Expected one SELECT, got {number}")
-    if not isinstance(found[0], exp.Query):
-        raise QuerySyntaxError.at(text, 1, 1, f"Expected a SELECT, got {found[0].key.upper()}")
-    empty = [s for s in found[0].find_all(exp.Select) if not s.expressions]
-    if empty:
-        raise QuerySyntaxError.at(text, 1, 1, "Expected what to SELECT, such as *")
-    return found[0]
-
-
-TOO_DEEP = "Expected less within one another: the query is nested too deep"
-
-
-def _check_start(text: str) -> None:
-    """Refuse what is no query before the parser reads on. Raises QuerySyntaxError."""
-    tokens = Lakes().tokenize(text)
-    starts = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM)
-    if tokens and tokens[0].token_type not in (*starts, TokenType.SEMICOLON):
-        first = tokens[0]
-        column = first.col - len(first.text) + 1
-        raise QuerySyntaxError.at(
-            text, first.line, max(1, column), f"Expected a SELECT, got {first.text}"
-        )
-
-
-def _reason(message: str) -> str:
-    """Return what the parser says in words of the language.
-
-    >>> _reason("Required keyword: 'this' missing for <class 'sqlglot.expressions.query.Where'>")
-    'Expected an expression in WHERE'
-    """
-    if missing := re.search(r"missing for <class '[\w.]+\.(\w+)'>", message):
-        words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", missing[1]).upper()
-        return f"Expected an expression in {_SIGNS.get(words, words)}"
-    return message.split(" but got <")[0].replace("Expecting", "Expected")
-
-
-_SIGNS = {"GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQ": "=", "NEQ": "<>", "ADD": "+",
-          "SUB": "-", "MUL": "*", "DIV": "/", "SAMPLE": "SAMPLE BY", "EXPAND": "EXPAND BY",
-          "ARRANGE": "ARRANGE BY"}  # fmt: skip
-
-
-def _token_reason(message: str) -> str:
-    return message.splitlines()[0]

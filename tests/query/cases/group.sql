@@ -14,6 +14,10 @@ SELECT MEAN(score) AS m, STD(score) AS s, VAR(score) AS v FROM dataset
 -- a sum of small integers does not wrap
 SELECT SUM(small) AS s FROM dataset
 
+-- an item and a part of a list of an aggregate
+SELECT LIST(id ORDER BY id)[1] AS a, LIST(id ORDER BY id)[:2] AS b, LIST(id ORDER BY id)[-1] AS c
+=> duckdb SELECT 1 AS a, [0, 1] AS b, 59 AS c
+
 -- groups by a class
 SELECT label, COUNT(*) AS c, AVG(score) AS m FROM dataset GROUP BY label
 

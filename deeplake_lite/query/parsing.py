@@ -1,0 +1,100 @@
+"""From the text of a query to a syntax tree, or to what is wrong with the text, and where."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
+
+from deeplake_lite.errors import QuerySyntaxError
+from deeplake_lite.query.dialect import Lakes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TOO_DEEP = "Expected less within one another: the query is nested too deep"
+
+_STARTS = (
+    TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM, TokenType.SEMICOLON,
+)  # fmt: skip
+
+_SIGNS = {
+    "GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQ": "=", "NEQ": "<>", "ADD": "+", "SUB": "-",
+    "MUL": "*", "DIV": "/", "SAMPLE": "SAMPLE BY", "EXPAND": "EXPAND BY", "ARRANGE": "ARRANGE BY",
+}  # fmt: skip
+"""What the parser's names of nodes are in a query."""
+
+
+def parse(text: str) -> exp.Query:
+    """Return the syntax tree of a query.
+
+    Raises
+    ------
+    QuerySyntaxError
+        With the line, a caret under the word at fault, and what was expected.
+
+    Examples
+    --------
+    >>> parse("SELECT image[0] WHERE label = 'rose'").key
+    'select'
+    """
+    try:
+        _check_start(text)
+        trees = [tree for tree in Lakes().parse(text) if tree is not None]
+    except ParseError as error:
+        raise _of_the_parser(text, error.errors[0]) from None
+    except TokenError as error:
+        raise _of_the_tokens(text, error) from None
+    except RecursionError:
+        raise QuerySyntaxError.at(text, 1, 1, TOO_DEEP) from None
+    if len(trees) != 1:
+        number = f"{len(trees)} statements" if trees else "nothing"
+        raise QuerySyntaxError.at(text, 1, 1, f"Expected one SELECT, got {number}")
+    [found] = trees
+    if not isinstance(found, exp.Query):
+        raise QuerySyntaxError.at(text, 1, 1, f"Expected a SELECT, got {found.key.upper()}")
+    if not all(select.expressions for select in found.find_all(exp.Select)):
+        raise QuerySyntaxError.at(text, 1, 1, "Expected what to SELECT, such as *")
+    return found
+
+
+def _check_start(text: str) -> None:
+    """Refuse what is no query before the parser reads on. Raises QuerySyntaxError."""
+    first = next(iter(Lakes().tokenize(text)), None)
+    if first is not None and first.token_type not in _STARTS:
+        column = max(1, first.col - len(first.text) + 1)
+        raise QuerySyntaxError.at(text, first.line, column, f"Expected a SELECT, got {first.text}")
+
+
+def _of_the_parser(text: str, found: Mapping[str, Any]) -> QuerySyntaxError:
+    """Return what the parser has found as an error of ours."""
+    line, end, word = found["line"] or 1, found["col"] or 1, found["highlight"] or ""
+    column = end - len(word) + 1
+    if text.splitlines()[line - 1][column - 1 :].startswith("::"):
+        return QuerySyntaxError.at(text, line, column, "Expected CAST(x AS type): `::` is a slice")
+    return QuerySyntaxError.at(text, line, column, _reason(found["description"] or "", word))
+
+
+def _reason(message: str, word: str) -> str:
+    """Return what the parser says in words of the language.
+
+    >>> _reason("Required keyword: 'this' missing for <class 'sqlglot.query.Where'>", "")
+    'Expected an expression in WHERE'
+    """
+    if missing := re.search(r"missing for <class '[\w.]+\.(\w+)'>", message):
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", missing[1]).upper()
+        return f"Expected an expression in {_SIGNS.get(words, words)}"
+    if message.startswith("Invalid expression"):
+        return f"Expected an operator, a clause or the end, got {word}"
+    return message.split(" but got <")[0].replace("Expecting", "Expected")
+
+
+def _of_the_tokens(text: str, error: TokenError) -> QuerySyntaxError:
+    """Return the error for a text that has no words: a quote, most often, that stays open."""
+    if opened := re.match(r"Missing (\S+) from (\d+):(\d+)", str(error.__cause__)):
+        quote, line, before = opened[1], int(opened[2]), int(opened[3])
+        return QuerySyntaxError.at(text, line, before + 1, f"Expected a closing {quote}")
+    return QuerySyntaxError.at(text, 1, 1, "Expected words, numbers and signs to the end")
