@@ -57,30 +57,42 @@ def sample(
     seed : int
         The same one draws the same.
 
+    Raises
+    ------
+    QueryError
+        For a weight that is negative or infinite.
+
     Examples
     --------
     >>> sample(np.array([0.0, 1.0]), replace=True, limit=3, percent=False, seed=0).tolist()
     [1, 1, 1]
     """
-    weights = np.nan_to_num(np.asarray(weights, np.float64), nan=0.0)
-    if (weights < 0).any() or np.isinf(weights).any():
-        wrong = weights[(weights < 0) | np.isinf(weights)][0]
-        raise QueryError(f"SAMPLE BY takes weights of 0 or more, got {wrong:g}.")
-    likely = np.flatnonzero(weights)
-    count = len(weights) if limit is None else limit * len(weights) / 100 if percent else limit
-    count = round(count)
-    if not len(likely):
-        return np.empty(0, np.int64)
-    if not replace:
-        count = min(count, len(likely))
-    rng = np.random.default_rng(seed)
-    if replace:
-        ends = np.cumsum(weights[likely])
-        drawn = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
-        return np.asarray(likely[np.minimum(drawn, len(likely) - 1)])
-    # Efraimidis and Spirakis, Weighted random sampling with a reservoir, IPL 97 (2006)
-    ranks = np.log(rng.random(len(likely))) / weights[likely]
-    return likely[np.argsort(-ranks, kind="stable")[:count]]
+    weights = np.where(np.isnan(weights), 0.0, weights)
+    wrong = weights[(weights < 0) | np.isinf(weights)]
+    if len(wrong):
+        raise QueryError(f"SAMPLE BY takes finite weights of 0 or more, got {wrong[0]:g}.")
+    likely, rng = np.flatnonzero(weights), np.random.default_rng(seed)
+    wanted = len(weights) if limit is None else limit * len(weights) / 100 if percent else limit
+    draw = _drawn_again if replace else _drawn_once
+    return likely[draw(weights[likely], round(wanted), rng)] if len(likely) else likely
+
+
+def _drawn_again(weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Rows:
+    """Draw positions of weights; each may come again."""
+    ends = np.cumsum(weights)
+    drawn = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
+    return np.asarray(np.minimum(drawn, len(weights) - 1))
+
+
+def _drawn_once(weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Rows:
+    """Draw positions of weights, as many as there are at the most; each comes once.
+
+    Notes
+    -----
+    Efraimidis and Spirakis, Weighted random sampling with a reservoir, IPL 97 (2006).
+    """
+    ranks = np.log(rng.random(len(weights))) / weights
+    return np.argsort(-ranks, kind="stable")[:count]
 
 
 def expand(rows: Rows, total: int, *, before: int, after: int) -> Rows:

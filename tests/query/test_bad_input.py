@@ -159,7 +159,7 @@ UNKNOWN = {
     "SELECT id WHERE CONTAINS(tags, 'skyy')": (QueryTypeError, "Did you mean 'sky'"),
     "SELECT id WHERE ANY(mask = 'kar')": (QueryTypeError, "Did you mean 'car'"),
     "SELECT id FROM dataset AS a JOIN dataset AS b ON a.id = b.id": (QueryError, "'a' and 'b'"),
-    "SELECT a.id FROM dataset AS a JOIN owners AS a ON a.id = a.id": (QueryError, "'id' is in 'a' and 'a'"),
+    "SELECT a.id FROM dataset AS a JOIN owners AS a ON a.id = a.id": (QueryError, "'a' and 'a'"),
 }  # fmt: skip
 
 
@@ -202,15 +202,16 @@ TYPES = {
     "SELECT id WHERE text[0, 1] = 'a'": "text is no tensor and takes one index, got 2",
     "SELECT id LIMIT -1": "LIMIT is a number of rows, 0 or more, got -1",
     "SELECT id LIMIT 'a'": "LIMIT is a number of rows, 0 or more, got 'a'",
-    "SELECT id SAMPLE BY -1": r"weights of 0 or more",
+    "SELECT id SAMPLE BY -1": "finite weights of 0 or more, got -1",
+    "SELECT id SAMPLE BY 'inf'": "finite weights of 0 or more, got inf",
     "SELECT id SAMPLE BY text": "SAMPLE BY takes a number per row",
     "SELECT id EXPAND BY -1, 2": "Expected EXPAND BY before, after: two numbers",
     "SELECT id FROM (SELECT id ARRANGE BY id)": r"ARRANGE BY ends a query",
     "SELECT COUNT(*) AS c GROUP BY label EXPAND BY 1, 1": "EXPAND BY adds rows of one source",
     "SELECT id GROUP BY 7": r"GROUP BY 7",
     "SELECT id ORDER BY 7": r"ORDER BY 7",
-    "SELECT id, n FROM dataset UNION SELECT id FROM dataset": "UNION takes queries of equally many columns, got 2 and 1",
-    "SELECT image FROM dataset UNION SELECT id FROM dataset": "'image' is a tensor on one side only",
+    "SELECT id, n FROM dataset UNION SELECT id FROM dataset": "equally many columns, got 2 and 1",
+    "SELECT image FROM dataset UNION SELECT id FROM dataset": "'image' is a tensor on one side",
     "WITH RECURSIVE q AS (SELECT 1) SELECT * FROM q": r"RECURSIVE",
 }
 
