@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -45,14 +46,16 @@ def query(
         raise InvalidValueError("A result is printed once, got --json and --csv. Choose one.")
     found = open_lake(url, version).query(sys.stdin.read() if text == "-" else text)
     if explain:
-        return typer.echo(found.explain())
-    if as_json or as_csv:
-        part = found if limit is None else found[:limit]
-        return print_rows(part) if as_json else print_csv(part)
-    return print_table(found, SHOWN if limit is None else limit)
+        typer.echo(found.explain())
+    elif as_json:
+        print_json(found[:limit])
+    elif as_csv:
+        print_csv(found[:limit])
+    else:
+        print_table(found, SHOWN if limit is None else limit)
 
 
-def print_rows(view: View) -> None:
+def print_json(view: View) -> None:
     """Print a JSON list with an object per row, a line each."""
     names, before = view.columns, "["
     for row in rows_of(view):
@@ -77,19 +80,19 @@ def print_table(view: View, rows: int) -> None:
     """Print the first rows in columns, as wide as the terminal."""
     part = view[:rows]
     lines = [list(view.columns), *([_cell(v) for v in row] for row in rows_of(part))]
-    numeric = [_is_number(f) for f in view.schema]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     fit = _fitting(widths)
-    for number, line in enumerate(lines):
-        cells = zip(line[:fit], widths, numeric, strict=False)
+    rights = [_is_number(f) for f in view.schema]
+    for line in (lines[0], ["─" * width for width in widths], *lines[1:]):
+        cells = list(zip(line, widths, rights, strict=True))[:fit]
         shown = (cell.rjust(w) if right else cell.ljust(w) for cell, w, right in cells)
         typer.echo("  ".join(shown).rstrip())
-        if number == 0:
-            typer.echo("  ".join("─" * width for width in widths[:fit]))
-    more = f", {counted(len(view) - len(part), 'row')} more: --limit" * (len(part) < len(view))
-    hidden = len(widths) - fit
-    wider = f", not shown: {', '.join(view.columns[fit:])}" * bool(hidden)
-    typer.echo(f"{counted(len(view), 'row')}{more}{wider}")
+    words = [counted(len(view), "row")]
+    if len(part) < len(view):
+        words.append(f"{counted(len(view) - len(part), 'row')} more: --limit")
+    if fit < len(widths):
+        words.append(f"not shown: {', '.join(view.columns[fit:])}")
+    typer.echo(", ".join(words))
 
 
 def _fitting(widths: Sequence[int]) -> int:
@@ -160,7 +163,7 @@ def _plain(value: Any) -> Any:
             return [finite(part) for part in item]
         if isinstance(item, dict):
             return {key: finite(part) for key, part in item.items()}
-        return None if isinstance(item, float) and item - item != 0 else item
+        return None if isinstance(item, float) and not math.isfinite(item) else item
 
     return finite(plain(value))
 
