@@ -26,6 +26,8 @@ KEYWORDS = (
     "UNION", "INTERSECT", "EXCEPT", "ALL", "WITH", "TRUE", "FALSE", "NULL",
 )  # fmt: skip
 
+_WORDS = {word for keyword in KEYWORDS for word in keyword.split()}
+
 _AFTER_CLASS = re.compile(
     r"""(?P<column>\w+|"[^"]+")\s*
         (?:=|==|<>|!=|(?:NOT\s+)?IN\s*\((?:\s*'[^']*'\s*,)*)\s*
@@ -113,5 +115,4 @@ def _name(column: str) -> str:
     >>> _name("label"), _name("training/boxes"), _name("order")
     ('label', '"training/boxes"', '"order"')
     """
-    words = {word for keyword in KEYWORDS for word in keyword.split()} | {"ORDER", "GROUP"}
-    return column if column.isidentifier() and column.upper() not in words else f'"{column}"'
+    return column if column.isidentifier() and column.upper() not in _WORDS else f'"{column}"'

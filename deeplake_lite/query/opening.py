@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeNotFoundError, QueryError
 from deeplake_lite.query.bind import SELF
@@ -39,12 +40,14 @@ class Sources:
     def __call__(self, name: str, version: str | None) -> Source:
         """Return a source. Raises QueryError when the name is none of a lake."""
         key = (name, version)
-        if key not in self._opened:
-            if version is None and name not in self._given and self._is_default(name):
-                assert self.default is not None
-                return self.default
-            view = self._at(name, version) if version is not None else self._now(name)
-            self._opened[key] = Source(as_it_is(view), name)
+        if key in self._opened:
+            return self._opened[key]
+        asked = self.default if name in SELF and name not in self._given else None
+        if asked is not None and version is None:
+            return asked
+        known = self._given.get(name) if asked is None else asked.view
+        view = _opened(name, known) if version is None else _at(name, known, version)
+        self._opened[key] = Source(as_it_is(view), name)
         return self._opened[key]
 
     @property
@@ -52,34 +55,24 @@ class Sources:
         """What was opened, beside the view that was asked."""
         return {key: source.view for key, source in self._opened.items()}
 
-    def _is_default(self, name: str) -> bool:
-        return self.default is not None and name in SELF
 
-    def _at(self, name: str, version: str) -> View:
-        """Return another version of a lake, all its rows."""
-        from deeplake_lite.dataset.opening import open as open_lake
+def _opened(name: str, known: View | None) -> View:
+    """Return the view of a name, or the lake at a URL. Raises QueryError."""
+    if known is not None:
+        return known
+    try:
+        return open_lake(name)
+    except LakeNotFoundError as error:
+        raise QueryError(
+            f"FROM takes the URL of a lake, or a name given in sources={{…}}, got {name!r}: {error}"
+        ) from error
 
-        if name in self._given:
-            known = self._given[name]
-        elif self._is_default(name):
-            assert self.default is not None
-            known = self.default.view
-        else:
-            return open_lake(name, version=version)
-        return open_lake(known.url, version=version, allow=known._lake.allow)
 
-    def _now(self, name: str) -> View:
-        from deeplake_lite.dataset.opening import open as open_lake
-
-        if name in self._given:
-            return self._given[name]
-        try:
-            return open_lake(name)
-        except LakeNotFoundError as error:
-            raise QueryError(
-                f"FROM takes the URL of a lake, or a name given in sources={{…}}, got {name!r}: "
-                f"{error}"
-            ) from error
+def _at(name: str, known: View | None, version: str) -> View:
+    """Return another version of a lake, all its rows."""
+    if known is None:
+        return open_lake(name, version=version)
+    return open_lake(known.url, version=version, allow=known._lake.allow)
 
 
 def as_it_is(view: View) -> View:

@@ -31,6 +31,9 @@ class Bar:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
         if self._bar is not None:
             self._bar.close()
 
@@ -43,7 +46,7 @@ class Bar:
 
     def _draw(self, what: str, done: int, total: int) -> None:
         if self._bar is None or self._what != what:
-            self.__exit__()
+            self._close()
             self._bar, self._what = _bar(what, total), what
         self._bar.update(done - self._bar.n)
 

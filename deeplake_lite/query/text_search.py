@@ -63,8 +63,8 @@ class TextIndex:
 
     numbers: dict[str, int]
     """Number of each word."""
-    ends: NDArray[np.int64]
-    """Where each word's postings begin, (words + 1,)."""
+    starts: NDArray[np.int64]
+    """Where each word's postings begin, and the last ones end, (words + 1,)."""
     texts: NDArray[np.int32]
     """Position of the text of each posting, ascending within a word."""
     counts: NDArray[np.int32]
@@ -77,7 +77,7 @@ class TextIndex:
     @property
     def nbytes(self) -> int:
         """Size in memory, about."""
-        arrays = (self.ends, self.texts, self.counts, self.lengths, self.present)
+        arrays = (self.starts, self.texts, self.counts, self.lengths, self.present)
         return sum(a.nbytes for a in arrays) + 120 * len(self.numbers)
 
     @classmethod
@@ -133,7 +133,7 @@ class TextIndex:
         self, word: int, rows: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return which of the rows have a word, and how often."""
-        span = slice(self.ends[word], self.ends[word + 1])
+        span = slice(self.starts[word], self.starts[word + 1])
         if rows is None:
             return self.texts[span].astype(np.int64), self.counts[span].astype(np.float64)
         every = np.zeros(len(self.lengths), np.int32)

@@ -63,7 +63,8 @@ class Meta:
     source: Source
     field: Field | None
     what: str
-    """``"shape"``, ``"nbytes"``, ``"hash"``, ``"row_id"``."""
+    """``"shape"``, ``"axis:0"``, ``"ndim"``, ``"size"``, ``"nbytes"``, ``"hash"``, ``"present"``;
+    of a text ``"bm25:words"``; of the row ``"row_id"``, ``"random:seed"``."""
     type: Type
 
 
