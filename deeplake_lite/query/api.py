@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from deeplake_lite.query.bind import Binder, Params
 from deeplake_lite.query.opening import Sources
 from deeplake_lite.query.parsing import TOO_DEEP, parse
 from deeplake_lite.query.plan_text import named, plan_text
+from deeplake_lite.query.record import Record
 from deeplake_lite.query.result import to_view
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.query.plan import Clause, Plan
-    from deeplake_lite.query.staging import Step
 
 
 def query(
@@ -98,14 +98,6 @@ def _answer(
     found = to_view(plan, table, rows, kept)
     found._record = Record(plan, tuple(done.steps))
     return found
-
-
-@dataclass(frozen=True, eq=False)
-class Record:
-    """How a view came about."""
-
-    plan: Plan
-    steps: tuple[Step, ...]
 
 
 def explain(view: View) -> str:

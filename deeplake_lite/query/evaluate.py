@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deeplake_lite.query import interrupt, rowwise
+from deeplake_lite.query.metadata import metadata
 from deeplake_lite.query.sources import BLOCK_BYTES
 from deeplake_lite.query.trees import (
     cells,
     constant_index,
     is_dense,
     masked,
-    metadata,
     outside,
     row_bytes,
     rows_of,

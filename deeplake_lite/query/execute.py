@@ -24,7 +24,8 @@ from deeplake_lite.query import evaluate, interrupt
 from deeplake_lite.query.bind import unknown_function
 from deeplake_lite.query.convert import as_arrow, from_arrow, sql_type
 from deeplake_lite.query.progress import Bar
-from deeplake_lite.query.staging import Run, Staging
+from deeplake_lite.query.record import Run
+from deeplake_lite.query.staging import Staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,8 @@ import numpy as np
 from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.query import interrupt
-from deeplake_lite.query.trees import cells, is_dense, masked, metadata, outside, row_bytes, rows_of
+from deeplake_lite.query.metadata import metadata
+from deeplake_lite.query.trees import cells, is_dense, masked, outside, row_bytes, rows_of
 from deeplake_lite.query.values import (
     Call,
     Cell,

@@ -20,7 +20,7 @@ from deeplake_lite.dataset.virtual import sizes_of
 from deeplake_lite.htypes import ClassLabel, Json, Link, Scalar, Text
 from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.htypes.cells import FlatCells, RaggedCells
-from deeplake_lite.query import interrupt, text_search
+from deeplake_lite.query import interrupt
 from deeplake_lite.query.cache import CACHE
 from deeplake_lite.query.convert import as_sql_numbers
 from deeplake_lite.query.functions.base import Type
@@ -54,7 +54,7 @@ class Tally:
     def __init__(self) -> None:
         self.bytes = 0
 
-    def of(self, array: NDArray[Any]) -> NDArray[Any]:
+    def of[D: np.generic](self, array: NDArray[D]) -> NDArray[D]:
         """Count an array, and return it."""
         self.bytes += array.nbytes
         return array
@@ -134,7 +134,10 @@ class Source:
 
     def shapes(self, f: Field, rows: Rows) -> NDArray[np.int32]:
         """Return the shapes of some rows' values, (rows, ndim) int32, without reading them."""
-        read = lambda: self.tally.of(self.table.shapes(f.id, self._every()))  # noqa: E731
+
+        def read() -> NDArray[np.int32]:
+            return self.tally.of(self.table.shapes(f.id, self._every()))
+
         whole = self._kept(f, "shapes", read)
         return cast("NDArray[np.int32]", whole[_run(self.at(rows))])
 
@@ -206,7 +209,7 @@ class Source:
         """Return a kind with what the values say: whether any is NaN or infinite."""
         if not kind.real:
             return kind
-        return replace(kind, real=bool(self._kept(f, "real", lambda: self._has_nan(f))))
+        return replace(kind, real=bool(self._kept(f, "real", lambda: self._not_finite(f))))
 
     def type_of(self, f: Field) -> Type:
         """Return the type of a column's values: of pictures, with axes if all have as many."""
@@ -219,7 +222,8 @@ class Source:
             return found
         return Type(found.dtype, (None,) * int(axes[0]), found.meaning)
 
-    def _has_nan(self, f: Field) -> NDArray[np.bool_]:
+    def _not_finite(self, f: Field) -> NDArray[np.bool_]:
+        """Tell whether a value is NaN or infinite; as an array, which is what is kept."""
         noted = None if self.table.edits else self.table.statistics(f.id)
         if noted is not None:  # bounds only widen: a NaN that was written over counts, too
             (low, high), nans = noted[0].T, noted[1][:, 1]
@@ -247,36 +251,10 @@ class Source:
         kind = type_of(f.htype)
         return lambda row: None if at[row] < 0 else _as_items(values[int(at[row])], kind)
 
-    def meta(self, f: Field | None, what: str, rows: NDArray[np.int64]) -> Any:
-        """Return what is known of values, or of rows, without reading them."""
-        slots = self.at(rows)
-        if what == "row_id":
-            return self.table.ids(slots)
-        if what.startswith("random:"):
-            return _random(int(what[7:]), rows)
-        assert f is not None
-        if what.startswith("bm25:"):
-            return text_search.scores(self, f, what[5:])[rows]
-        if what == "hash":
-            return self.table.digests(f.id, slots)
-        if what == "nbytes":
-            return self.table.sizes(f.id, slots)
-        if what == "present":
-            cells = self._cells(f, slots)
-            every = np.ones(len(rows), bool) if cells.valid is None else cells.valid
-            return np.ma.MaskedArray(every, ~every)
-        shapes = self.shapes(f, rows).astype(np.int64)
-        if what.startswith("axis:"):
-            return _axis(shapes, int(what[5:]))
-        if what == "ndim":
-            return (shapes >= 0).sum(axis=1)
-        if what == "size":
-            return np.where(shapes < 0, 1, shapes).prod(axis=1)
-        return np.ma.MaskedArray(shapes, shapes < 0) if (shapes < 0).any() else shapes
-
-    def hashes(self, f: Field) -> NDArray[np.uint64]:
-        """Return digests of a column's values, (rows,): equal values have equal ones."""
-        return self.table.digests(f.id, self._located[1])
+    def present(self, f: Field, rows: Rows) -> NDArray[np.bool_]:
+        """Return which rows' values are not null, (rows,) bool."""
+        valid = self._cells(f, self.at(rows)).valid
+        return np.ones(len(rows), bool) if valid is None else np.asarray(valid)
 
     def text_index(self, f: Field) -> tuple[TextIndex, Rows | None]:
         """Return the index of a column's texts, and which of them are ours: None for all."""
@@ -318,8 +296,6 @@ def kind_of(htype: Htype) -> Kind | None:
             return Kind("text", htype=htype)
         case Json():
             return Kind("json", htype=htype)
-        case Link():
-            return None
         case _:
             return None
 
@@ -354,34 +330,6 @@ def _as_items(value: Any, kind: Type) -> Any:
     items = np.empty(len(value), object)
     items[:] = value
     return items
-
-
-def _axis(shapes: NDArray[np.int64], axis: int) -> Any:
-    """Return the length of an axis, masked where a shape, padded with -1, does not have it.
-
-    >>> _axis(np.array([[2, 3, -1], [4, 5, 6]]), -1)
-    array([3, 6])
-    """
-    ndim = (shapes >= 0).sum(axis=1)
-    at = ndim + axis if axis < 0 else np.full(len(shapes), axis)
-    missing = (at < 0) | (at >= ndim)
-    found = shapes[np.arange(len(shapes)), np.where(missing, 0, at)]
-    return np.ma.MaskedArray(found, missing) if missing.any() else found
-
-
-def _random(seed: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return numbers in [0, 1): splitmix64 of the seed and the row, the same in any order.
-
-    >>> bool((_random(1, np.arange(3)) == _random(1, np.arange(3))).all())
-    True
-    """
-    with np.errstate(over="ignore"):
-        z = rows.astype(np.uint64) + np.uint64(1)
-        z = z * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed) * np.uint64(0xD1B54A32D192ED03)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z ^= z >> np.uint64(31)
-    return np.asarray((z >> np.uint64(11)) * 2.0**-53, np.float64)
 
 
 def one(cells: RaggedCells, row: int) -> RaggedCells:

@@ -7,7 +7,7 @@ is computed, conditions with islands the rows after that, in growing parts where
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -19,7 +19,7 @@ from deeplake_lite.query.convert import as_arrow
 from deeplake_lite.query.evaluate import evaluate
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.pruning import rows_left
-from deeplake_lite.query.trees import walk
+from deeplake_lite.query.trees import keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.query.plan import Instance
     from deeplake_lite.query.progress import Bar
+    from deeplake_lite.query.record import Run
 
 STAGED_ROWS = 4096
 """Rows whose islands are computed before it is seen whether they are enough; then twice as many."""
@@ -38,35 +39,8 @@ MOST_ROWS = 2**18
 LEFT = "lake_rows"
 """Table whose rows a condition chooses from."""
 
-
-@dataclass(frozen=True)
-class Step:
-    """One step as it went, for `explain`."""
-
-    name: str
-    """``"read"``, ``"where"``, an island's name, or ``"sql"``."""
-    table: str
-    """Of the instance that it was done for; empty for the query itself."""
-    rows_in: int
-    rows_out: int
-    seconds: float
-    nbytes: int = 0
-    """Bytes read, as they are once decompressed; 0 where all was kept from before."""
-
-
-@dataclass
-class Run:
-    """A plan that has run."""
-
-    table: pa.Table = field(default_factory=lambda: pa.table({}))
-    steps: list[Step] = field(default_factory=list)
-
-    def note(
-        self, name: str, table: str, before: int, after: int, started: float, nbytes: int = 0
-    ) -> None:
-        """Keep how a step went that began at `started`."""
-        seconds = time.perf_counter() - started
-        self.steps.append(Step(name, table, before, after, seconds, nbytes))
+AT = "lake_at"
+"""Its column of their numbers."""
 
 
 class Ask(Protocol):
@@ -123,8 +97,8 @@ class Staging:
         asked = table.select([n for n in table.column_names if n in names and n != ROW])
         if ROW in names:
             asked = asked.append_column(ROW, table[ROW])
-        asked = asked.append_column("lake_at", numbers_of(np.arange(len(table))))
-        order = numbers_in(self.ask(select, **{LEFT: asked})["lake_at"])
+        asked = asked.append_column(AT, numbers_of(np.arange(len(table))))
+        order = numbers_in(self.ask(select, **{LEFT: asked})[AT])
         if (np.diff(order) < 0).any():
             order = np.sort(order)
         kept = table if len(order) == len(table) else table.take(numbers_of(order))
@@ -157,11 +131,10 @@ class Staging:
             return table
         started, tree, source = time.perf_counter(), instance.islands[name], instance.source
         rows, before = numbers_in(table[ROW]), source.tally.bytes
-        keys = {leaf.key for leaf in walk(tree) if hasattr(leaf, "key")}
         text = instance.texts[name]
         values = evaluate(
             tree,
-            dict.fromkeys(keys, rows),
+            dict.fromkeys(keys(tree), rows),
             len(rows),
             lambda done: self.bar.show(text, done, len(rows)),
         )
@@ -181,7 +154,7 @@ def _parts(table: pa.Table, enough: int | None) -> Iterator[pa.Table]:
 
 def _select(instance: Instance, conditions: Sequence[exp.Expr]) -> exp.Select:
     """Return the statement that gives the numbers of a table's rows that pass."""
-    select = exp.Select(expressions=[exp.column("lake_at", table=instance.table)])
+    select = exp.Select(expressions=[exp.column(AT, table=instance.table)])
     alias = exp.alias_(exp.to_table(LEFT), instance.table, table=True)
     select.set("from_", exp.From(this=alias))
     select.set("where", exp.Where(this=exp.and_(*(exp.paren(c.copy()) for c in conditions))))

@@ -10,7 +10,7 @@ import numpy as np
 
 from deeplake_lite.errors import QueryError
 from deeplake_lite.htypes.base import Dense
-from deeplake_lite.query.values import Cell, Choice, Grouped, Index, Literal_, Meta, Tree, leaves
+from deeplake_lite.query.values import Cell, Choice, Given, Index, Literal_, Meta, Tree, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,12 +21,9 @@ type Env = Mapping[str, Any]
 """Per key, an array of one entry per row: positions (masked where null) or scalars."""
 
 
-def walk(tree: Tree) -> Iterator[Tree]:
-    """Yield every leaf, those within groups too."""
-    for leaf in leaves(tree):
-        yield leaf
-        if isinstance(leaf, Grouped):
-            yield from walk(leaf.inner)
+def keys(tree: Tree) -> set[str]:
+    """Return the keys by which a tree of one row reads it: none within groups and choices."""
+    return {leaf.key for leaf in leaves(tree) if isinstance(leaf, Cell | Given | Meta)}
 
 
 def cells(tree: Tree) -> Iterator[Cell]:
@@ -67,12 +64,6 @@ def masked(values: Any, null: NDArray[np.bool_] | None) -> Any:
 def outside(text: str, error: IndexError, shape: tuple[int, ...]) -> QueryError:
     """Return the error for an index that a row does not have."""
     return QueryError(f"{text}: {error}; a row has shape {shape}.")
-
-
-def metadata(leaf: Meta, positions: Any) -> Any:
-    """Return what is known of rows."""
-    rows, null = rows_of(positions)
-    return masked(leaf.source.meta(leaf.field, leaf.what, rows), null)
 
 
 def constant_index(tree: Index) -> tuple[Any, ...] | None:

@@ -1,0 +1,85 @@
+"""What is known of values, or of their rows, without reading them: the leaves called `Meta`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.query import text_search
+from deeplake_lite.query.trees import masked, rows_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.query.sources import Rows, Source
+    from deeplake_lite.query.values import Meta
+    from deeplake_lite.schema import Field
+
+
+def metadata(leaf: Meta, positions: Any) -> Any:
+    """Return what a leaf says of rows, an entry each; masked where their positions are null."""
+    rows, null = rows_of(positions)
+    return masked(_of_rows(leaf, rows), null)
+
+
+def _of_rows(leaf: Meta, rows: Rows) -> Any:
+    source, (what, _, of) = leaf.source, leaf.what.partition(":")
+    match what:
+        case "row_id":
+            return source.table.ids(source.at(rows))
+        case "random":
+            return _random(int(of), rows)
+    assert leaf.field is not None
+    match what:
+        case "bm25":
+            return text_search.scores(source, leaf.field, of)[rows]
+        case "hash":
+            return source.table.digests(leaf.field.id, source.at(rows))
+        case "nbytes":
+            return source.sizes(leaf.field, rows)
+        case "present":
+            present = source.present(leaf.field, rows)
+            return np.ma.MaskedArray(present, ~present)
+    return _of_shapes(source, leaf.field, rows, what, of)
+
+
+def _of_shapes(source: Source, f: Field, rows: Rows, what: str, of: str) -> Any:
+    """Return what depends on shapes, which are padded with -1 to the most axes."""
+    shapes = source.shapes(f, rows).astype(np.int64)
+    match what:
+        case "axis":
+            return _axis(shapes, int(of))
+        case "ndim":
+            return (shapes >= 0).sum(axis=1)
+        case "size":
+            return np.where(shapes < 0, 1, shapes).prod(axis=1)
+    return np.ma.MaskedArray(shapes, shapes < 0) if (shapes < 0).any() else shapes
+
+
+def _axis(shapes: NDArray[np.int64], axis: int) -> Any:
+    """Return the length of an axis, masked where a shape, padded with -1, does not have it.
+
+    >>> _axis(np.array([[2, 3, -1], [4, 5, 6]]), -1)
+    array([3, 6])
+    """
+    ndim = (shapes >= 0).sum(axis=1)
+    at = ndim + axis if axis < 0 else np.full(len(shapes), axis)
+    missing = (at < 0) | (at >= ndim)
+    found = shapes[np.arange(len(shapes)), np.where(missing, 0, at)]
+    return np.ma.MaskedArray(found, missing) if missing.any() else found
+
+
+def _random(seed: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return numbers in [0, 1): splitmix64 of the seed and the row, the same in any order.
+
+    >>> bool((_random(1, np.arange(3)) == _random(1, np.arange(3))).all())
+    True
+    """
+    with np.errstate(over="ignore"):
+        z = rows.astype(np.uint64) + np.uint64(1)
+        z = z * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed) * np.uint64(0xD1B54A32D192ED03)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    return np.asarray((z >> np.uint64(11)) * 2.0**-53, np.float64)
