@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.query.functions.user import unregister
 
 from . import data
 from .case_files import same, values_of
@@ -264,11 +265,15 @@ def test_computed_columns_say_what_they_are(ds):
     assert kinds == ["Image", "Image", "Array", "Scalar", "Text", "Boxes", "Scalar", "Scalar"]
 
 
-def test_user_functions_work_in_every_clause(ds):
-    @dl.function(returns="float32")
-    def spread(x):
-        return x.max() - x.min()
+@pytest.fixture
+def _spread():
+    dl.function(returns="float32", name="spread")(lambda x: x.max() - x.min())
+    yield
+    unregister("spread")
 
+
+@pytest.mark.usefixtures("_spread")
+def test_user_functions_work_in_every_clause(ds):
     found = ds.query(
         "SELECT id, SPREAD(grid) AS s WHERE SPREAD(grid) > 3 ORDER BY SPREAD(grid) DESC LIMIT 8 "
         "ARRANGE BY SPREAD(grid) > 4"
