@@ -31,6 +31,32 @@ AT = "at"
 CLAUSES = "clauses"
 """Argument of a SELECT's node: what follows LIMIT, in the order written."""
 
+_TURNS = (
+    (TokenType.WHERE,),
+    (TokenType.GROUP_BY,),
+    (TokenType.HAVING,),
+    (TokenType.WINDOW, TokenType.QUALIFY),
+    (TokenType.ORDER_BY,),
+    (TokenType.LIMIT, TokenType.FETCH, TokenType.OFFSET),
+    (TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY),
+)
+"""Clauses in the order in which they stand."""
+
+
+def _in_turn(token: TokenType, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the parser of a clause that refuses behind it what belongs before it."""
+    turn = next((at for at, tokens in enumerate(_TURNS) if token in tokens), 0)
+    earlier = {token for tokens in _TURNS[:turn] for token in tokens}
+
+    def parse_clause(parser: Any) -> Any:
+        name = parser._curr.text.upper()
+        found = parse(parser)
+        if parser._match_set(earlier, advance=False):
+            parser.raise_error(f"{parser._curr.text.upper()} stands before {name}")
+        return found
+
+    return parse_clause
+
 
 class Arrange(exp.Expression):
     """``ARRANGE BY expr, …``: rows of equal values together."""
@@ -114,11 +140,15 @@ class Lakes(DuckDB):
             if token == TokenType.DOT
         }
         QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
-            **_Parser.QUERY_MODIFIER_PARSERS,
-            TokenType.SORT_BY: lambda self: (CLAUSES, self._clause(self._arrange)),
-            TokenType.CLUSTER_BY: lambda self: (CLAUSES, self._clause(self._sample)),
-            TokenType.DISTRIBUTE_BY: lambda self: (CLAUSES, self._clause(self._expand)),
+            token: _in_turn(token, parser)
+            for token, parser in {
+                **_Parser.QUERY_MODIFIER_PARSERS,
+                TokenType.SORT_BY: lambda self: (CLAUSES, self._clause(self._arrange)),
+                TokenType.CLUSTER_BY: lambda self: (CLAUSES, self._clause(self._sample)),
+                TokenType.DISTRIBUTE_BY: lambda self: (CLAUSES, self._clause(self._expand)),
+            }.items()
         }
+        ARRAY_CONSTRUCTORS: ClassVar[dict[str, type[exp.Expr]]] = {"ARRAY": exp.Array}
 
         def _question(self) -> exp.Expr:
             """Read a ``?``, and note where in the text it is: that is its number."""
@@ -139,9 +169,6 @@ class Lakes(DuckDB):
                 parse = parsers[self._curr.token_type]
                 self._advance()
                 found.append(parse())
-            if self._match_set((TokenType.LIMIT, TokenType.ORDER_BY), advance=False):
-                late, before = self._curr.text.upper(), found[-1].key.upper()
-                self.raise_error(f"{late} stands before {before} BY")
             return found
 
         def _arrange(self) -> exp.Expr:
