@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from deeplake_lite.htypes import ClassLabel
-from deeplake_lite.query.bind.calls import AGGREGATES
+from deeplake_lite.query.bind.known import AGGREGATES
 from deeplake_lite.query.bind.special import SPECIAL
 from deeplake_lite.query.functions import REGISTRY
 

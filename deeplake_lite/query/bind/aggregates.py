@@ -1,4 +1,4 @@
-"""Functions of many rows: groups, windows, orders, FILTER."""
+"""Functions of many rows: groups, windows, orders, FILTER, WITHIN GROUP."""
 
 from __future__ import annotations
 
@@ -6,27 +6,67 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.digests import comparable
-from deeplake_lite.query.bind.kinds import (
-    kind_of,
-)
+from deeplake_lite.query.bind.kinds import as_number, has_axes, json_text, kind_of
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import (
     ANY,
     NUMBER,
+    REAL,
+    TEXT,
     Grouped,
+    Plain,
     Sql,
     Tensor,
     Value,
+    rename_keys,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
 
-def grouped(tensor: Tensor, aggregate: str, text: str) -> Tensor:
+def rewritten(tensor: Tensor, wrap: Callable[[exp.Expr], exp.Expr], text: str) -> Tensor:
+    """Return a tensor of other rows: `wrap` takes the SQL of what each leaf reads.
+
+    Keys are of what they read, so that two such tensors stay apart in one expression.
+    """
+    env = {key: wrap(node.copy()) for key, node in tensor.env.items()}
+    names = {key: f"p_{node.sql('duckdb')}" for key, node in env.items()}
+    plain = tensor.plain and Plain(
+        tensor.plain.source, tensor.plain.field, wrap(tensor.plain.row.copy())
+    )
+    tree = rename_keys(tensor.tree, names.__getitem__)
+    return Tensor(tree, {names[key]: node for key, node in env.items()}, text, plain)
+
+
+def picked(
+    tensor: Tensor,
+    name: str,
+    rest: Sequence[exp.Expr] = (),
+    order: Sequence[exp.Expr] = (),
+    text: str = "",
+) -> Tensor:
+    """Return the tensor of one of many rows: FIRST, ARG_MAX, LAG and the like pick its position."""
+
+    def pick(node: exp.Expr) -> exp.Expr:
+        args = [node, *(part.copy() for part in rest)]
+        if order:
+            args[-1] = exp.Order(this=args[-1], expressions=[term.copy() for term in order])
+        return exp.Anonymous(this=name, expressions=args)
+
+    return rewritten(tensor, pick, text or tensor.text)
+
+
+def grouped(
+    tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr] = ()
+) -> Tensor:
     """Return the values of a tensor over a group, or their elementwise aggregate."""
     struct = exp.Anonymous(
         this="struct_pack",
@@ -35,7 +75,8 @@ def grouped(tensor: Tensor, aggregate: str, text: str) -> Tensor:
             for key, node in tensor.env.items()
         ],
     )
-    rows = exp.Anonymous(this="LIST", expressions=[struct])
+    listed = exp.Order(this=struct, expressions=list(order)) if order else struct
+    rows = exp.Anonymous(this="LIST", expressions=[listed])
     key = "l_" + rows.sql("duckdb")
     inner = tensor.type
     if aggregate == "LIST":
@@ -65,16 +106,52 @@ def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
-    """Return a function over a window of rows."""
+    """Return a function over a window of rows.
+
+    Raises
+    ------
+    QueryTypeError
+        For an aggregate of tensors, but for one that takes a row's value as it is.
+    """
     was, scope.in_aggregate, before = scope.in_aggregate, True, scope.aggregated
     try:
         inner = e.this
+        _refuse_tensors(low, inner, scope)
         found = _row_number() if inner.name.upper() == "ROW_NUMBER" else low.value(inner, scope)
         node = window_parts(low, e, scope)
-        node.set("this", low.as_sql(found, scope))
     finally:
         scope.in_aggregate, scope.aggregated = was, before
-    return Sql(node, found.kind if isinstance(found, Sql) else ANY)
+    if isinstance(found, Tensor) and has_axes(found) and _is_of_rows(found):
+        return rewritten(found, lambda row: _with_this(node, row), text_of(e))
+    if not isinstance(found, Sql):
+        raise QueryTypeError(f"OVER follows an aggregate or a function of windows: {text_of(e)}.")
+    return Sql(_with_this(node, found.node), found.kind)
+
+
+def _with_this(node: exp.Expr, this: exp.Expr) -> exp.Expr:
+    node = node.copy()
+    node.set("this", this)
+    return node
+
+
+def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
+    """Refuse an aggregate over windows that would go over tensors. Raises QueryTypeError."""
+    name = e.name.upper()
+    if name not in known.ROWWISE | known.LISTS or not e.expressions:
+        return
+    [first, *_] = e.expressions
+    value = low.value(first.this if isinstance(first, exp.Order) else first, scope)
+    if has_axes(value):
+        raise QueryTypeError(
+            f"OVER goes over one value per row, and {text_of(first)} is a tensor. Reduce it first, "
+            f"as AVG(AMEAN(x)) OVER (…) does; for {text_of(e)} of groups, join with a query that "
+            "has GROUP BY."
+        )
+
+
+def _is_of_rows(tensor: Tensor) -> bool:
+    """Tell whether what a tensor's leaves read is picked from many rows."""
+    return all(isinstance(node, exp.Anonymous | exp.Filter) for node in tensor.env.values())
 
 
 def window_parts(low: Lowering, e: exp.Window, scope: Scope) -> exp.Window:
@@ -101,6 +178,10 @@ def ordered(low: Lowering, order: exp.Order, scope: Scope) -> list[exp.Expr]:
 
 def sorted_by(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> list[exp.Expr]:
     """Return what to sort by: NaN last either way, and null behind it unless it is said."""
+    if kind_of(value).name == "json":  # numbers by size, and texts behind them
+        node = low.as_sql(value, scope)
+        parts = Sql(as_number(node), NUMBER), Sql(json_text(node), TEXT)
+        return [by for part in parts for by in sorted_by(part, term, low, scope)]
     node, descends = low.as_sql(value, scope), bool(term.args.get("desc"))
     if node.find(exp.Column, exp.Query, exp.Anonymous) is None:  # to SQL, a position or an error
         node = func("coalesce", node, exp.null())
@@ -121,8 +202,41 @@ def filtered(low: Lowering, e: exp.Filter, scope: Scope) -> Value:
         where = exp.Where(this=low.condition(low.value(e.expression.this, scope), scope))
     finally:
         scope.in_aggregate = was
-    if isinstance(found, Tensor):
-        env = {k: exp.Filter(this=n, expression=where.copy()) for k, n in found.env.items()}
-        return Tensor(found.tree, env, text_of(e))
-    assert isinstance(found, Sql)
+    if isinstance(found, Tensor) and has_axes(found) and _is_of_rows(found):
+        return rewritten(found, lambda n: exp.Filter(this=n, expression=where.copy()), text_of(e))
+    if not isinstance(found, Sql):
+        raise QueryTypeError(
+            f"FILTER follows an aggregate over many rows, and {text_of(e.this)} is of each row "
+            "where there is no GROUP BY. Use WHERE, or add GROUP BY."
+        )
     return Sql(exp.Filter(this=found.node, expression=where), found.kind)
+
+
+def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
+    """Return an aggregate of sorted rows: ``PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)``.
+
+    Raises
+    ------
+    QueryTypeError
+        For an aggregate that takes none, or the order of tensors.
+    """
+    inner, terms = e.this, e.expression.expressions
+    name = inner.name.upper()
+    if name not in known.SORTED or len(terms) != 1:
+        raise QueryTypeError(
+            f"WITHIN GROUP (ORDER BY x) is of {', '.join(known.SORTED)}, got {name}."
+        )
+    was, scope.in_aggregate = scope.in_aggregate, True
+    try:
+        value = low.value(terms[0].this, scope)
+        args = [low.sql(part, scope) for part in inner.expressions]
+    finally:
+        scope.in_aggregate = was
+    scope.aggregated = scope.aggregated or not scope.in_aggregate
+    x = low.as_sql(value, scope)
+    by = exp.Ordered(this=x.copy(), desc=bool(terms[0].args.get("desc")), nulls_first=False)
+    *before, last = [x, *args]
+    parts = [*before, exp.Order(this=last, expressions=[by])]
+    kind = kind_of(value, plain=True)
+    real = name.endswith("_CONT") and kind.name != "time"
+    return Sql(exp.Anonymous(this=known.SORTED[name], expressions=parts), REAL if real else kind)

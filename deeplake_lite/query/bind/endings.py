@@ -31,7 +31,7 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
             for item in items:
                 terms += sorted_by(item, term, binder._low, scope)
             continue
-        if isinstance(e, exp.Literal) and not e.is_string:
+        if is_number(e):
             terms += sorted_by(items[item_number(e, len(items), "ORDER")], term, binder._low, scope)
             continue
         if isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
@@ -42,11 +42,21 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
     return terms
 
 
-def item_number(e: exp.Literal, count: int, what: str) -> int:
+def is_number(e: exp.Expr) -> bool:
+    """Tell whether a part of ORDER BY or GROUP BY is a number as it stands, which means an item."""
+    number = e.this if isinstance(e, exp.Neg) else e
+    return isinstance(number, exp.Literal) and not number.is_string
+
+
+def item_number(e: exp.Expr, count: int, what: str) -> int:
     """Return which item of the select list ``ORDER BY 2`` means, from 0. Raises QueryError."""
-    if not e.this.isdecimal() or not 0 < int(e.this) <= count:
-        raise QueryError(f"{what} BY {e.this} is beyond the select list of {count}.")
-    return int(e.this) - 1
+    text = text_of(e)
+    if not text.isdecimal() or not 0 < int(text) <= count:
+        raise QueryError(
+            f"{what} BY {text} is beyond the select list: a number says which of its items, from 1 "
+            f"to {count}."
+        )
+    return int(text) - 1
 
 
 def by_position(scope: Scope) -> list[exp.Expr]:

@@ -47,6 +47,7 @@ type Handler = Callable[[Any, Any, Scope], Value]
 
 HANDLERS: dict[str, Handler] = {
     "column": names.column,
+    "dot": names.dot,
     "literal": names.literal,
     "boolean": names.boolean,
     "null": names.null,
@@ -80,6 +81,7 @@ HANDLERS: dict[str, Handler] = {
     "anonymous": calls.call,
     "window": aggregates.window,
     "filter": aggregates.filtered,
+    "withingroup": aggregates.within_group,
     **dict.fromkeys((kind.key for kind in operators.ARITHMETIC), operators.arithmetic),
     **dict.fromkeys((kind.key for kind in operators.COMPARISON), operators.comparison),
 }
@@ -197,6 +199,8 @@ class Lowering:
 
     def value(self, e: exp.Expr, scope: Scope) -> Value:
         """Return what an expression is."""
+        if scope.keys and not scope.in_aggregate and (key := scope.keys.get(e)) is not None:
+            return key
         handler = HANDLERS.get(e.key)
         return handler(self, e, scope) if handler else self.generic(e, scope)
 

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.subscripts import subscript
-from deeplake_lite.query.dialect import AT
-from deeplake_lite.query.values import (
-    Constant,
-    Sql,
-    Value,
+from deeplake_lite.errors import (
+    ColumnNotFoundError,
+    NotFoundError,
+    QueryError,
+    QueryTypeError,
 )
+from deeplake_lite.query.bind.subscripts import subscript
+from deeplake_lite.query.dialect import AT, text_of
+from deeplake_lite.query.values import Constant, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.lowering import Lowering
@@ -21,27 +22,106 @@ if TYPE_CHECKING:
 
 
 def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:
-    """Return what a name means: a column, or what the SELECT calls so."""
-    name, table = e.name, e.table or None
-    if e.args.get("db"):
-        table = None
-    found = scope.find(name, table)
-    if found is None and table is None and name in scope.aliases:
-        alias = scope.aliases.pop(name)  # so that it cannot mean itself
-        try:
-            meant = low.value(alias, scope)
-        finally:
-            scope.aliases[name] = alias
-        if isinstance(meant, Sql) and isinstance(meant.node, exp.Binary):
-            return Sql(exp.paren(meant.node), meant.kind)
-        return meant
-    if found is None and table is not None:
-        outer = scope.find(table, None)  # a JSON column's key, or a struct's field
-        if outer is not None:
-            return subscript(low, outer, [exp.Literal.string(name)], e, scope)
+    """Return what a name means: a column, a key within one, or what the SELECT calls so.
+
+    Raises
+    ------
+    ColumnNotFoundError, QueryError
+        For a name that means nothing here.
+    """
+    first, *rest = (part.name for part in e.parts)
+    if rest:
+        return _dotted(low, first, rest, e, scope)
+    called = first in scope.aliases
+    found = None if called and _is_called_so(e, scope) else scope.find(first, None)
+    if found is None and called:
+        return _aliased(low, first, scope)
     if found is None:
-        raise scope.unknown(name, table)
+        raise _unknown(e, scope)
     return found
+
+
+def _is_called_so(e: exp.Column, scope: Scope) -> bool:
+    """Tell whether a name is the select list's before it is a column's."""
+    return scope.names_first and not scope.in_aggregate and e not in scope.keys
+
+
+def _aliased(low: Lowering, name: str, scope: Scope) -> Value:
+    """Return what the select list calls so."""
+    alias = scope.aliases.pop(name)  # so that it cannot mean itself
+    try:
+        meant = low.value(alias, scope)
+    finally:
+        scope.aliases[name] = alias
+    if isinstance(meant, Sql) and isinstance(meant.node, exp.Binary):
+        return Sql(exp.paren(meant.node), meant.kind)
+    return meant
+
+
+def _dotted(low: Lowering, first: str, rest: list[str], e: exp.Column, scope: Scope) -> Value:
+    """Return ``source.column.key…`` or ``column.key…``."""
+    found, keys = scope.find(rest[0], first), rest[1:]
+    if found is None:
+        found, keys = scope.find(first, None), rest
+    if found is None:
+        raise scope.unknown(rest[0], first)
+    for key in keys:
+        found = _part(low, found, key, e, scope)
+    return found
+
+
+def _unknown(e: exp.Column, scope: Scope) -> QueryError | ColumnNotFoundError:
+    """Return the error for a name that means nothing; for a text in the quotes of a name, too."""
+    error = scope.unknown(e.name, None)
+    if not e.this.quoted or not isinstance(error, ColumnNotFoundError):
+        return error
+    return ColumnNotFoundError(
+        f"{error.args[0]} Double quotes are around names; a text is {exp.Literal.string(e.name)}."
+    )
+
+
+def dot(low: Lowering, e: exp.Dot, scope: Scope) -> Value:
+    """Return ``x.f(y)``, which is ``F(x, y)``, or a key of JSON.
+
+    Raises
+    ------
+    NotFoundError
+        For a function of a module of Python's.
+    """
+    parts = [part.name for part in e.this.find_all(exp.Identifier, bfs=False)]
+    is_name = isinstance(e.this, exp.Identifier) or not e.this.find(exp.Column, exp.Func)
+    if not isinstance(e.expression, exp.Anonymous):
+        return _part(low, low.value(e.this, scope), e.expression.name, e, scope)
+    called = e.expression
+    if is_name and parts[0] not in scope.tables() and scope.find(parts[0], None) is None:
+        name = _IN_MODULES.get(called.name.upper(), called.name.upper())
+        shown = exp.Anonymous(this=name, expressions=called.expressions)
+        raise NotFoundError(
+            f"A function stands without a module before it: {text_of(shown)}, got {text_of(e)}."
+        )
+    base = exp.column(*reversed(parts)) if is_name else e.this
+    chained = exp.Anonymous(this=called.this, expressions=[base.copy(), *called.expressions])
+    return low.value(chained, scope)
+
+
+def _part(low: Lowering, found: Value, name: str, e: exp.Expr, scope: Scope) -> Value:
+    """Return a key of a JSON value, or a field of a struct. Raises QueryTypeError for a tensor."""
+    if not isinstance(found, Tensor):
+        return subscript(low, found, [exp.Literal.string(name)], e, scope)
+    function = _ATTRIBUTES.get(name, name.upper())
+    raise QueryTypeError(
+        f"A tensor has functions, not attributes: {function}({found.text}), got {text_of(e)}."
+    )
+
+
+_IN_MODULES = {
+    "NORM": "L2_NORM", "ABSOLUTE": "ABS", "AMAX": "MAX", "AMIN": "MIN", "AVERAGE": "MEAN",
+    "RAVEL": "FLATTEN",
+}  # fmt: skip
+"""Functions of NumPy's under the names that they have here, where those differ."""
+
+_ATTRIBUTES = {"T": "TRANSPOSE"}
+"""Functions that give what attributes of arrays do, where the names differ."""
 
 
 def literal(low: Lowering, e: exp.Literal, scope: Scope) -> Value:

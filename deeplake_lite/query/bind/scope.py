@@ -51,7 +51,11 @@ class Scope:
     aliases: dict[str, exp.Expr] = field(default_factory=dict)
     """What the select list calls things."""
     grouped: bool = False
-    """Whether there is GROUP BY."""
+    """Whether there is GROUP BY, and we are behind it."""
+    keys: dict[exp.Expr, Value | None] = field(default_factory=dict)
+    """What GROUP BY computes, over a group; None for its columns."""
+    names_first: bool = False
+    """Whether what the select list calls so comes before a column of the name, as in HAVING."""
     aggregated: bool = False
     """Whether an aggregate was met."""
     in_aggregate: bool = False

@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.aggregates import grouped, window_parts
+from deeplake_lite.query.bind.aggregates import grouped, picked, window_parts
 from deeplake_lite.query.bind.digests import comparable, digest
-from deeplake_lite.query.bind.endings import by_position, clauses, limit, note_enough, order_by
+from deeplake_lite.query.bind.endings import (
+    by_position,
+    clauses,
+    is_number,
+    item_number,
+    limit,
+    note_enough,
+    order_by,
+)
 from deeplake_lite.query.bind.kinds import (
     kind_of,
 )
@@ -22,9 +30,10 @@ from deeplake_lite.query.bind.projection import Lowered, Projection
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.bind.sets import set_operation
 from deeplake_lite.query.bind.tables import known_parts, read_from
-from deeplake_lite.query.dialect import CLAUSES, text_of
+from deeplake_lite.query.dialect import CLAUSES, func, text_of
 from deeplake_lite.query.plan import Instance, Output, Plan
 from deeplake_lite.query.values import (
+    Constant,
     Kind,
     Sql,
     Tensor,
@@ -170,7 +179,6 @@ class Binder:
         bare: bool = False,
     ) -> Lowered:
         low = self._low
-        scope.grouped = tree.args.get("group") is not None
         scope.aliases = {
             item.alias: item.this for item in tree.expressions if isinstance(item, exp.Alias)
         }
@@ -185,13 +193,16 @@ class Binder:
         keys = self._group(tree, scope)
         if keys:
             out.set("group", exp.Group(expressions=keys))
+        scope.grouped = tree.args.get("group") is not None
         values = self._items(tree, scope, {k.sql("duckdb") for k in keys})
         if bare:
             values = {n: Sql(comparable(v, low, scope), kind_of(v)) for n, v in values.items()}
         for clause in ("having", "qualify"):
             if part := tree.args.get(clause):
                 kind = exp.Having if clause == "having" else exp.Qualify
+                scope.names_first = clause == "having"
                 out.set(clause, kind(this=low.condition(low.value(part.this, scope), scope)))
+        scope.names_first = False
         projection = Projection()
         distinct = tree.args.get("distinct")
         lazy = outermost and not (scope.grouped or scope.aggregated)
@@ -227,7 +238,7 @@ class Binder:
         for part in _conjuncts(where.this):
             was = scope.aggregated
             node = self._low.condition(self._low.value(part, scope), scope)
-            if scope.aggregated and not was and not scope.grouped:
+            if scope.aggregated and not was:
                 raise QueryError(
                     f"WHERE looks at one row, and {text_of(part)} at many. Use HAVING, or a "
                     "subquery."
@@ -243,24 +254,31 @@ class Binder:
             return []
         keys = []
         for part in group.expressions:
-            e = part
             if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):
                 raise QueryError(f"GROUP BY takes expressions, got {text_of(part)}. UNION them.")
-            if isinstance(part, exp.Literal) and not part.is_string:
-                at = int(part.this) - 1
-                if not 0 <= at < len(tree.expressions):
-                    raise QueryError(f"GROUP BY {part.this} is beyond the select list.")
-                e = tree.expressions[at].unalias()
-            keys.append(comparable(self._low.value(e, scope), self._low, scope))
+            keys.append(self._key(_meant(part, tree, scope), scope))
         if group.args.get("all"):
             for item in tree.expressions:
                 inner = Scope(
                     scope.relations, scope.parent, scope.merged, scope.aliases, grouped=True
                 )
-                value = self._low.value(item.unalias(), inner)
+                self._low.value(item.unalias(), inner)
                 if not inner.aggregated:
-                    keys.append(comparable(value, self._low, scope))
+                    keys.append(self._key(item.unalias(), scope))
         return keys
+
+    def _key(self, e: exp.Expr, scope: Scope) -> exp.Expr:
+        """Return what GROUP BY compares of an expression, and note what it is over a group."""
+        value = self._low.value(e, scope)
+        node = comparable(value, self._low, scope)
+        if isinstance(value, Constant):
+            return func("coalesce", node, exp.null())  # to SQL, a position or an error
+        if isinstance(value, Tensor) and not value.is_scalar:
+            over_group: Value = picked(value, "FIRST")
+        else:
+            over_group = Sql(exp.paren(node.copy()), kind_of(value))
+        scope.keys[e] = None if isinstance(e, exp.Column) else over_group
+        return node
 
     def _items(self, tree: exp.Select, scope: Scope, keys: set[str]) -> dict[str, Value]:
         """Return the select list by name."""
@@ -290,7 +308,7 @@ class Binder:
             by = value if value.is_scalar else digest(value, self._low)
             node = self._low.known_island(by, scope)
             if node is not None and node.sql("duckdb") in keys:
-                return Sql(node, kind_of(value)) if value.is_scalar else _first(value)
+                return Sql(node, kind_of(value)) if value.is_scalar else picked(value, "FIRST")
             return grouped(value, "LIST", text_of(e)) if plain else value
         if plain and isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
             kind = Kind("list", htype=value.kind.htype, names=value.kind.names)
@@ -333,6 +351,16 @@ _CLAUSES = {
 """Parts of a SELECT that are part of the language."""
 
 
+def _meant(part: exp.Expr, tree: exp.Select, scope: Scope) -> exp.Expr:
+    """Return what a part of GROUP BY stands for: an item by its number or name, or itself."""
+    if is_number(part):
+        return tree.expressions[item_number(part, len(tree.expressions), "GROUP")].unalias()
+    named = isinstance(part, exp.Column) and not part.table and part.name in scope.aliases
+    if named and scope.find(part.name, None) is None:
+        return scope.aliases[part.name]
+    return part
+
+
 def _conjuncts(e: exp.Expr) -> list[exp.Expr]:
     if isinstance(e, exp.And):
         return [*_conjuncts(e.this), *_conjuncts(e.expression)]
@@ -353,15 +381,6 @@ def _note_condition(instance: Instance, node: exp.Expr) -> None:
         instance.staged.append((node, islands))
     elif columns:
         instance.cheap.append(node)
-
-
-def _first(tensor: Tensor) -> Tensor:
-    """Return a tensor of a group's first row."""
-    env = {
-        key: exp.Anonymous(this="FIRST", expressions=[node.copy()])
-        for key, node in tensor.env.items()
-    }
-    return Tensor(tensor.tree, env, tensor.text)
 
 
 def _star(item: exp.Expr) -> exp.Star | None:
