@@ -28,6 +28,9 @@ _PARSED_APART = (
 AT = "at"
 """Key of a parameter's notes: where its ``?`` is in the text."""
 
+WRITTEN = "written"
+"""Key of a type's notes: its name as it is in the text."""
+
 CLAUSES = "clauses"
 """Argument of a SELECT's node: what follows LIMIT, in the order written."""
 
@@ -231,6 +234,14 @@ class Lakes(DuckDB):
                 return self._parse_column_ops(column)
             return super()._parse_type(*args, **kwargs)
 
+        def _parse_types(self, *args: Any, **kwargs: Any) -> Any:
+            """Note how a type is written: ``int8`` has 8 bits in NumPy, and 8 bytes in SQL."""
+            first = self._curr
+            found = super()._parse_types(*args, **kwargs)
+            if isinstance(found, exp.DataType):
+                found.meta[WRITTEN] = first.text
+            return found
+
         def _parse_csv(self, parse_method: Any, *args: Any, **kwargs: Any) -> Any:
             """Refuse a comma with nothing before it."""
 
@@ -275,7 +286,9 @@ class Lakes(DuckDB):
             if len(parts) > 3:
                 self.raise_error("A slice is start:stop:step")
             if len(parts) == 1:
-                return parts[0]
+                [part] = parts
+                is_none = isinstance(part, exp.Column) and part.sql() == "None"
+                return exp.Null() if is_none else part
             start, stop, step = (*parts, None)[:3]
             return exp.Slice(this=start, expression=stop, step=step)
 

@@ -158,7 +158,7 @@ def _indexed(tree: Index, env: Env) -> Any:
     """Return an index of a block; of a stored column, by reading no more than it needs."""
     index = constant_index(tree)
     assert index is not None
-    if isinstance(tree.base, Cell) and all(not isinstance(i, np.ndarray) for i in index):
+    if isinstance(tree.base, Cell) and all(isinstance(i, int | slice) or i is ... for i in index):
         rows, null = rows_of(env[tree.base.key])
         found = tree.base.source.part(tree.base.field, rows, index)
         if found is not None:

@@ -211,7 +211,7 @@ def _row(tree: Tree, read: _Reader, row: int) -> Any:
         case Index(base, items, text=text):
             value = _row(base, read, row)
             at = tuple(_item(i, read, row) for i in items)
-            if value is None or any(i is None for i in at):
+            if value is None or any(i is None for i, item in zip(at, items, strict=True) if item is not None):
                 return None
             try:
                 return value[at]
@@ -222,7 +222,7 @@ def _row(tree: Tree, read: _Reader, row: int) -> Any:
 
 
 def _item(item: Any, read: _Reader, row: int) -> Any:
-    if item is Ellipsis:
+    if item is Ellipsis or item is None:
         return item
     if isinstance(item, tuple):
         return slice(*(None if p is None else int(_row(p, read, row)) for p in item))

@@ -67,15 +67,24 @@ def outside(text: str, error: IndexError, shape: tuple[int, ...]) -> QueryError:
 
 
 def constant_index(tree: Index) -> tuple[Any, ...] | None:
-    """Return an index as NumPy's where it is the same for all rows; else None."""
+    """Return an index as NumPy's where it is the same for all rows, and stacks; else None."""
     parts = (p for item in tree.items for p in (item if isinstance(item, tuple) else (item,)))
     if not all(p is ... or isinstance(p, Literal_ | None) for p in parts):
         return None
-    return tuple(_constant(item) for item in tree.items)
+    index = tuple(_constant(item) for item in tree.items)
+    return index if _is_together(index) else None
+
+
+def _is_together(index: tuple[Any, ...]) -> bool:
+    """Tell whether arrays of indices stand side by side: otherwise their axes come first."""
+    if not any(isinstance(item, np.ndarray) for item in index):
+        return True
+    at = [n for n, item in enumerate(index) if isinstance(item, int | np.ndarray)]
+    return at[-1] - at[0] == len(at) - 1
 
 
 def _constant(item: Any) -> Any:
-    if item is ...:
+    if item is ... or item is None:
         return item
     if isinstance(item, tuple):
         return slice(*(None if part is None else int(part.value) for part in item))

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -84,10 +86,15 @@ class Literal_:
     type: Type
 
     def __hash__(self) -> int:
-        return hash(repr(self.value))
+        return hash(self._content)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Literal_) and repr(self.value) == repr(other.value)
+        return isinstance(other, Literal_) and self._content == other._content
+
+    @property
+    def _content(self) -> object:
+        array = isinstance(self.value, np.ndarray)  # of which repr leaves out the middle
+        return (self.type, self.value.tobytes()) if array else (self.type, repr(self.value))
 
 
 @dataclass(frozen=True)
@@ -111,7 +118,8 @@ class Index:
 
     base: Tree
     items: tuple[Any, ...]
-    """`Tree` for an integer, ``(start, stop, step)`` of `Tree` or None for a slice, Ellipsis."""
+    """`Tree` for integers or a mask, ``(start, stop, step)`` of `Tree` or None for a slice,
+    Ellipsis, None for a new axis."""
     type: Type
     text: str = field(default="", compare=False)
     """As the query has it, for messages."""
@@ -152,7 +160,7 @@ def children(tree: Tree) -> Iterator[Tree]:
             for item in items:
                 if isinstance(item, tuple):
                     yield from (part for part in item if part is not None)
-                elif item is not Ellipsis:
+                elif item is not Ellipsis and item is not None:
                     yield item
 
 
@@ -186,7 +194,7 @@ def rename_keys(tree: Tree, name: Callable[[str], str]) -> Tree:
 
 
 def _rename_item(item: Any, name: Callable[[str], str]) -> Any:
-    if item is Ellipsis:
+    if item is Ellipsis or item is None:
         return item
     if isinstance(item, tuple):
         return tuple(None if part is None else rename_keys(part, name) for part in item)

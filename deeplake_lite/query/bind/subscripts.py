@@ -20,6 +20,7 @@ from deeplake_lite.query.values import (
     JSON,
     TEXT,
     Constant,
+    Given,
     Index,
     Kind,
     Literal_,
@@ -118,7 +119,8 @@ def indexed(
             ends = (item.this, item.expression, item.args.get("step"))
             parts.append(tuple(tree(end) for end in ends))
         else:
-            parts.append(tree(item))
+            parts.append(None if isinstance(item, exp.Null) else tree(item))
+    _check_indices(parts, text_of(e))
     type_ = _indexed_type(base, parts, text_of(e))
     length = _length(base.tree, parts)
     if length is not None:
@@ -136,51 +138,110 @@ def _length(shape: Tree, items: list[Any]) -> Tree | None:
     return replace(shape, what=f"axis:{int(item.value)}", type=Type("int64"))
 
 
+def _check_indices(items: list[Any], text: str) -> None:
+    """Refuse what is no position. Raises QueryTypeError."""
+    for item in items:
+        for part in item if isinstance(item, tuple) else (item,):
+            if part is None or part is ...:
+                continue
+            whole = part.type.is_number and np.dtype(part.type.dtype).kind in "iu"
+            mask = part.type.dtype == "bool" and part.type.ndim != 0 and part is item
+            computed = isinstance(part, Given) and part.type.is_number  # by SQL, which rounds none
+            if not (whole or mask or computed):
+                raise QueryTypeError(
+                    f"An index is a whole number, a list of them, a mask or a slice, got "
+                    f"{part.type} in {text}. CAST(… AS BIGINT) makes whole numbers."
+                )
+
+
 def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     """Return the type of an indexed tensor. Raises QueryTypeError for too many indices."""
-    if base.type.shape is None:
-        return Type(base.type.dtype, None, base.type.meaning if _all_slices(items) else None)
-    shape = list(base.type.shape)
-    named = [item for item in items if item is not ...]
-    if len(named) > len(shape) or items.count(...) > 1:
+    kept = base.type.meaning
+    if base.type.shape is None or any(_takes(item) is None for item in items):
+        only_mask = len(items) == 1 and _takes(items[0]) is None and base.type.shape is not None
+        shape = (None,) if only_mask else None
+        return Type(base.type.dtype, shape, kept if _all_slices(items) else None)
+    whole = base.type.shape
+    named = sum(_takes(item) or 0 for item in items)
+    if named > len(whole) or items.count(...) > 1:
         raise QueryTypeError(
-            f"{text} has {len(named)} indices, and {base.text} has {len(shape)} axes: {base.type}."
+            f"{text} has {named} indices, and {base.text} has {len(whole)} axes: {base.type}."
         )
-    if ... in items:
-        at = items.index(...)
-        gap = len(shape) - len(named)
-        full = (None, None, None)
-        items = items[:at] + [full] * gap + items[at + 1 :]
+    fill = [(None, None, None)] * (len(whole) - named)
+    at = items.index(...) if ... in items else len(items)
+    items = [*items[:at], *fill, *items[at + 1 :]]
+    shape = _indexed_shape(base, items, text)
+    return Type(base.type.dtype, shape, kept if _keeps_meaning(base, items, shape) else None)
+
+
+def _takes(item: Any) -> int | None:
+    """Return how many axes an index takes; None where a mask's are not known."""
+    if item is None or item is ...:
+        return 0
+    is_mask = not isinstance(item, tuple) and item.type.dtype == "bool"
+    return item.type.ndim if is_mask else 1
+
+
+def _indexed_shape(base: Tensor, items: list[Any], text: str) -> tuple[int | None, ...]:
+    """Return the shape of a tensor indexed on all axes, as NumPy has it.
+
+    Arrays of indices, and numbers beside them, are broadcast to some axes, which stand where the
+    arrays stand if those are side by side, and first otherwise.
+    """
+    sizes = iter(base.type.shape or ())
     out: list[int | None] = []
-    for item, size in zip(items, shape, strict=False):
-        if isinstance(item, tuple):
-            out.append(_sliced(item, size))
-        elif item.type.ndim:
-            out.extend(item.type.shape)
-        elif (
-            isinstance(item, Literal_) and size is not None and not -size <= int(item.value) < size
-        ):
+    places, shapes = [], []
+    for number, item in enumerate(items):
+        if item is None:
+            out.append(1)
+        elif isinstance(item, tuple):
+            out.append(_sliced(item, next(sizes)))
+        else:
+            taken = [next(sizes) for _ in range(_takes(item) or 0)]
+            is_mask = item.type.dtype == "bool"
+            if isinstance(item, Literal_) and not is_mask:
+                _check_inside(base, item, taken[0], text)
+            places.append((number, len(out)))
+            shapes.append((None,) if is_mask else tuple(item.type.shape))
+    if not any(shapes):
+        return tuple(out)
+    together = places[-1][0] - places[0][0] == len(places) - 1
+    at = places[0][1] if together else 0
+    return (*out[:at], *_broadcast(shapes), *out[at:])
+
+
+def _check_inside(base: Tensor, item: Literal_, size: int | None, text: str) -> None:
+    """Refuse positions that no row has. Raises QueryTypeError."""
+    for index in np.ravel(item.value).tolist():
+        if size is not None and not -size <= index < size:
             raise QueryTypeError(
-                f"{text}: index {int(item.value)} is outside an axis of {size}. {base.text} is "
-                f"{base.type}."
+                f"{text}: index {index} is outside an axis of {size}. {base.text} is {base.type}."
             )
-    out += shape[len(items) :]
-    keeps = _keeps_meaning(base, items)
-    return Type(base.type.dtype, tuple(out), base.type.meaning if keeps else None)
+
+
+def _broadcast(shapes: list[tuple[int | None, ...]]) -> tuple[int | None, ...]:
+    """Return the shape that arrays of indices are broadcast to.
+
+    >>> _broadcast([(2, 1), (), (None, 3)])
+    (2, 3)
+    """
+    most = max(map(len, shapes))
+    padded = [(1,) * (most - len(shape)) + shape for shape in shapes]
+    return tuple(
+        next((n for n in lengths if n not in (1, None)), None if None in lengths else 1)
+        for lengths in zip(*padded, strict=True)
+    )
 
 
 def _all_slices(items: list[Any]) -> bool:
     return all(isinstance(item, tuple) or item is ... for item in items)
 
 
-def _keeps_meaning(base: Tensor, items: list[Any]) -> bool:
-    """Tell whether boxes are still boxes: the last axis is whole."""
-    meaning = base.type.meaning
-    if meaning is None:
-        return False
-    if hasattr(meaning, "names") or len(items) < (base.type.ndim or 0):
-        return hasattr(meaning, "names") or all(isinstance(i, tuple) for i in items)
-    return all(isinstance(i, tuple) for i in items) and items[-1] == (None, None, None)
+def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]) -> bool:
+    """Tell whether boxes are still boxes: of as many axes, the last one whole."""
+    if hasattr(base.type.meaning, "names"):
+        return True
+    return len(shape) == base.type.ndim and items[-1] == (None, None, None)
 
 
 def _sliced(item: tuple[Any, ...], size: int | None) -> int | None:
