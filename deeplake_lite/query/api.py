@@ -12,6 +12,7 @@ from deeplake_lite.dataset.question import Question
 from deeplake_lite.errors import QuerySyntaxError, QueryTypeError, shown_briefly
 from deeplake_lite.query import clauses, execute
 from deeplake_lite.query.bind import Binder, Params
+from deeplake_lite.query.nested import only_value
 from deeplake_lite.query.opening import Sources
 from deeplake_lite.query.parsing import TOO_DEEP, parse
 from deeplake_lite.query.plan_text import named, plan_text
@@ -114,7 +115,10 @@ def make_plan(
     view: View | None = None,
     sources: Mapping[str, View] | None = None,
 ) -> Plan:
-    """Return what would be done for a query, without doing it."""
+    """Return what would be done for a query, without doing it.
+
+    Queries within it that stand for a tensor are answered: it is part of the plan.
+    """
     return _planned(Question(text, params), Sources(view, sources))
 
 
@@ -122,7 +126,10 @@ def _planned(question: Question, sources: Sources) -> Plan:
     tree = parse(question.text)
     params = Params(question.params, tree)
     try:
-        return Binder(question.text, sources, params, sources.default, question.seed).plan(tree)
+        binder = Binder(
+            question.text, sources, params, sources.default, question.seed, answer=only_value
+        )
+        return binder.plan(tree)
     except RecursionError:
         raise QuerySyntaxError.at(question.text, 1, 1, TOO_DEEP) from None
 

@@ -210,7 +210,10 @@ def _row(tree: Tree, read: _Reader, row: int) -> Any:
             return bound.compute(*(_row(a, read, row) for a in args), lead=0)
         case Index(base, items, text=text):
             value = _row(base, read, row)
-            at = tuple(_item(i, read, row) for i in items)
+            try:
+                at = tuple(_item(i, read, row) for i in items)
+            except IndexError as error:
+                raise outside(text, error, np.shape(value)) from error
             if value is None or any(i is None for i, item in zip(at, items, strict=True) if item is not None):
                 return None
             try:
@@ -230,6 +233,8 @@ def _item(item: Any, read: _Reader, row: int) -> Any:
     if found is None:
         return None
     value = np.asarray(found)
+    if value.ndim == 0 and value != int(value):
+        raise IndexError(f"{value} is no whole number")
     return int(value) if value.ndim == 0 else value
 
 
@@ -289,7 +294,8 @@ def _stack(leaf: Grouped, values: list[Any]) -> NDArray[Any]:
     if len(shapes) > 1:
         raise QueryError(
             f"{leaf.aggregate} over a group takes tensors of equal shape, got "
-            f"{', '.join(map(str, sorted(shapes)[:3]))}. Crop or resize them first."
+            f"{', '.join(map(str, sorted(shapes)[:3]))}. CROP or RESIZE them first, or reduce each "
+            f"row's: {leaf.aggregate}(AMEAN(x))."
         )
     return np.stack(values)
 

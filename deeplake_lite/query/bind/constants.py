@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,27 +24,65 @@ if TYPE_CHECKING:
 def constant(value: Any) -> Constant:
     """Return a parameter's value.
 
+    Moments with a time zone count as UTC, as columns do; arrays of other libraries become NumPy's.
+
     Raises
     ------
     QueryTypeError
         For a value that queries do not know.
     """
-    if isinstance(value, np.generic):
-        value = value.item() if value.ndim == 0 else value
-    if isinstance(value, np.ndarray):
-        return Constant(value, exp.convert(value.tolist()))
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
-    if value is None or isinstance(
-        value, bool | int | float | str | dt.date | dt.datetime | dt.timedelta | list | tuple
-    ):
-        if isinstance(value, float) and not np.isfinite(value):
+    if hasattr(value, "to_numpy") or hasattr(value, "__array__"):  # pandas', PyTorch's
+        value = _of_array(value)
+    match value:
+        case np.ndarray():
+            return Constant(value, exp.Array(expressions=[constant(v).node for v in value]))
+        case list() | tuple():
+            parts = [constant(v) for v in value]
+            return Constant([p.value for p in parts], exp.Array(expressions=[p.node for p in parts]))
+        case np.datetime64() | np.timedelta64() | dt.date() | dt.time() | dt.timedelta():
+            return _time(value)
+        case float() if not np.isfinite(value):
             return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
-        return Constant(list(value) if isinstance(value, tuple) else value, exp.convert(value))
+        case decimal.Decimal() if value.is_finite():
+            return Constant(float(value), exp.Literal.number(format(value, "f")))
+        case None | bool() | int() | float() | str():
+            return Constant(value, exp.convert(value))
     raise QueryTypeError(
-        f"A parameter is a number, a text, a truth value, a date, a list or an array, got "
-        f"{type(value).__name__}."
+        "A parameter is a number, a text, a truth value, a date or time, a list or an array, got "
+        f"{type(value).__name__} {value!r:.60}."
     )
+
+
+def _of_array(value: Any) -> Any:
+    """Return a NumPy scalar, or what has an array, as Python's or NumPy's."""
+    array = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value)
+    if array.dtype.kind in "mM":
+        return array[()] if array.ndim == 0 else list(array)
+    if array.dtype.kind not in "biufUO" or (array.ndim == 0 and array.dtype.kind == "O"):
+        raise QueryTypeError(
+            f"A parameter's array has numbers or texts, got {type(value).__name__} of {array.dtype}."
+        )
+    return array.item() if array.ndim == 0 else array.tolist() if array.dtype.kind in "UO" else array
+
+
+def _time(value: Any) -> Constant:
+    """Return a moment, a date, a time of day or a span."""
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        value = value.astimezone(dt.UTC).replace(tzinfo=None)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        if np.isnat(value):
+            return Constant(None, exp.null())
+        exact = value.astype(f"{type(value).__name__}[us]")
+        if isinstance(value, np.datetime64) and exact != value:  # finer than Python's
+            text = np.datetime_as_string(value, unit="ns").replace("T", " ")
+            return Constant(value, exp.cast(exp.Literal.string(text), exp.DType.TIMESTAMP_NS))
+        value = exact.item()
+    if isinstance(value, dt.timedelta):
+        span = f"{value // dt.timedelta(microseconds=1)} microseconds"
+        return Constant(value, exp.cast(exp.Literal.string(span), "INTERVAL"))
+    if isinstance(value, dt.time):
+        return Constant(value, exp.cast(exp.Literal.string(value.isoformat()), "TIME"))
+    return Constant(value, exp.convert(value))
 
 
 def as_array(value: Any) -> tuple[Any, Type]:

@@ -59,7 +59,7 @@ def kind_of_constant(value: Any) -> Kind:
             return REAL if np.isnan(value) else NUMBER
         case str():
             return TEXT
-        case dt.date() | dt.timedelta():
+        case dt.date() | dt.time() | dt.timedelta() | np.datetime64():
             return TIME
         case _:
             return ANY

@@ -68,7 +68,7 @@ COUNTS = {"COUNT", "LENGTH", "LEN", "SIGN", "COUNT_IF", "ROW_NUMBER", "RANK", "D
 """Functions that give a number that is never NaN."""
 
 OF_SCALARS = AGGREGATES | NAMES.keys() | REAL | SAME | COUNTS | {
-    "CONTAINS", "LOWER", "UPPER", "ISNAN", "ISINF", "ISFINITE",
+    "CONTAINS", "LOWER", "UPPER", "ISNAN",
 }  # fmt: skip
 """Functions that are DuckDB's for scalars, whatever they are for tensors."""
 

@@ -75,6 +75,11 @@ HANDLERS: dict[str, Handler] = {
     "any": operators.any_of,
     "all": operators.all_of,
     "distinct": operators.distinct,
+    "tuple": operators.tuple_of,
+    "bitwiseand": operators.bitwise,
+    "bitwiseor": operators.bitwise,
+    "bitwisenot": operators.bitwise,
+    "arrayoverlaps": operators.overlaps,
     "bracket": subscripts.bracket,
     "ilike": operators.like,
     "trycast": operators.cast,
@@ -98,14 +103,17 @@ class Lowering:
     subquery : callable
         Lowers a SELECT within an expression: takes the node and the scope, gives DuckDB's and
         the kind of its first column.
+    one_value : callable
+        Gives the value of a SELECT in place of one.
     """
 
     def __init__(
         self,
         params: Params,
         subquery: Callable[[exp.Query, Scope], tuple[exp.Query, Kind]],
+        one_value: Callable[[exp.Query, Scope], Value],
     ) -> None:
-        self.params, self._lower_query = params, subquery
+        self.params, self._lower_query, self.one_value = params, subquery, one_value
         self.udfs: dict[str, Udf] = {}
         self.seed: int | None = None
 

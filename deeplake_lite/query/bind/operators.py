@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
+import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.constants import constant
 from deeplake_lite.query.bind.digests import is_null
 from deeplake_lite.query.bind.kinds import (
     agree,
@@ -19,7 +21,7 @@ from deeplake_lite.query.bind.kinds import (
     kind_of_two,
     unified,
 )
-from deeplake_lite.query.dialect import func, text_of
+from deeplake_lite.query.dialect import WRITTEN, func, text_of
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
@@ -142,8 +144,46 @@ def between(low: Lowering, e: exp.Between, scope: Scope) -> Value:
     return low.value(exp.and_(least, most), scope)
 
 
+def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
+    """Return ``&``, ``|`` and ``~``: of masks, AND, OR and NOT; of whole numbers, SQL's.
+
+    Raises
+    ------
+    QueryTypeError
+        For tensors that are no masks.
+    """
+    parts = [p for p in (e.this, e.args.get("expression")) if p is not None]
+    values = [low.value(p, scope) for p in parts]
+    if not any(map(has_axes, values)):
+        return low.generic(e, scope, NUMBER)
+    for part, value in zip(parts, values, strict=True):
+        tensor = low.as_tensor(value, text_of(part))
+        if tensor.type.dtype != "bool":
+            raise QueryTypeError(
+                f"& and | connect conditions, and {text_of(part)} is {tensor.type}. They bind "
+                f"tighter than comparisons: write (x > 1) & (x < 2), or AND, got {text_of(e)}."
+            )
+    return low.call(_BITWISE[type(e)], values, {}, e)
+
+
+_BITWISE: dict[type[exp.Expr], str] = {
+    exp.BitwiseAnd: "AND", exp.BitwiseOr: "OR", exp.BitwiseNot: "NOT",
+}  # fmt: skip
+
+
+def overlaps(low: Lowering, e: exp.ArrayOverlaps, scope: Scope) -> Value:
+    """Refuse ``&&``. Raises QueryTypeError."""
+    raise QueryTypeError(f"Conditions are connected by AND, got {text_of(e)}.")
+
+
 def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
-    """Return IN: of a list, or of a query."""
+    """Return IN: of a list, or of a query.
+
+    Raises
+    ------
+    QueryTypeError
+        For a tensor on either side.
+    """
     this = low.value(e.this, scope)
     if (query := e.args.get("query")) is not None:
         inner = query.this if isinstance(query, exp.Subquery) else query
@@ -159,11 +199,16 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
         )
     given = e.expressions
     if (listed := e.args.get("field")) is not None:
-        found = low.value(listed, scope)
-        if not isinstance(found, Constant) or not isinstance(found.value, list):
-            raise QueryTypeError(f"IN takes a list or a query, got {text_of(listed)}.")
-        given = [exp.convert(value) for value in found.value]
-    options = [agree(low.value(option, scope), this) for option in given]
+        given = [listed]
+        if not has_list(low.value(listed, scope)):
+            raise QueryTypeError(
+                f"IN takes a list or a query, got {text_of(listed)}. Whether it has an element: "
+                f"CONTAINS({text_of(listed)}, {text_of(e.this)})."
+            )
+    values = [low.value(option, scope) for option in given]
+    if len(values) == 1 and has_list(values[0]):
+        values = [constant(item) for item in values[0].value]
+    options = [agree(value, this) for value in values]
     a = low.as_sql(agree(this, options[0]) if options else this, scope)
     node = exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options])
     if not options:
@@ -171,6 +216,11 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     if not kind_of(this).real:
         return Sql(node, BOOL)
     return Sql(exp.paren(exp.and_(node, exp.not_(func("isnan", a.copy())))), BOOL)
+
+
+def has_list(value: Value) -> TypeGuard[Constant]:
+    """Tell whether a value is a list as it stands, or a parameter's."""
+    return isinstance(value, Constant) and isinstance(value.value, list | np.ndarray)
 
 
 def _named_in(query: exp.Expr, kind: Kind) -> exp.Subquery:
@@ -266,17 +316,50 @@ def if_(low: Lowering, e: exp.If, scope: Scope) -> Value:
 
 
 def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
-    """Return CAST: classes become their names, JSON its text."""
+    """Return CAST: classes become their names, JSON its text; tensors are NumPy's.
+
+    Raises
+    ------
+    QueryTypeError
+        For a tensor as what is no number.
+    """
     found = low.value(e.this, scope)
     to: exp.DataType = e.to
     if isinstance(found, Tensor) and not found.is_scalar:
-        raise QueryTypeError(f"CAST takes one value per row, got {found.text}: {found.type}.")
+        return low.call("CAST", [found], {"type": _dtype(to, found)}, e)
     is_text = to.this in exp.DataType.TEXT_TYPES
     node = as_text(found, low, scope) if is_text else low.as_sql(found, scope)
+    if to.this == exp.DType.USERDEFINED:
+        to = exp.DataType.build(_FLOATS.get(to.meta[WRITTEN].lower(), to))
     kind = TEXT if is_text else REAL if to.this in exp.DataType.REAL_TYPES else ANY
     if isinstance(found, Sql) and found.kind.name == "json" and is_text:
         node = json_text(found.node)
     return Sql(type(e)(this=node, to=to.copy()), kind)
+
+
+_FLOATS = {"float16": "FLOAT", "float32": "FLOAT", "float64": "DOUBLE"}
+"""NumPy's names of types that DuckDB has under others."""
+
+_DTYPES = {
+    "BOOLEAN": "bool", "TINYINT": "int8", "SMALLINT": "int16", "INT": "int32", "BIGINT": "int64",
+    "UTINYINT": "uint8", "USMALLINT": "uint16", "UINT": "uint32", "UBIGINT": "uint64",
+    "FLOAT": "float32", "DOUBLE": "float64",
+}  # fmt: skip
+"""NumPy's names of SQL's types."""
+
+
+def _dtype(to: exp.DataType, tensor: Tensor) -> str:
+    """Return NumPy's name of a type, written as NumPy's or as SQL's. Raises QueryTypeError."""
+    written = to.meta[WRITTEN].lower()
+    name = written if written in _DTYPES.values() or written == "float16" else None
+    name = name or _DTYPES.get(to.this.value)
+    if name is None:
+        raise QueryTypeError(
+            f"CAST makes numbers of a tensor, such as FLOAT or uint8, got {written.upper()}: "
+            f"{tensor.text} is {tensor.type}. A text or a date is one value per row: take an "
+            "element, or reduce it."
+        )
+    return name
 
 
 def interval(low: Lowering, e: exp.Interval, scope: Scope) -> Value:
@@ -297,9 +380,8 @@ def exists(low: Lowering, e: exp.Exists, scope: Scope) -> Value:
 
 
 def subquery(low: Lowering, e: exp.Subquery, scope: Scope) -> Value:
-    """Return the value of a query in parentheses."""
-    node, kind = low.nested_value(e.this, scope)
-    return Sql(node, kind)
+    """Return the value of a query in parentheses: a scalar, or a tensor."""
+    return low.one_value(e.this, scope)
 
 
 def any_of(low: Lowering, e: exp.Any, scope: Scope) -> Value:
@@ -318,5 +400,9 @@ def distinct(low: Lowering, e: exp.Distinct, scope: Scope) -> Value:
 
 
 def tuple_of(low: Lowering, e: exp.Tuple, scope: Scope) -> Value:
-    """Return a list in parentheses."""
-    return low.generic(e, scope)
+    """Return a list in parentheses: a constant where all parts are."""
+    parts = [low.value(p, scope) for p in e.expressions]
+    constants = [p.value for p in parts if isinstance(p, Constant)]
+    if len(constants) < len(parts):
+        return low.generic(e, scope)
+    return Constant(constants, exp.Tuple(expressions=[low.as_sql(p, scope) for p in parts]))

@@ -6,7 +6,7 @@ tensors, leave a SELECT as positions of rows: nothing is read that nobody looks 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -29,6 +29,7 @@ from deeplake_lite.query.bind.lowering import Lowering
 from deeplake_lite.query.bind.projection import Lowered, Projection
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.bind.sets import set_operation
+from deeplake_lite.query.bind.subqueries import one_value
 from deeplake_lite.query.bind.tables import known_parts, read_from
 from deeplake_lite.query.dialect import CLAUSES, func, text_of
 from deeplake_lite.query.plan import Instance, Output, Plan
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 type Open = Callable[[str, str | None], Source]
 """From a URL or a name, and a version, to a source."""
 
+type Answer = Callable[[Plan], Any]
+"""From the plan of a query in place of a tensor to its value; None for no row."""
+
 
 class Binder:
     """Lowers the SELECTs of one query."""
@@ -61,12 +65,16 @@ class Binder:
         params: Params,
         default: Source | None = None,
         seed: int | None = None,
+        *,
+        answer: Answer,
     ) -> None:
         self._text, self._open, self._default = text, open_source, default
-        self._low = Lowering(params, self._nested)
+        self._answer = answer
+        self._low = Lowering(params, self._nested, lambda e, scope: one_value(self, e, scope))
         self._low.seed = seed
         self._instances: list[Instance] = []
         self._queries: list[dict[str, tuple[str, Lowered]]] = []
+        self._ctes: list[exp.CTE] = []
         self._count = 0
 
     def plan(self, tree: exp.Query) -> Plan:
@@ -128,6 +136,7 @@ class Binder:
                 raise QueryError(f"A query is a SELECT, got {tree.key.upper()}: {text_of(tree)}.")
         finally:
             names = self._queries.pop()
+            del self._ctes[len(self._ctes) - len(names) :]
         if named:
             ctes = [
                 exp.CTE(this=lowered.sql, alias=exp.TableAlias(this=exp.to_identifier(table)))
@@ -148,6 +157,7 @@ class Binder:
             if columns := [c.name for c in cte.args["alias"].args.get("columns") or ()]:
                 lowered.columns = dict(zip(columns, lowered.columns.values(), strict=False))
             self._queries[-1][cte.alias] = (self._name("q"), lowered)
+            self._ctes.append(cte)
         return True
 
     def _wrapped(self, tree: exp.Expr, inner: Lowered, parent: Scope | None) -> Lowered:

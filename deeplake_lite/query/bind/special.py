@@ -48,6 +48,16 @@ def _meta(what: str, type_: Any) -> Any:
     return special
 
 
+def _length(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+    """Return the length of a tensor's first axis, without reading it."""
+    found = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
+    if not isinstance(found, Tensor) or found.plain is None:
+        return None
+    key = key_of_row(found)
+    tree = Meta(key, found.plain.source, found.plain.field, "axis:0", Type("int64"))
+    return Tensor(tree, {key: found.plain.row}, text_of(e))
+
+
 def _shape_type(found: Any) -> Type:
     return Type("int64", (found.type.ndim if isinstance(found, Tensor) else 0,))  # None: varies
 
@@ -130,6 +140,8 @@ SPECIAL = {
     "SHAPE": _meta("shape", _shape_type),
     "NDIM": _meta("ndim", lambda _: Type("int64")),
     "SIZE": _meta("size", lambda _: Type("int64")),
+    "LEN": _length,
+    "LENGTH": _length,
     "NBYTES": _meta("nbytes", lambda _: Type("int64")),
     "ROW_NUMBER": _row_position,
     "ROW_ID": _row_id,

@@ -146,7 +146,7 @@ def _check_indices(items: list[Any], text: str) -> None:
                 continue
             whole = part.type.is_number and np.dtype(part.type.dtype).kind in "iu"
             mask = part.type.dtype == "bool" and part.type.ndim != 0 and part is item
-            computed = isinstance(part, Given) and part.type.is_number  # by SQL, which rounds none
+            computed = isinstance(part, Given) and part.type.is_number  # SQL's: seen per row
             if not (whole or mask or computed):
                 raise QueryTypeError(
                     f"An index is a whole number, a list of them, a mask or a slice, got "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,42 @@ _unary("ABS", "Absolute value.", np.abs)
 _unary("SQRT", "Square root, NaN of negative numbers.", np.sqrt)
 _unary("EXP", "e to the power of x.", np.exp)
 _unary("LOG", "Natural logarithm, NaN of negative numbers.", np.log)
+_unary("LOG2", "Logarithm to base 2.", np.log2)
+_unary("LOG10", "Logarithm to base 10.", np.log10)
+_unary("SIN", "Sine, of radians.", np.sin)
+_unary("COS", "Cosine, of radians.", np.cos)
+_unary("FLOOR", "Nearest whole number below.", np.floor)
+_unary("CEIL", "Nearest whole number above.", np.ceil)
+_unary("SIGN", "-1, 0 or 1.", np.sign)
+_unary("ISNAN", "Whether elements are NaN.", np.isnan)
+
+
+def _extreme(name: str, summary: str, apply: Callable[..., Any]) -> None:
+    def bind(x: Arg, y: Arg) -> Bound:
+        numbers(name, x, y)
+
+        def compute(*values: Any, lead: int) -> Any:
+            return apply(*align([_bare(v) for v in values], (x, y), lead))
+
+        return Bound(result_of(compute, x, y), compute)
+
+    bind.__doc__ = summary
+    function(f"{name}(x, y)", group=GROUP)(bind)
+
+
+_extreme("GREATEST", "Element by element the greater number.", np.maximum)
+_extreme("LEAST", "Element by element the lesser number.", np.minimum)
+
+
+@function("CAST(x AS type)", group=GROUP)
+def _cast(x: Arg, type: str) -> Bound:
+    """Numbers of another type, by its name in SQL or NumPy, as NumPy's `astype` makes them."""
+    numbers("CAST", x)
+
+    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+        return np.asarray(value).astype(type)
+
+    return Bound(replace(result_of(compute, x), meaning=x.type.meaning), compute)
 
 
 @function("ROUND(x, decimals=0)", group=GROUP)

@@ -18,7 +18,11 @@ GROUP = "Shape and order"
 
 
 def _about_shape(
-    name: str, summary: str, type_: Callable[[int | None], Type], of: Callable[..., Any]
+    name: str,
+    summary: str,
+    type_: Callable[[int | None], Type],
+    of: Callable[..., Any],
+    *aliases: str,
 ) -> None:
     """Register what depends on the shape alone."""
 
@@ -33,12 +37,16 @@ def _about_shape(
         return Bound(type_(x.type.ndim), compute)
 
     bind.__doc__ = summary
-    function(f"{name}(x)", group=GROUP)(bind)
+    function(f"{name}(x)", group=GROUP, aliases=aliases)(bind)
 
 
 _about_shape("SHAPE", "Length of each axis.", lambda ndim: Type("int64", (ndim,)), tuple)
 _about_shape("NDIM", "Number of axes.", lambda _: Type("int64"), len)
 _about_shape("SIZE", "Number of elements.", lambda _: Type("int64"), prod)
+_about_shape(
+    "LEN", "Length of the first axis.", lambda _: Type("int64"), lambda s: s[0],
+    "LENGTH",
+)  # fmt: skip
 
 
 @function("TRANSPOSE(x, axes=None)", group=GROUP)

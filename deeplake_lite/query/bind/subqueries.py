@@ -1,0 +1,92 @@
+"""A query in place of a value: SQL's where it is a scalar; a tensor's value, or its rows.
+
+What a query gives that looks at nothing outside is the same for all rows. Its value is looked up
+while the rest is bound, so that functions see a constant, as if it were a parameter. Otherwise the
+tensor's leaves read what the query finds for each row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.query.bind.aggregates import rewritten
+from deeplake_lite.query.bind.constants import as_array
+from deeplake_lite.query.bind.kinds import has_axes
+from deeplake_lite.query.dialect import text_of
+from deeplake_lite.query.functions import Type
+from deeplake_lite.query.values import Given, Literal_, Sql, Tensor, Value
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.projection import Lowered
+    from deeplake_lite.query.bind.scope import Scope
+    from deeplake_lite.query.bind.select import Binder
+
+
+def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
+    """Return the value of a query in parentheses. Raises QueryError for a tensor of many rows."""
+    kept = len(binder._instances), dict(binder._low.udfs), binder._count
+    lowered = binder._query(tree, scope)
+    first = next(iter(lowered.columns.values()))
+    is_tensor = isinstance(first, Tensor) and has_axes(first)
+    if is_tensor and _looks_outside(lowered, scope):
+        return _of_rows(first, lowered, tree)
+    count, binder._low.udfs, binder._count = kept
+    del binder._instances[count:]  # what was bound to see of what kind it is
+    if is_tensor:
+        return _answered(binder, tree, first.type)
+    node, kind = binder._low.nested_value(tree, scope)
+    return Sql(node, kind)
+
+
+def _looks_outside(lowered: Lowered, scope: Scope) -> bool:
+    """Tell whether a query names columns of those around it."""
+    around, outside = scope, set()
+    while around is not None:
+        outside |= {relation.table for relation in around.relations}
+        around = around.parent
+    return any(column.table in outside for column in lowered.sql.find_all(exp.Column))
+
+
+def _of_rows(tensor: Tensor, lowered: Lowered, tree: exp.Query) -> Tensor:
+    """Return a tensor whose leaves read what a query finds for each row around it."""
+
+    def found(column: exp.Expr) -> exp.Expr:
+        select = exp.Select(expressions=[exp.column(column.name, table="one")])
+        alias = exp.TableAlias(this=exp.to_identifier("one"))
+        select.set("from_", exp.From(this=exp.Subquery(this=lowered.sql.copy(), alias=alias)))
+        return exp.Subquery(this=select)
+
+    moved = rewritten(tensor, found, f"({text_of(tree)})")
+    return Tensor(moved.tree, moved.env, moved.text)
+
+
+def _answered(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
+    """Return the value of a query that looks at nothing outside."""
+    inner = type(binder)(
+        text_of(tree),
+        binder._open,
+        binder._low.params,
+        binder._default,
+        binder._low.seed,
+        answer=binder._answer,
+    )
+    plan = inner.plan(_with_names(binder, tree))
+    binder._low.seed = plan.seed
+    value, text = binder._answer(plan), f"({text_of(tree)})"
+    if value is None:
+        nothing = exp.cast(exp.null(), "BIGINT")
+        return Tensor(Given("g_NULL", type_), {"g_NULL": nothing}, text)
+    value, known = as_array(value)
+    return Tensor(Literal_(value, Type(known.dtype, known.shape, type_.meaning)), {}, text)
+
+
+def _with_names(binder: Binder, tree: exp.Query) -> exp.Query:
+    """Return a query with the names that WITH gives around it."""
+    out = tree.copy()
+    own = out.args.get("with_")
+    names = [cte.copy() for cte in binder._ctes] + (own.expressions if own else [])
+    if names:
+        out.set("with_", exp.With(expressions=names))
+    return out
