@@ -27,8 +27,8 @@ def only_value(plan: Plan) -> Any:
     table = execute.run(plan).table
     if len(table) > 1:
         raise QueryError(
-            f"A query in place of a value gives one row, got {len(table)} from ({plan.text}). Choose "
-            "one by WHERE, or by ORDER BY … LIMIT 1."
+            f"A query in place of a value gives one row, got {len(table)} from ({plan.text}). "
+            "Choose one by WHERE, or by ORDER BY … LIMIT 1."
         )
     output, plain = plan.outputs[0], plan.outputs[0].plain
     if not len(table):

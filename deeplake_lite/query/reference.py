@@ -39,10 +39,19 @@ RULES = {
     "`MIN`, `MAX`, `SUM`, `MEAN`, `STD`, …": (
         "Without GROUP BY: of a tensor, per row; of a scalar column, SQL's aggregate. With GROUP "
         "BY: over the group, element by element for tensors. `AMIN`, `AMAX`, `ASUM`, `AMEAN`, "
-        "`ASTD` are per row always."
+        "`ASTD` are per row always, "
+        "and so are all of them in WHERE, in GROUP BY and within an aggregate: `AVG(MEAN(image))`."
     ),
     "Conditions": "One truth value per row: wrap a tensor in `ANY(…)` or `ALL(…)`.",
-    "Subscripts": "NumPy's, from 0: `x[10:20, ::2, -1]`, `x[..., 0]`, `meta['key'][0]`.",
+    "Division": (
+        "`/` is never rounded. Scalars: `-7 // 3` is -2 and `-7 % 3` is -1, towards zero; `x / 0` "
+        "is infinite, `x // 0` and `x % 0` are null. Tensors: -3 and 2, rounded down; of integers, "
+        "`x // 0` and `x % 0` are 0."
+    ),
+    "Subscripts": (
+        "NumPy's, from 0: `x[10:20, ::2, -1]`, `x[..., 0]`, `x[[0, 2]]`, `x[x > 2]`, `x[None]`; "
+        "`meta['key'][0]`, `meta.key`."
+    ),
     "`LOG`": "Natural, for scalars and tensors.",
     "NaN": "Comparisons with NaN are false, `<>` is true. NaN sorts last, up or down.",
     "Null": (
@@ -51,7 +60,14 @@ RULES = {
     ),
     "Names": "In WHERE, a column comes before an alias of its name; in ORDER BY, the alias.",
     "Class labels": "Compare with names and numbers: `label = 'rose'`. `NAME(label)` is the text.",
-    "Casts": "`CAST(x AS FLOAT)`: `::` is a slice.",
+    "Casts": (
+        "`CAST(x AS FLOAT)`: `::` is a slice. Types by their names in SQL or NumPy (`uint8`, "
+        "`float32`); of a tensor, `int8` has 8 bits, of a scalar, SQL's 8 bytes."
+    ),
+    "Subqueries": (
+        "In place of a value, one row, of a scalar or a tensor: `COSINE_SIMILARITY(emb, (SELECT "
+        "emb WHERE id = 3))`. No row is null."
+    ),
     "Chance": (
         "SAMPLE BY and `RANDOM()` without a seed draw one when the query runs. The result keeps "
         "it, saved and pickled too."
@@ -70,7 +86,14 @@ ROWS = {
     "`NAME(label)`": "Name of a class.",
     "`NBYTES(column)`": "Stored size, without reading; so are `SHAPE`, `NDIM` and `SIZE`.",
     "`COUNT(*)`, `COUNT(x)`, `COUNT(DISTINCT x)`": "Rows; values that are not null; that differ.",
-    "`FIRST(x)`, `LAST(x)`, `LIST(x)`": "Of a group, scalars and tensors.",
+    "`FIRST(x)`, `LAST(x)`, `LIST(x)`": "Of a group, scalars and tensors; `FIRST(x ORDER BY y)`.",
+    "`ARG_MAX(x, y)`, `ARG_MIN(x, y)`": "Of a group, the x, scalar or tensor, of the greatest y.",
+    "`LAG(x)`, `FIRST_VALUE(x)`, … `OVER (…)`": "Another row's value, scalar or tensor.",
+    "`PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)`": (
+        "Of a group of scalars; so `PERCENTILE_DISC` and `MODE`."
+    ),
+    "`LEN(x)`, `LENGTH(x)`": "Of a text, its characters; of a tensor, its first axis.",
+    "`UNNEST(x)`": "In the select list, a row for each part of a tensor or sequence.",
 }
 """Functions of rows, of groups, and of what is known without reading."""
 

@@ -214,7 +214,9 @@ def _row(tree: Tree, read: _Reader, row: int) -> Any:
                 at = tuple(_item(i, read, row) for i in items)
             except IndexError as error:
                 raise outside(text, error, np.shape(value)) from error
-            if value is None or any(i is None for i, item in zip(at, items, strict=True) if item is not None):
+            if value is None or any(
+                i is None for i, item in zip(at, items, strict=True) if item is not None
+            ):
                 return None
             try:
                 return value[at]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from itertools import permutations
 
 import numpy as np
@@ -83,3 +85,20 @@ def crop(image, box):
     """Return the part of an image within a box, rounded to pixels."""
     x0, y0, x1, y1 = (max(int(v), 0) for v in np.rint(box))
     return image[y0:y1, x0:x1]
+
+
+def bm25(texts, query):
+    """Return how well texts match words: BM25, k1 = 1.2, b = 0.75; None of null."""
+    words = [None if t is None else re.findall(r"\w+", t.casefold()) for t in texts]
+    known = [w for w in words if w is not None]
+    mean = sum(map(len, known)) / len(known)
+
+    def score(found):
+        total = 0.0
+        for word in query.casefold().split():
+            having, count = sum(word in w for w in known), found.count(word)
+            weight = math.log(1 + (len(known) - having + 0.5) / (having + 0.5))
+            total += weight * count / (count + 1.2 * (0.25 + 0.75 * len(found) / mean))
+        return total
+
+    return [None if w is None else score(w) for w in words]

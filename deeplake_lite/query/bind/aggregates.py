@@ -13,7 +13,6 @@ from deeplake_lite.query.bind.kinds import as_number, has_axes, json_text, kind_
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import (
-    ANY,
     NUMBER,
     REAL,
     TEXT,
@@ -64,9 +63,7 @@ def picked(
     return rewritten(tensor, pick, text or tensor.text)
 
 
-def grouped(
-    tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr] = ()
-) -> Tensor:
+def grouped(tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr] = ()) -> Tensor:
     """Return the values of a tensor over a group, or their elementwise aggregate."""
     struct = exp.Anonymous(
         this="struct_pack",

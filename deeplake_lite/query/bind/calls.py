@@ -95,7 +95,8 @@ def _arguments(low: Lowering, e: exp.Anonymous, name: str, scope: Scope) -> _Arg
     try:
         for part in e.expressions:
             named = (
-                isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg) and part.this.name in parameters
+                isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg)
+                and part.this.name in parameters
             )
             if named and isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
                 found.options[part.this.name] = option(low, part.expression, scope)
@@ -152,7 +153,8 @@ def _of_tensors(
 
 def _tensor_among(args: list[Value], e: exp.Anonymous) -> exp.Expr:
     """Return the argument that is a tensor."""
-    return next(p for p, a in zip(e.expressions, args, strict=False) if has_axes(a))
+    parts: list[exp.Expr] = e.expressions
+    return next(p for p, a in zip(parts, args, strict=False) if has_axes(a))
 
 
 def _first_present(parts: list[exp.Expr]) -> exp.Case:

@@ -38,7 +38,9 @@ def constant(value: Any) -> Constant:
             return Constant(value, exp.Array(expressions=[constant(v).node for v in value]))
         case list() | tuple():
             parts = [constant(v) for v in value]
-            return Constant([p.value for p in parts], exp.Array(expressions=[p.node for p in parts]))
+            return Constant(
+                [p.value for p in parts], exp.Array(expressions=[p.node for p in parts])
+            )
         case np.datetime64() | np.timedelta64() | dt.date() | dt.time() | dt.timedelta():
             return _time(value)
         case float() if not np.isfinite(value):
@@ -60,9 +62,12 @@ def _of_array(value: Any) -> Any:
         return array[()] if array.ndim == 0 else list(array)
     if array.dtype.kind not in "biufUO" or (array.ndim == 0 and array.dtype.kind == "O"):
         raise QueryTypeError(
-            f"A parameter's array has numbers or texts, got {type(value).__name__} of {array.dtype}."
+            f"A parameter's array has numbers or texts, got {type(value).__name__} of "
+            f"{array.dtype}."
         )
-    return array.item() if array.ndim == 0 else array.tolist() if array.dtype.kind in "UO" else array
+    return (
+        array.item() if array.ndim == 0 else array.tolist() if array.dtype.kind in "UO" else array
+    )
 
 
 def _time(value: Any) -> Constant:

@@ -14,7 +14,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
-from deeplake_lite.query.bind import aggregates, calls, names, operators, subscripts
+from deeplake_lite.query.bind import aggregates, calls, casts, names, operators, subscripts
 from deeplake_lite.query.bind.constants import as_array, constant
 from deeplake_lite.query.bind.kinds import (
     agree,
@@ -67,7 +67,7 @@ HANDLERS: dict[str, Handler] = {
     "escape": operators.escape,
     "case": operators.case,
     "if": operators.if_,
-    "cast": operators.cast,
+    "cast": casts.cast,
     "interval": operators.interval,
     "extract": operators.extract,
     "exists": operators.exists,
@@ -82,7 +82,7 @@ HANDLERS: dict[str, Handler] = {
     "arrayoverlaps": operators.overlaps,
     "bracket": subscripts.bracket,
     "ilike": operators.like,
-    "trycast": operators.cast,
+    "trycast": casts.cast,
     "anonymous": calls.call,
     "window": aggregates.window,
     "filter": aggregates.filtered,

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.aggregates import grouped, picked, window_parts
-from deeplake_lite.query.bind.digests import comparable, digest
+from deeplake_lite.query.bind.aggregates import window_parts
+from deeplake_lite.query.bind.digests import comparable
 from deeplake_lite.query.bind.endings import (
     by_position,
     clauses,
-    is_number,
-    item_number,
     limit,
     note_enough,
     order_by,
 )
+from deeplake_lite.query.bind.grouping import keys_of, over_group
 from deeplake_lite.query.bind.kinds import (
     kind_of,
 )
@@ -31,10 +30,9 @@ from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.bind.sets import set_operation
 from deeplake_lite.query.bind.subqueries import one_value
 from deeplake_lite.query.bind.tables import known_parts, read_from
-from deeplake_lite.query.dialect import CLAUSES, func, text_of
+from deeplake_lite.query.dialect import CLAUSES, text_of
 from deeplake_lite.query.plan import Instance, Output, Plan
 from deeplake_lite.query.values import (
-    Constant,
     Kind,
     Sql,
     Tensor,
@@ -200,7 +198,7 @@ class Binder:
         conditions = self._where(tree, scope)
         if conditions:
             out.set("where", exp.Where(this=exp.and_(*conditions)))
-        keys = self._group(tree, scope)
+        keys = keys_of(tree, scope, low)
         if keys:
             out.set("group", exp.Group(expressions=keys))
         scope.grouped = tree.args.get("group") is not None
@@ -258,38 +256,6 @@ class Binder:
                 _note_condition(instance, node)
         return conditions
 
-    def _group(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
-        group = tree.args.get("group")
-        if group is None:
-            return []
-        keys = []
-        for part in group.expressions:
-            if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):
-                raise QueryError(f"GROUP BY takes expressions, got {text_of(part)}. UNION them.")
-            keys.append(self._key(_meant(part, tree, scope), scope))
-        if group.args.get("all"):
-            for item in tree.expressions:
-                inner = Scope(
-                    scope.relations, scope.parent, scope.merged, scope.aliases, grouped=True
-                )
-                self._low.value(item.unalias(), inner)
-                if not inner.aggregated:
-                    keys.append(self._key(item.unalias(), scope))
-        return keys
-
-    def _key(self, e: exp.Expr, scope: Scope) -> exp.Expr:
-        """Return what GROUP BY compares of an expression, and note what it is over a group."""
-        value = self._low.value(e, scope)
-        node = comparable(value, self._low, scope)
-        if isinstance(value, Constant):
-            return func("coalesce", node, exp.null())  # to SQL, a position or an error
-        if isinstance(value, Tensor) and not value.is_scalar:
-            over_group: Value = picked(value, "FIRST")
-        else:
-            over_group = Sql(exp.paren(node.copy()), kind_of(value))
-        scope.keys[e] = None if isinstance(e, exp.Column) else over_group
-        return node
-
     def _items(self, tree: exp.Select, scope: Scope, keys: set[str]) -> dict[str, Value]:
         """Return the select list by name."""
         found: list[tuple[str, Value]] = []
@@ -307,23 +273,9 @@ class Binder:
             if popped is not None:
                 scope.aliases[name] = popped
             if scope.grouped:
-                value = self._of_group(value, keys, e, scope)
+                value = over_group(value, keys, e, scope, self._low)
             found.append((name, value))
         return _unique(found)
-
-    def _of_group(self, value: Value, keys: set[str], e: exp.Expr, scope: Scope) -> Value:
-        """Return a value over a group: as it is by what is grouped; a plain column as a list."""
-        plain = isinstance(e, exp.Column)
-        if isinstance(value, Tensor):
-            by = value if value.is_scalar else digest(value, self._low)
-            node = self._low.known_island(by, scope)
-            if node is not None and node.sql("duckdb") in keys:
-                return Sql(node, kind_of(value)) if value.is_scalar else picked(value, "FIRST")
-            return grouped(value, "LIST", text_of(e)) if plain else value
-        if plain and isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
-            kind = Kind("list", htype=value.kind.htype, names=value.kind.names)
-            return Sql(exp.Anonymous(this="LIST", expressions=[value.node.copy()]), kind)
-        return Sql(value.node, value.kind) if plain and isinstance(value, Sql) else value
 
     def _star(self, star: exp.Star, item: exp.Expr, scope: Scope) -> list[tuple[str, Value]]:
         table = item.table if isinstance(item, exp.Column) else None
@@ -359,16 +311,6 @@ _CLAUSES = {
     "windows", "order", "limit", "offset", CLAUSES,
 }  # fmt: skip
 """Parts of a SELECT that are part of the language."""
-
-
-def _meant(part: exp.Expr, tree: exp.Select, scope: Scope) -> exp.Expr:
-    """Return what a part of GROUP BY stands for: an item by its number or name, or itself."""
-    if is_number(part):
-        return tree.expressions[item_number(part, len(tree.expressions), "GROUP")].unalias()
-    named = isinstance(part, exp.Column) and not part.table and part.name in scope.aliases
-    if named and scope.find(part.name, None) is None:
-        return scope.aliases[part.name]
-    return part
 
 
 def _conjuncts(e: exp.Expr) -> list[exp.Expr]:

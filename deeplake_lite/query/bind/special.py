@@ -13,7 +13,7 @@ from deeplake_lite.query.bind.digests import digest, key_of_row
 from deeplake_lite.query.bind.kinds import (
     class_name,
 )
-from deeplake_lite.query.dialect import text_of
+from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.values import (
@@ -21,6 +21,8 @@ from deeplake_lite.query.values import (
     NUMBER,
     TEXT,
     Constant,
+    Given,
+    Index,
     Meta,
     Sql,
     Tensor,
@@ -56,6 +58,21 @@ def _length(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     key = key_of_row(found)
     tree = Meta(key, found.plain.source, found.plain.field, "axis:0", Type("int64"))
     return Tensor(tree, {key: found.plain.row}, text_of(e))
+
+
+def _unnest(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+    """Return the parts of a tensor along its first axis, one per row of the result."""
+    found = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
+    if not isinstance(found, Tensor) or found.is_scalar:
+        return None
+    length = low.sql(exp.Anonymous(this="LEN", expressions=[e.expressions[0].copy()]), scope)
+    at = func("unnest", func("range", length))
+    key = f"u_{at.sql('duckdb')}"
+    shape = None if found.type.shape is None else found.type.shape[1:]
+    meaning = found.type.meaning if hasattr(found.type.meaning, "names") else None
+    type_ = Type(found.type.dtype, shape, meaning)
+    tree = Index(found.tree, (Given(key, Type("int64")),), type_, text_of(e))
+    return Tensor(tree, {**found.env, key: at}, text_of(e))
 
 
 def _shape_type(found: Any) -> Type:
@@ -142,6 +159,7 @@ SPECIAL = {
     "SIZE": _meta("size", lambda _: Type("int64")),
     "LEN": _length,
     "LENGTH": _length,
+    "UNNEST": _unnest,
     "NBYTES": _meta("nbytes", lambda _: Type("int64")),
     "ROW_NUMBER": _row_position,
     "ROW_ID": _row_id,

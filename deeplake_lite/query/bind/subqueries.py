@@ -29,20 +29,21 @@ def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
     kept = len(binder._instances), dict(binder._low.udfs), binder._count
     lowered = binder._query(tree, scope)
     first = next(iter(lowered.columns.values()))
-    is_tensor = isinstance(first, Tensor) and has_axes(first)
-    if is_tensor and _looks_outside(lowered, scope):
-        return _of_rows(first, lowered, tree)
+    tensor = first if isinstance(first, Tensor) and has_axes(first) else None
+    if tensor is not None and _looks_outside(lowered, scope):
+        return _of_rows(tensor, lowered, tree)
     count, binder._low.udfs, binder._count = kept
     del binder._instances[count:]  # what was bound to see of what kind it is
-    if is_tensor:
-        return _answered(binder, tree, first.type)
+    if tensor is not None:
+        return _answered(binder, tree, tensor.type)
     node, kind = binder._low.nested_value(tree, scope)
     return Sql(node, kind)
 
 
 def _looks_outside(lowered: Lowered, scope: Scope) -> bool:
     """Tell whether a query names columns of those around it."""
-    around, outside = scope, set()
+    around: Scope | None = scope
+    outside: set[str] = set()
     while around is not None:
         outside |= {relation.table for relation in around.relations}
         around = around.parent

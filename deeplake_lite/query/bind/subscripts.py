@@ -158,9 +158,10 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     """Return the type of an indexed tensor. Raises QueryTypeError for too many indices."""
     kept = base.type.meaning
     if base.type.shape is None or any(_takes(item) is None for item in items):
-        only_mask = len(items) == 1 and _takes(items[0]) is None and base.type.shape is not None
-        shape = (None,) if only_mask else None
-        return Type(base.type.dtype, shape, kept if _all_slices(items) else None)
+        of_all = len(items) == 1 and _takes(items[0]) is None and base.type.shape is not None
+        return Type(
+            base.type.dtype, (None,) if of_all else None, kept if _all_slices(items) else None
+        )
     whole = base.type.shape
     named = sum(_takes(item) or 0 for item in items)
     if named > len(whole) or items.count(...) > 1:

@@ -71,6 +71,11 @@ def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
         )
         as_name = exp.TableAlias(this=exp.to_identifier(name))
         return exp.Subquery(this=lowered.sql, alias=as_name)
+    if isinstance(e, exp.Unnest):
+        raise QueryError(
+            f"UNNEST of a column stands in the select list, got FROM … {text_of(e)}. Write FROM "
+            "(SELECT *, UNNEST(x) AS item FROM …)."
+        )
     if not isinstance(e, exp.Table):
         raise QueryError(f"FROM takes sources and queries, got {text_of(e)}.")
     known_parts(e, {"this", "alias", "version", "joins"})

@@ -44,7 +44,7 @@ _unary("SIN", "Sine, of radians.", np.sin)
 _unary("COS", "Cosine, of radians.", np.cos)
 _unary("FLOOR", "Nearest whole number below.", np.floor)
 _unary("CEIL", "Nearest whole number above.", np.ceil)
-_unary("SIGN", "-1, 0 or 1.", np.sign)
+_unary("SIGN", "Sign of a number: -1, 0 or 1.", np.sign)
 _unary("ISNAN", "Whether elements are NaN.", np.isnan)
 
 

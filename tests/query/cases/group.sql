@@ -216,3 +216,103 @@ SELECT label, FIRST(image) AS i FROM dataset GROUP BY label ORDER BY label
 
 -- approximate counts
 SELECT APPROX_COUNT_DISTINCT(flag) AS a FROM dataset
+
+-- groups by what a tensor gives, under an alias
+SELECT CASE WHEN MEAN(image) > 128 THEN 'bright' ELSE 'dark' END AS k, COUNT(*) AS c FROM dataset GROUP BY k ORDER BY k
+=> rows ["bright", "dark"]
+=> k: r
+=> c: sum(("bright" if s.image.mean() > 128 else "dark") == r for s in rows())
+
+-- groups by what a tensor gives, by its place, used again
+SELECT MEAN(emb) > 0 AS k, CASE WHEN k THEN 'y' ELSE 'n' END AS t, COUNT(*) AS c FROM dataset GROUP BY 1 HAVING NOT k
+=> rows [False]
+=> k: r
+=> t: "n"
+=> c: sum(not s.emb.mean() > 0 for s in rows())
+
+-- groups by a tensor's elements rounded
+SELECT ROUND(MEAN(emb)) AS k, COUNT(*) AS c FROM dataset GROUP BY ROUND(MEAN(emb)) ORDER BY k
+=> rows sorted({float(np.round(s.emb.mean())) for s in rows})
+=> k: r
+=> c: sum(float(np.round(s.emb.mean())) == r for s in rows())
+
+-- groups by a part of a tensor, with an aggregate of it
+SELECT SHAPE(image)[0] AS h, MAX(SHAPE(image)[0]) AS m, h + 1 AS n FROM dataset GROUP BY h ORDER BY h DESC
+=> rows sorted({len(s.image) for s in rows}, reverse=True)
+=> h: r
+=> m: r
+=> n: r + 1
+
+-- a condition on a tensor is per row where there are groups
+SELECT label, COUNT(*) AS c FROM dataset WHERE MEAN(image) > 128 GROUP BY label ORDER BY label
+=> rows CLASSES
+=> label: r
+=> c: sum(s.label == r and s.image.mean() > 128 for s in rows())
+
+-- within an aggregate a reduction is per row
+SELECT label, AVG(MEAN(image)) AS m FROM dataset GROUP BY label ORDER BY label
+=> rows CLASSES
+=> label: r
+=> m: float(np.mean([s.image.mean() for s in rows() if s.label == r]))
+
+-- one group of all rows
+SELECT MEAN(grid) AS m FROM dataset GROUP BY ALL
+=> rows [0]
+=> m: np.mean([s.grid for s in rows()], axis=0)
+
+-- HAVING knows the names of the select list before columns
+SELECT label, COUNT(*) AS n FROM dataset GROUP BY label HAVING n > 20
+=> duckdb SELECT label, COUNT(*) AS n FROM dataset GROUP BY label HAVING COUNT(*) > 20
+
+-- percentiles within a group
+SELECT size, PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY score DESC) AS a, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY score) AS b FROM dataset GROUP BY size ORDER BY a
+
+-- MODE within a group
+SELECT MODE() WITHIN GROUP (ORDER BY n DESC) AS m FROM dataset
+
+-- several percentiles, of some rows
+SELECT PERCENTILE_CONT([0.25, 0.75]) WITHIN GROUP (ORDER BY score) FILTER (WHERE flag) AS p FROM dataset
+=> rows [0]
+=> p: list(np.percentile([s.score for s in rows() if s.flag and s.score is not None], [25, 75]))
+
+-- a percentile of what tensors give
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY L2_NORM(emb)) AS p FROM dataset
+=> rows [0]
+=> p: float(np.median([np.linalg.norm(s.emb) for s in rows()]))
+
+-- the first tensor of a group, by another column
+SELECT label, FIRST(image ORDER BY id DESC) AS i, LAST(emb ORDER BY id DESC) AS e FROM dataset GROUP BY label ORDER BY label
+=> rows CLASSES
+=> label: r
+=> i: [s for s in rows() if s.label == r][-1].image
+=> e: [s for s in rows() if s.label == r][0].emb
+
+-- tensors of a group in an order
+SELECT label, LIST(emb ORDER BY id DESC) AS e FROM dataset GROUP BY label ORDER BY label
+=> rows CLASSES
+=> label: r
+=> e: [s.emb for s in rows() if s.label == r][::-1]
+
+-- the tensor of the greatest score
+SELECT label, ARG_MAX(emb, id) AS a, MIN_BY(boxes, id) AS b FROM dataset GROUP BY label ORDER BY label
+=> rows CLASSES
+=> label: r
+=> a: [s for s in rows() if s.label == r][-1].emb
+=> b: [s for s in rows() if s.label == r][0].boxes
+
+-- two aggregates of one tensor in one expression
+SELECT label, FIRST(emb) - LAST(emb) AS d, MEAN(grid) FILTER (WHERE flag) - MEAN(grid) FILTER (WHERE NOT flag) AS e FROM dataset GROUP BY label ORDER BY label
+=> rows CLASSES
+=> label: r
+=> d: [s for s in rows() if s.label == r][0].emb - [s for s in rows() if s.label == r][-1].emb
+=> e: np.mean([s.grid for s in rows() if s.label == r and s.flag], 0) - np.mean([s.grid for s in rows() if s.label == r and not s.flag], 0)
+
+-- pictures of unequal shape have no mean
+SELECT label, MEAN(image) AS m FROM dataset GROUP BY label
+=> error QueryError: MEAN over a group takes tensors of equal shape, got (6, 9), (7, 9), (8, 9) | CROP or RESIZE
+
+-- an element of a list of a group
+SELECT label, LIST(id ORDER BY id DESC)[0] AS m FROM dataset GROUP BY label ORDER BY label
+=> rows CLASSES
+=> label: r
+=> m: max(s.id for s in rows() if s.label == r)

@@ -137,3 +137,30 @@ SELECT JSON_ARRAY_LENGTH(meta['b']['c']) AS a, JSON_TYPE(meta['a']) AS b FROM da
 => where r.id < 2
 => a: 3
 => b: 'UBIGINT'
+
+-- keys behind dots
+SELECT meta.b.c[1] AS a, meta.b.c[2].d AS b, dataset.meta.name AS c FROM dataset
+=> a: r.meta["b"]["c"][1]
+=> b: r.meta["b"]["c"][2]["d"]
+=> c: r.meta["name"]
+
+-- sums of JSON numbers
+SELECT label, SUM(meta['b']['c'][0]) AS s, AVG(meta.a) AS a FROM dataset GROUP BY label ORDER BY label
+=> rows CLASSES
+=> label: r
+=> s: float(sum(s.id for s in rows() if s.label == r))
+=> a: float(np.mean([s.meta["a"] for s in rows() if s.label == r]))
+
+-- JSON numbers sort by size
+SELECT id FROM dataset ORDER BY meta['b']['c'][0] DESC LIMIT 12
+=> rows rows[::-1][:12]
+=> id: r.id
+
+-- JSON texts sort as texts
+SELECT id FROM dataset ORDER BY meta.name DESC, id
+=> order (r.meta["name"] == "cam0", r.id)
+=> id: r.id
+
+-- the greatest JSON value is one of numbers or texts
+SELECT MAX(meta.a) AS m FROM dataset
+=> error QueryTypeError: MAX(CAST(meta.a AS DOUBLE)), or AS TEXT

@@ -93,3 +93,56 @@ SELECT UNNEST(ids) AS id FROM (SELECT LIST(id) AS ids FROM dataset WHERE id < 4)
 
 -- a limit in a subquery
 SELECT SUM(id) AS s FROM (SELECT id FROM dataset ORDER BY id DESC LIMIT 10) AS q
+
+-- find similar to a row
+SELECT id, COSINE_SIMILARITY(emb, (SELECT emb FROM dataset WHERE id = 3 LIMIT 1)) AS c FROM dataset ORDER BY c DESC LIMIT 5
+=> rows sorted(rows, key=lambda r: -cosine(r.emb, rows[3].emb))[:5]
+=> id: r.id
+=> c: cosine(r.emb, rows()[3].emb)
+
+-- find similar to a row, without FROM, by a parameter
+SELECT id ORDER BY L2_DISTANCE(emb, (SELECT emb WHERE id = ?)) LIMIT 5
+=> params [4]
+=> rows sorted(rows, key=lambda r: np.linalg.norm(r.emb - rows[4].emb))[:5]
+=> id: r.id
+
+-- a tensor of no row is null
+SELECT id, COSINE_SIMILARITY(emb, (SELECT emb FROM dataset WHERE id = 333)) AS c, (SELECT emb FROM dataset WHERE id = 333) AS e FROM dataset
+=> id: r.id
+=> c: None
+=> e: None
+
+-- a tensor that is null
+SELECT DOT(vec, (SELECT vec FROM dataset WHERE id = 2)) AS d FROM dataset
+=> d: None
+
+-- a tensor of many rows
+SELECT COSINE_SIMILARITY(emb, (SELECT emb FROM dataset)) AS c FROM dataset
+=> error QueryError: A query in place of a value gives one row, got 60 from (SELECT emb FROM dataset) | ORDER BY … LIMIT 1
+
+-- boxes of a subquery keep their format
+SELECT IOU(boxes, (SELECT predicted FROM dataset WHERE id = 7)) AS i FROM dataset
+=> i: iou(r.boxes, corners(rows()[7].predicted))
+
+-- the difference from the mean
+SELECT grid - (SELECT MEAN(grid) FROM dataset GROUP BY ALL) AS d FROM dataset
+=> d: r.grid - np.mean([s.grid for s in rows()], axis=0)
+
+-- a tensor by the name that WITH gives
+WITH q AS (SELECT * FROM dataset WHERE flag), p AS (SELECT * FROM q WHERE id > 5) SELECT DOT(emb, (SELECT emb FROM p ORDER BY id LIMIT 1)) AS d FROM q
+=> where r.flag
+=> d: r.emb @ rows()[6].emb
+
+-- a tensor of a row that goes with each row
+SELECT a.id, L2_DISTANCE(a.emb, (SELECT b.emb FROM dataset AS b WHERE b.id = a.id + 1)) AS d FROM dataset AS a ORDER BY a.id
+=> id: r.id
+=> d: None if r.id == 59 else np.linalg.norm(r.emb - rows()[r.id + 1].emb)
+
+-- two tensors of subqueries stay apart
+SELECT DOT(emb, (SELECT emb FROM dataset WHERE id = 3)) - DOT(emb, (SELECT emb FROM dataset WHERE id = 4)) AS d FROM dataset
+=> d: r.emb @ rows()[3].emb - r.emb @ rows()[4].emb
+
+-- equal to a subquery's tensor
+SELECT id FROM dataset WHERE ALL(emb = (SELECT emb FROM dataset WHERE id = 3))
+=> where r.id == 3
+=> id: r.id

@@ -336,3 +336,128 @@ SELECT id, MAX(grid + value) AS a, ANY(grid + value > 0) AS b FROM dataset WHERE
 => id: r.id
 => a: (r.grid + r.value).max()
 => b: (r.grid + r.value > 0).any()
+
+-- masks
+SELECT emb[emb > 0] AS a, grid[grid > 1] AS b, boxes[boxes[:, 0] > 10, 2] AS c, image[image > 250] AS d FROM dataset
+=> a: r.emb[r.emb > 0]
+=> b: r.grid[r.grid > 1]
+=> c: r.boxes[r.boxes[:, 0] > 10, 2]
+=> d: r.image[r.image > 250]
+
+-- boxes behind a mask are boxes
+SELECT IOU(predicted[AREA(predicted) > 300], predicted) AS i FROM dataset
+=> i: iou(corners(r.predicted[area(corners(r.predicted)) > 300]), corners(r.predicted))
+
+-- new axes
+SELECT emb[None] AS a, grid[:, None, :1] AS b, bytes[..., None] AS c FROM dataset
+=> a: r.emb[None]
+=> b: r.grid[:, None, :1]
+=> c: r.bytes[..., None]
+
+-- lists of indices
+SELECT emb[[0, 2]] AS a, grid[[0, 2], [1, 3]] AS b, grid[:, [0, 2]] AS c, bytes[:, [True, False, True]] AS d FROM dataset
+=> a: r.emb[[0, 2]]
+=> b: r.grid[[0, 2], [1, 3]]
+=> c: r.grid[:, [0, 2]]
+=> d: r.bytes[:, [True, False, True]]
+
+-- lists of indices apart from one another
+SELECT bytes[0, None, [0, 2]] AS a, grid[:, None][[0, 1], :, [2, 3]] AS b FROM dataset
+=> a: r.bytes[0, None, [0, 2]]
+=> b: r.grid[:, None][[0, 1], :, [2, 3]]
+
+-- an index that is no whole number
+SELECT bytes[0.5] AS a FROM dataset
+=> error QueryTypeError: An index is a whole number | got float64 in bytes[0.5]
+
+-- an index that is computed, and no whole number
+SELECT emb[id / 2] AS a FROM dataset WHERE id = 1
+=> error QueryError: 0.5 is no whole number
+
+-- positions that are no whole numbers
+SELECT grid[emb] AS a FROM dataset
+=> error QueryTypeError: got float32 (4,) in grid[emb]
+
+-- a list with an index outside
+SELECT emb[[0, 5]] AS a FROM dataset
+=> error QueryTypeError: index 5 is outside an axis of 4
+
+-- casts of tensors, types as in SQL
+SELECT CAST(bytes AS FLOAT) AS a, CAST(grid AS INT) AS b, CAST(image > 128 AS DOUBLE) AS c FROM dataset
+=> a: r.bytes.astype("float32")
+=> b: r.grid.astype("int32")
+=> c: (r.image > 128).astype("float64")
+
+-- casts of tensors, types as in NumPy
+SELECT CAST(bytes AS int8) AS a, CAST(grid AS "float16") AS b, MEAN(CAST(image AS float32)) AS c, CAST(score AS float32) AS d FROM dataset
+=> a: r.bytes.astype("int8")
+=> b: r.grid.astype("float16")
+=> c: r.image.mean()
+=> d: r.score
+
+-- a tensor has no text
+SELECT CAST(grid AS VARCHAR) AS a FROM dataset
+=> error QueryTypeError: CAST makes numbers of a tensor, such as FLOAT or uint8, got VARCHAR: grid is float32 (3, 4)
+
+-- masks connected as in NumPy
+SELECT SUM((grid > 0) & (grid < 1)) AS a, SUM((grid < 0) | (grid > 1)) AS b, ANY(~(grid > 1)) AS c FROM dataset
+=> a: int(((r.grid > 0) & (r.grid < 1)).sum())
+=> b: int(((r.grid < 0) | (r.grid > 1)).sum())
+=> c: bool((~(r.grid > 1)).any())
+
+-- & without parentheses
+SELECT ANY(grid > 1 & grid < 2) AS a FROM dataset
+=> error QueryTypeError: (x > 1) & (x < 2)
+
+-- lengths
+SELECT LEN(boxes) AS a, LENGTH(emb) AS b, LEN(words) AS c, LEN(boxes[1:]) AS d, LEN(text) AS e FROM dataset WHERE LEN(numbers) > 1
+=> where len(r.numbers) > 1
+=> a: len(r.boxes)
+=> b: 4
+=> c: len(r.words)
+=> d: len(r.boxes[1:])
+=> e: len(r.text)
+
+-- functions behind a dot
+SELECT grid.mean(axis=0) AS a, grid.max() AS b, text.upper() AS c FROM dataset
+=> a: r.grid.mean(axis=0)
+=> b: float(r.grid.max())
+=> c: r.text.upper()
+
+-- COALESCE of tensors
+SELECT COALESCE(vec, [0, 0, 0]) AS v FROM dataset
+=> v: np.zeros(3) if r.vec is None else r.vec
+
+-- shapes and axes as tuples
+SELECT RESHAPE(grid, (4, 3)) AS a, TRANSPOSE(grid, (1, 0)) AS b FROM dataset
+=> a: r.grid.reshape(4, 3)
+=> b: r.grid.T
+
+-- division of tensors by zero, and of negatives
+SELECT [-7] % 3 AS a, [-7] // 3 AS b, [7] / 0 AS c, [7] // 0 AS d FROM dataset LIMIT 1
+=> rows [0]
+=> a: np.array([2])
+=> b: np.array([-3])
+=> c: np.array([np.inf])
+=> d: np.array([0])
+
+-- a row for each element
+SELECT id, UNNEST(numbers) AS x FROM dataset
+=> rows [(s.id, x) for s in rows for x in s.numbers]
+=> id: r[0]
+=> x: r[1]
+
+-- a row for each box and tag
+SELECT UNNEST(boxes) AS b FROM dataset LIMIT 5
+=> rows [b for s in rows for b in s.boxes][:5]
+=> b: r
+
+-- groups of elements
+SELECT w, COUNT(*) AS c FROM (SELECT UNNEST(words) AS w FROM dataset) GROUP BY w ORDER BY w
+=> rows ["alpha", "beta", "gamma"]
+=> w: r
+=> c: sum(r in s.words for s in rows())
+
+-- UNNEST in FROM
+SELECT x FROM dataset, UNNEST(numbers) AS u(x)
+=> error QueryError: UNNEST of a column stands in the select list

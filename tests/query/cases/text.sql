@@ -105,3 +105,36 @@ SELECT id, words[0] AS w FROM dataset WHERE SIZE(words) > 0
 => where r.words
 => id: r.id
 => w: r.words[0]
+
+-- BM25 of all rows
+SELECT id, BM25_SIMILARITY(text, 'the quick fox') AS s FROM dataset
+=> id: r.id
+=> s: bm25([s.text for s in rows()], 'the quick fox')[r.id]
+
+-- the texts that match best
+SELECT id FROM dataset ORDER BY BM25_SIMILARITY(text, 'Fox cat') DESC, id LIMIT 7
+=> rows sorted(rows, key=lambda r: (-bm25([s.text for s in rows], 'Fox cat')[r.id], r.id))[:7]
+=> id: r.id
+
+-- BM25 with a condition, accents and a parameter
+SELECT id, BM25_SIMILARITY(text, $words) AS s FROM dataset WHERE BM25_SIMILARITY(text, $words) > 0 AND flag
+=> params {"words": "CAFÉ dog"}
+=> where r.flag and bm25([s.text for s in rows()], 'café dog')[r.id] > 0
+=> id: r.id
+=> s: bm25([s.text for s in rows()], 'café dog')[r.id]
+
+-- BM25 of a nullable column leaves nulls out of the collection
+SELECT id, BM25_SIMILARITY(note, 'note 3') AS s FROM dataset
+=> id: r.id
+=> s: bm25([s.note for s in rows()], 'note 3')[r.id]
+
+-- BM25 by groups
+SELECT label, MAX(BM25_SIMILARITY(text, 'fox')) AS m FROM dataset GROUP BY label ORDER BY label
+=> rows CLASSES
+=> label: r
+=> m: max(v for v, s in zip(bm25([s.text for s in rows()], 'fox'), rows()) if s.label == r)
+
+-- BM25 of words that no text has
+SELECT id FROM dataset WHERE BM25_SIMILARITY(text, 'zebra') <> 0
+=> where False
+=> id: r.id

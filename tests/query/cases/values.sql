@@ -195,3 +195,9 @@ SELECT COALESCE(n, score, 0) AS a, NULLIF(id, 3) AS b, IFNULL(note, 'none') AS c
 
 -- null in texts and CASE
 SELECT note || 'x' AS a, CASE WHEN n IS NULL THEN 'null' ELSE 'set' END AS b, CASE n WHEN 3 THEN 1 END AS c FROM dataset
+
+-- negative numbers divided
+SELECT -7 % 3 AS a, -7 // 3 AS b, -7 / 2 AS c, (id - 7) % 3 AS d, (id - 7) // 3 AS e FROM dataset
+
+-- masks of whole numbers
+SELECT id & 3 AS a, id | 8 AS b, ~id AS c FROM dataset

@@ -171,3 +171,32 @@ SELECT id FROM dataset WHERE MAX(grid) > 1 LIMIT 3
 SELECT id FROM dataset WHERE NOT MAX(grid) > 1.5
 => where not r.grid.max() > 1.5
 => id: r.id
+
+-- a list as one parameter
+SELECT id FROM dataset WHERE id IN ?
+=> params [[3, 5, 99]]
+=> where r.id in (3, 5)
+=> id: r.id
+
+-- an array as one parameter, in parentheses
+SELECT id FROM dataset WHERE id IN (?)
+=> params [np.array([3, 5])]
+=> where r.id in (3, 5)
+=> id: r.id
+
+-- names of classes as one parameter
+SELECT id FROM dataset WHERE label IN $names
+=> params {"names": np.array(["cat", "bird"])}
+=> where r.label in ("cat", "bird")
+=> id: r.id
+
+-- pairs in a list of pairs
+SELECT id FROM dataset WHERE (id, n) IN ((1, 1), (2, 3), (9, 2))
+
+-- IN of a tensor points at CONTAINS
+SELECT id FROM dataset WHERE 'sky' IN tags
+=> error QueryTypeError: CONTAINS(tags, 'sky')
+
+-- && points at AND
+SELECT id FROM dataset WHERE flag && id > 3
+=> error QueryTypeError: Conditions are connected by AND

@@ -58,3 +58,30 @@ SELECT id FROM dataset WHERE ROW_NUMBER() % 10 = 3
 
 -- a filtered window
 SELECT id, COUNT(*) FILTER (WHERE flag) OVER (ORDER BY id) AS c FROM dataset
+
+-- the tensor of the row before
+SELECT id, L2_DISTANCE(emb, LAG(emb) OVER (ORDER BY id)) AS d, LEAD(boxes, 2) OVER (ORDER BY id) AS b FROM dataset
+=> id: r.id
+=> d: None if r.id == 0 else np.linalg.norm(r.emb - rows()[r.id - 1].emb)
+=> b: rows()[r.id + 2].boxes if r.id < 58 else None
+
+-- the first tensor of a part
+SELECT id, FIRST(emb) OVER (PARTITION BY label ORDER BY id) AS e FROM dataset ORDER BY id
+=> id: r.id
+=> e: next(s.emb for s in rows() if s.label == r.label)
+
+-- a window over tensors says what to do
+SELECT MEAN(emb) OVER () AS m FROM dataset
+=> error QueryTypeError: OVER goes over one value per row, and emb is a tensor | AVG(AMEAN(x)) OVER
+
+-- a list of tensors over a window
+SELECT LIST(emb) OVER (ORDER BY id) AS m FROM dataset
+=> error QueryTypeError: OVER goes over one value per row, and emb is a tensor
+
+-- OVER follows an aggregate
+SELECT L2_NORM(emb) OVER () AS m FROM dataset
+=> error QueryTypeError: OVER follows an aggregate or a function of windows
+
+-- FILTER follows an aggregate
+SELECT MEAN(emb) FILTER (WHERE flag) AS m FROM dataset
+=> error QueryTypeError: FILTER follows an aggregate over many rows, and MEAN(emb) is of each row

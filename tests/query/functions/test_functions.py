@@ -128,12 +128,30 @@ case("AND", [[True, False, None], Const(None)], [Type("bool"), None], [None, Fal
 case("OR", [[True, False, None], Const(None)], [Type("bool"), None], [True, None, None])
 case("NOT", [BOOLS], [bools], np.logical_not)
 
-for name, oracle in {"ABS": np.abs, "SQRT": np.sqrt, "EXP": np.exp, "LOG": np.log}.items():
-    case(name, [F], [f_], oracle, type=f_)
+for name, oracle in {
+    "ABS": np.abs, "SQRT": np.sqrt, "EXP": np.exp, "LOG": np.log, "LOG2": np.log2,
+    "LOG10": np.log10, "SIN": np.sin, "COS": np.cos, "FLOOR": np.floor, "CEIL": np.ceil,
+    "SIGN": np.sign, "ISNAN": np.isnan,
+}.items():  # fmt: skip
+    case(name, [F], [f_], oracle, type=Type("bool", (None, 3)) if name == "ISNAN" else f_)
     case(name, [INT8], [int8], lambda v, f=oracle: f(wide(v)[0]))
     case(name, [BOOLS], [bools], lambda v, f=oracle: f(wide(v)[0]))
     case(name, [WITH_NAN], [float3], oracle)
     case(name, [ONES], [scalar8], lambda v, f=oracle: f(wide(v)[0]))
+for name, oracle in {"GREATEST": np.maximum, "LEAST": np.minimum}.items():
+    case(name, [F, Const(0.5)], [f_, None], lambda a, b, f=oracle: f(a, np.float32(b)), type=f_)
+    case(name, [F, VECTORS + VECTORS[:1]], [f_, vector], oracle, type=f_)
+    case(name, [WITH_NAN, Const(2)], [float3, None], oracle)
+    case(name, [INT8, ONES], [int8, scalar8], oracle)
+for dtype in ("int8", "float32", "float64", "bool"):
+    for values, known in ((F, f_), (PICTURES, picture), (BOOLS, bools)):
+        made = Type(dtype, known.shape)
+        CASES.append(
+            Case("CAST", [values], [known], lambda v, d=dtype: v.astype(d), {"type": dtype}, made)
+        )
+case("LEN", [F], [f_], len, type=Type("int64"))
+case("LEN", [PICTURES], [picture], len)
+case("LEN", [BOOLS], [bools], len)
 case("ROUND", [F], [f_], np.round, type=f_)
 case("ROUND", [F], [f_], lambda v: np.round(v, 1), decimals=1)
 case("ROUND", [INT8], [int8], lambda v: np.round(wide(v)[0], -1), decimals=-1)
@@ -312,7 +330,8 @@ def test_a_signature_names_the_parameters_and_their_defaults(entry):
         assert entry.signature.replace(sign, " ", 1).split() == names
         return
     shown = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters]
-    assert entry.signature == f"{entry.name}({', '.join(shown)})"
+    between = " AS " if entry.name == "CAST" else ", "  # the one that SQL writes so
+    assert entry.signature == f"{entry.name}({between.join(shown)})"
 
 
 def test_the_reference_lists_every_function_once():

@@ -1,0 +1,63 @@
+"""CAST: of scalars SQL's, of tensors NumPy's, by the names of types of either."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.kinds import as_text, json_text
+from deeplake_lite.query.dialect import WRITTEN
+from deeplake_lite.query.values import ANY, REAL, TEXT, Sql, Tensor, Value
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
+    """Return CAST: classes become their names, JSON its text; tensors are NumPy's.
+
+    Raises
+    ------
+    QueryTypeError
+        For a tensor as what is no number.
+    """
+    found = low.value(e.this, scope)
+    to: exp.DataType = e.to
+    if isinstance(found, Tensor) and not found.is_scalar:
+        return low.call("CAST", [found], {"type": _dtype(to, found)}, e)
+    is_text = to.this in exp.DataType.TEXT_TYPES
+    node = as_text(found, low, scope) if is_text else low.as_sql(found, scope)
+    if to.this == exp.DType.USERDEFINED:
+        to = exp.DataType.build(_FLOATS.get(to.meta[WRITTEN].lower(), to))
+    kind = TEXT if is_text else REAL if to.this in exp.DataType.REAL_TYPES else ANY
+    if isinstance(found, Sql) and found.kind.name == "json" and is_text:
+        node = json_text(found.node)
+    return Sql(type(e)(this=node, to=to.copy()), kind)
+
+
+_FLOATS = {"float16": "FLOAT", "float32": "FLOAT", "float64": "DOUBLE"}
+"""NumPy's names of types that DuckDB has under others."""
+
+_DTYPES = {
+    "BOOLEAN": "bool", "TINYINT": "int8", "SMALLINT": "int16", "INT": "int32", "BIGINT": "int64",
+    "UTINYINT": "uint8", "USMALLINT": "uint16", "UINT": "uint32", "UBIGINT": "uint64",
+    "FLOAT": "float32", "DOUBLE": "float64",
+}  # fmt: skip
+"""NumPy's names of SQL's types."""
+
+
+def _dtype(to: exp.DataType, tensor: Tensor) -> str:
+    """Return NumPy's name of a type, written as NumPy's or as SQL's. Raises QueryTypeError."""
+    written = to.meta[WRITTEN].lower()
+    name = written if written in _DTYPES.values() or written == "float16" else None
+    name = name or _DTYPES.get(to.this.value)
+    if name is None:
+        raise QueryTypeError(
+            f"CAST makes numbers of a tensor, such as FLOAT or uint8, got {written.upper()}: "
+            f"{tensor.text} is {tensor.type}. A text or a date is one value per row: take an "
+            "element, or reduce it."
+        )
+    return name

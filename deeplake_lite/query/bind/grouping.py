@@ -1,0 +1,78 @@
+"""GROUP BY: what groups rows, and what a value is over a group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryError
+from deeplake_lite.query.bind.aggregates import grouped, picked
+from deeplake_lite.query.bind.digests import comparable, digest
+from deeplake_lite.query.bind.endings import is_number, item_number
+from deeplake_lite.query.bind.kinds import kind_of
+from deeplake_lite.query.bind.scope import Scope
+from deeplake_lite.query.dialect import func, text_of
+from deeplake_lite.query.values import Constant, Kind, Sql, Tensor, Value
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.lowering import Lowering
+
+
+def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
+    """Return what GROUP BY compares."""
+    group = tree.args.get("group")
+    if group is None:
+        return []
+    keys = []
+    for part in group.expressions:
+        if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):
+            raise QueryError(f"GROUP BY takes expressions, got {text_of(part)}. UNION them.")
+        keys.append(_key(_meant(part, tree, scope), scope, low))
+    if group.args.get("all"):
+        for item in tree.expressions:
+            inner = Scope(scope.relations, scope.parent, scope.merged, scope.aliases, grouped=True)
+            low.value(item.unalias(), inner)
+            if not inner.aggregated:
+                keys.append(_key(item.unalias(), scope, low))
+    return keys
+
+
+def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
+    """Return what GROUP BY compares of an expression, and note what it is over a group."""
+    value = low.value(e, scope)
+    node = comparable(value, low, scope)
+    if isinstance(value, Constant):
+        return func("coalesce", node, exp.null())  # to SQL, a position or an error
+    if isinstance(value, Tensor) and not value.is_scalar:
+        as_group: Value = picked(value, "FIRST")
+    else:
+        as_group = Sql(exp.paren(node.copy()), kind_of(value))
+    scope.keys[e] = None if isinstance(e, exp.Column) else as_group
+    return node
+
+
+def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Lowering) -> Value:
+    """Return a value over a group: as it is by what is grouped; a plain column as a list."""
+    plain = isinstance(e, exp.Column)
+    if isinstance(value, Tensor):
+        by = value if value.is_scalar else digest(value, low)
+        node = low.known_island(by, scope)
+        if node is not None and node.sql("duckdb") in keys:
+            return Sql(node, kind_of(value)) if value.is_scalar else picked(value, "FIRST")
+        return grouped(value, "LIST", text_of(e)) if plain else value
+    if plain and isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
+        kind = Kind("list", htype=value.kind.htype, names=value.kind.names)
+        return Sql(exp.Anonymous(this="LIST", expressions=[value.node.copy()]), kind)
+    return Sql(value.node, value.kind) if plain and isinstance(value, Sql) else value
+
+
+def _meant(part: exp.Expr, tree: exp.Select, scope: Scope) -> exp.Expr:
+    """Return what a part of GROUP BY stands for: an item by its number or name, or itself."""
+    if is_number(part):
+        items: list[exp.Expr] = tree.expressions
+        return items[item_number(part, len(items), "GROUP")].unalias()
+    named = isinstance(part, exp.Column) and not part.table and part.name in scope.aliases
+    if named and scope.find(part.name, None) is None:
+        return scope.aliases[part.name]
+    return part

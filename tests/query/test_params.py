@@ -1,0 +1,98 @@
+"""What a parameter's value stands for, whatever library it comes from."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from .case_files import values_of
+
+FEBRUARY = dt.datetime(2024, 2, 1)
+BERLIN = dt.timezone(dt.timedelta(hours=1))
+
+MOMENTS = [
+    FEBRUARY,
+    FEBRUARY.date(),
+    FEBRUARY.replace(tzinfo=dt.UTC),
+    dt.datetime(2024, 2, 1, 1, tzinfo=BERLIN),
+    np.datetime64("2024-02-01"),
+    np.datetime64("2024-02-01", "s"),
+    np.datetime64("2024-02-01", "ns"),
+    np.datetime64("2024-02-01T00:00:00.000000001", "ns"),
+    pd.Timestamp(2024, 2, 1),
+    pd.Timestamp("2024-02-01 01:00", tz="Europe/Berlin"),
+]
+
+
+@pytest.mark.parametrize("moment", MOMENTS, ids=repr)
+def test_a_moment_compares_with_a_column(ds, moment):
+    assert values_of(ds.query("SELECT id WHERE time < ?", [moment]))["id"] == [0, 1, 2, 3, 4]
+
+
+def test_a_moment_finer_than_a_microsecond_is_kept():
+    import deeplake_lite as dl
+
+    moment = np.datetime64("2024-02-01T00:00:00.000000001", "ns")
+    assert dl.query("SELECT ? AS x", [moment])["x"][0] == moment
+
+
+@pytest.mark.parametrize(
+    "span", [dt.timedelta(3), np.timedelta64(3, "D"), pd.Timedelta(3, "D")], ids=repr
+)
+def test_a_span_is_added(ds, span):
+    assert values_of(ds.query("SELECT time + ? AS t LIMIT 1", [span]))["t"] == [
+        dt.datetime(2024, 1, 4)
+    ]
+
+
+VALUES = [
+    (np.int32(3), 3),
+    (np.float32(2.5), 2.5),
+    (np.bool_(True), True),
+    (np.str_("abc"), "abc"),
+    (np.array(3), 3),
+    (Decimal("-2.50"), -2.5),
+    (Decimal("1e3"), 1000),
+    (None, None),
+    (pd.NaT, None),
+    (np.datetime64("NaT", "ns"), None),
+    (dt.time(3, 4), "03:04:00"),
+    ((1, 2), [1, 2]),
+    (np.array([1, 2]), [1, 2]),
+    (pd.Series([1, 2]), [1, 2]),
+    ([np.float32(0.5), 2], [0.5, 2]),
+    (np.array(["a", "b"]), ["a", "b"]),
+]
+
+
+@pytest.mark.parametrize(("given", "found"), VALUES, ids=repr)
+def test_a_value_comes_back(ds, given, found):
+    assert values_of(ds.query("SELECT ? AS x LIMIT 1", [given]))["x"] == [found]
+
+
+def test_moments_of_an_array_are_a_list(ds):
+    given = np.array(["2024-01-01", "2024-01-08T01:05"], "datetime64[ns]")
+    assert values_of(ds.query("SELECT id WHERE time IN ?", [given]))["id"] == [0, 1]
+
+
+def test_an_array_of_another_library_is_a_vector(ds):
+    a, b = (
+        ds.query("SELECT DOT(emb, ?) AS d", [given])["d"][:]
+        for given in (pd.Series([1, 2, 3, 4]), np.array([1, 2, 3, 4]))
+    )
+    np.testing.assert_array_equal(a, b)
+
+
+def test_long_vectors_that_differ_in_the_middle_stay_apart(make_lake):
+    import deeplake_lite as dl
+
+    ds = make_lake({"emb": dl.Embedding(2000)})
+    ds.append({"emb": np.ones((1, 2000))})
+    a, b = np.zeros(2000), np.zeros(2000)
+    a[1000] = 1
+    found = ds.query("SELECT DOT(emb, ?) + 0 AS a, DOT(emb, ?) + 0 AS b", [a, b])
+    assert (found["a"][0], found["b"][0]) == (1, 0)
