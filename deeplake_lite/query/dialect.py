@@ -151,7 +151,6 @@ class Lakes(DuckDB):
                 TokenType.DISTRIBUTE_BY: lambda self: (CLAUSES, self._clause(self._expand)),
             }.items()
         }
-        ARRAY_CONSTRUCTORS: ClassVar[dict[str, type[exp.Expr]]] = {"ARRAY": exp.Array}
 
         def _question(self) -> exp.Expr:
             """Read a ``?``, and note where in the text it is: that is its number."""
