@@ -15,6 +15,7 @@
     ├── SchemaError (ValueError)            a schema that contradicts itself: mend the schema
     ├── ReadOnlyError (PermissionError)     a write to a pinned version: open a branch
     ├── UncommittedError (RuntimeError)     edits in the way: commit or discard first
+    ├── LoaderError (RuntimeError)          a row that does not load: mend it, or skip it
     ├── ConflictError (RuntimeError)        two writers changed the same cell: choose one
     ├── ForkedError (RuntimeError)          a fork of a process with lakes: spawn it
     ├── FormatError (RuntimeError)          written by a newer release: upgrade
@@ -185,6 +186,27 @@ class ConflictError(LakeError, RuntimeError):
     def __init__(self, message: str, conflicts: Iterable[object] = ()) -> None:
         super().__init__(message)
         self.conflicts = list(conflicts)
+
+
+class LoaderError(LakeError, RuntimeError):
+    """A row that does not decode, or that a transform fails on; a worker that has died.
+
+    Parameters
+    ----------
+    message : str
+        What happened, and the way out.
+    row_id : int, optional
+        Id of the row.
+    column : str, optional
+        Name of the column.
+    """
+
+    def __init__(
+        self, message: str, *, row_id: int | None = None, column: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.row_id = row_id
+        self.column = column
 
 
 class ForkedError(LakeError, RuntimeError):

@@ -51,6 +51,10 @@ class Codec(ABC):
         header goes by the header. Raises DamagedError when the bytes do not decode.
         """
 
+    def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
+        """Decode into an array of the sample's own shape and dtype, C-contiguous."""
+        out[...] = self.decode(data, shape, out.dtype)
+
     def get_config(self) -> dict[str, Any]:
         """Return the codec as JSON: its name and its fields."""
         return {"name": self.name, **asdict(self)}

@@ -67,6 +67,11 @@ class _Frame(NamedTuple):
     scan: int
     """Where the first scan begins."""
 
+    @property
+    def nbytes(self) -> int:
+        """Size of the pixels."""
+        return self.height * self.width * self.channels
+
 
 @dataclass(frozen=True)
 class Jpeg(ImageCodec):
@@ -139,6 +144,13 @@ class Jpeg(ImageCodec):
         return self._decode_file(as_bytes(data))
 
     @override
+    def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
+        file = as_bytes(data)
+        pixels = self._decode_file(file, out=out)
+        if not np.may_share_memory(pixels, out):
+            out[...] = pixels
+
+    @override
     def decode_small(
         self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any], side: int
     ) -> NDArray[Any]:
@@ -151,13 +163,19 @@ class Jpeg(ImageCodec):
         """
         return self._decode_file(as_bytes(data), side)
 
-    def _decode_file(self, data: bytes, side: int = 0) -> NDArray[Any]:
-        """Return the pixels, upright, scaled down if the longer side keeps `side`; 0 for whole."""
+    def _decode_file(
+        self, data: bytes, side: int = 0, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """Return the pixels, upright, scaled down if the longer side keeps `side`; 0 for whole.
+
+        They are in `out` where they lie in the file as they do there.
+        """
         try:
             frame = self._read_frame(data)
         except InvalidValueError as error:
             raise damaged(self, data, error) from error
-        pixels = self._decode_frame(data, frame, side)
+        fits = frame.orientation == 1 and out is not None and out.nbytes == frame.nbytes
+        pixels = self._decode_frame(data, frame, side, out if fits else None)
         return pixels if frame.orientation == 1 else upright(pixels, frame.orientation)
 
     def _read_frame(self, data: bytes) -> _Frame:
@@ -216,12 +234,14 @@ class Jpeg(ImageCodec):
                 self, data, f"they cannot hold the {height:,} x {width:,} pixels of the header"
             )
 
-    def _decode_frame(self, data: bytes, frame: _Frame, side: int) -> NDArray[Any]:
+    def _decode_frame(
+        self, data: bytes, frame: _Frame, side: int, out: NDArray[Any] | None
+    ) -> NDArray[Any]:
         """Return the pixels as the file stores them, CMYK as RGB."""
         color = _COLORS[frame.channels]
         least = {"min_width" if frame.width >= frame.height else "min_height": side}
         try:
-            pixels = _decode(data, color, frame.scan, least)
+            pixels = _decode(data, color, frame.scan, least, None if color == "CMYK" else out)
         except ValueError as error:
             if "subsampling" not in str(error):
                 raise damaged(self, data, error) from error
@@ -239,17 +259,19 @@ class Jpeg(ImageCodec):
             return np.array(image if image.mode == "L" else image.convert("RGB"))
 
 
-def _decode(data: bytes, color: str, scan: int, least: dict[str, int]) -> NDArray[np.uint8]:
+def _decode(
+    data: bytes, color: str, scan: int, least: dict[str, int], out: NDArray[Any] | None
+) -> NDArray[np.uint8]:
     """Decode; ValueError when libjpeg warns of anything that changes pixels."""
     try:
-        pixels: NDArray[np.uint8] = simplejpeg.decode_jpeg(data, color, **least)
+        pixels: NDArray[np.uint8] = simplejpeg.decode_jpeg(data, color, buffer=out, **least)
     except ValueError as error:
         strict = "Invalid SOS parameters" in str(error)
         if strict:
             data = _mend_scan(data, scan)
         elif not _STRAY.search(str(error)):
             raise
-        pixels = simplejpeg.decode_jpeg(data, color, strict=strict, **least)
+        pixels = simplejpeg.decode_jpeg(data, color, buffer=out, strict=strict, **least)
     return pixels
 
 

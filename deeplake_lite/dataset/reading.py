@@ -39,6 +39,12 @@ def read_cells(view: View, f: Field, positions: Positions) -> Cells:
     return _named(view, [f], positions, lambda some, at: _stored(view, some, at)[f.id])
 
 
+def read_blocks(view: View, fields: Sequence[Field], positions: Positions) -> dict[str, Cells]:
+    """Return the stored cells of some rows of columns, by name. Raises as `read_cells`."""
+    cells = _named(view, fields, positions, lambda some, at: _stored(view, some, at))
+    return {f.name: cells[f.id] for f in fields}
+
+
 def read_value(view: View, f: Field, position: int) -> Any:
     """Return the value of one row, by position. Raises as `read_cells`."""
 

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from deeplake_lite.dataset.question import Question
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.loader import Loader as Loader
+    from deeplake_lite.loader.jax import JaxLoader as JaxLoader
+    from deeplake_lite.loader.torch import TorchLoader as TorchLoader
+
+
+class LoaderOptions(TypedDict, total=False):
+    """Keywords of `View.batches`, and of its like."""
+
+    columns: Sequence[str] | None
+    shuffle: bool | str
+    seed: int
+    drop_last: bool
+    last: str | None
+    transform: Callable[..., Any] | None
+    batch_transform: Callable[..., Any] | None
+    collate: str | Mapping[str, str] | Callable[[list[Any]], Any] | None
+    size: tuple[int, int] | Mapping[str, tuple[int, int]] | None
+    rank: int | None
+    world_size: int | None
+    memory_budget: int | None
+    cache: str | None
+    workers: str
+    num_workers: int | None
+    on_error: str
+    row_ids: bool
+    progress: bool
 
 
 def query(
@@ -47,3 +73,34 @@ def explain(view: View) -> str:
     from deeplake_lite.query import explain
 
     return explain(view)
+
+
+def batches(view: View, **options: Any) -> Loader:
+    """Return a loader of a view."""
+    from deeplake_lite.loader import Loader, Options
+
+    return Loader(view, Options.of(**options))
+
+
+def pytorch(view: View, device: Any, **options: Any) -> TorchLoader:
+    """Return a loader of a view that gives tensors of PyTorch."""
+    from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.torch import TorchLoader
+
+    return TorchLoader(view, Options.of(**options), device)
+
+
+def tensorflow(view: View, **options: Any) -> Any:
+    """Return a tf.data.Dataset of a view's batches."""
+    from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.tensorflow import dataset
+
+    return dataset(view, Options.of(**options))
+
+
+def jax(view: View, sharding: Any, **options: Any) -> JaxLoader:
+    """Return a loader of a view that gives arrays of JAX."""
+    from deeplake_lite.loader.jax import JaxLoader
+    from deeplake_lite.loader.options import Options
+
+    return JaxLoader(view, Options.of(**options), sharding)

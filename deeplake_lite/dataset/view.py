@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from deeplake_lite.errors import ColumnNotFoundError, UncommittedError
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.upward import JaxLoader, Loader, LoaderOptions, TorchLoader
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.table import Table
@@ -387,6 +388,192 @@ class View:
         array([2, 3], dtype=int32)
         """
         return await upward.query_async(self, text, params, sources)
+
+    def batches(
+        self,
+        batch_size: int,
+        *,
+        columns: Sequence[str] | None = None,
+        shuffle: bool | str = False,
+        seed: int = 0,
+        drop_last: bool = False,
+        last: str | None = None,
+        transform: Callable[..., Any] | None = None,
+        batch_transform: Callable[..., Any] | None = None,
+        collate: str | Mapping[str, str] | Callable[[list[Any]], Any] | None = None,
+        size: tuple[int, int] | Mapping[str, tuple[int, int]] | None = None,
+        rank: int | None = None,
+        world_size: int | None = None,
+        memory_budget: int | None = None,
+        cache: str | None = "encoded",
+        workers: str = "threads",
+        num_workers: int | None = None,
+        on_error: str = "raise",
+        row_ids: bool = False,
+        progress: bool = False,
+    ) -> Loader:
+        """Return a loader: batches of the rows as dicts of arrays, epoch after epoch.
+
+        Every row comes once an epoch, in an order that depends on the version, the view, the seed
+        and the epoch alone: not on the number of workers or ranks, nor on memory. Each `iter` is
+        the next epoch; `Loader.state_dict` is where it is, to the sample.
+
+        Parameters
+        ----------
+        batch_size : int
+            Rows of a batch, per rank.
+        columns : sequence of str, optional
+            Those of a batch, all if left out. Others are not read.
+        shuffle : bool or {"exact", "block"}
+            ``"exact"``: any order is as likely as any other. ``"block"``: blocks of rows, and then
+            rows within some blocks: for lakes far larger than memory, or far away. True: exact up
+            to 8 GiB as stored. The loader's repr says which and why.
+        seed : int
+            Of the order, and of what transforms draw.
+        drop_last : bool
+            ``last="drop"``.
+        last : {"uneven", "drop", "pad"}, optional
+            What becomes of rows that do not fill a batch: a smaller batch (as on one rank), none,
+            or rows repeated and marked in ``batch["_padding"]``, so that all ranks get as many
+            batches (as on several).
+        transform : callable, optional
+            From a sample, a dict by column, to a sample. One with a parameter ``rng`` gets a
+            `numpy.random.Generator` that depends on seed, epoch and row alone.
+        batch_transform : callable, optional
+            The same for a batch.
+        collate : {"stack", "pad", "list", "ragged"}, mapping or callable, optional
+            How values go together, of all columns or by name; or a function of a list of samples.
+            Left out: stacked where all rows have one shape, a list otherwise. ``"pad"`` adds a
+            mask, ``batch["boxes_mask"]``; ``"ragged"`` gives a `RaggedBatch`.
+        size : (height, width) or mapping, optional
+            Brings pictures to one size, of all image columns or by name; a JPEG is decoded at the
+            least scale that will do.
+        rank, world_size : int, optional
+            Which share of each batch of all ranks; found under torch.distributed, jax.distributed,
+            torchrun and SLURM.
+        memory_budget : int, optional
+            Bytes that may be held; a quarter of what is free if left out.
+        cache : {"encoded", "decoded", "disk", None}
+            What is kept of the rows for the next epoch, as far as the budget goes.
+        workers : {"threads", "processes"}
+            Who makes batches. Processes are for transforms in pure Python; the view must be
+            committed, and the transform a function of a module.
+        num_workers : int, optional
+            How many, as many as there are cores if left out; 0 for none but the caller.
+        on_error : {"raise", "skip"}
+            Whether a row that does not decode raises, or is left out and noted in
+            `Loader.skipped`.
+        row_ids : bool
+            Whether batches have the rows' ids, as ``batch["_row_id"]``.
+        progress : bool
+            Whether a bar shows how far the epoch is.
+
+        Returns
+        -------
+        Loader
+            Numbers as arrays ``(batch, *shape)``; text, JSON, and what has no one shape, as lists.
+            A nullable column brings ``batch["name_valid"]``, False where null.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            For a column that the view does not have.
+        ValueError
+            For options that contradict each other.
+        LoaderError
+            As batches are made: for a row that does not decode, or that the transform fails on.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://batches-doc", {"x": "int32", "name": "text"})
+        >>> ds.append({"x": range(5), "name": list("abcde")})
+        >>> loader = ds.batches(2, shuffle=True, seed=1)
+        >>> for batch in loader:
+        ...     print(batch["x"], batch["name"])
+        [4 3] ['e', 'd']
+        [0 1] ['a', 'b']
+        [2] ['c']
+        """
+        options = dict(locals())
+        return upward.batches(options.pop("self"), **options)
+
+    def pytorch(
+        self, batch_size: int, *, device: Any = None, **options: Unpack[LoaderOptions]
+    ) -> TorchLoader:
+        """Return a loader as `batches` does, of tensors of PyTorch.
+
+        Parameters
+        ----------
+        batch_size : int
+            Rows of a batch, per rank.
+        device : torch.device or str, optional
+            Where tensors are to be: copied there while the step before is computed.
+        **options
+            As for `batches`.
+
+        Returns
+        -------
+        TorchLoader
+            Tensors share the memory of the NumPy batch. Classes are int64, as losses want them;
+            pictures have their channels last, ``x.permute(0, 3, 1, 2)`` puts them first.
+
+        Raises
+        ------
+        MissingPackageError
+            Where PyTorch is not installed.
+        """
+        return upward.pytorch(self, device, batch_size=batch_size, **options)
+
+    def tensorflow(self, batch_size: int, **options: Unpack[LoaderOptions]) -> Any:
+        """Return batches as `batches` gives them as a `tf.data.Dataset`.
+
+        Parameters
+        ----------
+        batch_size : int
+            Rows of a batch, per rank.
+        **options
+            As for `batches`.
+
+        Returns
+        -------
+        tf.data.Dataset
+            Of dicts by column, with a static element spec; its attribute ``loader`` is the `Loader`
+            behind it. Columns that differ in length are ``tf.RaggedTensor``, text ``tf.string``.
+
+        Raises
+        ------
+        MissingPackageError
+            Where TensorFlow is not installed.
+        """
+        return upward.tensorflow(self, batch_size=batch_size, **options)
+
+    def jax(
+        self, batch_size: int, *, sharding: Any = None, **options: Unpack[LoaderOptions]
+    ) -> JaxLoader:
+        """Return a loader as `batches` does, of arrays of JAX.
+
+        Parameters
+        ----------
+        batch_size : int
+            Rows of a batch, per rank.
+        sharding : jax.sharding.Sharding, optional
+            How arrays are laid out over devices.
+        **options
+            As for `batches`.
+
+        Returns
+        -------
+        JaxLoader
+            Arrays share the memory of the NumPy batch where the device is the CPU. What differs in
+            shape is padded and has a mask; text stays a list.
+
+        Raises
+        ------
+        MissingPackageError
+            Where JAX is not installed.
+        """
+        return upward.jax(self, sharding, batch_size=batch_size, **options)
 
     def explain(self) -> str:
         """Return how the view came about: the plan of its query, with rows and times.

@@ -147,6 +147,10 @@ class Htype(ABC):
             Ragged: the shape that was kept. Otherwise ``()``.
         """
 
+    def decode_into(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
+        """Decode one ragged cell into an array of its shape and dtype, C-contiguous."""
+        out[...] = self.decode(data, shape)
+
     @property
     @abstractmethod
     def blank(self) -> Any:

@@ -26,6 +26,7 @@ from deeplake_lite.htypes.pixels import (
     convert_pixels,
     decode_file,
     pixels_of,
+    resized,
 )
 from deeplake_lite.htypes.show import THUMBNAIL, thumbnail
 
@@ -219,6 +220,25 @@ class Image(Htype):
             ) from error
         pixels = source.decode(data, found, np.dtype(self.dtype))
         return convert_pixels(pixels, self.mode) if self.mode and found != kept else pixels
+
+    @override
+    def decode_into(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
+        if self.mode or self.codec in _NUMBERS:
+            super().decode_into(data, shape, out)
+        else:
+            self._source(data).decode_into(data, shape, out)
+
+    def decode_sized(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
+        """Decode a cell and bring it to the height and width of `out`, at JPEG's least scale."""
+        kept = tuple(n for n in shape if n >= 0)
+        height, width = out.shape[:2]
+        share = max(height / kept[0], width / kept[1])
+        if share < 0.5 and not self.mode and self.codec not in _NUMBERS:
+            side = int(np.ceil(share * max(kept[:2])))
+            pixels = self._source(data).decode_small(data, kept, np.dtype(self.dtype), side)
+        else:
+            pixels = self.decode(data, shape)
+        out[...] = resized(pixels, height, width)
 
     def from_file(self, data: bytes) -> NDArray[Any]:
         """Return the picture that a file holds, in any format."""

@@ -98,6 +98,27 @@ def convert_pixels(pixels: NDArray[Any], mode: str) -> NDArray[Any]:
     return np.array(fromarray(np.ascontiguousarray(flat)).convert(mode))
 
 
+def resized(pixels: NDArray[Any], height: int, width: int) -> NDArray[Any]:
+    """Return a picture at another size: bilinear, smoothed where it becomes smaller.
+
+    >>> resized(np.zeros((8, 6, 3), "uint16"), 4, 5).shape
+    (4, 5, 3)
+    """
+    if pixels.shape[:2] == (height, width):
+        return pixels
+    from PIL.Image import Resampling, fromarray
+
+    if pixels.dtype == np.uint8 and (pixels.ndim == 2 or pixels.shape[2] in (3, 4)):
+        return np.asarray(fromarray(pixels).resize((width, height), Resampling.BILINEAR))
+    planes = np.atleast_3d(pixels).astype(np.float32)
+    done = [
+        np.asarray(fromarray(planes[..., i]).resize((width, height), Resampling.BILINEAR))
+        for i in range(planes.shape[2])
+    ]
+    out = np.stack(done, axis=-1).reshape(height, width, *pixels.shape[2:])
+    return (out if pixels.dtype.kind == "f" else np.rint(out)).astype(pixels.dtype)
+
+
 def decode_file(source: ImageCodec, data: bytes, header: Header) -> NDArray[Any]:
     """Return the pixels of a file that a user handed in. Raises InvalidValueError."""
     try:

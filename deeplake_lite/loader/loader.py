@@ -1,0 +1,307 @@
+"""A view as batches for training: in an exact order, from memory or as it is read.
+
+Steps: the schedule says which rows are in which batch, blocks are read ahead of it, recipes turn
+cells into batches in threads or processes, and the batches are handed over in order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.values import decode_one
+from deeplake_lite.htypes import Image, Mask
+from deeplake_lite.loader.blocks import Blocks, Request
+from deeplake_lite.loader.readers import Readers
+from deeplake_lite.loader.recipe import ColumnRecipe, Made, Recipe
+from deeplake_lite.loader.samples import Samples
+from deeplake_lite.loader.schedule import Places, Shuffle, Task, positions_of
+from deeplake_lite.loader.shares import Shares
+from deeplake_lite.loader.state import Progress, check_state
+from deeplake_lite.loader.topology import found_rank
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.loader.options import Options
+    from deeplake_lite.schema import Field
+
+AHEAD = 4
+"""Batches per worker that are made before they are asked for."""
+
+READ_AHEAD_BYTES = 128 * 2**20
+"""Stored size of the rows that are read before they are needed."""
+
+SHORT_TASK = 0.001
+"""Seconds: batches that take less are made several at a time."""
+
+MOST_BATCHES = 64
+"""Batches that are made at a time."""
+
+
+class Loader:
+    """Batches of a view, epoch after epoch.
+
+    Loaders come from `View.batches` and its like.
+
+    Parameters
+    ----------
+    view : View
+        What is loaded, pinned as it is now.
+    options : Options
+        How.
+    """
+
+    def __init__(self, view: View, options: Options) -> None:
+        self._samples, self.options = Samples.of(view, options.columns), options
+        rank, world_size = found_rank(options.rank, options.world_size)
+        last = options.last or ("uneven" if world_size == 1 else "pad")
+        n = len(self._samples)
+        self.shares = Shares(n, options.batch_size, rank, world_size, last)
+        self.shuffle = Shuffle.chosen(options.shuffle, self._samples)
+        self._progress = Progress(epoch=0)
+        self._next_epoch = 0
+        self._resumed = False
+
+    # ---- what it is
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns in a batch."""
+        return self._samples.view.columns
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of a batch of this rank."""
+        return self.options.batch_size
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that is under way, or the next."""
+        return self._progress.epoch
+
+    def __len__(self) -> int:
+        return len(self.shares)
+
+    def __repr__(self) -> str:
+        s = self.shares
+        ranks = f" · rank {s.rank} of {s.world_size}" if s.world_size > 1 else ""
+        return (
+            f"Loader {self._samples.view.url} · {s.n:,} rows in {len(self):,} batches of "
+            f"{s.batch_size}{ranks}\n  columns  {', '.join(self.columns)}\n"
+            f"  shuffle  {self.shuffle}, seed {self.options.seed}\n"
+            f"  memory   {self.options.budget / 2**30:.3g} GiB, cache {self.options.cache!r}, rows "
+            f"held {self._blocks.mode}\n"
+            f"  workers  {self.options.threads} {self.options.workers}"
+        )
+
+    # ---- going through it
+
+    def __iter__(self) -> Iterator[Any]:
+        """Go through the next epoch, or through what is left of the one that was loaded."""
+        if self._resumed:
+            self._resumed = False
+        else:
+            self._progress = Progress(epoch=self._next_epoch)
+        progress = self._progress
+        self._next_epoch = progress.epoch + 1
+        return self._epoch(progress)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Set the epoch that the next `iter` goes through."""
+        self._next_epoch, self._resumed = epoch, False
+        self._progress = Progress(epoch=epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where the loader is: what `load_state_dict` goes on from, in any process."""
+        return self._progress.to_json(self._samples, self.shuffle, self.options.seed, self.shares)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on behind the samples that had been handed out when a state was taken.
+
+        Raises
+        ------
+        ValueError
+            For the state of another version, view, seed, shuffle or batch of all ranks; it says
+            which, and what to set.
+        """
+        self._progress = check_state(
+            state, self._samples, self.shuffle, self.options.seed, self.shares
+        )
+        whole = len(self.shares) * self.shares.size
+        self._resumed = self._progress.consumed < min(whole, self.shares.n)
+        self._next_epoch = self._progress.epoch + 1
+
+    def close(self) -> None:
+        """End the threads and give the memory back. The loader can be used again."""
+        for name in ("_pool", "_readers", "_blocks"):
+            part = self.__dict__.pop(name, None)
+            if name == "_pool" and part is not None:
+                part.shutdown(wait=False, cancel_futures=True)
+            elif name == "_readers" and part is not None:
+                part.close()
+
+    # ---- within
+
+    def _converted(self, batch: Any) -> Any:
+        """Return a batch as a framework has it: in the thread that made it."""
+        return batch
+
+    def _epoch(self, progress: Progress) -> Iterator[Any]:
+        n, seed = self.shares.n, self.options.seed
+        places = Places(self.shuffle.order(n, seed, progress.epoch))
+        coming = self.shuffle.order(n, seed, progress.epoch + 1)
+        size = self.shares.size
+        first = progress.consumed // size
+        run = _Run(self, places, coming, first, progress.epoch)
+        try:
+            for number, made in zip(itertools.count(first), run.batches(), strict=False):
+                progress.consumed = min((number + 1) * size, n)
+                yield made.batch
+        finally:
+            run.stop()
+
+    @cached_property
+    def _readers(self) -> Readers:
+        return Readers()
+
+    @cached_property
+    def _blocks(self) -> Blocks:
+        window = self.shuffle.window * self.shuffle.block
+        if self.shuffle.kind == "none":
+            window = self.shares.size * AHEAD
+        return Blocks(self._samples, self._readers, int(self.options.budget * 0.6), window)
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.options.threads, thread_name_prefix="deeplake-lite-load")
+
+    @cached_property
+    def _recipe(self) -> Recipe:
+        o = self.options
+        return Recipe(
+            {f.name: self._column_recipe(f) for f in self._samples.fields},
+            o.seed,
+            o.transform,
+            o.batch_transform,
+            o.collate if callable(o.collate) else None,
+            o.on_error == "skip",
+            self._samples.view._lake.allow,
+            o.row_ids,
+            self.shares.last == "pad",
+        )
+
+    def _column_recipe(self, f: Field) -> ColumnRecipe:
+        """Decide how a column becomes part of a batch, by what all its rows have in common."""
+        collate, size = self.options.collate_of(f.name), None
+        if isinstance(f.htype, Image):
+            size = self.options.size_of(f.name)
+        if not isinstance(f.htype, Image | Mask) or f.htype.nullable or not len(self._samples):
+            return ColumnRecipe(f.htype, collate=collate)
+        shape = self._samples.shape_of(f)
+        if size is None and (shape is None or collate == "list"):
+            return ColumnRecipe(f.htype, collate=collate)
+        sample = self._first(f)
+        if size is not None:
+            shape = (*size, *sample.shape[2:])
+        return ColumnRecipe(f.htype, shape, collate, size, str(sample.dtype))
+
+    def _first(self, f: Field) -> Any:
+        """Return the first row's value of a column."""
+        cells = self._samples.read(np.zeros(1, np.int64))[f.name]
+        return decode_one(f.htype, cells, self._samples.view._lake.allow)
+
+
+class _Run:
+    """One epoch under way: what is being read, what is being made."""
+
+    def __init__(self, loader: Loader, places: Places, coming: Any, first: int, epoch: int) -> None:
+        self._loader, self._places, self._coming, self._epoch = loader, places, coming, epoch
+        self._read = self._next = first
+        self._requests: deque[tuple[Request, int]] = deque()
+        self._pending: deque[Future[list[Made]]] = deque()
+        shares, samples = loader.shares, loader._samples
+        self._total = len(shares)
+        batch_bytes = max(1.0, samples.row_bytes * shares.batch_size)
+        threads = max(1, loader.options.threads)
+        self._ahead = int(max(AHEAD * threads, min(READ_AHEAD_BYTES / batch_bytes, 512)))
+        self._most = AHEAD * threads
+        self._group = 1
+
+    def batches(self) -> Iterator[Made]:
+        """Yield the batches in order."""
+        while True:
+            self._fill()
+            if not self._pending:
+                return
+            yield from self._pending.popleft().result()
+
+    def stop(self) -> None:
+        """Drop what has not begun."""
+        for future in self._pending:
+            future.cancel()
+
+    def _fill(self) -> None:
+        """Begin to read, and to make, what comes next."""
+        loader = self._loader
+        blocks = loader._blocks
+        while len(self._pending) < self._most and self._next < self._total:
+            if not blocks.complete:
+                self._read_ahead()
+            count = min(self._group, self._total - self._next)
+            if self._read > self._next:
+                requests = [
+                    self._requests.popleft() for _ in range(min(count, len(self._requests)))
+                ]
+                count = len(requests)
+            else:
+                requests, self._read = [], self._next + count
+            task = Task(self._next, count)
+            self._next += count
+            if loader.options.threads:
+                self._pending.append(loader._pool.submit(self._make, task, requests))
+            else:
+                future: Future[list[Made]] = Future()
+                future.set_result(self._make(task, requests))
+                self._pending.append(future)
+                return
+
+    def _read_ahead(self) -> None:
+        loader = self._loader
+        while self._read < min(self._total, self._next + self._ahead):
+            positions, own = positions_of(self._places, loader.shares, self._read)
+            done = self._next * loader.shares.size
+            request = loader._blocks.request(positions, self._places.order, done, self._coming)
+            self._requests.append((request, own))
+            self._read += 1
+
+    def _make(self, task: Task, requests: list[tuple[Request, int]]) -> list[Made]:
+        """Make some batches: in a worker's thread."""
+        loader, out = self._loader, []
+        started = time.perf_counter()
+        for i in range(task.count):
+            if requests:
+                request, own = requests[i]
+            else:
+                positions, own = positions_of(self._places, loader.shares, task.first + i)
+                request = Request(positions)
+            began = time.perf_counter()
+            cells = loader._blocks.take(request)
+            waited = time.perf_counter() - began
+            made = loader._recipe.make(cells, own, self._epoch)
+            made.seconds["read"] = waited
+            made.batch = loader._converted(made.batch)
+            out.append(made)
+        spent = (time.perf_counter() - started) / task.count
+        if spent < SHORT_TASK:
+            self._group = min(MOST_BATCHES, self._group * 2)
+        elif spent > 2 * SHORT_TASK:
+            self._group = max(1, self._group // 2)
+        return out

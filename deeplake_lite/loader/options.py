@@ -1,0 +1,129 @@
+"""What a user may ask of a loader, checked once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from deeplake_lite.loader.collate import CHOICES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deeplake_lite.loader.collate import Collate
+    from deeplake_lite.loader.shares import Last
+
+type Cache = Literal["encoded", "decoded", "disk"] | None
+
+LEAST_BUDGET = 64 * 2**20
+"""Memory that a loader takes at the least, bytes."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Of one loader; see `batches` for what each means."""
+
+    batch_size: int
+    columns: tuple[str, ...] | None = None
+    shuffle: bool | str = False
+    seed: int = 0
+    last: Last | None = None
+    transform: Callable[..., Any] | None = None
+    batch_transform: Callable[..., Any] | None = None
+    collate: Collate | Mapping[str, Collate] | Callable[[list[Any]], Any] | None = None
+    size: tuple[int, int] | Mapping[str, tuple[int, int]] | None = None
+    rank: int | None = None
+    world_size: int | None = None
+    memory_budget: int | None = None
+    cache: Cache = "encoded"
+    workers: Literal["threads", "processes"] = "threads"
+    num_workers: int | None = None
+    on_error: Literal["raise", "skip"] = "raise"
+    row_ids: bool = False
+    progress: bool = False
+
+    @classmethod
+    def of(cls, *, drop_last: bool = False, **options: Any) -> Options:
+        """Return options as users give them.
+
+        >>> Options.of(batch_size=2, drop_last=True, columns=["x"]).last
+        'drop'
+        """
+        if drop_last and options.get("last") not in (None, "drop"):
+            raise ValueError(f"drop_last=True is last='drop', got last={options['last']!r}, too.")
+        if drop_last:
+            options["last"] = "drop"
+        if options.get("columns") is not None:
+            options["columns"] = tuple(options["columns"])
+        return cls(**options)
+
+    def __post_init__(self) -> None:
+        for name, least in (("batch_size", 1), ("num_workers", 0), ("world_size", 1), ("rank", 0)):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise ValueError(f"{name} is an integer of at least {least}, got {value!r}.")
+        if (self.rank is None) != (self.world_size is None):
+            raise ValueError("rank and world_size go together: give both, or neither.")
+        if self.rank is not None and self.rank >= cast("int", self.world_size):
+            raise ValueError(f"rank is below world_size={self.world_size}, got {self.rank}.")
+        _check("last", self.last, ("uneven", "drop", "pad", None))
+        _check("cache", self.cache, ("encoded", "decoded", "disk", None))
+        _check("workers", self.workers, ("threads", "processes"))
+        _check("on_error", self.on_error, ("raise", "skip"))
+        named = self.collate.values() if isinstance(self.collate, Mapping) else [self.collate]
+        for how in named:
+            if not callable(how):
+                _check("collate", how, (*CHOICES, None))
+
+    @property
+    def threads(self) -> int:
+        """How many threads, or processes, make batches; 0 for the caller's own thread."""
+        return cores() if self.num_workers is None else self.num_workers
+
+    @property
+    def budget(self) -> int:
+        """Bytes that the loader may hold: a quarter of what is free unless the user says."""
+        if self.memory_budget is not None:
+            return max(LEAST_BUDGET, int(self.memory_budget))
+        return max(LEAST_BUDGET, free_memory() // 4)
+
+    def collate_of(self, name: str) -> Collate | None:
+        """Return how a column's values go together."""
+        if isinstance(self.collate, Mapping):
+            return self.collate.get(name)
+        return None if callable(self.collate) else self.collate
+
+    def size_of(self, name: str) -> tuple[int, int] | None:
+        """Return the height and width that a column's pictures are brought to."""
+        return self.size.get(name) if isinstance(self.size, Mapping) else self.size
+
+
+def _check(name: str, value: Any, choices: Sequence[Any]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}, got {value!r}.")
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def free_memory() -> int:
+    """Return the bytes that may be taken without swapping; 4 GiB where the system does not say."""
+    found = [4 * 2**30]
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
+    except (OSError, ValueError, IndexError):
+        pass
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            found.append(int(Path(limit).read_text()))
+        except (OSError, ValueError):
+            continue
+    return min(found or [4 * 2**30])

@@ -1,0 +1,61 @@
+"""Threads that read: few where the store answers at once, many where each answer takes its time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LEAST, MOST = 2, 32
+"""Reads at a time."""
+
+LOCAL_SECONDS = 0.01
+"""A read that takes no longer leaves nothing to be won: more at a time are slower on a disk."""
+
+
+class Readers:
+    """Runs reads in the order in which they come, as many at a time as their latency suggests."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(MOST, thread_name_prefix="deeplake-lite-read")
+        self._gate = threading.Condition()
+        self._running, self.width = 0, LEAST
+        self.seconds = 0.0
+        """Spent in reads, of all threads together."""
+
+    def submit[T](self, read: Callable[..., T], *args: object) -> Future[T]:
+        """Run a read as soon as its turn has come."""
+        return self._pool.submit(self._run, read, *args)
+
+    def close(self) -> None:
+        """Drop what has not begun."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _run[T](self, read: Callable[..., T], *args: object) -> T:
+        with self._gate:
+            self._gate.wait_for(lambda: self._running < self.width)
+            self._running += 1
+        started = time.perf_counter()
+        try:
+            return read(*args)
+        finally:
+            took = time.perf_counter() - started
+            with self._gate:
+                self.seconds += took
+                self._running -= 1
+                self.width = width_for(took, self.width)
+                self._gate.notify_all()
+
+
+def width_for(seconds: float, width: int) -> int:
+    """Return how many reads to run at a time after one took so long: towards a 2.5th per ms.
+
+    >>> width_for(0.002, 2), width_for(0.06, 2), width_for(0.001, 16)
+    (2, 24, 12)
+    """
+    wanted = LEAST if seconds < LOCAL_SECONDS else min(MOST, int(seconds * 1000 / 2.5))
+    return wanted if wanted > width else max(wanted, width * 3 // 4, LEAST)

@@ -1,0 +1,268 @@
+"""From the cells of a batch to what the user gets: decode, transform, collate.
+
+A recipe is plain data, so that a worker process can follow it. Pixels are decoded where they lie in
+the batch; nothing is copied after that unless a transform gives something else.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from deeplake_lite.dataset.values import decode_block, decode_one
+from deeplake_lite.errors import LoaderError
+from deeplake_lite.htypes import Image
+from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
+from deeplake_lite.loader.blocks import aligned
+from deeplake_lite.loader.collate import Collate, collate_column, collate_samples
+from deeplake_lite.loader.order import mixed
+from deeplake_lite.loader.samples import ROW_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.loader.order import Positions
+
+PADDING = "_padding"
+"""Key of the mask of rows that only fill the last batch up."""
+
+type Batch = dict[str, Any]
+type Transform = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class ColumnRecipe:
+    """How a column becomes a part of the batch."""
+
+    htype: Htype
+    """What the cells mean."""
+    shape: tuple[int, ...] | None = None
+    """Of every row, where it is the same; None where they differ."""
+    collate: Collate | None = None
+    """As the user wants it; None for stack where `shape` is known and list otherwise."""
+    size: tuple[int, int] | None = None
+    """Height and width that pictures are brought to, pixels."""
+    dtype: str | None = None
+    """Of decoded values, where `shape` is known."""
+
+
+@dataclass
+class Skipped:
+    """A row that was left out."""
+
+    row_id: int
+    column: str | None
+    error: str
+
+
+@dataclass
+class Made:
+    """A batch, and how it was made."""
+
+    batch: Batch
+    """By column."""
+    rows: int
+    """How many."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Spent in each stage."""
+    skipped: list[Skipped] = field(default_factory=list)
+    """Rows that failed."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How batches are made."""
+
+    columns: Mapping[str, ColumnRecipe]
+    """By name, in order."""
+    seed: int = 0
+    """The user's."""
+    transform: Transform | None = None
+    """Per sample."""
+    batch_transform: Transform | None = None
+    """Per batch."""
+    collate: Callable[[list[Any]], Any] | None = None
+    """The user's own, of samples."""
+    skip: bool = False
+    """Whether rows that fail are left out."""
+    allow: tuple[str, ...] = ()
+    """Roots under which linked files are read."""
+    row_ids: bool = False
+    """Whether batches have the rows' ids."""
+    padding: bool = False
+    """Whether batches have a mask of padded rows."""
+
+    def make(self, cells: Mapping[str, Cells], own: int, epoch: int) -> Made:
+        """Make a batch.
+
+        Parameters
+        ----------
+        cells : mapping
+            By column, and the rows' ids.
+        own : int
+            Rows before the padding.
+        epoch : int
+            What the transform's random numbers depend on, with the seed and the row's id.
+
+        Raises
+        ------
+        LoaderError
+            With the row and the column that failed.
+        """
+        started = time.perf_counter()
+        ids = cast("DenseCells", cells[ROW_ID]).values
+        made = Made({}, len(ids))
+        good = np.ones(len(ids), bool)
+        columns = {
+            name: self._decoded(name, recipe, cells[name], ids, good, made)
+            for name, recipe in self.columns.items()
+        }
+        if not good.all():
+            kept = np.flatnonzero(good)
+            columns = {name: _taken(values, kept) for name, values in columns.items()}
+            ids, own = ids[kept], int(good[:own].sum())
+        decoded = time.perf_counter()
+        made.seconds["decode"] = decoded - started
+        if self.transform is None and self.collate is None:
+            batch = {
+                name: value
+                for name, recipe in self.columns.items()
+                for name, value in collate_column(name, columns[name], recipe).items()
+            }
+        else:
+            samples, ids, own = self._transformed(columns, ids, own, epoch, made)
+            now = time.perf_counter()
+            made.seconds["transform"] = now - decoded
+            decoded = now
+            batch = (
+                self.collate(samples) if self.collate else collate_samples(samples, self.columns)
+            )
+        made.rows = own
+        if isinstance(batch, dict):
+            if self.row_ids:
+                batch[ROW_ID] = ids
+            if self.padding:
+                batch[PADDING] = np.arange(len(ids)) >= own
+        made.seconds["collate"] = time.perf_counter() - decoded
+        if self.batch_transform is not None:
+            now = time.perf_counter()
+            batch = self._of_batch(batch, ids, epoch)
+            spent = time.perf_counter() - now
+            made.seconds["transform"] = made.seconds.get("transform", 0.0) + spent
+        made.batch = batch
+        return made
+
+    def _decoded(
+        self,
+        name: str,
+        recipe: ColumnRecipe,
+        cells: Cells,
+        ids: Positions,
+        good: np.ndarray,
+        made: Made,
+    ) -> Any:
+        """Return a column's values: an array along the rows, or a list with None where null."""
+        if isinstance(cells, DenseCells):
+            return decode_block(recipe.htype, cells)
+        into = None
+        if isinstance(cells, RaggedCells) and recipe.shape is not None and recipe.dtype:
+            into = aligned((len(cells), *recipe.shape), np.dtype(recipe.dtype))
+        values = into if into is not None else [None] * len(cells)
+        for row in range(len(cells)):
+            try:
+                if into is not None:
+                    self._decode_into(recipe, cells, row, into[row])
+                else:
+                    values[row] = self._decode_one(recipe, cells, row)
+            except Exception as error:
+                self._failed(error, int(ids[row]), name, made)
+                good[row] = False
+        return values
+
+    def _decode_into(self, recipe: ColumnRecipe, cells: Any, row: int, out: np.ndarray) -> None:
+        shape = tuple(cells.shapes[row].tolist())
+        if recipe.size is not None and isinstance(recipe.htype, Image):
+            recipe.htype.decode_sized(cells.buffers[row], shape, out)
+        else:
+            recipe.htype.decode_into(cells.buffers[row], shape, out)
+
+    def _decode_one(self, recipe: ColumnRecipe, cells: Cells, row: int) -> Any:
+        return decode_one(recipe.htype, take(cells, np.array([row])), self.allow)
+
+    def _transformed(
+        self, columns: Batch, ids: Positions, own: int, epoch: int, made: Made
+    ) -> tuple[list[Any], Positions, int]:
+        """Return the samples as the transform gives them, those that it fails on left out."""
+        samples, kept = [], []
+        for row, row_id in enumerate(ids.tolist()):
+            sample = {name: _one(values, row) for name, values in columns.items()}
+            try:
+                if self.transform is not None:
+                    sample = call(self.transform, sample, self.seed, epoch, row_id)
+            except Exception as error:
+                self._failed(error, row_id, None, made)
+                continue
+            samples.append(sample)
+            kept.append(row)
+        return samples, ids[kept], int(np.searchsorted(kept, own))
+
+    def _of_batch(self, batch: Any, ids: Positions, epoch: int) -> Any:
+        assert self.batch_transform is not None
+        first = int(ids[0]) if len(ids) else 0
+        try:
+            return call(self.batch_transform, batch, self.seed, epoch, first)
+        except Exception as error:
+            raise LoaderError(
+                f"batch_transform failed on the batch that begins with row id {first}: {error!r}.",
+                row_id=first,
+            ) from error
+
+    def _failed(self, error: Exception, row_id: int, column: str | None, made: Made) -> None:
+        """Raise what went wrong with the row, or note it where rows may be left out."""
+        where = "transform" if column is None else f"column {column!r}"
+        if self.skip:
+            made.skipped.append(Skipped(row_id, column, f"{type(error).__name__}: {error}"))
+            return
+        raise LoaderError(
+            f"row id {row_id}, {where}: {type(error).__name__}: {error}. Mend the row, or leave "
+            "such rows out with on_error='skip'.",
+            row_id=row_id,
+            column=column,
+        ) from error
+
+
+def call(transform: Transform, value: Any, seed: int, epoch: int, row_id: int) -> Any:
+    """Call a transform, with a generator of its own if it takes `rng`."""
+    if not takes_rng(transform):
+        return transform(value)
+    return transform(value, rng=np.random.Generator(np.random.PCG64(mixed(seed, epoch, row_id))))
+
+
+def takes_rng(transform: Transform) -> bool:
+    """Tell whether a function has a parameter `rng`.
+
+    >>> takes_rng(lambda sample, rng: sample), takes_rng(dict)
+    (True, False)
+    """
+    try:
+        return "rng" in inspect.signature(transform).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _one(values: Any, row: int) -> Any:
+    """Return the value of one row; None where it is null."""
+    value = values[row]
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+        return None
+    return value
+
+
+def _taken(values: Any, rows: np.ndarray) -> Any:
+    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]

@@ -1,0 +1,44 @@
+"""Which rank this process is, of how many: from the framework, or from what launched it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def found_rank(rank: int | None, world_size: int | None) -> tuple[int, int]:
+    """Return rank and world size: as given, else as torch, JAX, torchrun or SLURM say, else 0 of 1.
+
+    Frameworks that are not loaded are not asked.
+
+    >>> found_rank(1, 4)
+    (1, 4)
+    """
+    if rank is not None and world_size is not None:
+        return rank, world_size
+    return _of_torch() or _of_jax() or _of_environment() or (0, 1)
+
+
+def _of_torch() -> tuple[int, int] | None:
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return None
+    return distributed.get_rank(), distributed.get_world_size()
+
+
+def _of_jax() -> tuple[int, int] | None:
+    """Ask JAX, unless that would start its backends in a process that has none."""
+    state = sys.modules.get("jax._src.distributed")
+    client = getattr(getattr(state, "global_state", None), "client", None)
+    if client is None:
+        return None
+    import jax
+
+    return jax.process_index(), jax.process_count()
+
+
+def _of_environment() -> tuple[int, int] | None:
+    for rank, size in (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS")):
+        if rank in os.environ and size in os.environ:
+            return int(os.environ[rank]), int(os.environ[size])
+    return None
