@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.values import decode_one
+from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes import Image, Mask
+from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.blocks import Blocks, Request
 from deeplake_lite.loader.readers import Readers
 from deeplake_lite.loader.recipe import ColumnRecipe, Made, Recipe
-from deeplake_lite.loader.samples import Samples
+from deeplake_lite.loader.samples import ROW_ID, Samples
 from deeplake_lite.loader.schedule import Places, Shuffle, Task, positions_of
 from deeplake_lite.loader.shares import Shares
 from deeplake_lite.loader.state import Progress, check_state
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.options import Options
     from deeplake_lite.schema import Field
 
@@ -60,7 +63,8 @@ class Loader:
     """
 
     def __init__(self, view: View, options: Options) -> None:
-        self._samples, self.options = Samples.of(view, options.columns), options
+        self._samples = Samples.of(view, options.columns, with_ids=options.needs_ids)
+        self.options = options
         rank, world_size = found_rank(options.rank, options.world_size)
         last = options.last or ("uneven" if world_size == 1 else "pad")
         n = len(self._samples)
@@ -295,7 +299,7 @@ class _Run:
             began = time.perf_counter()
             cells = loader._blocks.take(request)
             waited = time.perf_counter() - began
-            made = loader._recipe.make(cells, own, self._epoch)
+            made = self._made(cells, request, own)
             made.seconds["read"] = waited
             made.batch = loader._converted(made.batch)
             out.append(made)
@@ -305,3 +309,14 @@ class _Run:
         elif spent > 2 * SHORT_TASK:
             self._group = max(1, self._group // 2)
         return out
+
+    def _made(self, cells: dict[str, Cells], request: Request, own: int) -> Made:
+        """Make a batch; the ids of its rows are looked up where one fails and they are not known."""
+        loader = self._loader
+        try:
+            return loader._recipe.make(cells, own, self._epoch)
+        except LoaderError:
+            if ROW_ID in cells:
+                raise
+            ids = DenseCells(loader._samples.ids(request.positions))
+            return loader._recipe.make({**cells, ROW_ID: ids}, own, self._epoch)

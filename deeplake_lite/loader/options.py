@@ -79,6 +79,12 @@ class Options:
                 _check("collate", how, (*CHOICES, None))
 
     @property
+    def needs_ids(self) -> bool:
+        """Whether something depends on the rows' ids."""
+        transforms = self.transform is not None or self.batch_transform is not None
+        return self.row_ids or transforms or self.on_error == "skip"
+
+    @property
     def threads(self) -> int:
         """How many threads, or processes, make batches; 0 for the caller's own thread."""
         return cores() if self.num_workers is None else self.num_workers

@@ -1,7 +1,8 @@
 """In which order an epoch takes the rows: a pure function of how many, the seed and the epoch.
 
-A permutation is a Feistel network over the next power of two, walked along its cycles until it is
-within range: nothing is stored, and any part of it is computed alone. ``exact`` permutes all rows;
+A permutation is a Feistel network over the least product of two numbers, one a power of two, that
+holds the range, walked along its cycles until it is within range: nothing is stored, and any part
+of it is computed alone. ``exact`` permutes all rows;
 ``block`` permutes blocks of rows, and then the rows within windows of blocks.
 """
 
@@ -22,8 +23,8 @@ PART = 65_536
 ROUNDS = 6
 """Rounds of the network; four leave traces that tests of 1,003 rows find."""
 
-SMALL_BITS = 10
-"""Ranges of fewer bits take four times the rounds: each has little to mix."""
+SMALL = 1_000
+"""Ranges of fewer numbers take four times the rounds: each has little to mix."""
 
 _MASK = 2**64 - 1
 
@@ -86,39 +87,51 @@ class Permutation:
         return x
 
     def _network(self, x: NDArray[Any]) -> NDArray[Any]:
-        """Permute numbers of `_bits` bits: each half is changed by what the other one is."""
-        kind = self._dtype.type
-        high, low = (self._bits + 1) // 2, self._bits // 2
-        left, right = x >> kind(low), x & kind((1 << low) - 1)
+        """Permute ``range(high << bits)``: each half is changed by what the other one is."""
+        kind, bits, high = self._dtype.type, self._low_bits, self._dtype.type(self._high)
+        half = kind(self._dtype.itemsize * 4)
+        left, right = x >> kind(bits), x & kind((1 << bits) - 1)
         for number in range(0, len(self._keys), 2):
-            left ^= self._hash(right, number, high)
-            right ^= self._hash(left, number + 1, low)
-        return np.asarray(left << kind(low) | right)
+            h = self._hash(left, number)
+            h >>= kind(self._dtype.itemsize * 8 - bits)
+            right ^= h
+            h = self._hash(right, number + 1)
+            h >>= half
+            h *= high
+            h >>= half
+            left += h
+            np.minimum(left, left - high, out=left)  # modulo: what is below wraps to far above
+        left <<= kind(bits)
+        left |= right
+        return left
 
-    def _hash(self, x: NDArray[Any], number: int, bits: int) -> NDArray[Any]:
-        """Return `bits` bits that depend on all of x and on the round."""
+    def _hash(self, x: NDArray[Any], number: int) -> NDArray[Any]:
+        """Return numbers whose high bits depend on all of x, and on the round."""
         kind, size = self._dtype.type, self._dtype.itemsize * 8
-        if not bits:
-            return np.zeros_like(x)
         h = x + kind(self._keys[number])
         h *= kind(0x9E3779B97F4A7C15 >> 64 - size | 1)
         h ^= h >> kind(size // 2)
         h *= kind(0xD6E8FEB86659FD93 >> 64 - size | 1)
-        h >>= kind(size - bits)
         return np.asarray(h)
 
     @cached_property
-    def _bits(self) -> int:
-        return max(1, (self.n - 1).bit_length())
+    def _low_bits(self) -> int:
+        """Bits of the right half."""
+        return max(1, (self.n - 1).bit_length() // 2)
+
+    @cached_property
+    def _high(self) -> int:
+        """How many numbers the left half has: as few as will do."""
+        return max(1, -(-self.n >> self._low_bits))
 
     @cached_property
     def _dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.uint32 if self._bits <= 32 else np.uint64)
+        return np.dtype(np.uint32 if self.n <= 2**32 else np.uint64)
 
     @cached_property
     def _keys(self) -> tuple[int, ...]:
         size = self._dtype.itemsize * 8
-        rounds = ROUNDS * 4 if self._bits < SMALL_BITS else ROUNDS
+        rounds = ROUNDS * 4 if self.n < SMALL else ROUNDS
         return tuple(mixed(self.key, number) >> 64 - size for number in range(rounds))
 
 

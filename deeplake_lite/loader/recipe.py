@@ -104,7 +104,7 @@ class Recipe:
         Parameters
         ----------
         cells : mapping
-            By column, and the rows' ids.
+            By column, and the rows' ids where something depends on them.
         own : int
             Rows before the padding.
         epoch : int
@@ -116,8 +116,10 @@ class Recipe:
             With the row and the column that failed.
         """
         started = time.perf_counter()
-        ids = cast("DenseCells", cells[ROW_ID]).values
-        made = Made({}, len(ids))
+        rows = len(next(iter(cells.values()))) if cells else 0
+        known = cast("DenseCells | None", cells.get(ROW_ID))
+        ids = np.full(rows, -1) if known is None else known.values
+        made = Made({}, rows)
         good = np.ones(len(ids), bool)
         columns = {
             name: self._decoded(name, recipe, cells[name], ids, good, made)

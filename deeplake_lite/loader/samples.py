@@ -45,11 +45,16 @@ class Samples:
 
     view: View
     """What is read."""
+    with_ids: bool = False
+    """Whether the rows' ids are read along."""
 
     @classmethod
-    def of(cls, view: View, columns: Sequence[str] | None = None) -> Samples:
+    def of(
+        cls, view: View, columns: Sequence[str] | None = None, *, with_ids: bool = False
+    ) -> Samples:
         """Pin a view's rows, as they are now. Raises ColumnNotFoundError."""
-        return cls(view._select(tuple(view.columns if columns is None else columns)))
+        names = tuple(view.columns if columns is None else columns)
+        return cls(view._select(names), with_ids)
 
     def __len__(self) -> int:
         return len(self.view)
@@ -61,20 +66,26 @@ class Samples:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `read` gives: the columns, and `ROW_ID`."""
-        return (*self.view.columns, ROW_ID)
+        """What `read` gives: the columns, and perhaps `ROW_ID`."""
+        return (*self.view.columns, ROW_ID) if self.with_ids else self.view.columns
 
     def read(self, positions: Positions) -> Mapping[str, Cells]:
-        """Return the cells of some rows, by column, and the rows' ids under `ROW_ID`.
+        """Return the cells of some rows, by name.
 
         Raises
         ------
         DamagedError
             With the column and the row.
         """
+        cells: dict[str, Cells] = dict(read_blocks(self.view, self.fields, positions))
+        if self.with_ids:
+            cells[ROW_ID] = DenseCells(self.ids(positions))
+        return cells
+
+    def ids(self, positions: Positions) -> Positions:
+        """Return the ids of some rows, (rows,) int64."""
         table, slots = self.view._located(positions)
-        ids = DenseCells(table.ids(slots))
-        return {**read_blocks(self.view, self.fields, positions), ROW_ID: ids}
+        return table.ids(slots)
 
     @cached_property
     def row_bytes(self) -> float:
