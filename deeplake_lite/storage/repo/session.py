@@ -16,10 +16,10 @@ from zarr.storage import StorePath
 from deeplake_lite.errors import ConflictError, StorageError
 from deeplake_lite.storage.repo.failures import reason_of, translated
 from deeplake_lite.storage.repo.forks import use_engine
-from deeplake_lite.storage.repo.work import gather
+from deeplake_lite.storage.repo.work import gather, stream
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Mapping, Sequence
+    from collections.abc import Buffer, Callable, Mapping, Sequence
 
     from zarr.core.array_spec import ArrayConfigParams
 
@@ -99,6 +99,54 @@ class Session:
         ):
             found[i] = data
         return found
+
+    async def each_chunk(
+        self, path: str, numbers: Sequence[int], rest: str, take: Callable[[int, memoryview], None]
+    ) -> list[int]:
+        """Hand the stored bytes of chunks to `take`, in some threads at a time.
+
+        Parameters
+        ----------
+        rest : str
+            What follows a chunk's number along the first axis in its key, such as ``"/0/0"``.
+
+        Returns
+        -------
+        list of int
+            Chunks that are not there.
+        """
+        left = list(numbers)
+        if self._files is not None:
+            if not self._files.knows(path):
+                await asyncio.to_thread(self._files.learn, path)
+            parts = [left[i::READERS] for i in range(min(READERS, len(left)))]
+            read = self._taken_from_files
+            done = await gather(asyncio.to_thread(read, path, part, take) for part in parts)
+            left = [chunk for part in done for chunk in part]
+        missing = []
+
+        async def ask(chunk: int) -> None:
+            data = await self.get(f"{path}/c/{chunk}{rest}")
+            if data is None:
+                missing.append(chunk)
+            else:
+                take(chunk, data)
+
+        await stream(map(ask, left), IN_FLIGHT)
+        return missing
+
+    def _taken_from_files(
+        self, path: str, numbers: Sequence[int], take: Callable[[int, memoryview], None]
+    ) -> list[int]:
+        """Hand the chunks that are files to `take`; return the others."""
+        left = []
+        for chunk in numbers:
+            data = cast("ChunkFiles", self._files).read_whole(path, chunk)
+            if data is None:
+                left.append(chunk)
+            else:
+                take(chunk, data)
+        return left
 
     async def _ask(self, path: str, ranges: Sequence[Range], rest: str) -> list[memoryview | None]:
         """Ask the engine for ranges of chunks, a few at a time."""
