@@ -20,8 +20,9 @@ from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.blocks import Blocks, Request
+from deeplake_lite.loader.decoded import Decoded
 from deeplake_lite.loader.readers import Readers
-from deeplake_lite.loader.recipe import ColumnRecipe, Made, Recipe
+from deeplake_lite.loader.recipe import ColumnRecipe, Kept, Made, Recipe
 from deeplake_lite.loader.samples import ROW_ID, Samples
 from deeplake_lite.loader.schedule import Places, Shuffle, Task, positions_of
 from deeplake_lite.loader.shares import Shares
@@ -145,7 +146,7 @@ class Loader:
 
     def close(self) -> None:
         """End the threads and give the memory back. The loader can be used again."""
-        for name in ("_pool", "_readers", "_blocks"):
+        for name in ("_pool", "_readers", "_blocks", "_decoded"):
             part = self.__dict__.pop(name, None)
             if name == "_pool" and part is not None:
                 part.shutdown(wait=False, cancel_futures=True)
@@ -181,7 +182,24 @@ class Loader:
         window = self.shuffle.window * self.shuffle.block
         if self.shuffle.kind == "none":
             window = self.shares.size * AHEAD
-        return Blocks(self._samples, self._readers, int(self.options.budget * 0.6), window)
+        return Blocks(self._samples, self._readers, self._room[0], window)
+
+    @cached_property
+    def _decoded(self) -> Decoded | None:
+        """Pixels of earlier epochs, where they are to be kept."""
+        if self.options.cache != "decoded":
+            return None
+        return Decoded(self._recipe.columns, self.shares.n, self._room[1])
+
+    @cached_property
+    def _room(self) -> tuple[int, int]:
+        """Bytes for rows as they are stored, and as they are decoded."""
+        most = int(self.options.budget * 0.85)
+        if self.options.cache != "decoded":
+            return most, 0
+        stored = min(int(self._samples.row_bytes * self.shares.n), most)
+        decoded = max(most - stored, most * 3 // 4)
+        return most - decoded, decoded
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -312,9 +330,11 @@ class _Run:
 
     def _made(self, cells: dict[str, Cells], request: Request, own: int) -> Made:
         """Make a batch; the ids of its rows are looked up where one fails and they are not known."""
-        loader = self._loader
+        loader, kept = self._loader, None
+        if loader._decoded is not None:
+            kept = Kept(loader._decoded, request.positions)
         try:
-            return loader._recipe.make(cells, own, self._epoch)
+            return loader._recipe.make(cells, own, self._epoch, kept)
         except LoaderError:
             if ROW_ID in cells:
                 raise

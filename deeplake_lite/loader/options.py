@@ -73,6 +73,10 @@ class Options:
         _check("cache", self.cache, ("encoded", "decoded", "disk", None))
         _check("workers", self.workers, ("threads", "processes"))
         _check("on_error", self.on_error, ("raise", "skip"))
+        if self.cache == "decoded" and self.workers == "processes":
+            raise ValueError(
+                "cache='decoded' goes with workers='threads', which share it. Leave out one."
+            )
         named = self.collate.values() if isinstance(self.collate, Mapping) else [self.collate]
         for how in named:
             if not callable(how):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.loader.decoded import Decoded
     from deeplake_lite.loader.order import Positions
 
 PADDING = "_padding"
@@ -76,6 +77,16 @@ class Made:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What earlier epochs have decoded, and which rows a batch is of."""
+
+    decoded: Decoded
+    """Of the loader."""
+    positions: Positions
+    """Of the batch's rows."""
+
+
+@dataclass(frozen=True)
 class Recipe:
     """How batches are made."""
 
@@ -98,7 +109,13 @@ class Recipe:
     padding: bool = False
     """Whether batches have a mask of padded rows."""
 
-    def make(self, cells: Mapping[str, Cells], own: int, epoch: int) -> Made:
+    def make(
+        self,
+        cells: Mapping[str, Cells],
+        own: int,
+        epoch: int,
+        kept: Kept | None = None,
+    ) -> Made:
         """Make a batch.
 
         Parameters
@@ -109,6 +126,8 @@ class Recipe:
             Rows before the padding.
         epoch : int
             What the transform's random numbers depend on, with the seed and the row's id.
+        kept : Kept, optional
+            What earlier epochs have decoded.
 
         Raises
         ------
@@ -122,7 +141,7 @@ class Recipe:
         made = Made({}, rows)
         good = np.ones(len(ids), bool)
         columns = {
-            name: self._decoded(name, recipe, cells[name], ids, good, made)
+            name: self._decoded(name, recipe, cells[name], ids, good, made, kept)
             for name, recipe in self.columns.items()
         }
         if not good.all():
@@ -168,6 +187,7 @@ class Recipe:
         ids: Positions,
         good: np.ndarray,
         made: Made,
+        kept: Kept | None,
     ) -> Any:
         """Return a column's values: an array along the rows, or a list with None where null."""
         if isinstance(cells, DenseCells):
@@ -176,7 +196,10 @@ class Recipe:
         if isinstance(cells, RaggedCells) and recipe.shape is not None and recipe.dtype:
             into = aligned((len(cells), *recipe.shape), np.dtype(recipe.dtype))
         values = into if into is not None else [None] * len(cells)
-        for row in range(len(cells)):
+        missing = np.arange(len(cells))
+        if kept is not None and into is not None:
+            missing = np.flatnonzero(~kept.decoded.take(name, kept.positions, into))
+        for row in missing.tolist():
             try:
                 if into is not None:
                     self._decode_into(recipe, cells, row, into[row])
@@ -185,6 +208,8 @@ class Recipe:
             except Exception as error:
                 self._failed(error, int(ids[row]), name, made)
                 good[row] = False
+        if kept is not None and into is not None and good.all() and len(missing):
+            kept.decoded.put(name, kept.positions[missing], into[missing])
         return values
 
     def _decode_into(self, recipe: ColumnRecipe, cells: Any, row: int, out: np.ndarray) -> None:
