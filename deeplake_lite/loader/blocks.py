@@ -10,12 +10,13 @@ stay. Each reaches the bound of any cache over an epoch in which each row comes 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, concat, take
+from deeplake_lite.htypes.cells import Cells, DenseCells
+from deeplake_lite.loader.held import Block, gathered, held
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.loader.disk import Disk
     from deeplake_lite.loader.order import Order, Positions
     from deeplake_lite.loader.readers import Readers
     from deeplake_lite.loader.samples import Samples
@@ -32,6 +34,9 @@ BLOCK_BYTES = 4 * 2**20
 
 MOST_ROWS = 65_536
 """Rows of a block at the most."""
+
+MOST_MAPPED = 4_096
+"""Blocks of files that are mapped at a time: the system has a limit."""
 
 
 def rows_of_block(row_bytes: float) -> int:
@@ -45,42 +50,13 @@ def rows_of_block(row_bytes: float) -> int:
 
 
 @dataclass(frozen=True)
-class Bytes:
-    """Cells of a ragged column, back to back: one object for all rows of a block."""
-
-    data: NDArray[np.uint8]
-    """Bytes of all cells."""
-    starts: NDArray[np.int64]
-    """(rows + 1,): where each begins in `data`."""
-    shapes: NDArray[np.int32]
-    """(rows, ndim), as cells have them."""
-    valid: NDArray[np.bool_] | None
-    """(rows,), or None when no cell is null."""
-
-    @classmethod
-    def of(cls, cells: RaggedCells) -> Bytes:
-        """Copy cells into one array."""
-        lengths = [memoryview(b).nbytes for b in cells.buffers]
-        starts = np.concatenate([[0], np.cumsum(np.array(lengths, np.int64))]).astype(np.int64)
-        data = np.frombuffer(b"".join(cells.buffers), np.uint8)
-        return cls(data, starts, cells.shapes, cells.valid)
-
-    @property
-    def nbytes(self) -> int:
-        """Size in memory, bytes."""
-        return self.data.nbytes + self.starts.nbytes + self.shapes.nbytes
-
-
-type Held = Bytes | DenseCells | NestedCells
-type Block = dict[str, Held]
-
-
-@dataclass(frozen=True)
 class Request:
     """Rows that were asked for."""
 
     positions: Positions
     """Of the view."""
+    blocks: Mapping[int, Future[Block]] = field(default_factory=dict)
+    """Those that the rows are in, where they are held."""
     alone: Future[dict[str, Cells]] | None = None
     """Those that are read by themselves; None where all come from blocks."""
 
@@ -100,23 +76,31 @@ class Blocks:
         Rows that an order goes through before it leaves them for good; 0 where it never does.
     """
 
-    def __init__(self, samples: Samples, readers: Readers, limit: int, window: int = 0) -> None:
-        self.samples, self._readers = samples, readers
+    def __init__(
+        self,
+        samples: Samples,
+        readers: Readers,
+        limit: int,
+        window: int = 0,
+        disk: Disk | None = None,
+    ) -> None:
+        self.samples, self._readers, self._limit, self._disk = samples, readers, limit, disk
         self.rows = rows_of_block(samples.row_bytes)
         self.count = -(-len(samples) // self.rows)
-        self._limit = limit
         total = samples.row_bytes * len(samples)
         self.mode = (
-            "whole" if total <= limit
+            "disk" if disk is not None
+            else "whole" if total <= limit
             else "window" if window and 2 * window * samples.row_bytes <= limit
             else "rows"
         )  # fmt: skip
-        self._kept = self.count if self.mode != "rows" else int(limit // max(1, total / self.count))
+        self._kept = self.count
+        if self.mode == "rows":  # as many blocks as there is room for
+            self._kept = int(limit * self.count / total)
         self._found: dict[int, Future[Block]] = {}
         self._whole: dict[str, DenseCells] = {}
         self._left = self.count
         self._lock = threading.Lock()
-        self.hits = self.misses = 0
 
     @property
     def complete(self) -> bool:
@@ -135,34 +119,31 @@ class Blocks:
         done : int
             Places of this epoch's order whose rows have been taken.
         """
-        blocks = np.unique(positions // self.rows).tolist()
-        for block in blocks:
-            if block in self._found or block >= self._kept:
+        blocks: dict[int, Future[Block]] = {}
+        for block in np.unique(positions // self.rows).tolist():
+            if block >= self._kept:
                 continue
-            if self.mode == "window":
+            if block not in self._found:
                 self._make_room(order, done, coming)
-            self._found[block] = self._readers.submit(self._read, block)
-        if self.mode != "rows":
-            return Request(positions)
+                self._found[block] = self._readers.submit(self._read, block)
+            blocks[block] = self._found[block]
         alone = positions[positions // self.rows >= self._kept]
         if not len(alone):
-            return Request(positions)
-        return Request(positions, self._readers.submit(lambda: dict(self.samples.read(alone))))
+            return Request(positions, blocks)
+        read = self._readers.submit(lambda: dict(self.samples.read(alone)))
+        return Request(positions, blocks, read)
 
     def take(self, request: Request) -> dict[str, Cells]:
         """Wait for rows that were asked for, and return their cells by column, in their order."""
         positions = request.positions
-        if self.complete:
-            return {name: self._of_all(name, positions) for name in self.samples.names}
-        number = positions // self.rows
-        held = {b: self._found[b].result() for b in np.unique(number).tolist() if b < self._kept}
-        alone = None if request.alone is None else request.alone.result()
+        blocks = {number: block.result() for number, block in request.blocks.items()}
         if self.mode == "whole":
             return {name: self._of_all(name, positions) for name in self.samples.names}
+        alone = None if request.alone is None else request.alone.result()
         return {
-            name: _gathered(
-                {b: block[name] for b, block in held.items()},
-                number,
+            name: gathered(
+                {number: block[name] for number, block in blocks.items()},
+                positions // self.rows,
                 positions % self.rows,
                 None if alone is None else alone[name],
             )
@@ -178,21 +159,25 @@ class Blocks:
             np.take(whole.values, positions, axis=0, out=values, mode="clip")
             return DenseCells(values, None if valid is None or valid.all() else valid)
         number = positions // self.rows
-        held = {b: self._found[b].result()[name] for b in set(number.tolist())}
-        return _gathered(held, number, positions % self.rows, None)
+        blocks = {b: self._found[b].result()[name] for b in set(number.tolist())}
+        return gathered(blocks, number, positions % self.rows, None)
 
     def _read(self, block: int) -> Block:
         """Read a block; columns of one shape go where the whole column is held."""
+        if self._disk is not None and (kept := self._disk.load(block)) is not None:
+            return kept
         start, stop = block * self.rows, min((block + 1) * self.rows, len(self.samples))
         cells = self.samples.read(np.arange(start, stop))
+        if self._disk is not None:
+            self._disk.save(block, cells)
+            if (kept := self._disk.load(block)) is not None:
+                return kept
         found: Block = {}
         for name, some in cells.items():
-            if isinstance(some, RaggedCells):
-                found[name] = Bytes.of(some)
-            elif isinstance(some, DenseCells) and self.mode == "whole":
+            if isinstance(some, DenseCells) and self.mode == "whole":
                 self._put(name, start, stop, some)
             else:
-                found[name] = cast("Held", some)
+                found[name] = held(some)
         with self._lock:
             self._left -= 1
         return found
@@ -212,7 +197,11 @@ class Blocks:
             whole.valid[start:stop] = cells.valid
 
     def _make_room(self, order: Order, done: int, coming: Order) -> None:
-        """Drop blocks that this epoch is done with while there are too many, last needed first."""
+        """Drop blocks where there are too many: of a window, those needed last; of files, any."""
+        if self.mode == "disk" and len(self._found) >= MOST_MAPPED:
+            del self._found[next(iter(self._found))]
+        if self.mode != "window":
+            return
         most = max(1, int(self._limit // (self.samples.row_bytes * self.rows)))
         if len(self._found) < most:
             return
@@ -220,56 +209,6 @@ class Blocks:
         idle.sort(key=lambda block: coming.after(block, self.rows))
         while len(self._found) >= most and idle:
             del self._found[idle.pop()]
-
-
-def _gathered(
-    held: Mapping[int, Held], number: Positions, row: Positions, alone: Cells | None
-) -> Cells:
-    """Return cells from several blocks, and from what was read by itself, in the rows' order."""
-    sample = next(iter(held.values())) if held else alone
-    if isinstance(sample, Bytes | RaggedCells):
-        return _bytes_gathered(cast("Mapping[int, Bytes]", held), number, row, alone)
-    parts: list[Cells] = []
-    at = np.empty(len(number), np.int64)
-    end = 0
-    for block, some in held.items():
-        mine = np.flatnonzero(number == block)
-        parts.append(take(cast("Cells", some), row[mine]))
-        at[mine] = np.arange(end, end + len(mine))
-        end += len(mine)
-    if alone is not None:
-        mine = np.flatnonzero(~np.isin(number, list(held)))
-        parts.append(alone)
-        at[mine] = np.arange(end, end + len(mine))
-    if len(parts) == 1:
-        return parts[0]
-    return take(concat(parts), at)
-
-
-def _bytes_gathered(
-    held: Mapping[int, Bytes], number: Positions, row: Positions, alone: Cells | None
-) -> RaggedCells:
-    """Return cells of a ragged column; no byte is copied."""
-    rest = cast("RaggedCells | None", alone)
-    first = next(iter(held.values())).shapes if held else cast("RaggedCells", rest).shapes
-    buffers: list[Any] = []
-    shapes = np.empty((len(number), first.shape[1]), np.int32)
-    valid, taken = np.ones(len(number), bool), 0
-    for i, (block, r) in enumerate(zip(number.tolist(), row.tolist(), strict=True)):
-        some = held.get(block)
-        if some is None:
-            assert rest is not None
-            buffers.append(rest.buffers[taken])
-            shapes[i] = rest.shapes[taken]
-            valid[i] = rest.valid is None or rest.valid[taken]
-            taken += 1
-            continue
-        start, stop = some.starts[r], some.starts[r + 1]
-        buffers.append(some.data[start:stop])
-        shapes[i] = some.shapes[r]
-        if some.valid is not None:
-            valid[i] = some.valid[r]
-    return RaggedCells(buffers, shapes, None if valid.all() else valid)
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any], to: int = 64) -> NDArray[Any]:

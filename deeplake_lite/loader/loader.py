@@ -21,6 +21,7 @@ from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.blocks import Blocks, Request
 from deeplake_lite.loader.decoded import Decoded
+from deeplake_lite.loader.disk import Disk, cache_folder
 from deeplake_lite.loader.readers import Readers
 from deeplake_lite.loader.recipe import ColumnRecipe, Kept, Made, Recipe
 from deeplake_lite.loader.samples import ROW_ID, Samples
@@ -182,7 +183,11 @@ class Loader:
         window = self.shuffle.window * self.shuffle.block
         if self.shuffle.kind == "none":
             window = self.shares.size * AHEAD
-        return Blocks(self._samples, self._readers, self._room[0], window)
+        disk = None
+        if self.options.cache == "disk":
+            disk = Disk(self._samples.fingerprint, cache_folder())
+        room = self._room[0] if self.options.cache is not None else 0
+        return Blocks(self._samples, self._readers, room, window, disk)
 
     @cached_property
     def _decoded(self) -> Decoded | None:
@@ -197,7 +202,7 @@ class Loader:
         most = int(self.options.budget * 0.85)
         if self.options.cache != "decoded":
             return most, 0
-        stored = min(int(self._samples.row_bytes * self.shares.n), most)
+        stored = min(int(self._samples.row_bytes * self.shares.n) + 1, most)
         decoded = max(most - stored, most * 3 // 4)
         return most - decoded, decoded
 
@@ -329,7 +334,7 @@ class _Run:
         return out
 
     def _made(self, cells: dict[str, Cells], request: Request, own: int) -> Made:
-        """Make a batch; the ids of its rows are looked up where one fails and they are not known."""
+        """Make a batch; where a row fails, and the ids are not known, look them up to say which."""
         loader, kept = self._loader, None
         if loader._decoded is not None:
             kept = Kept(loader._decoded, request.positions)

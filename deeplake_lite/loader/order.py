@@ -103,7 +103,7 @@ class Permutation:
             np.minimum(left, left - high, out=left)  # modulo: what is below wraps to far above
         left <<= kind(bits)
         left |= right
-        return left
+        return np.asarray(left)
 
     def _hash(self, x: NDArray[Any], number: int) -> NDArray[Any]:
         """Return numbers whose high bits depend on all of x, and on the round."""

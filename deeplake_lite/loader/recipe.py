@@ -145,9 +145,9 @@ class Recipe:
             for name, recipe in self.columns.items()
         }
         if not good.all():
-            kept = np.flatnonzero(good)
-            columns = {name: _taken(values, kept) for name, values in columns.items()}
-            ids, own = ids[kept], int(good[:own].sum())
+            left = np.flatnonzero(good)
+            columns = {name: _taken(values, left) for name, values in columns.items()}
+            ids, own = ids[left], int(good[:own].sum())
         decoded = time.perf_counter()
         made.seconds["decode"] = decoded - started
         if self.transform is None and self.collate is None:

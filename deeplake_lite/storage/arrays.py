@@ -49,7 +49,7 @@ READS_IN_FLIGHT = 16
 """Chunks that are being read at a time."""
 
 NARROW_BYTES = 16
-"""Chunks of rows up to this wide are kept for the next read: they are what the lake knows of rows."""
+"""Chunks of rows up to this wide are kept for the next read: the lake's index is of such."""
 
 BLOSC = Blosc("zstd", 1, Blosc.SHUFFLE)
 """What `zarr_arguments` tells Zarr to do."""
