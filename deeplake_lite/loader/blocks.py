@@ -10,13 +10,15 @@ stay. Each reaches the bound of any cache over an epoch in which each row comes 
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from deeplake_lite.htypes.cells import Cells, DenseCells
 from deeplake_lite.loader.held import Block, gathered, held
+from deeplake_lite.loader.tally import Tally, nbytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +51,15 @@ def rows_of_block(row_bytes: float) -> int:
     return 1 << int(np.log2(wanted))
 
 
+class Fetched(NamedTuple):
+    """Rows that were read."""
+
+    cells: dict[str, Cells]
+    """By column."""
+    nbytes: int
+    """Of all of them."""
+
+
 @dataclass(frozen=True)
 class Request:
     """Rows that were asked for."""
@@ -57,7 +68,7 @@ class Request:
     """Of the view."""
     blocks: Mapping[int, Future[Block]] = field(default_factory=dict)
     """Those that the rows are in, where they are held."""
-    alone: Future[dict[str, Cells]] | None = None
+    alone: Future[Fetched] | None = None
     """Those that are read by themselves; None where all come from blocks."""
 
 
@@ -101,6 +112,9 @@ class Blocks:
         self._whole: dict[str, DenseCells] = {}
         self._left = self.count
         self._lock = threading.Lock()
+        self._alone: dict[Future[Fetched], bool] = {}
+        self.tally = Tally(self.count)
+        """What was read, and what is held."""
 
     @property
     def complete(self) -> bool:
@@ -120,18 +134,26 @@ class Blocks:
             Places of this epoch's order whose rows have been taken.
         """
         blocks: dict[int, Future[Block]] = {}
-        for block in np.unique(positions // self.rows).tolist():
+        number = positions // self.rows
+        self.tally.ask(number)
+        for block in np.unique(number).tolist():
             if block >= self._kept:
                 continue
             if block not in self._found:
                 self._make_room(order, done, coming)
                 self._found[block] = self._readers.submit(self._read, block)
             blocks[block] = self._found[block]
-        alone = positions[positions // self.rows >= self._kept]
+        alone = positions[number >= self._kept]
         if not len(alone):
             return Request(positions, blocks)
-        read = self._readers.submit(lambda: dict(self.samples.read(alone)))
+        read = self._readers.submit(self._read_alone, alone)
+        self._alone[read] = True
         return Request(positions, blocks, read)
+
+    def forget(self) -> None:
+        """Let go of rows that were read by themselves and that nobody has taken."""
+        while self._alone:
+            self._alone.popitem()[0].add_done_callback(self._release)
 
     def take(self, request: Request) -> dict[str, Cells]:
         """Wait for rows that were asked for, and return their cells by column, in their order."""
@@ -139,7 +161,11 @@ class Blocks:
         blocks = {number: block.result() for number, block in request.blocks.items()}
         if self.mode == "whole":
             return {name: self._of_all(name, positions) for name in self.samples.names}
-        alone = None if request.alone is None else request.alone.result()
+        alone = None
+        if request.alone is not None:
+            alone = request.alone.result().cells
+            if self._alone.pop(request.alone, False):
+                self._release(request.alone)
         return {
             name: gathered(
                 {number: block[name] for number, block in blocks.items()},
@@ -162,15 +188,34 @@ class Blocks:
         blocks = {b: self._found[b].result()[name] for b in set(number.tolist())}
         return gathered(blocks, number, positions % self.rows, None)
 
+    def _fetch(self, positions: Positions) -> Fetched:
+        began = time.perf_counter()
+        cells = dict(self.samples.read(positions))
+        took, nbytes = time.perf_counter() - began, nbytes_of(cells)
+        self.tally.read(took, nbytes=nbytes, rows=len(positions))
+        return Fetched(cells, nbytes)
+
+    def _read_alone(self, positions: Positions) -> Fetched:
+        """Read some rows by themselves: they are held until they are taken."""
+        found = self._fetch(positions)
+        self.tally.hold(found.nbytes)
+        return found
+
+    def _release(self, alone: Future[Fetched]) -> None:
+        if not alone.cancelled() and alone.exception() is None:
+            self.tally.hold(-alone.result().nbytes)
+
     def _read(self, block: int) -> Block:
         """Read a block; columns of one shape go where the whole column is held."""
         if self._disk is not None and (kept := self._disk.load(block)) is not None:
+            self.tally.keep(block, 0)
             return kept
         start, stop = block * self.rows, min((block + 1) * self.rows, len(self.samples))
-        cells = self.samples.read(np.arange(start, stop))
+        cells, nbytes = self._fetch(np.arange(start, stop))
         if self._disk is not None:
             self._disk.save(block, cells)
             if (kept := self._disk.load(block)) is not None:
+                self.tally.keep(block, 0)
                 return kept
         found: Block = {}
         for name, some in cells.items():
@@ -178,6 +223,7 @@ class Blocks:
                 self._put(name, start, stop, some)
             else:
                 found[name] = held(some)
+        self.tally.keep(block, nbytes)
         with self._lock:
             self._left -= 1
         return found
@@ -199,7 +245,7 @@ class Blocks:
     def _make_room(self, order: Order, done: int, coming: Order) -> None:
         """Drop blocks where there are too many: of a window, those needed last; of files, any."""
         if self.mode == "disk" and len(self._found) >= MOST_MAPPED:
-            del self._found[next(iter(self._found))]
+            self._drop(next(iter(self._found)))
         if self.mode != "window":
             return
         most = max(1, int(self._limit // (self.samples.row_bytes * self.rows)))
@@ -208,7 +254,11 @@ class Blocks:
         idle = [b for b in self._found if order.after(b, self.rows) <= done]
         idle.sort(key=lambda block: coming.after(block, self.rows))
         while len(self._found) >= most and idle:
-            del self._found[idle.pop()]
+            self._drop(idle.pop())
+
+    def _drop(self, block: int) -> None:
+        del self._found[block]
+        self.tally.drop(block)
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any], to: int = 64) -> NDArray[Any]:

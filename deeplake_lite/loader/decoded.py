@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.loader.order import Positions
     from deeplake_lite.loader.recipe import ColumnRecipe
+    from deeplake_lite.loader.tally import Tally
 
 
 class Decoded:
@@ -30,9 +31,14 @@ class Decoded:
         Of the view.
     limit : int
         Bytes that may be kept.
+    tally : Tally
+        Is told what is kept.
     """
 
-    def __init__(self, columns: Mapping[str, ColumnRecipe], rows: int, limit: int) -> None:
+    def __init__(
+        self, columns: Mapping[str, ColumnRecipe], rows: int, limit: int, tally: Tally
+    ) -> None:
+        self._tally = tally
         kinds = {
             name: (recipe.shape, np.dtype(recipe.dtype))
             for name, recipe in columns.items()
@@ -64,7 +70,10 @@ class Decoded:
         known = self._known.get(name)
         if known is None:
             return
+        count = 0
         for row, position in enumerate(positions.tolist()):
             if position < self.rows and not known[position]:
                 self._values[name][position] = values[row]
                 known[position] = True
+                count += 1
+        self._tally.hold(count * values[:1].nbytes)

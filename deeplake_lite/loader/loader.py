@@ -22,6 +22,8 @@ from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.blocks import Blocks, Request
 from deeplake_lite.loader.decoded import Decoded
 from deeplake_lite.loader.disk import Disk, cache_folder
+from deeplake_lite.loader.explain import Explanation, Situation, explained
+from deeplake_lite.loader.meter import Meter, Meters
 from deeplake_lite.loader.readers import Readers
 from deeplake_lite.loader.recipe import ColumnRecipe, Kept, Made, Recipe
 from deeplake_lite.loader.samples import ROW_ID, Samples
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.stats import Stats
     from deeplake_lite.schema import Field
 
 AHEAD = 4
@@ -75,6 +78,7 @@ class Loader:
         self._progress = Progress(epoch=0)
         self._next_epoch = 0
         self._resumed = False
+        self._meters = Meters()
 
     # ---- what it is
 
@@ -154,6 +158,41 @@ class Loader:
             elif name == "_readers" and part is not None:
                 part.close()
 
+    # ---- where the time goes
+
+    def stats(self) -> Stats:
+        """Return where the time went, of all epochs and of each: see `Stats`.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://seconds-doc", {"x": "int32"})
+        >>> ds.append({"x": range(100)})
+        >>> loader = ds.batches(16)
+        >>> seen = list(loader)
+        >>> stats = loader.stats()
+        >>> stats.samples, stats.batches, len(stats.epochs)
+        (100, 7, 1)
+        >>> round(sum(stats.seconds.values()) / stats.wall, 2)
+        1.0
+        """
+        return self._meters.stats()
+
+    def explain(self) -> Explanation:
+        """Return what the loader, or whoever uses it, spends most time on, and what would help.
+
+        It is about the epoch under way, or the one before if that has just begun.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://bottleneck-doc", {"x": "int32"})
+        >>> ds.append({"x": range(100)})
+        >>> print(ds.batches(16).explain())
+        Nothing has been loaded yet: go through some batches, and ask again.
+        """
+        return explained(self.stats(), Situation.of(self))
+
     # ---- within
 
     def _converted(self, batch: Any) -> Any:
@@ -161,18 +200,25 @@ class Loader:
         return batch
 
     def _epoch(self, progress: Progress) -> Iterator[Any]:
+        began = time.perf_counter()
         n, seed = self.shares.n, self.options.seed
         places = Places(self.shuffle.order(n, seed, progress.epoch))
         coming = self.shuffle.order(n, seed, progress.epoch + 1)
         size = self.shares.size
         first = progress.consumed // size
-        run = _Run(self, places, coming, first, progress.epoch)
+        blocks, workers = self._blocks, self.options.threads
+        meter = self._meters.begin(Meter(progress.epoch, workers, blocks.tally, began))
+        run = _Run(self, places, coming, first, progress.epoch, meter)
         try:
             for number, made in zip(itertools.count(first), run.batches(), strict=False):
                 progress.consumed = min((number + 1) * size, n)
+                meter.leave(number, made.rows)
                 yield made.batch
+                meter.back()
         finally:
             run.stop()
+            blocks.forget()
+            self._meters.stop(meter)
 
     @cached_property
     def _readers(self) -> Readers:
@@ -194,7 +240,8 @@ class Loader:
         """Pixels of earlier epochs, where they are to be kept."""
         if self.options.cache != "decoded":
             return None
-        return Decoded(self._recipe.columns, self.shares.n, self._room[1])
+        columns, tally = self._recipe.columns, self._blocks.tally
+        return Decoded(columns, self.shares.n, self._room[1], tally)
 
     @cached_property
     def _room(self) -> tuple[int, int]:
@@ -249,7 +296,10 @@ class Loader:
 class _Run:
     """One epoch under way: what is being read, what is being made."""
 
-    def __init__(self, loader: Loader, places: Places, coming: Any, first: int, epoch: int) -> None:
+    def __init__(
+        self, loader: Loader, places: Places, coming: Any, first: int, epoch: int, meter: Meter
+    ) -> None:
+        self._meter = meter
         self._loader, self._places, self._coming, self._epoch = loader, places, coming, epoch
         self._read = self._next = first
         self._requests: deque[tuple[Request, int]] = deque()
@@ -310,8 +360,17 @@ class _Run:
             self._read += 1
 
     def _make(self, task: Task, requests: list[tuple[Request, int]]) -> list[Made]:
-        """Make some batches: in a worker's thread."""
-        loader, out = self._loader, []
+        """Make some batches, and tell how long it took: in a worker's thread."""
+        out: list[Made] = []
+        self._meter.begin(task.first)
+        try:
+            self._make_each(task, requests, out)
+        finally:
+            self._meter.end(task.first, out)
+        return out
+
+    def _make_each(self, task: Task, requests: list[tuple[Request, int]], out: list[Made]) -> None:
+        loader = self._loader
         started = time.perf_counter()
         for i in range(task.count):
             if requests:
@@ -331,7 +390,6 @@ class _Run:
             self._group = min(MOST_BATCHES, self._group * 2)
         elif spent > 2 * SHORT_TASK:
             self._group = max(1, self._group // 2)
-        return out
 
     def _made(self, cells: dict[str, Cells], request: Request, own: int) -> Made:
         """Make a batch; where a row fails, and the ids are not known, look them up to say which."""

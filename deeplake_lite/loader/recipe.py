@@ -159,8 +159,9 @@ class Recipe:
         else:
             samples, ids, own = self._transformed(columns, ids, own, epoch, made)
             now = time.perf_counter()
-            made.seconds["transform"] = now - decoded
-            decoded = now
+            if self.transform is not None:
+                made.seconds["transform"] = now - decoded
+                decoded = now
             batch = (
                 self.collate(samples) if self.collate else collate_samples(samples, self.columns)
             )

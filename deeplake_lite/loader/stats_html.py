@@ -1,0 +1,78 @@
+"""How seconds look in a notebook: a bar for each stage, in the sheet of the datasets' pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deeplake_lite.dataset.html.style import SHEET
+from deeplake_lite.dataset.html.tags import Html, escaped, page, tag
+from deeplake_lite.dataset.html.words import bar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Line:
+    """One bar."""
+
+    name: str
+    """Left of it."""
+    text: str
+    """Right of it."""
+    share: float
+    """Its length, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Bars:
+    """What a page shows."""
+
+    kind: str
+    """In a word."""
+    title: str
+    """In a line."""
+    lines: tuple[Line, ...]
+    """Bars."""
+    note: str
+    """Below them."""
+
+
+def page_of(kind: str, title: str, lines: Sequence[Line], note: str = "") -> str:
+    """Draw bars as a page.
+
+    >>> html = page_of("Stats", "2 s", [Line("a < b", "1.00 s", 0.5)])
+    >>> "a &lt; b" in html, "width:50%" in html
+    (True, True)
+    """
+    return page(Bars(kind, title, tuple(lines), note), _drawn, _text)
+
+
+def _drawn(bars: Bars) -> Html:
+    head = Html(f"{tag('small', escaped(bars.kind, 20))} {tag('b', escaped(bars.title, 400))}")
+    rows = map(_row, bars.lines)
+    return tag(
+        "div",
+        tag("style", Html(SHEET)),
+        tag("div", head, look="head"),
+        tag("table", tag("tbody", *rows), look="bars"),
+        tag("div", escaped(bars.note, 400), look="quiet") if bars.note else Html(""),
+        look="repr",
+    )
+
+
+def _row(line: Line) -> Html:
+    part = min(max(line.share, 0.0), 1.0)
+    drawn = tag("span", Html(bar(part)), look="bar", style=f"width:{max(part, 0.01):.0%}")
+    return tag(
+        "tr",
+        tag("th", escaped(line.name), scope="row", align="left"),
+        tag("td", drawn if part else Html("")),
+        tag("td", escaped(line.text), look="n", align="right"),
+    )
+
+
+def _text(bars: Bars) -> str:
+    lines = (f"{line.name}: {line.text}" for line in bars.lines)
+    return "\n".join([f"{bars.kind} {bars.title}", *lines, bars.note])
