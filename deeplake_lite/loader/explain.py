@@ -111,8 +111,9 @@ def explained(stats: Stats, situation: Situation) -> Explanation:
 
 def _told(epochs: tuple[Stats, ...]) -> Stats | None:
     """Return the epoch to speak of."""
-    if len(epochs) > 1 and epochs[-1].wall < LEAST_SECONDS and epochs[-1].wall < epochs[-2].wall:
-        return epochs[-2]
+    if len(epochs) > 1 and epochs[-1].wall < LEAST_SECONDS:
+        few = epochs[-1].batches < epochs[-2].batches / 2
+        return epochs[-2] if few else epochs[-1]
     return epochs[-1] if epochs else None
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -58,7 +58,7 @@ class Meter:
         self._ended = 0.0
         self._gone: tuple[float, float] = (0.0, 0.0)  # seconds away before, and since when, or 0
         self._lock = threading.Lock()
-        self._seconds = dict.fromkeys(OWN, 0.0)
+        self._seconds: dict[str, float] = defaultdict(float)
         self._busy = self._busy_away = 0.0
         self._open: dict[int, tuple[float, float]] = {}
         self._waiting_bytes: dict[int, int] = {}
@@ -70,9 +70,7 @@ class Meter:
         """Note that the user gets a batch, and works on it from now on."""
         self._samples += rows
         self._batches += 1
-        with self._lock:
-            size = self._waiting_bytes.pop(number, 0)
-        self._tally.hold(-size)
+        self._tally.hold(-self._waiting_bytes.pop(number, 0))
         self._gone = self._gone[0], time.perf_counter()
 
     def back(self) -> None:
@@ -97,19 +95,20 @@ class Meter:
     def end(self, task: int, made: Sequence[Made], now: float | None = None) -> None:
         """Note that it has made them, the first of them number `task`; none where it has failed."""
         now = time.perf_counter() if now is None else now
-        away, size = self._away(now), 0
+        away = self._away(now)
+        size = batch_bytes(made[0].batch) if made else 0
         with self._lock:
             if self._ended:
                 return
             began, away_then = self._open.pop(task)
             self._busy += now - began
             self._busy_away += away - away_then
-            for number, one in enumerate(made, task):
-                for stage in OWN:
-                    self._seconds[stage] += one.seconds.get(stage, 0.0)
-                self._waiting_bytes[number] = mine = batch_bytes(one.batch)
-                size += mine
-        self._tally.hold(size)
+            for one in made:
+                for stage, spent in one.seconds.items():
+                    self._seconds[stage] += spent
+                self._waiting_bytes[task] = size
+                task += 1
+        self._tally.hold(size * len(made))
 
     def stop(self) -> None:
         """Note that the epoch has ended, or was left."""
@@ -137,7 +136,7 @@ class Meter:
         scale = 1 + unfinished / busy if busy else 1.0
         wall = now - self._began
         waiting = max(0.0, self._workers * away - busy_away - unfinished_away)
-        spent = {stage: s * scale / self._workers for stage, s in seconds.items()}
+        spent = {stage: seconds.get(stage, 0.0) * scale / self._workers for stage in OWN}
         waiting /= self._workers
         over = max(0.0, wall - waiting - sum(spent.values()))
         c, d = self._tally.counts, self._counts
@@ -198,12 +197,13 @@ def batch_bytes(batch: Any) -> int:
     """
     if not isinstance(batch, dict):
         return 0
-    return sum(
-        len(value) * getattr(value[0], "nbytes", 0)
-        if isinstance(value, list) and value
-        else getattr(value, "nbytes", 0)
-        for value in batch.values()
-    )
+    total = 0
+    for value in batch.values():
+        if isinstance(value, list):
+            total += len(value) * getattr(value[0], "nbytes", 0) if value else 0
+        else:
+            total += getattr(value, "nbytes", 0)
+    return total
 
 
 def peak_rss() -> int:

@@ -53,30 +53,36 @@ class Tally:
     """
 
     def __init__(self, blocks: int) -> None:
-        self.counts = Counts()
+        self._reads, self._reading = 0, 0.0
+        self._bytes = self._rows = self._asked = self._missed = 0
         self.held = self.peak = 0
         """Bytes in memory, now and at the most since `rest`."""
         self._ready = np.zeros(blocks, bool)
         self._sizes: dict[int, int] = {}
         self._lock = threading.Lock()
 
+    @property
+    def counts(self) -> Counts:
+        """What was counted until now."""
+        with self._lock:
+            return Counts(
+                self._reads, self._reading, self._bytes, self._rows, self._asked, self._missed
+            )
+
     def ask(self, blocks: Positions) -> None:
         """Note that rows of these blocks are asked for."""
-        missed = len(blocks) - int(np.count_nonzero(self._ready[blocks]))
+        ready = np.count_nonzero(self._ready.take(blocks))
         with self._lock:
-            c = self.counts
-            self.counts = c._replace(asked=c.asked + len(blocks), missed=c.missed + missed)
+            self._asked += len(blocks)
+            self._missed += len(blocks) - ready
 
     def read(self, seconds: float, *, nbytes: int, rows: int) -> None:
         """Note that rows were read."""
         with self._lock:
-            c = self.counts
-            self.counts = c._replace(
-                reads=c.reads + 1,
-                reading=c.reading + seconds,
-                bytes=c.bytes + nbytes,
-                rows=c.rows + rows,
-            )
+            self._reads += 1
+            self._reading += seconds
+            self._bytes += nbytes
+            self._rows += rows
 
     def keep(self, block: int, nbytes: int) -> None:
         """Note that a block is in memory, and what it takes."""
