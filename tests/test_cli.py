@@ -65,7 +65,18 @@ def lake(photos, tmp_path):
 def test_help_tells_the_exit_codes_and_lists_the_commands():
     text = run("--help")
     assert "130  interrupted" in text
-    for command in ("demo", "info", "log", "diff", "query", "ingest", "export", "verify", "vacuum"):
+    for command in (
+        "demo",
+        "info",
+        "log",
+        "diff",
+        "query",
+        "bench",
+        "ingest",
+        "export",
+        "verify",
+        "vacuum",
+    ):
         assert f"\n  {command}" in text
         run(command, "--help")
 

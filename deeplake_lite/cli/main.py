@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from deeplake_lite.cli import export, ingest, look, query, upkeep
+from deeplake_lite.cli import bench, export, ingest, look, query, upkeep
 from deeplake_lite.cli.app import Json, app, command, print_json
 
-__all__ = ["app", "export", "ingest", "look", "main", "query", "upkeep"]
+__all__ = ["app", "bench", "export", "ingest", "look", "main", "query", "upkeep"]
 
 
 def main() -> None:

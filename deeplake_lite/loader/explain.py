@@ -147,10 +147,10 @@ def _training(_share: str, stats: Stats, _situation: Situation) -> str:
 
 def _read(share: str, stats: Stats, situation: Situation) -> str:
     o, advice = situation.options, list[str]()
-    if situation.mode == "whole":
-        advice.append("later epochs take the rows from memory")
     if o.cache is None:
-        advice.append("cache='encoded' keeps them in memory for later epochs")
+        advice.append("cache='encoded' keeps rows in memory for later epochs")
+    elif situation.mode == "whole":
+        advice.append("later epochs take the rows from memory")
     if o.columns is None:
         advice.append("columns= names those you need")
     if situation.mode == "rows" and situation.shuffle == "exact":

@@ -71,7 +71,7 @@ class Tally:
 
     def ask(self, blocks: Positions) -> None:
         """Note that rows of these blocks are asked for."""
-        ready = np.count_nonzero(self._ready.take(blocks))
+        ready = int(np.count_nonzero(self._ready.take(blocks)))
         with self._lock:
             self._asked += len(blocks)
             self._missed += len(blocks) - ready

@@ -42,13 +42,14 @@ def timed(loader, pause=0.0):
 
 @pytest.mark.parametrize("workers", [0, 1, 2, 3])
 def test_the_stages_add_up_to_the_time_on_the_clock(lake, workers):
-    loader = lake.batches(20, num_workers=workers, transform=slept(0.003), shuffle=True)
+    loader = lake.batches(20, num_workers=workers, transform=slept(0.006), shuffle=True)
     wall = timed(loader, pause=0.02)
     stats = loader.stats()
     assert stats.wall == pytest.approx(wall, rel=0.03)
     assert sum(stats.seconds.values()) == pytest.approx(wall, rel=0.03)
     assert all(s >= 0 for s in stats.seconds.values())
-    assert stats.transform * max(1, workers) >= 0.003 * ROWS
+    assert stats.transform * max(1, workers) >= 0.006 * ROWS
+    assert stats.hand_over < 0.15 * wall
     assert stats.stall == pytest.approx(wall - 20 * 0.02, abs=0.03 * wall + 0.05)
 
 
@@ -114,7 +115,7 @@ def test_a_collate_function_is_collating_and_no_transform(lake):
 
 
 def test_an_error_ends_the_measuring(lake):
-    def fails(sample):
+    def fails(_):
         raise KeyError("no")
 
     loader = lake.batches(20, transform=fails)

@@ -1,0 +1,110 @@
+"""The command that measures: how fast a view is loaded here, and what holds it up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deeplake_lite.cli.app import (
+    Json,
+    Url,
+    Version,
+    app,
+    command,
+    counted,
+    open_lake,
+    print_json,
+    size,
+)
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from deeplake_lite.loader import Loader
+    from deeplake_lite.loader.limit import Limit
+    from deeplake_lite.loader.stats import Stats
+
+
+@app.command()
+@command
+def bench(
+    url: Url,
+    version: Version = None,
+    query: Annotated[str | None, typer.Option(help="Load what a query finds.")] = None,
+    batch_size: Annotated[int, typer.Option("-b", "--batch-size", min=1, help="Rows.")] = 64,
+    columns: Annotated[str | None, typer.Option(help="Some columns, comma-separated.")] = None,
+    shuffle: Annotated[bool, typer.Option("--shuffle", help="In random order.")] = False,
+    epochs: Annotated[int, typer.Option(min=1, help="How often to go through.")] = 2,
+    num_workers: Annotated[int | None, typer.Option(min=0, help="Threads; one a core.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Load everything as training would, and tell how fast it is and what holds it up.
+
+    The decode limit is measured on the spot: the same decoder, with as many threads, over rows that
+    are in memory, into batches that were allocated before.
+    """  # fmt: skip
+    from deeplake_lite.loader.limit import decode_limit
+
+    view = open_lake(url, version)
+    found = view if query is None else view.query(query)
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    loader = found.batches(batch_size, columns=names, shuffle=shuffle, num_workers=num_workers)
+    if not len(loader):
+        raise InvalidValueError("A bench loads rows, got a view without any. Ask for others.")
+    _load(loader, epochs)
+    limit = decode_limit(loader)
+    if as_json:
+        return print_json({"url": found.url, **_document(loader, limit)})
+    return _print(loader, limit)
+
+
+def _load(loader: Loader, epochs: int) -> None:
+    """Go through the epochs, with a bar for who waits at a terminal."""
+    from tqdm import tqdm
+
+    rows, size = loader.shares.n, loader.batch_size
+    with tqdm(total=epochs * rows, unit=" rows", unit_scale=True, leave=False, disable=None) as bar:
+        for epoch in range(epochs):
+            bar.set_description(f"epoch {epoch}")
+            for number, _ in enumerate(loader):
+                bar.update(min(size, rows - number * size))
+
+
+def _document(loader: Loader, limit: Limit) -> dict[str, Any]:
+    stats, best = loader.stats(), limit.samples_per_second
+    return {
+        "rows": loader.shares.n,
+        "columns": list(loader.columns),
+        "batch_size": loader.batch_size,
+        "shuffle": loader.shuffle.kind,
+        "workers": loader.options.threads,
+        "decode_limit": best,
+        "of_decode_limit": [epoch.samples_per_second / best for epoch in stats.epochs],
+        "stats": stats.to_dict(),
+        "bottleneck": loader.explain().bottleneck,
+        "explain": str(loader.explain()),
+    }
+
+
+def _print(loader: Loader, limit: Limit) -> None:
+    typer.echo(repr(loader))
+    best = limit.samples_per_second
+    for epoch in loader.stats().epochs:
+        typer.echo(_line(f"epoch {epoch.epoch}", epoch.samples_per_second, best, _of(epoch)))
+    threads = counted(limit.threads, "thread")
+    typer.echo(_line("decode limit", best, best, f"{threads}, rows in memory"))
+    typer.echo(f"\n{loader.explain()!r}")
+
+
+def _of(epoch: Stats) -> str:
+    return f"{epoch.wall:.2f} s, {size(epoch.bytes_read)} read"
+
+
+def _line(name: str, speed: float, best: float, note: str) -> str:
+    """Return a line of the table.
+
+    >>> _line("epoch 0", 1234.5, 2469.0, "1.46 s")
+    '  epoch 0            1,234 samples/s   50 % of the decode limit   1.46 s'
+    """
+    share = f"{100 * speed / best:>5.0f} % of the decode limit"
+    return f"  {name:12}{speed:>12,.0f} samples/s{share}   {note}"
