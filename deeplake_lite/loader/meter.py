@@ -43,15 +43,21 @@ class Meter:
         What is read and held.
     began : float, optional
         When, if not now.
-
-    Notes
-    -----
-    Times are of `time.perf_counter`, which the processes of a machine share: `begin` and `end` may
-    be told what another process has measured.
+    lanes : int, optional
+        Tasks that may be under way at the same time: more than workers where threads ask worker
+        processes, each of which does one task while others wait for it.
     """
 
-    def __init__(self, epoch: int, workers: int, tally: Tally, began: float | None = None) -> None:
+    def __init__(
+        self,
+        epoch: int,
+        workers: int,
+        tally: Tally,
+        began: float | None = None,
+        lanes: int | None = None,
+    ) -> None:
         self._epoch, self._workers, self._tally = epoch, max(1, workers), tally
+        self._lanes = max(1, self._workers if lanes is None else lanes)
         self._counts = tally.counts
         tally.rest()
         self._began = time.perf_counter() if began is None else began
@@ -135,16 +141,18 @@ class Meter:
         unfinished_away = sum(away - then for _, then in open_)
         scale = 1 + unfinished / busy if busy else 1.0
         wall = now - self._began
-        waiting = max(0.0, self._workers * away - busy_away - unfinished_away)
-        spent = {stage: seconds.get(stage, 0.0) * scale / self._workers for stage in OWN}
-        waiting /= self._workers
-        over = max(0.0, wall - waiting - sum(spent.values()))
+        spent = _divided(
+            {stage: seconds.get(stage, 0.0) * scale for stage in OWN},
+            gaps=self._lanes * away - busy_away - unfinished_away,
+            tasks=busy + unfinished,
+            wall=wall,
+            workers=self._workers,
+            lanes=self._lanes,
+        )
         c, d = self._tally.counts, self._counts
         return Stats(
             **cast("Any", spent),
             wall=wall,
-            hand_over=over,
-            waiting=waiting,
             stall=wall - away,
             samples=self._samples,
             batches=self._batches,
@@ -186,6 +194,42 @@ class Meters:
         """Return all epochs together, the one under way up to now."""
         epochs = (*self._past, *(meter.stats() for meter in self._running))
         return replace(Stats.total([self._before, *epochs]), epochs=epochs)
+
+
+def _divided(
+    told: dict[str, float], *, gaps: float, tasks: float, wall: float, workers: int, lanes: int
+) -> dict[str, float]:
+    """Return the seconds of each stage, of the average worker.
+
+    A worker that does not decode, transform or collate is idle, for the reasons for which tasks
+    wait, or are not there. Where every lane is a worker, that is what was measured; where several
+    lanes lead to one worker, a task that waits for another's work waits for nothing.
+
+    Parameters
+    ----------
+    told : dict
+        Seconds in the stages that tasks measure, of all of them.
+    gaps, tasks : float
+        Seconds of all lanes without a task while the user was away, and with one.
+
+    Examples
+    --------
+    >>> told = {"read": 1.0, "decode": 4.0, "transform": 0.0, "collate": 0.0}
+    >>> alike = _divided(told, gaps=2.0, tasks=6.0, wall=5.0, workers=2, lanes=2)
+    >>> {stage: round(s, 2) for stage, s in alike.items()}
+    {'read': 0.5, 'decode': 2.0, 'transform': 0.0, 'collate': 0.0, 'hand_over': 1.5, 'waiting': 1.0}
+    """
+    work = {stage: s for stage, s in told.items() if stage != "read"}
+    busy = sum(work.values())
+    gaps = max(0.0, gaps)
+    behind = max(0.0, tasks - told["read"] - busy)
+    if lanes > workers:
+        behind = max(0.0, behind - busy)
+    over = max(0.0, lanes * wall - tasks - gaps) + behind
+    reasons = {"read": told["read"], "hand_over": over, "waiting": gaps}
+    scale = max(0.0, workers * wall - busy) / (sum(reasons.values()) or 1.0)
+    idle = {stage: s * scale for stage, s in reasons.items()}
+    return {stage: (work | idle)[stage] / workers for stage in STAGES}
 
 
 def batch_bytes(batch: Any) -> int:

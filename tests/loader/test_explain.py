@@ -61,7 +61,7 @@ def test_a_slow_store_is_named(lake, monkeypatch):
 
 def test_large_pictures_are_named(make_lake):
     pixels = np.random.default_rng(0).integers(0, 256, (1200, 1600, 3), np.uint8)
-    lake = make_lake({"image": dl.Image("jpeg")}, image=[pixels] * 6)
+    lake = make_lake({"image": dl.Image("jpeg")}, image=[pixels] * 24)
     found = after_an_epoch(lake.batches(2))
     assert found.bottleneck == "decode"
     assert str(found).startswith("Decoding JPEG takes ")
