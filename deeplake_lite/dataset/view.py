@@ -491,9 +491,9 @@ class View:
         >>> loader = ds.batches(2, shuffle=True, seed=1)
         >>> for batch in loader:
         ...     print(batch["x"], batch["name"])
-        [4 3] ['e', 'd']
-        [0 1] ['a', 'b']
-        [2] ['c']
+        [3 0] ['d', 'a']
+        [1 2] ['b', 'c']
+        [4] ['e']
         """
         options = dict(locals())
         return upward.batches(options.pop("self"), **options)

@@ -60,7 +60,7 @@ class Permutation:
     Examples
     --------
     >>> Permutation(10, 1)(np.arange(10)).tolist()
-    [8, 9, 6, 5, 0, 1, 7, 4, 2, 3]
+    [1, 8, 7, 4, 9, 5, 0, 6, 3, 2]
     """
 
     n: int
