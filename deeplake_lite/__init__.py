@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         InvalidValueError,
         LakeError,
         LakeNotFoundError,
+        LoaderError,
         MissingPackageError,
         NotFoundError,
         QueryError,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.parquet import from_parquet
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
     from deeplake_lite.ingest.source import Skipped
+    from deeplake_lite.loader.mix import mix
     from deeplake_lite.query import query
     from deeplake_lite.query.functions.user import function
     from deeplake_lite.schema import Schema
@@ -77,8 +79,8 @@ _HOMES = {
     "dataset.view": "View",
     "errors": (
         "ColumnNotFoundError ConflictError DamagedError ExistsError ForkedError FormatError "
-        "InvalidValueError LakeError LakeNotFoundError MissingPackageError NotFoundError "
-        "QueryError QuerySyntaxError QueryTypeError "
+        "InvalidValueError LakeError LakeNotFoundError LoaderError MissingPackageError "
+        "NotFoundError QueryError QuerySyntaxError QueryTypeError "
         "ReadOnlyError SchemaError StorageError UncommittedError VersionNotFoundError"
     ),
     "htypes": (
@@ -93,6 +95,7 @@ _HOMES = {
     "ingest.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
     "ingest.source": "Skipped",
+    "loader.mix": "mix",
     "query": "query",
     "query.functions.user": "function",
     "schema": "Schema",
@@ -149,6 +152,7 @@ __all__ = [
     "LakeError",
     "LakeNotFoundError",
     "Link",
+    "LoaderError",
     "Mask",
     "MissingPackageError",
     "NotFoundError",
@@ -175,6 +179,7 @@ __all__ = [
     "from_folder",
     "from_parquet",
     "function",
+    "mix",
     "open",
     "query",
 ]

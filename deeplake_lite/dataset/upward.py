@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.loader import Loader as Loader
     from deeplake_lite.loader.jax import JaxLoader as JaxLoader
+    from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.torch import TorchLoader as TorchLoader
 
 
@@ -75,14 +76,14 @@ def explain(view: View) -> str:
     return explain(view)
 
 
-def batches(view: View, **options: Any) -> Loader:
+def batches(view: View | Mix, **options: Any) -> Loader:
     """Return a loader of a view."""
     from deeplake_lite.loader import Loader, Options
 
     return Loader(view, Options.of(**options))
 
 
-def pytorch(view: View, device: Any, **options: Any) -> TorchLoader:
+def pytorch(view: View | Mix, device: Any, **options: Any) -> TorchLoader:
     """Return a loader of a view that gives tensors of PyTorch."""
     from deeplake_lite.loader.options import Options
     from deeplake_lite.loader.torch import TorchLoader
@@ -90,7 +91,7 @@ def pytorch(view: View, device: Any, **options: Any) -> TorchLoader:
     return TorchLoader(view, Options.of(**options), device)
 
 
-def tensorflow(view: View, **options: Any) -> Any:
+def tensorflow(view: View | Mix, **options: Any) -> Any:
     """Return a tf.data.Dataset of a view's batches."""
     from deeplake_lite.loader.options import Options
     from deeplake_lite.loader.tensorflow import dataset
@@ -98,7 +99,7 @@ def tensorflow(view: View, **options: Any) -> Any:
     return dataset(view, Options.of(**options))
 
 
-def jax(view: View, sharding: Any, **options: Any) -> JaxLoader:
+def jax(view: View | Mix, sharding: Any, **options: Any) -> JaxLoader:
     """Return a loader of a view that gives arrays of JAX."""
     from deeplake_lite.loader.jax import JaxLoader
     from deeplake_lite.loader.options import Options

@@ -83,6 +83,12 @@ class Array(Htype):
 
     @property
     @override
+    def varying(self) -> int:
+        """Axes up to the last whose size is not declared."""
+        return max((i + 1 for i, size in enumerate(self.shape) if size is None), default=0)
+
+    @property
+    @override
     def blank(self) -> NDArray[Any]:
         return np.zeros([size or 0 for size in self.shape], self.dtype)
 

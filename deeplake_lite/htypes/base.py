@@ -130,6 +130,17 @@ class Htype(ABC):
     def layout(self) -> Layout:
         """How storage keeps the cells."""
 
+    @property
+    def varying(self) -> int:
+        """How many axes a value has up to the last along which rows may differ in size."""
+        match self.layout:
+            case Ragged(ndim=ndim):
+                return ndim
+            case Nested():
+                return 1
+            case Dense():
+                return 0
+
     @abstractmethod
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> Cells:
         """Check and encode values, none of which is None. Raises InvalidValueError with its row."""

@@ -82,6 +82,12 @@ class Boxes(Htype):
 
     @property
     @override
+    def varying(self) -> int:
+        """The number of boxes."""
+        return 1
+
+    @property
+    @override
     def blank(self) -> NDArray[Any]:
         return np.zeros((0, 4), self.dtype)
 

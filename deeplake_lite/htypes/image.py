@@ -129,6 +129,12 @@ class Image(Htype):
 
     @property
     @override
+    def varying(self) -> int:
+        """Height and width."""
+        return 2
+
+    @property
+    @override
     def blank(self) -> NDArray[Any]:
         mode = self.mode or ("RGB" if self.codec == "webp" else "L")
         return np.zeros((1, 1, *_CHANNELS[mode]), self.dtype)

@@ -69,6 +69,12 @@ class Keypoints(Htype):
 
     @property
     @override
+    def varying(self) -> int:
+        """The number of instances, and that of points where they have no names."""
+        return 1 if self.names else 2
+
+    @property
+    @override
     def blank(self) -> NDArray[Any]:
         return np.zeros((0, len(self.names), self.dims), np.float32)
 

@@ -86,6 +86,12 @@ class Link(Htype):
     def decode(self, data: Any, shape: tuple[int, ...]) -> str:
         return decode_text(data)
 
+    @property
+    @override
+    def varying(self) -> int:
+        """Those of what a link leads to."""
+        return int(self.of.varying)
+
     def load(self, url: str, allow: tuple[str, ...]) -> Any:
         """Return the value of the file that a link names, as `of` reads it.
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from deeplake_lite.dataset.values import with_none
+from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.loader.blocks import aligned
 
 if TYPE_CHECKING:
@@ -15,12 +17,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes import Htype
     from deeplake_lite.loader.recipe import ColumnRecipe
 
 type Collate = Literal["stack", "pad", "list", "ragged"]
 """How values of several rows go together."""
 
 CHOICES = ("stack", "pad", "list", "ragged")
+
+NUMBERS = "biufcmM"
+"""Kinds of dtypes that make arrays: numbers and times."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,19 @@ class RaggedBatch:
         return self.values[end - int(self.lengths[row]) : end]
 
 
+def fits(htype: Htype, how: Collate) -> bool:
+    """Tell whether a way that was chosen for all columns is one for this: pads are for arrays.
+
+    >>> from deeplake_lite.htypes import Boxes, Scalar, Text
+    >>> [fits(htype, "pad") for htype in (Boxes(), Text(), Scalar("int32"))]
+    [True, False, False]
+    """
+    layout = htype.layout
+    if isinstance(layout, Nested):
+        return how == "list" or (isinstance(layout.item.layout, Dense) and not layout.item.nullable)
+    return how == "list" or htype.varying > 0
+
+
 def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, Any]:
     """Return a column as the batch has it, and what goes with it: which are null, which padded.
 
@@ -50,68 +69,88 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, An
         For values that cannot be put together so.
     """
     how = recipe.collate
-    out: dict[str, Any] = {}
     if how is None:
-        how = "stack" if isinstance(values, np.ndarray) else "list"
-    if recipe.htype.nullable and how != "list":
-        values, out[f"{name}_valid"] = _filled(values, recipe)
-    match how:
-        case "stack":
-            out[name] = _stacked(name, values)
-        case "pad":
-            out[name], out[f"{name}_mask"] = padded(name, list(values))
-        case "ragged":
-            out[name] = ragged(name, list(values))
-        case "list":
-            out[name] = list(values)
-    return {name: out.pop(name), **out}
+        how = "stack" if isinstance(values, np.ndarray) or recipe.size is not None else "list"
+    if how == "list":
+        return {name: list(with_none(values))}
+    valid = _valid(values)
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.data
+    elif isinstance(values, list) and not valid.all():
+        values = _filled(values, np.asarray(recipe.htype.blank), how)
+    out = _together(name, values, how, recipe.htype.varying)
+    if recipe.htype.nullable:
+        out[f"{name}_valid"] = valid
+    return out
 
 
-def collate_samples(samples: list[Any], columns: Mapping[str, ColumnRecipe]) -> Any:
+def collate_samples(samples: list[Any], collate: Any) -> Any:
     """Return samples that a transform gave as a batch: by key where they are mappings.
 
-    What has one shape in all of them is stacked, other values are lists.
+    What has one shape in all of them is stacked, other values are lists, unless `collate`, a way
+    for all arrays or a mapping of ways by key, says otherwise.
+
+    Raises
+    ------
+    ValueError
+        For samples that differ in their keys, and values that cannot be put together.
     """
     if not samples:
         return {}
-    if isinstance(samples[0], Mapping):
+    first = samples[0]
+    if isinstance(first, Mapping):
         out: dict[str, Any] = {}
-        for key in samples[0]:
-            values = [sample[key] for sample in samples]
-            recipe = columns.get(key)
-            out |= _loose(key, values, None if recipe is None else recipe.collate)
+        for key in first:
+            out |= _loose(key, _of_key(samples, key), collate)
         return out
-    if isinstance(samples[0], tuple):
-        return tuple(_plain([sample[i] for sample in samples]) for i in range(len(samples[0])))
+    if isinstance(first, tuple):
+        return tuple(_plain([sample[i] for sample in samples]) for i in range(len(first)))
     return _plain(samples)
 
 
-def _loose(key: str, values: list[Any], how: Collate | None) -> dict[str, Any]:
-    match how:
-        case "pad":
-            value, mask = padded(key, values)
-            return {key: value, f"{key}_mask": mask}
-        case "ragged":
-            return {key: ragged(key, values)}
-        case "list":
-            return {key: values}
-        case "stack":
-            return {key: _stacked(key, values)}
-    return {key: _plain(values)}
+def _of_key(samples: list[Any], key: str) -> list[Any]:
+    """Return the values of a key. Raises ValueError where a sample does not have it."""
+    for sample in samples:
+        if not isinstance(sample, Mapping) or key not in sample:
+            got = sorted(map(str, sample)) if isinstance(sample, Mapping) else type(sample).__name__
+            raise ValueError(
+                f"A transform gives the same keys for every sample, got one without {key!r}: "
+                f"{got}. Give None, or a collate function."
+            )
+    return [sample[key] for sample in samples]
+
+
+def _loose(key: str, values: list[Any], collate: Any) -> dict[str, Any]:
+    """Return the values of a key of samples: its axes are not declared, so any may vary."""
+    how = collate.get(key) if isinstance(collate, Mapping) else None
+    if isinstance(collate, str) and all(isinstance(v, np.ndarray) and v.ndim for v in values):
+        how = collate
+    if how is None:
+        return {key: _plain(values)}
+    return _together(key, values, how, max(np.ndim(value) for value in values))
+
+
+def _together(name: str, values: Any, how: Collate, varying: int) -> dict[str, Any]:
+    """Return values as they were asked for, and the mask where they are padded."""
+    if how == "list":
+        return {name: list(values)}
+    if how == "ragged":
+        return {name: ragged(name, values)}
+    if how == "stack" or not varying:
+        return {name: _stacked(name, values)}
+    value, mask = padded(name, values, varying)
+    return {name: value, f"{name}_mask": mask}
 
 
 def _plain(values: list[Any]) -> Any:
     """Stack what has one shape and dtype; leave the rest a list."""
     first = values[0]
-    if isinstance(first, bool | int | float | np.generic):
+    if all(isinstance(v, bool | int | float | np.number | np.bool_) for v in values):
         return np.asarray(values)
-    if isinstance(first, np.ndarray) and first.dtype != object:
-        alike = {(v.shape, v.dtype) for v in values if isinstance(v, np.ndarray)}
-        if len(alike) == 1 and all(isinstance(v, np.ndarray) for v in values):
-            return _stacked("", values)
-    elif (
-        type(first).__module__ == "torch" and len({getattr(v, "shape", None) for v in values}) == 1
-    ):
+    if isinstance(first, np.ndarray) and first.dtype.kind in NUMBERS:
+        alike = {(v.shape, v.dtype) if isinstance(v, np.ndarray) else None for v in values}
+        return _stacked("", values) if len(alike) == 1 else values
+    if type(first).__module__ == "torch" and len({getattr(v, "shape", None) for v in values}) == 1:
         import torch
 
         return torch.stack(values)
@@ -121,7 +160,7 @@ def _plain(values: list[Any]) -> Any:
 def _stacked(name: str, values: Any) -> NDArray[Any]:
     if isinstance(values, np.ndarray):
         return values
-    arrays = [np.asarray(value) for value in values]
+    arrays = _arrays(name, values, "stack")
     shapes = {a.shape for a in arrays}
     if len(shapes) > 1:
         shown = ", ".join(map(str, sorted(shapes)[:3]))
@@ -131,43 +170,53 @@ def _stacked(name: str, values: Any) -> NDArray[Any]:
         )
     if not arrays:
         return np.empty(0)
-    out = aligned((len(arrays), *arrays[0].shape), np.result_type(*{a.dtype for a in arrays}))
+    out = aligned((len(arrays), *arrays[0].shape), _dtype(arrays))
     return np.stack(arrays, out=out)
 
 
-def padded(name: str, values: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return values as one array, zeros behind the shorter ones, and where they are: (rows, ...).
+def padded(
+    name: str, values: Sequence[Any], varying: int
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return values as one array, zeros behind the shorter ones, and where they are.
 
-    The mask has the axes up to the last along which the values of a batch may differ.
+    Parameters
+    ----------
+    name : str
+        Of the column, for errors.
+    values : sequence of array_like
+        With as many axes each.
+    varying : int
+        Axes of a value that the mask has: those up to the last along which values may differ.
 
-    >>> padded("boxes", [np.ones((1, 4)), np.ones((2, 4))])[1].tolist()
+    Examples
+    --------
+    >>> padded("boxes", [np.ones((1, 4)), np.ones((2, 4))], 1)[1].tolist()
     [[True, False], [True, True]]
     """
-    arrays = [np.asarray(value) for value in values]
+    arrays = _arrays(name, values, "pad")
     if not arrays:
         return np.empty(0), np.empty(0, bool)
-    if arrays[0].dtype.kind not in "biufcM":
-        raise ValueError(f"pad takes numbers, got {arrays[0].dtype} in {name!r}. Choose 'list'.")
     ndim = max(a.ndim for a in arrays)
     if any(a.ndim != ndim for a in arrays):
-        raise ValueError(f"pad takes values of as many axes, got some of fewer in {name!r}.")
-    shapes = np.array([a.shape for a in arrays]).reshape(len(arrays), ndim)
-    most = tuple(shapes.max(axis=0).tolist())
-    out = aligned((len(arrays), *most), arrays[0].dtype)
-    out[...] = 0
-    axes = min(ndim, 2) if ndim != 2 else 1
-    mask = np.zeros((len(arrays), *most[:axes]), bool)
+        raise ValueError(
+            f"pad takes values of as many axes, got some of fewer in {name!r}. Choose 'list', or a "
+            "transform that adds the axis."
+        )
+    most = tuple(np.array([a.shape for a in arrays]).reshape(-1, ndim).max(axis=0).tolist())
+    out = aligned((len(arrays), *most), _dtype(arrays))
+    out[...] = np.zeros((), out.dtype)
+    mask = np.zeros((len(arrays), *most[:varying]), bool)
     for row, a in enumerate(arrays):
-        out[row][tuple(map(slice, a.shape))] = a
-        mask[row][tuple(map(slice, a.shape[:axes]))] = True
+        out[row, ...][tuple(map(slice, a.shape))] = a
+        mask[row, ...][tuple(map(slice, a.shape[:varying]))] = True
     return out, mask
 
 
 def ragged(name: str, values: Sequence[Any]) -> RaggedBatch:
     """Return values back to back along their first axis."""
-    arrays = [np.asarray(value) for value in values]
-    if any(a.ndim == 0 or a.dtype.kind not in "biufc" for a in arrays):
-        raise ValueError(f"ragged takes arrays of numbers, got others in {name!r}. Choose 'list'.")
+    arrays = _arrays(name, values, "ragged")
+    if any(a.ndim == 0 for a in arrays):
+        raise ValueError(f"ragged takes arrays, got numbers in {name!r}. Choose 'stack'.")
     if len({a.shape[1:] for a in arrays}) > 1:
         raise ValueError(
             f"ragged takes values that differ along their first axis alone, got "
@@ -177,10 +226,39 @@ def ragged(name: str, values: Sequence[Any]) -> RaggedBatch:
     return RaggedBatch(np.concatenate(arrays) if arrays else np.empty(0), lengths)
 
 
-def _filled(values: Any, recipe: ColumnRecipe) -> tuple[Any, NDArray[np.bool_]]:
-    """Return values with something in place of null, and which are none."""
+def _arrays(name: str, values: Any, how: str) -> list[NDArray[Any]]:
+    """Return values as arrays of numbers or times; an empty list has the dtype of the others."""
+    arrays = []
+    for value in values:
+        try:
+            arrays.append(np.asarray(value))
+        except ValueError:  # lists of different lengths
+            arrays.append(np.asarray(None))
+    full = [a for a in arrays if a.size]
+    for a in full:
+        if a.dtype.kind not in NUMBERS:
+            raise ValueError(f"{how} takes numbers, got others in {name!r}. Choose 'list'.")
+    if not full:
+        return arrays
+    return [a if a.size or a.dtype != float else a.astype(full[0].dtype) for a in arrays]
+
+
+def _dtype(arrays: Sequence[NDArray[Any]]) -> np.dtype[Any]:
+    return np.result_type(*{a.dtype for a in arrays})
+
+
+def _valid(values: Any) -> NDArray[np.bool_]:
+    """Return which values are not null, (rows,)."""
+    if isinstance(values, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(values)
+        return ~mask.any(axis=tuple(range(1, mask.ndim)))
     if isinstance(values, np.ndarray):
-        mask = np.ma.getmaskarray(values).reshape(len(values), -1)
-        return np.ma.getdata(values), ~mask.any(axis=1) if mask.size else np.ones(len(values), bool)
-    valid = np.array([value is not None for value in values], bool)
-    return [recipe.htype.blank if value is None else value for value in values], valid
+        return np.ones(len(values), bool)
+    return np.array([value is not None for value in values], bool)
+
+
+def _filled(values: list[Any], blank: NDArray[Any], how: Collate) -> list[Any]:
+    """Return values with zeros in place of null where they are stacked, and no items elsewhere."""
+    model = next((np.asarray(value) for value in values if value is not None), blank)
+    hole = np.zeros_like(model) if how == "stack" or not model.ndim else model[:0]
+    return [hole if value is None else value for value in values]

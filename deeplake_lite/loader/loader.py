@@ -24,10 +24,12 @@ from deeplake_lite.loader.decoded import Decoded
 from deeplake_lite.loader.disk import Disk, cache_folder
 from deeplake_lite.loader.explain import Explanation, Situation, explained
 from deeplake_lite.loader.meter import Meter, Meters
+from deeplake_lite.loader.mix import samples_of
+from deeplake_lite.loader.quality import ShuffleQuality
 from deeplake_lite.loader.readers import Readers
 from deeplake_lite.loader.recipe import ColumnRecipe, Kept, Made, Recipe
-from deeplake_lite.loader.samples import ROW_ID, Samples
-from deeplake_lite.loader.schedule import Places, Shuffle, Task, positions_of
+from deeplake_lite.loader.samples import ROW_ID
+from deeplake_lite.loader.schedule import Places, Task, positions_of
 from deeplake_lite.loader.shares import Shares
 from deeplake_lite.loader.state import Progress, check_state
 from deeplake_lite.loader.topology import found_rank
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
     from deeplake_lite.loader.stats import Stats
     from deeplake_lite.schema import Field
@@ -61,20 +64,21 @@ class Loader:
 
     Parameters
     ----------
-    view : View
+    view : View or Mix
         What is loaded, pinned as it is now.
     options : Options
         How.
     """
 
-    def __init__(self, view: View, options: Options) -> None:
-        self._samples = Samples.of(view, options.columns, with_ids=options.needs_ids)
+    def __init__(self, view: View | Mix, options: Options) -> None:
+        self._samples = samples_of(view, options.columns, with_ids=options.needs_ids)
         self.options = options
+        options.check_columns(self.columns)
         rank, world_size = found_rank(options.rank, options.world_size)
         last = options.last or ("uneven" if world_size == 1 else "pad")
-        n = len(self._samples)
+        n = self._samples.epoch_rows
         self.shares = Shares(n, options.batch_size, rank, world_size, last)
-        self.shuffle = Shuffle.chosen(options.shuffle, self._samples)
+        self.shuffle = self._samples.shuffled(options.shuffle)
         self._progress = Progress(epoch=0)
         self._next_epoch = 0
         self._resumed = False
@@ -85,7 +89,7 @@ class Loader:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns in a batch."""
-        return self._samples.view.columns
+        return tuple(f.name for f in self._samples.fields)
 
     @property
     def batch_size(self) -> int:
@@ -102,9 +106,10 @@ class Loader:
 
     def __repr__(self) -> str:
         s = self.shares
+        urls = ", ".join(dict.fromkeys(view.url for view in self._samples.sources))
         ranks = f" · rank {s.rank} of {s.world_size}" if s.world_size > 1 else ""
         return (
-            f"Loader {self._samples.view.url} · {s.n:,} rows in {len(self):,} batches of "
+            f"Loader {urls} · {s.n:,} rows in {len(self):,} batches of "
             f"{s.batch_size}{ranks}\n  columns  {', '.join(self.columns)}\n"
             f"  shuffle  {self.shuffle}, seed {self.options.seed}\n"
             f"  memory   {self.options.budget / 2**30:.3g} GiB, cache {self.options.cache!r}, rows "
@@ -148,6 +153,44 @@ class Loader:
         whole = len(self.shares) * self.shares.size
         self._resumed = self._progress.consumed < min(whole, self.shares.n)
         self._next_epoch = self._progress.epoch + 1
+
+    def shuffle_quality(self, label: str | None = None) -> ShuffleQuality:
+        """Return how well the rows are shuffled: of the epoch under way, or the next.
+
+        Parameters
+        ----------
+        label : str, optional
+            A column whose values should come in no longer runs than by chance; the first of
+            classes if left out.
+
+        Returns
+        -------
+        ShuffleQuality
+            Of the first million rows of the epoch at the most.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            For a label that is no column of the loader.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://quality-doc", {"label": dl.ClassLabel(["a", "b"])})
+        >>> ds.append({"label": [0] * 500 + [1] * 500})
+        >>> ds.batches(50).shuffle_quality()
+        ShuffleQuality of 1,000 rows
+          rank correlation  1.000 (by chance 0 ± 0.032)
+          runs of labels    2 of 'label' (by chance 501)
+          pairs of a block  ... blocks of 15 rows (by chance 1.4%)
+        >>> ds.batches(50, shuffle=True).shuffle_quality("label")
+        ShuffleQuality of 1,000 rows
+          rank correlation  -0.000 (by chance 0 ± 0.032)
+          runs of labels    499 of 'label' (by chance 501)
+          pairs of a block  1.4%, blocks of 15 rows (by chance 1.4%)
+        """
+        order = self.shuffle.order(self.shares.n, self.options.seed, self.epoch)
+        return ShuffleQuality.of(self._samples, order, self.shares.size, label)
 
     def close(self) -> None:
         """End the threads and give the memory back. The loader can be used again."""
@@ -226,7 +269,7 @@ class Loader:
 
     @cached_property
     def _blocks(self) -> Blocks:
-        window = self.shuffle.window * self.shuffle.block
+        window = self.shuffle.window_rows
         if self.shuffle.kind == "none":
             window = self.shares.size * AHEAD
         disk = None
@@ -241,7 +284,7 @@ class Loader:
         if self.options.cache != "decoded":
             return None
         columns, tally = self._recipe.columns, self._blocks.tally
-        return Decoded(columns, self.shares.n, self._room[1], tally)
+        return Decoded(columns, len(self._samples), self._room[1], tally)
 
     @cached_property
     def _room(self) -> tuple[int, int]:
@@ -249,7 +292,7 @@ class Loader:
         most = int(self.options.budget * 0.85)
         if self.options.cache != "decoded":
             return most, 0
-        stored = min(int(self._samples.row_bytes * self.shares.n) + 1, most)
+        stored = min(int(self._samples.row_bytes * len(self._samples)) + 1, most)
         decoded = max(most - stored, most * 3 // 4)
         return most - decoded, decoded
 
@@ -265,20 +308,20 @@ class Loader:
             o.seed,
             o.transform,
             o.batch_transform,
-            o.collate if callable(o.collate) else None,
+            o.collate,
             o.on_error == "skip",
-            self._samples.view._lake.allow,
+            self._allow,
             o.row_ids,
             self.shares.last == "pad",
         )
 
     def _column_recipe(self, f: Field) -> ColumnRecipe:
         """Decide how a column becomes part of a batch, by what all its rows have in common."""
-        collate, size = self.options.collate_of(f.name), None
+        collate, size = self.options.collate_of(f), None
         if isinstance(f.htype, Image):
             size = self.options.size_of(f.name)
         if not isinstance(f.htype, Image | Mask) or f.htype.nullable or not len(self._samples):
-            return ColumnRecipe(f.htype, collate=collate)
+            return ColumnRecipe(f.htype, collate=collate, size=size)
         shape = self._samples.shape_of(f)
         if size is None and (shape is None or collate == "list"):
             return ColumnRecipe(f.htype, collate=collate)
@@ -287,10 +330,15 @@ class Loader:
             shape = (*size, *sample.shape[2:])
         return ColumnRecipe(f.htype, shape, collate, size, str(sample.dtype))
 
+    @property
+    def _allow(self) -> tuple[str, ...]:
+        """Roots under which linked files are read."""
+        return self._samples.sources[0]._lake.allow
+
     def _first(self, f: Field) -> Any:
         """Return the first row's value of a column."""
         cells = self._samples.read(np.zeros(1, np.int64))[f.name]
-        return decode_one(f.htype, cells, self._samples.view._lake.allow)
+        return decode_one(f.htype, cells, self._allow)
 
 
 class _Run:

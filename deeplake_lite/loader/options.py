@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from deeplake_lite.loader.collate import CHOICES
+import numpy as np
+
+from deeplake_lite.errors import ColumnNotFoundError
+from deeplake_lite.loader.collate import CHOICES, fits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deeplake_lite.loader.collate import Collate
     from deeplake_lite.loader.shares import Last
+    from deeplake_lite.schema import Field
 
 type Cache = Literal["encoded", "decoded", "disk"] | None
+
+LEAST = {"batch_size": 1, "num_workers": 0, "world_size": 1, "rank": 0, "seed": None}
+"""Options that are integers, and the least that each may be."""
 
 LEAST_BUDGET = 64 * 2**20
 """Memory that a loader takes at the least, bytes."""
@@ -56,15 +64,14 @@ class Options:
             raise ValueError(f"drop_last=True is last='drop', got last={options['last']!r}, too.")
         if drop_last:
             options["last"] = "drop"
-        if options.get("columns") is not None:
-            options["columns"] = tuple(options["columns"])
+        columns = options.get("columns")
+        if columns is not None:
+            options["columns"] = (columns,) if isinstance(columns, str) else tuple(columns)
         return cls(**options)
 
     def __post_init__(self) -> None:
-        for name, least in (("batch_size", 1), ("num_workers", 0), ("world_size", 1), ("rank", 0)):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < least):
-                raise ValueError(f"{name} is an integer of at least {least}, got {value!r}.")
+        for name, least in LEAST.items():
+            object.__setattr__(self, name, _integer(name, getattr(self, name), least))
         if (self.rank is None) != (self.world_size is None):
             raise ValueError("rank and world_size go together: give both, or neither.")
         if self.rank is not None and self.rank >= cast("int", self.world_size):
@@ -100,15 +107,43 @@ class Options:
             return max(LEAST_BUDGET, int(self.memory_budget))
         return max(LEAST_BUDGET, free_memory() // 4)
 
-    def collate_of(self, name: str) -> Collate | None:
-        """Return how a column's values go together."""
+    def collate_of(self, f: Field) -> Collate | None:
+        """Return how a column's values go together; None for what suits them."""
         if isinstance(self.collate, Mapping):
-            return self.collate.get(name)
-        return None if callable(self.collate) else self.collate
+            return self.collate.get(f.name)
+        if callable(self.collate) or self.collate is None:
+            return None
+        return self.collate if fits(f.htype, self.collate) else None
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse ways and sizes of columns that there are not. Raises ColumnNotFoundError."""
+        made = self.transform is not None
+        named: list[str] = []
+        if isinstance(self.collate, Mapping) and not made:
+            named += self.collate
+        if isinstance(self.size, Mapping):
+            named += self.size
+        for name in named:
+            if name not in names:
+                raise ColumnNotFoundError.named("column", name, names)
 
     def size_of(self, name: str) -> tuple[int, int] | None:
         """Return the height and width that a column's pictures are brought to."""
         return self.size.get(name) if isinstance(self.size, Mapping) else self.size
+
+
+def _integer(name: str, value: Any, least: int | None) -> int | None:
+    """Return an integer of any kind as Python's, which JSON takes. Raises ValueError."""
+    if value is None and name not in ("batch_size", "seed"):
+        return None
+    try:
+        number = None if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or (least is not None and number < least):
+        rule = "an integer" if least is None else f"an integer of at least {least}"
+        raise ValueError(f"{name} is {rule}, got {value!r}.")
+    return number
 
 
 def _check(name: str, value: Any, choices: Sequence[Any]) -> None:

@@ -17,6 +17,7 @@ from deeplake_lite.dataset.values import decode_block, decode_one
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes import Image
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
+from deeplake_lite.htypes.pixels import resized
 from deeplake_lite.loader.blocks import aligned
 from deeplake_lite.loader.collate import Collate, collate_column, collate_samples
 from deeplake_lite.loader.order import mixed
@@ -98,8 +99,8 @@ class Recipe:
     """Per sample."""
     batch_transform: Transform | None = None
     """Per batch."""
-    collate: Callable[[list[Any]], Any] | None = None
-    """The user's own, of samples."""
+    collate: Callable[[list[Any]], Any] | Mapping[str, Collate] | Collate | None = None
+    """The user's own, of samples; or how what a transform gives goes together."""
     skip: bool = False
     """Whether rows that fail are left out."""
     allow: tuple[str, ...] = ()
@@ -150,7 +151,7 @@ class Recipe:
             ids, own = ids[left], int(good[:own].sum())
         decoded = time.perf_counter()
         made.seconds["decode"] = decoded - started
-        if self.transform is None and self.collate is None:
+        if self.transform is None and not callable(self.collate):
             batch = {
                 name: value
                 for name, recipe in self.columns.items()
@@ -163,7 +164,9 @@ class Recipe:
                 made.seconds["transform"] = now - decoded
                 decoded = now
             batch = (
-                self.collate(samples) if self.collate else collate_samples(samples, self.columns)
+                self.collate(samples)
+                if callable(self.collate)
+                else collate_samples(samples, self.collate)
             )
         made.rows = own
         if isinstance(batch, dict):
@@ -221,7 +224,8 @@ class Recipe:
             recipe.htype.decode_into(cells.buffers[row], shape, out)
 
     def _decode_one(self, recipe: ColumnRecipe, cells: Cells, row: int) -> Any:
-        return decode_one(recipe.htype, take(cells, np.array([row])), self.allow)
+        value = decode_one(recipe.htype, take(cells, np.array([row])), self.allow)
+        return value if recipe.size is None or value is None else resized(value, *recipe.size)
 
     def _transformed(
         self, columns: Batch, ids: Positions, own: int, epoch: int, made: Made

@@ -1,18 +1,25 @@
-"""What a loader reads: the rows of a view as cells, and what is known of them beforehand."""
+"""What a loader reads: rows as cells, and what is known of them beforehand.
+
+`Samples` is what the loader asks for; `ViewSamples` are the rows of a view. Those of several views
+end to end are in `mix`.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 import xxhash
 
+from deeplake_lite.dataset.question import params_to_json
 from deeplake_lite.dataset.reading import read_blocks
 from deeplake_lite.dataset.virtual import question_of
 from deeplake_lite.htypes.base import Dense, Ragged
 from deeplake_lite.htypes.cells import DenseCells
+from deeplake_lite.loader.schedule import Shuffle
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.order import Positions
+    from deeplake_lite.loader.schedule import Shuffling
     from deeplake_lite.schema import Field
 
 ROW_ID = "_row_id"
@@ -33,8 +41,64 @@ SHAPE_ROWS = 2**20
 """Rows whose shapes are looked at at a time."""
 
 
+class Samples(Protocol):
+    """Rows that can be read by position, and some of their columns."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def epoch_rows(self) -> int:
+        """How many rows an epoch takes."""
+        ...
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns, in order."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What `read` gives: the columns, and perhaps `ROW_ID`."""
+        ...
+
+    @property
+    def sources(self) -> tuple[View, ...]:
+        """The views whose rows they are."""
+        ...
+
+    @property
+    def row_bytes(self) -> float:
+        """Stored size of a row, bytes, about."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells these rows from others."""
+        ...
+
+    def read(self, positions: Positions) -> Mapping[str, Cells]:
+        """Return the cells of some rows, by name."""
+        ...
+
+    def ids(self, positions: Positions) -> Positions:
+        """Return the ids of some rows, (rows,) int64."""
+        ...
+
+    def only(self, names: Sequence[str]) -> Samples:
+        """Return the same rows with some columns alone. Raises ColumnNotFoundError."""
+        ...
+
+    def shape_of(self, f: Field) -> tuple[int, ...] | None:
+        """Return the shape that a column has in every row; None where they differ, or are null."""
+        ...
+
+    def shuffled(self, wanted: bool | str) -> Shuffling:
+        """Return how the rows are shuffled, as the user wants it."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
-class Samples:
+class ViewSamples:
     """The rows of a view, and those of its columns that are asked for.
 
     Parameters
@@ -51,13 +115,31 @@ class Samples:
     @classmethod
     def of(
         cls, view: View, columns: Sequence[str] | None = None, *, with_ids: bool = False
-    ) -> Samples:
+    ) -> ViewSamples:
         """Pin a view's rows, as they are now. Raises ColumnNotFoundError."""
         names = tuple(view.columns if columns is None else columns)
         return cls(view._select(names), with_ids)
 
     def __len__(self) -> int:
         return len(self.view)
+
+    @property
+    def epoch_rows(self) -> int:
+        """How many rows an epoch takes: all."""
+        return len(self)
+
+    @property
+    def sources(self) -> tuple[View, ...]:
+        """The view."""
+        return (self.view,)
+
+    def only(self, names: Sequence[str]) -> ViewSamples:
+        """Return the same rows with some columns alone. Raises ColumnNotFoundError."""
+        return ViewSamples.of(self.view, names)
+
+    def shuffled(self, wanted: bool | str) -> Shuffle:
+        """Return how the rows are shuffled, as the user wants it. Raises ValueError."""
+        return Shuffle.chosen(wanted, self)
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -116,11 +198,27 @@ class Samples:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells this view from others: of its version, its rows, its columns, its query."""
-        digest = xxhash.xxh3_128(self.view.version.encode())
-        question = question_of(self.view)
-        if question is not None:
-            digest.update(repr((question.text, question.params, question.seed)).encode())
-        digest.update("\0".join(self.view.columns).encode())
-        digest.update(np.ascontiguousarray(self.view._live()))
-        return digest.hexdigest()
+        """What tells this view from others: of its version, its rows, its columns, its query.
+
+        Raises
+        ------
+        UncommittedError
+            For edits that are not committed: they are nobody's version yet.
+        """
+        self.view._check_committed("A loader's state, like its cache on disk,")
+        return fingerprint(self.view)
+
+
+def fingerprint(view: View) -> str:
+    """Return what tells a view from others, also those of other queries in the same words."""
+    digest = xxhash.xxh3_128(view.version.encode())
+    question = question_of(view)
+    if question is not None:
+        words = [question.text, params_to_json(question.params), question.seed]
+        digest.update(json.dumps(words, default=str).encode())
+        asked = [] if question.asked is None else [question.asked]
+        for source in (*asked, *question.sources.values()):
+            digest.update(fingerprint(source).encode())
+    digest.update("\0".join(view.columns).encode())
+    digest.update(np.ascontiguousarray(view._live()))
+    return digest.hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,28 @@ WINDOW_BYTES = 256 * 2**20
 
 LEAST_WINDOW = 8
 """Blocks whose rows it mixes at the least."""
+
+
+class Shuffling(Protocol):
+    """How rows are shuffled, epoch by epoch."""
+
+    @property
+    def kind(self) -> str:
+        """Such as ``"exact"``."""
+        ...
+
+    @property
+    def window_rows(self) -> int:
+        """Rows that an order goes through before it leaves them for good; 0 if it never does."""
+        ...
+
+    def order(self, n: int, seed: int, epoch: int) -> Order:
+        """Return the order of an epoch of `n` rows."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what an order depends on."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -74,6 +96,11 @@ class Shuffle:
             else f"{size} are more than {EXACT_BYTES // 2**30} GiB"
         )
         return cls("block", block, window, why)
+
+    @property
+    def window_rows(self) -> int:
+        """Rows that an order goes through before it leaves them for good; 0 if it never does."""
+        return self.window * self.block
 
     def order(self, n: int, seed: int, epoch: int) -> Order:
         """Return the order of an epoch."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from deeplake_lite.loader.samples import Samples
-    from deeplake_lite.loader.schedule import Shuffle
+    from deeplake_lite.loader.schedule import Shuffling
     from deeplake_lite.loader.shares import Shares
+
+
+FORMAT = 1
+"""Of states; one of another format is refused."""
 
 
 @dataclass
@@ -23,12 +26,12 @@ class Progress:
     """Rows that all ranks together have handed out."""
 
     def to_json(
-        self, samples: Samples, shuffle: Shuffle, seed: int, shares: Shares
+        self, samples: Samples, shuffle: Shuffling, seed: int, shares: Shares
     ) -> dict[str, Any]:
         """Return the state of a loader."""
         return {
-            "format": 1,
-            "version": samples.view.version,
+            "format": FORMAT,
+            "version": "+".join(view.version for view in samples.sources),
             "view": samples.fingerprint,
             "rows": shares.n,
             "seed": seed,
@@ -40,39 +43,78 @@ class Progress:
 
 
 def check_state(
-    state: Mapping[str, Any], samples: Samples, shuffle: Shuffle, seed: int, shares: Shares
+    state: Mapping[str, Any], samples: Samples, shuffle: Shuffling, seed: int, shares: Shares
 ) -> Progress:
-    """Return the progress that a state has, if it is one of this loader. Raises ValueError."""
+    """Return the progress that a state has, if it is one of this loader.
+
+    Raises
+    ------
+    ValueError
+        For the state of anything else; it says which, and what to set.
+    """
     own = Progress(0).to_json(samples, shuffle, seed, shares)
-    if not isinstance(state, dict) or state.keys() != own.keys():
-        raise ValueError(
-            f"A state is what state_dict() returned, got {type(state).__name__} with "
-            f"{sorted(state) if isinstance(state, dict) else 'no keys'}."
-        )
+    _check_shape(state, own)
     if state["version"] != own["version"]:
+        raise ValueError(_other_version(str(state["version"]).split("+"), samples))
+    if state["seed"] != own["seed"] or state["shuffle"] != own["shuffle"]:
         raise ValueError(
-            f"The state is of version {state['version']}, and this view of {own['version']}. Open "
-            f"that version: dl.open({samples.view.url!r}, version={state['version']!r})."
+            f"The state is of seed={state['seed']}, shuffle={_shown(state['shuffle'])}; this "
+            f"loader has seed={own['seed']}, shuffle={_shown(own['shuffle'])}. Set them alike."
         )
-    if state["view"] != own["view"]:
+    if state["view"] != own["view"] or state["rows"] != own["rows"]:
         raise ValueError(
             f"The state is of another view of this version, of {state['rows']:,} rows; this one "
             f"has {own['rows']:,}. Ask the same query, and for the same columns, in order."
         )
-    if state["seed"] != own["seed"] or state["shuffle"] != own["shuffle"]:
-        raise ValueError(
-            f"The state is of seed={state['seed']}, shuffle={state['shuffle']}; this loader has "
-            f"seed={own['seed']}, shuffle={own['shuffle']}. Set them alike."
-        )
     if state["global_batch_size"] != own["global_batch_size"]:
-        size, rest = divmod(state["global_batch_size"], shares.world_size)
-        way = (
-            f"set batch_size={size}" if not rest
-            else f"use a number of ranks that divides {state['global_batch_size']}"
-        )  # fmt: skip
-        raise ValueError(
-            f"The state is of batches of {state['global_batch_size']} rows over all ranks, and "
-            f"{shares.world_size} ranks of batch_size={shares.batch_size} make {shares.size}. To "
-            f"go on exactly, {way}."
-        )
+        raise ValueError(_other_batch(state["global_batch_size"], shares))
     return Progress(int(state["epoch"]), int(state["consumed"]))
+
+
+def _check_shape(state: Any, own: Mapping[str, Any]) -> None:
+    """Refuse what is no state, or one of another format. Raises ValueError."""
+    if not isinstance(state, Mapping) or state.keys() != own.keys():
+        raise ValueError(
+            f"A state is what state_dict() returned, got {type(state).__name__} with "
+            f"{sorted(map(str, state)) if isinstance(state, Mapping) else 'no keys'}."
+        )
+    if state["format"] != FORMAT:
+        raise ValueError(
+            f"A state has format {FORMAT}, got {state['format']}. Install the version of "
+            "deeplake-lite that took it."
+        )
+
+
+def _other_version(versions: list[str], samples: Samples) -> str:
+    views = samples.sources
+    if len(versions) != len(views):
+        return f"The state is of {len(versions)} views, and these are {len(views)}. Mix the same."
+    pairs = zip(views, versions, strict=True)
+    view, wanted = next((view, wanted) for view, wanted in pairs if view.version != wanted)
+    return (
+        f"The state is of version {wanted}, and this view of {view.version}. Open that version: "
+        f"dl.open({view.url!r}, version={wanted!r})."
+    )
+
+
+def _other_batch(size: int, shares: Shares) -> str:
+    each, rest = divmod(size, shares.world_size)
+    way = (
+        f"use a number of ranks that divides {size}" if rest else f"set batch_size={each}"
+    )  # fmt: skip
+    return (
+        f"The state is of batches of {size} rows over all ranks, and {shares.world_size} ranks of "
+        f"batch_size={shares.batch_size} make {shares.size}. To go on exactly, {way}."
+    )
+
+
+def _shown(shuffle: Mapping[str, Any]) -> str:
+    """Write a shuffle as users set it: ``'exact'``, False, or with what else it depends on.
+
+    >>> _shown({"kind": "none", "block": 0, "window": 0}), _shown({"kind": "exact", "block": 0})
+    ('False', "'exact'")
+    """
+    kind, *rest = shuffle.values()
+    if kind == "none":
+        return "False"
+    return repr(kind) if not any(rest) else repr(dict(shuffle))
