@@ -1,0 +1,103 @@
+"""Options: checked once, where they are given."""
+
+import json
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.htypes import Boxes, Scalar, Text
+from deeplake_lite.loader.options import Options
+from deeplake_lite.schema import Field
+
+
+def field(name, htype):
+    return Field(name, "c00000000", htype)
+
+
+@pytest.mark.parametrize("name", ["batch_size", "seed", "num_workers", "world_size", "rank"])
+def test_numbers_of_numpy_are_numbers(name):
+    given = {"batch_size": 4, "rank": 0, "world_size": 3} | {name: np.int16(1)}
+    options = Options.of(**given)
+    assert type(getattr(options, name)) is int
+    json.dumps(getattr(options, name))
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.0, "4", None, True, np.float32(3)])
+def test_a_batch_has_a_row_or_more(value):
+    with pytest.raises(ValueError, match="batch_size is an integer of at least 1, got"):
+        Options.of(batch_size=value)
+
+
+@pytest.mark.parametrize("value", [1.5, "0", None, False])
+def test_a_seed_is_an_integer(value):
+    with pytest.raises(ValueError, match="seed is an integer, got"):
+        Options.of(batch_size=1, seed=value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rank": 1}, "rank and world_size go together"),
+        ({"world_size": 2}, "rank and world_size go together"),
+        ({"rank": 2, "world_size": 2}, "rank is below world_size=2, got 2"),
+        ({"rank": -1, "world_size": 2}, "rank is an integer of at least 0, got -1"),
+        ({"drop_last": True, "last": "pad"}, "drop_last=True is last='drop', got last='pad'"),
+        ({"last": "keep"}, "last is one of 'uneven', 'drop', 'pad', None, got 'keep'"),
+        ({"collate": "stacked"}, "collate is one of 'stack', 'pad', 'list', 'ragged', None"),
+        ({"collate": {"x": "stacked"}}, "collate is one of"),
+        ({"cache": "all"}, "cache is one of"),
+        ({"workers": "fibres"}, "workers is one of"),
+        ({"on_error": "ignore"}, "on_error is one of"),
+        ({"num_workers": -1}, "num_workers is an integer of at least 0, got -1"),
+    ],
+)
+def test_contradictions_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        Options.of(batch_size=2, **options)
+
+
+def test_drop_last_is_last_drop():
+    assert Options.of(batch_size=2, drop_last=True).last == "drop"
+    assert Options.of(batch_size=2, drop_last=True, last="drop").last == "drop"
+
+
+def test_one_column_may_be_given_by_itself(make_lake):
+    ds = make_lake({"xy": "int32", "z": "int32"}, xy=[1], z=[2])
+    assert ds.batches(1, columns="xy").columns == ("xy",)
+    assert ds.batches(1, columns=["z", "xy"]).columns == ("z", "xy")
+    with pytest.raises(dl.ColumnNotFoundError, match="There is no column 'yx'. Known: 'xy', 'z'"):
+        ds.batches(1, columns=["yx"])
+
+
+@pytest.mark.parametrize("name", ["collate", "size"])
+def test_options_of_columns_that_there_are_not_are_refused(make_lake, name):
+    ds = make_lake({"boxes": dl.Boxes(), "x": "int32"}, boxes=[[]], x=[1])
+    value = {"box": "pad" if name == "collate" else (2, 2)}
+    with pytest.raises(dl.ColumnNotFoundError, match="Did you mean 'boxes'"):
+        ds.batches(1, **{name: value})
+
+
+def test_a_transform_may_make_columns_that_go_together_in_a_way(make_lake):
+    ds = make_lake({"x": "int32"}, x=[1, 3])
+    loader = ds.batches(
+        2, transform=lambda row: {"ones": np.ones(row["x"])}, collate={"ones": "pad"}
+    )
+    batch = next(iter(loader))
+    assert batch["ones"].tolist() == [[1, 0, 0], [1, 1, 1]]
+    assert batch["ones_mask"].tolist() == [[True, False, False], [True, True, True]]
+
+
+def test_a_way_for_all_columns_is_for_those_that_it_fits():
+    options = Options.of(batch_size=1, collate="pad")
+    assert options.collate_of(field("a", Boxes())) == "pad"
+    assert options.collate_of(field("b", Text())) is None
+    assert options.collate_of(field("c", Scalar("int8"))) is None
+    named = Options.of(batch_size=1, collate={"b": "pad"})
+    assert [named.collate_of(field(n, Text())) for n in "ab"] == [None, "pad"]
+
+
+def test_a_budget_is_at_least_what_a_loader_takes():
+    assert Options.of(batch_size=1, memory_budget=1).budget == 64 * 2**20
+    assert Options.of(batch_size=1, memory_budget=2**30).budget == 2**30
+    assert Options.of(batch_size=1).budget >= 64 * 2**20

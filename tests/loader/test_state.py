@@ -1,0 +1,108 @@
+"""States: small, plain, and refused where they do not belong."""
+
+import json
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.loader import state as states
+
+
+@pytest.fixture
+def ds(make_lake):
+    return make_lake({"x": "int32", "t": "text"}, x=range(50), t=[str(i) for i in range(50)])
+
+
+def stopped(view, batches=2, **options):
+    """Return a state that was taken after some batches."""
+    loader = view.batches(**{"batch_size": 4, "shuffle": True, "seed": 3} | options)
+    for _ in zip(range(batches), loader, strict=False):
+        pass
+    return loader.state_dict()
+
+
+def refused(state, view, match, **options):
+    loader = view.batches(**{"batch_size": 4, "shuffle": True, "seed": 3} | options)
+    with pytest.raises(ValueError, match=match):
+        loader.load_state_dict(state)
+    assert [len(b["x"]) for b in loader][:2] == [4, 4]  # it goes on as if nothing had been
+
+
+def test_a_state_is_small_and_the_same_after_json(ds):
+    state = stopped(ds, batch_size=np.int64(4), seed=np.uint8(3), shuffle="block")
+    text = json.dumps(state)
+    assert len(text) < 1_000
+    assert json.loads(text) == state
+    assert state["consumed"] == 8
+
+
+def test_a_state_of_another_version_says_how_to_open_it(ds):
+    state, old = stopped(ds), ds.version
+    ds.append({"x": [1], "t": ["a"]})
+    ds.commit("more")
+    refused(state, ds, rf"dl.open\('{ds.url}', version='{old}'\)")
+    loader = dl.open(ds.url, version=old).batches(4, shuffle=True, seed=3)
+    loader.load_state_dict(state)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda ds: ds[1:],
+        lambda ds: ds[::-1],
+        lambda ds: ds[["t", "x"]],
+        lambda ds: ds[["x"]],
+        lambda ds: ds.query("SELECT x, t WHERE x < 49"),
+        lambda ds: ds.query("SELECT x + 1 AS x, t"),
+    ],
+)
+def test_a_state_of_another_view_says_so(ds, other):
+    refused(stopped(ds), other(ds), "another view of this version, of 50 rows")
+
+
+def test_the_same_words_asked_of_other_rows_are_another_view(ds):
+    text = "SELECT x + 1 AS x, t"
+    refused(stopped(ds[:20].query(text)), ds[20:40].query(text), "another view")
+    ids = stopped(ds.query("SELECT x + $k AS x", {"k": np.arange(2_000)[7]}))
+    refused(ids, ds.query("SELECT x + $k AS x", {"k": np.arange(2_000)[8]}), "another view")
+
+
+def test_the_same_query_asked_again_is_the_same_view(ds):
+    text = "SELECT x + 1 AS x, t WHERE x > 5 ORDER BY t"
+    loader = dl.open(ds.url).query(text).batches(4, shuffle=True, seed=3)
+    loader.load_state_dict(stopped(ds.query(text)))
+
+
+@pytest.mark.parametrize("options", [{"seed": 4}, {"shuffle": False}, {"shuffle": "block"}])
+def test_a_state_of_another_order_says_which(ds, options):
+    refused(stopped(ds), ds, "seed=3, shuffle='exact'; this loader has .* Set them alike", **options)
+
+
+def test_a_state_of_other_batches_says_which_size_to_set(ds):
+    state = stopped(ds, batch_size=12)
+    ranks = {"rank": 0, "world_size": 3}
+    refused(state, ds, "To go on exactly, set batch_size=12")
+    loader = ds.batches(4, shuffle=True, seed=3, **ranks)
+    loader.load_state_dict(state)
+    with pytest.raises(ValueError, match="3 ranks of batch_size=5 make 15.* set batch_size=4"):
+        ds.batches(5, shuffle=True, seed=3, **ranks).load_state_dict(state)
+    with pytest.raises(ValueError, match="a number of ranks that divides 12"):
+        ds.batches(5, shuffle=True, seed=3, rank=0, world_size=5).load_state_dict(state)
+
+
+@pytest.mark.parametrize("state", [None, [], {}, {"epoch": 3}, "x"])
+def test_what_is_no_state_is_refused(ds, state):
+    refused(state, ds, r"A state is what state_dict\(\) returned, got")
+
+
+def test_a_state_of_another_format_is_refused(ds):
+    refused(stopped(ds) | {"format": states.FORMAT + 1}, ds, "has format 1, got 2. Install")
+
+
+def test_edits_that_are_not_committed_have_no_state(ds):
+    ds["x"][0] = 7
+    loader = ds.batches(4)
+    next(iter(loader))
+    with pytest.raises(dl.UncommittedError, match="Commit first"):
+        loader.state_dict()
