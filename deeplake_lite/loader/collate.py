@@ -137,7 +137,7 @@ def _together(name: str, values: Any, how: Collate, varying: int) -> dict[str, A
     if how == "ragged":
         return {name: ragged(name, values)}
     if how == "stack" or not varying:
-        return {name: _stacked(name, values)}
+        return {name: _stacked(name, values, how)}
     value, mask = padded(name, values, varying)
     return {name: value, f"{name}_mask": mask}
 
@@ -157,10 +157,10 @@ def _plain(values: list[Any]) -> Any:
     return values
 
 
-def _stacked(name: str, values: Any) -> NDArray[Any]:
+def _stacked(name: str, values: Any, how: Collate = "stack") -> NDArray[Any]:
     if isinstance(values, np.ndarray):
         return values
-    arrays = _arrays(name, values, "stack")
+    arrays = _arrays(name, values, how)
     shapes = {a.shape for a in arrays}
     if len(shapes) > 1:
         shown = ", ".join(map(str, sorted(shapes)[:3]))

@@ -25,6 +25,7 @@ from deeplake_lite.loader.disk import Disk, cache_folder
 from deeplake_lite.loader.explain import Explanation, Situation, explained
 from deeplake_lite.loader.meter import Meter, Meters
 from deeplake_lite.loader.mix import samples_of
+from deeplake_lite.loader.options import integer
 from deeplake_lite.loader.quality import ShuffleQuality
 from deeplake_lite.loader.readers import Readers
 from deeplake_lite.loader.recipe import ColumnRecipe, Kept, Made, Recipe
@@ -130,7 +131,8 @@ class Loader:
         return self._epoch(progress)
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch that the next `iter` goes through."""
+        """Set the epoch that the next `iter` goes through. Raises ValueError below 0."""
+        epoch = integer("epoch", epoch, 0)
         self._next_epoch, self._resumed = epoch, False
         self._progress = Progress(epoch=epoch)
 

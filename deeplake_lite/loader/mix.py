@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Unpack
 
 from deeplake_lite.dataset import upward
+from deeplake_lite.loader.options import integer
 from deeplake_lite.loader.proportions import quotas
 from deeplake_lite.loader.samples import Samples, ViewSamples
 from deeplake_lite.loader.several import SeveralSamples, common_columns
@@ -142,9 +143,10 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
     for number, (view, _) in enumerate(pairs):
         if not len(view):
             raise ValueError(f"Views of a mix have rows, got none in view {number}. Leave it out.")
-    rows = sum(len(view) for view, _ in pairs) if length is None else length
+    rows = sum(len(view) for view, _ in pairs)
+    rows = rows if length is None else integer("length", length, 1)
     _check_length(rows, weights)
-    return Mix([view for view, _ in pairs], weights, seed, rows)
+    return Mix([view for view, _ in pairs], weights, integer("seed", seed), rows)
 
 
 def samples_of(
@@ -163,10 +165,8 @@ def _weight(weight: Any) -> Fraction:
     return weight if isinstance(weight, Fraction) else Fraction(str(float(weight)))
 
 
-def _check_length(length: Any, weights: Sequence[Fraction]) -> None:
+def _check_length(length: int, weights: Sequence[Fraction]) -> None:
     """Refuse epochs in which some view would have no place. Raises ValueError."""
-    if not isinstance(length, int) or length < 1:
-        raise ValueError(f"length is an integer of at least 1, got {length!r}.")
     for number, share in enumerate(quotas(weights, length)):
         if not share:
             least = math.ceil(1 / weights[number])

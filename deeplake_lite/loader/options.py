@@ -71,7 +71,9 @@ class Options:
 
     def __post_init__(self) -> None:
         for name, least in LEAST.items():
-            object.__setattr__(self, name, _integer(name, getattr(self, name), least))
+            value = getattr(self, name)
+            if value is not None or name in ("batch_size", "seed"):
+                object.__setattr__(self, name, integer(name, value, least))
         if (self.rank is None) != (self.world_size is None):
             raise ValueError("rank and world_size go together: give both, or neither.")
         if self.rank is not None and self.rank >= cast("int", self.world_size):
@@ -132,10 +134,19 @@ class Options:
         return self.size.get(name) if isinstance(self.size, Mapping) else self.size
 
 
-def _integer(name: str, value: Any, least: int | None) -> int | None:
-    """Return an integer of any kind as Python's, which JSON takes. Raises ValueError."""
-    if value is None and name not in ("batch_size", "seed"):
-        return None
+def integer(name: str, value: Any, least: int | None = None) -> int:
+    """Return an integer of any kind as Python's, which JSON takes.
+
+    Raises
+    ------
+    ValueError
+        For anything else, and for one below `least`.
+
+    Examples
+    --------
+    >>> integer("epoch", np.int64(3), 0)
+    3
+    """
     try:
         number = None if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:

@@ -84,12 +84,6 @@ class MixOrder(Order):
         """Return the end of the epoch: any row may be the last."""
         return self.n
 
-    def given(self, place: int) -> tuple[int, ...]:
-        """Return how many rows each view has given before a place, in all epochs up to it."""
-        number, within = divmod(place, PART)
-        counts = np.bincount(self._views(number)[:within], minlength=len(self.rows)).tolist()
-        return tuple(a + b for a, b in zip(self._before(number), counts, strict=True))
-
     @cached_property
     def _of_epoch(self) -> tuple[int, ...]:
         """How many rows each view gives in an epoch."""

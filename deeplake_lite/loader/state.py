@@ -64,7 +64,8 @@ def check_state(
     if state["view"] != own["view"] or state["rows"] != own["rows"]:
         raise ValueError(
             f"The state is of another view of this version, of {state['rows']:,} rows; this one "
-            f"has {own['rows']:,}. Ask the same query, and for the same columns, in order."
+            f"has {own['rows']:,}. Ask the same query, with a seed where it draws, for the same "
+            "columns, in order."
         )
     if state["global_batch_size"] != own["global_batch_size"]:
         raise ValueError(_other_batch(state["global_batch_size"], shares))

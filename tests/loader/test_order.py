@@ -48,7 +48,38 @@ def test_the_numbers_are_frozen():
 EXACT_12 = [2, 5, 11, 1, 9, 10, 7, 8, 4, 0, 3, 6]
 EXACT_MILLION = [351194, 484028, 272068, 27637, 437538, 423996]
 EXACT_LARGE = [1097571410556, 83728861027, 751378007344]
-BLOCK_30 = [18, 16, 2, 11, 17, 10, 9, 3, 19, 1, 8, 0, 29, 7, 27, 4, 6, 5, 28, 24, 26, 25, 20, 23, 22, 14, 12, 13, 21, 15]
+BLOCK_30 = [
+    18,
+    16,
+    2,
+    11,
+    17,
+    10,
+    9,
+    3,
+    19,
+    1,
+    8,
+    0,
+    29,
+    7,
+    27,
+    4,
+    6,
+    5,
+    28,
+    24,
+    26,
+    25,
+    20,
+    23,
+    22,
+    14,
+    12,
+    13,
+    21,
+    15,
+]
 
 
 def test_any_part_of_an_order_is_computed_alone():
@@ -69,7 +100,9 @@ def test_seeds_and_epochs_give_other_orders():
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_each_order_of_few_rows_is_as_likely_as_any_other(n):
     draws = 100 * math.factorial(n) if n < 5 else 3_000
-    counts = Counter(tuple(Permutation(n, mixed(0, k))(np.arange(n)).tolist()) for k in range(draws))
+    counts = Counter(
+        tuple(Permutation(n, mixed(0, k))(np.arange(n)).tolist()) for k in range(draws)
+    )
     expected = draws / math.factorial(n)
     chi = sum((counts[p] - expected) ** 2 / expected for p in itertools.permutations(range(n)))
     assert z(chi, math.factorial(n) - 1) < 4

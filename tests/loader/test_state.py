@@ -76,7 +76,9 @@ def test_the_same_query_asked_again_is_the_same_view(ds):
 
 @pytest.mark.parametrize("options", [{"seed": 4}, {"shuffle": False}, {"shuffle": "block"}])
 def test_a_state_of_another_order_says_which(ds, options):
-    refused(stopped(ds), ds, "seed=3, shuffle='exact'; this loader has .* Set them alike", **options)
+    refused(
+        stopped(ds), ds, "seed=3, shuffle='exact'; this loader has .* Set them alike", **options
+    )
 
 
 def test_a_state_of_other_batches_says_which_size_to_set(ds):
