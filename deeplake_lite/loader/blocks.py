@@ -139,6 +139,8 @@ class Blocks:
         for block in np.unique(number).tolist():
             if block >= self._kept:
                 continue
+            if _failed(self._found.get(block)):
+                del self._found[block]  # it is read again: the network may be back
             if block not in self._found:
                 self._make_room(order, done, coming)
                 self._found[block] = self._readers.submit(self._read, block)
@@ -259,6 +261,10 @@ class Blocks:
     def _drop(self, block: int) -> None:
         del self._found[block]
         self.tally.drop(block)
+
+
+def _failed(read: Future[Block] | None) -> bool:
+    return read is not None and read.done() and read.exception() is not None
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any], to: int = 64) -> NDArray[Any]:

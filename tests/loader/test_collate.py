@@ -190,9 +190,15 @@ def test_pictures_with_nulls_come_in_one_size(make_lake):
 
 def test_all_nulls_make_a_batch(make_lake):
     ds = make_lake(
-        {"i": dl.Image(nullable=True), "b": dl.Boxes(nullable=True), "x": dl.Scalar("int8", nullable=True)},
-        i=[None], b=[None], x=[None],
-    )  # fmt: skip
+        {
+            "i": dl.Image(nullable=True),
+            "b": dl.Boxes(nullable=True),
+            "x": dl.Scalar("int8", nullable=True),
+        },
+        i=[None],
+        b=[None],
+        x=[None],
+    )
     for how in (None, *CHOICES):
         batch = next(iter(ds.batches(2, collate=how)))
         assert all(len(batch[name]) == 1 for name in "ibx")

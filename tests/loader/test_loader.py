@@ -136,9 +136,7 @@ def test_a_loader_goes_on_at_every_batch(ds, shuffle, last):
     loader = ds.batches(**options)
     whole, following = epoch(loader), epoch(loader)
     loader.set_epoch(0)
-    states = [loader.state_dict()]
-    for _ in loader:
-        states.append(loader.state_dict())
+    states = [loader.state_dict(), *(loader.state_dict() for _ in loader)]
     for k, state in enumerate(states):
         fresh = ds.batches(**options, num_workers=k % 3)
         fresh.load_state_dict(json.loads(json.dumps(state)))

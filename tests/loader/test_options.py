@@ -66,7 +66,7 @@ def test_one_column_may_be_given_by_itself(make_lake):
     ds = make_lake({"xy": "int32", "z": "int32"}, xy=[1], z=[2])
     assert ds.batches(1, columns="xy").columns == ("xy",)
     assert ds.batches(1, columns=["z", "xy"]).columns == ("z", "xy")
-    with pytest.raises(dl.ColumnNotFoundError, match="There is no column 'yx'. Known: 'xy', 'z'"):
+    with pytest.raises(dl.ColumnNotFoundError, match="There is no column 'yx'"):
         ds.batches(1, columns=["yx"])
 
 

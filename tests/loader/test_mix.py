@@ -1,0 +1,244 @@
+"""Mixes: exact shares, every view through its own epochs, the contract of a loader kept."""
+
+import json
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.htypes import ClassLabel, Image, Scalar
+from deeplake_lite.loader.several import agreed
+
+SCHEMA = {"x": "int32", "text": dl.Text(nullable=True), "label": dl.ClassLabel(["cat", "dog"])}
+FIRST, SECOND = 30, 70
+
+
+@pytest.fixture(scope="module")
+def views():
+    """Return views of two lakes, whose classes have other numbers, and columns another order."""
+    first = dl.create("memory://mix-first", SCHEMA)
+    first.append(
+        {"x": range(FIRST), "text": [None] * FIRST, "label": [i % 2 for i in range(FIRST)]}
+    )
+    first.commit("rows")
+    names = dl.ClassLabel(["dog", "emu"], nullable=True)
+    second = dl.create("memory://mix-second", {"label": names, "x": "int32", "text": "text"})
+    numbers = range(1_000, 1_000 + SECOND)
+    labels = [(None, "dog", "emu")[i % 3] for i in numbers]
+    second.append({"x": numbers, "text": [str(i) for i in numbers], "label": labels})
+    second.commit("rows")
+    return first, second
+
+
+def epoch(loader):
+    return [batch["x"].tolist() for batch in loader]
+
+
+def flat(batches):
+    return [x for batch in batches for x in batch]
+
+
+def test_an_epoch_has_exact_shares_and_batches_their_cells(views):
+    both = dl.mix({views[0]: 0.7, views[1]: 0.3}, seed=1)
+    assert (len(both), both.weights) == (100, (0.7, 0.3))
+    loader = both.batches(8, shuffle=True, columns=["text", "x", "label", "_source"])
+    names = ["cat", "dog", "emu"]
+    sources = []
+    for batch in loader:
+        sources += batch["_source"].tolist()
+        for x, text, label, valid, source in zip(
+            batch["x"].tolist(), batch["text"], batch["label"], batch["label_valid"],
+            batch["_source"], strict=True,
+        ):  # fmt: skip
+            assert source == (x >= 1_000)
+            assert text == (str(x) if source else None)
+            name = names[label] if valid else None
+            assert name == ((None, "dog", "emu")[x % 3] if source else names[x % 2])
+    assert Counter(sources) == {0: 70, 1: 30}
+
+
+@pytest.mark.parametrize("shuffle", [False, "exact", "block"])
+def test_every_view_goes_through_its_rows_once_before_any_comes_twice(views, shuffle):
+    loader = dl.mix([(views[0], 3), (views[1], 1)], seed=2, length=48).batches(10, shuffle=shuffle)
+    seen = [x for _ in range(8) for x in flat(epoch(loader))]
+    assert len(seen) == 8 * 48
+    for rows, own in (
+        (FIRST, [x for x in seen if x < 1_000]),
+        (SECOND, [x for x in seen if x >= 1_000]),
+    ):
+        passes = [own[i : i + rows] for i in range(0, len(own), rows)]
+        assert all(len(set(one)) == len(one) for one in passes)
+        if shuffle and len(passes) > 2:
+            assert passes[0] != passes[1]
+            assert sorted(passes[0]) == sorted(passes[1])
+        if not shuffle:
+            assert passes[0] == sorted(passes[0])
+
+
+def test_a_mix_goes_on_at_every_batch(views):
+    def made(**options):
+        both = dl.mix({views[0]: 2, views[1]: 1}, seed=4, length=60)
+        return both.batches(7, shuffle=True, **options)
+
+    loader = made()
+    whole, following = epoch(loader), epoch(loader)
+    assert whole != following
+    loader.set_epoch(0)
+    states = [loader.state_dict(), *(loader.state_dict() for _ in loader)]
+    for k, state in enumerate(states):
+        text = json.dumps(state)
+        assert len(text) < 1_000
+        fresh = made(num_workers=k % 3)
+        fresh.load_state_dict(json.loads(text))
+        rest = epoch(fresh)
+        assert rest == (whole[k:] if k < len(whole) else following)
+
+
+def test_ranks_share_the_batches_of_a_mix(views):
+    both = dl.mix({views[0]: 0.5, views[1]: 0.5}, seed=4)
+    alone = epoch(both.batches(12, shuffle=True))
+    for world in (2, 3):
+        ranks = [
+            list(both.batches(12 // world, shuffle=True, rank=r, world_size=world))
+            for r in range(world)
+        ]
+        for k, rows in enumerate(alone):
+            own = [rank[k]["x"][~rank[k]["_padding"]].tolist() for rank in ranks]
+            assert Counter(flat(own)) == Counter(rows)
+
+
+def test_the_order_depends_on_seed_and_epoch_alone(views):
+    both = dl.mix({views[0]: 0.5, views[1]: 0.5}, seed=4)
+    expected = epoch(both.batches(9, shuffle=True))
+    for options in ({"num_workers": 0}, {"num_workers": 3}, {"cache": None}, {"cache": "decoded"}):
+        assert epoch(both.batches(9, shuffle=True, **options)) == expected
+    assert epoch(both.batches(9, shuffle=True, seed=5)) != expected
+    assert (
+        epoch(dl.mix(list(zip(views, (1, 1), strict=True)), seed=4).batches(9, shuffle=True))
+        == expected
+    )
+
+
+def test_a_state_of_another_mix_says_which(views):
+    def state(weights, seed=1, **options):
+        return dl.mix(dict(zip(views, weights, strict=True)), seed=seed, **options).batches(8)
+
+    old = state((0.7, 0.3)).state_dict()
+    state((7, 3)).load_state_dict(old)
+    with pytest.raises(ValueError, match=r"weights': \[0.7, 0.3\].*weights': \[0.6, 0.4\]"):
+        state((0.6, 0.4)).load_state_dict(old)
+    with pytest.raises(ValueError, match="another view of this version, of 100 rows; .* has 90"):
+        state((0.7, 0.3), length=90).load_state_dict(old)
+    with pytest.raises(ValueError, match="The state is of 2 views, and these are 1"):
+        dl.mix({views[0]: 1}).batches(8).load_state_dict(old)
+    moved = dl.mix({views[0]: 0.7, views[1][::-1]: 0.3}, seed=1).batches(8)
+    with pytest.raises(ValueError, match="another view"):
+        moved.load_state_dict(old)
+
+
+def test_a_state_of_another_version_of_one_view_names_that(new_url):
+    first, second = (dl.create(new_url(), {"x": "int32"}) for _ in range(2))
+    for ds in (first, second):
+        ds.append({"x": range(10)})
+        ds.commit("rows")
+    state = dl.mix({first: 1, second: 1}).batches(4).state_dict()
+    second["x"][0] = 5
+    second.commit("five")
+    with pytest.raises(ValueError, match=f"dl.open.'{second.url}'"):
+        dl.mix({first: 1, second: 1}).batches(4).load_state_dict(state)
+
+
+@pytest.mark.parametrize(
+    ("weights", "options", "message"),
+    [
+        ((0.5, 0), {}, "Weights of a mix are positive numbers, got 0"),
+        ((0.5, -1), {}, "Weights of a mix are positive"),
+        ((0.5, float("nan")), {}, "Weights of a mix are positive"),
+        ((1, 1e-6), {}, "100 rows give view 1 none. Set length=1000001, or more"),
+        ((1, 1), {"length": 0}, "length is an integer of at least 1, got 0"),
+        ((1, 1), {"seed": 1.5}, "seed is an integer, got 1.5"),
+    ],
+)
+def test_mixes_that_cannot_be_are_refused(views, weights, options, message):
+    with pytest.raises(ValueError, match=message):
+        dl.mix(dict(zip(views, weights, strict=True)), **options)
+
+
+def test_views_without_rows_and_no_views_are_refused(views):
+    with pytest.raises(ValueError, match="got none in view 1"):
+        dl.mix([(views[0], 1), (views[1][:0], 1)])
+    with pytest.raises(ValueError, match="one view or more, got none"):
+        dl.mix({})
+
+
+def test_columns_have_to_be_in_all_views_and_mean_the_same(make_lake):
+    one = make_lake({"x": "int32", "y": "int32"}, x=[1], y=[2])
+    other = make_lake({"x": "int64", "y": "int32", "z": "text"}, x=[1], y=[2], z=["a"])
+    both = dl.mix([(one, 1), (other, 1)])
+    with pytest.raises(dl.ColumnNotFoundError, match=r"view 0 has no 'z'.*columns=\['x', 'y'\]"):
+        both.batches(1)
+    with pytest.raises(dl.ColumnNotFoundError, match="There is no column 'z'"):
+        both.batches(1, columns=["z"])
+    with pytest.raises(
+        ValueError, match=r"'x' as Scalar\('int32'\) in view 0 and .*'int64'.* view 1"
+    ):
+        both.batches(1, columns=["x"])
+    assert next(iter(both.batches(2, columns=["y"])))["y"].tolist() == [2, 2]
+
+
+def test_types_that_agree_are_covered_by_one():
+    assert agreed("x", [Scalar("int8"), Scalar("int8", nullable=True, default=3)]) == Scalar(
+        "int8", nullable=True
+    )
+    assert agreed("i", [Image("jpeg"), Image("jpeg")]) == Image("jpeg")
+    assert agreed("i", [Image("jpeg"), Image("png")]) == Image("auto")
+    for one, other in [
+        (ClassLabel(["a"]), ClassLabel()),
+        (ClassLabel(["a"]), ClassLabel(["a"], multiple=True)),
+        (Image("jpeg"), Image("zstd")),
+        (Image("png"), Image("png", mode="RGB")),
+    ]:
+        with pytest.raises(ValueError, match="Columns of a mix have one type in all views"):
+            agreed("x", [one, other])
+
+
+def test_pictures_and_several_classes_of_views_come_together(make_lake):
+    pixels = np.full((4, 4, 3), 100, np.uint8)
+    one = make_lake(
+        {"i": dl.Image("png"), "c": dl.ClassLabel(["a", "b"], multiple=True)},
+        i=[pixels], c=[["a", "b"]],
+    )  # fmt: skip
+    other = make_lake(
+        {"i": dl.Image("jpeg"), "c": dl.ClassLabel(["b", "c"], multiple=True)},
+        i=[pixels], c=[["c"]],
+    )  # fmt: skip
+    loader = dl.mix([(one, 1), (other, 1)]).batches(2, columns=["i", "c", "_source"], row_ids=True)
+    batch = next(iter(loader))
+    assert batch["i"].shape == (2, 4, 4, 3)
+    assert abs(batch["i"].astype(int) - 100).max() < 3
+    classes = {s: c.tolist() for s, c in zip(batch["_source"].tolist(), batch["c"], strict=True)}
+    assert classes == {0: [0, 1], 1: [2]}
+    ids = dict(zip(batch["_source"].tolist(), batch["_row_id"].tolist(), strict=True))
+    assert ids == {0: one.row_ids[0], 1: other.row_ids[0]}
+
+
+def test_a_mix_trains_in_other_frameworks_too(views):
+    both = dl.mix({views[0]: 0.5, views[1]: 0.5}, seed=1)
+    loader = both.pytorch(10, columns=["x"], shuffle=True)
+    found = [int(x) for batch in loader for x in batch["x"]]
+    assert found == flat(epoch(both.batches(10, shuffle=True)))
+
+
+def test_a_mix_says_what_it_is(views):
+    text = repr(dl.mix({views[0]: Fraction(1, 3), views[1]: Fraction(2, 3)}, length=60))
+    assert text.startswith(
+        "Mix · 60 rows an epoch, seed 0\n   33.3%  30 rows of memory://mix-first"
+    )
+    loader = dl.mix({views[0]: 1, views[1]: 1}).batches(4, shuffle=True)
+    assert "memory://mix-first, memory://mix-second" in repr(loader)
+    assert "mix of 0.5 exact" in repr(loader)
+    quality = loader.shuffle_quality()
+    assert abs(quality.rank_correlation) < 0.4
+    assert quality.label == "label"
