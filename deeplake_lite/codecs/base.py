@@ -11,10 +11,11 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Buffer
 
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -53,11 +54,33 @@ class Codec(ABC):
 
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
         """Decode into an array of the sample's own shape and dtype, C-contiguous."""
-        out[...] = self.decode(data, shape, out.dtype)
+        put(self.decode(data, shape, out.dtype), out)
 
     def get_config(self) -> dict[str, Any]:
         """Return the codec as JSON: its name and its fields."""
         return {"name": self.name, **asdict(self)}
+
+
+def put(values: NDArray[Any], out: NDArray[Any]) -> None:
+    """Copy values into an array of their shape, and of a dtype that holds them.
+
+    Raises
+    ------
+    ValueError
+        For any other array: nothing is cut off or repeated.
+
+    Examples
+    --------
+    >>> put(np.full((2, 2), 40_000, "uint16"), np.empty((2, 2), "uint8"))
+    Traceback (most recent call last):
+        ...
+    ValueError: (2, 2) uint16 does not go where (2, 2) uint8 does.
+    """
+    if values.shape != out.shape or not np.can_cast(values.dtype, out.dtype):
+        raise ValueError(
+            f"{values.shape} {values.dtype} does not go where {out.shape} {out.dtype} does."
+        )
+    out[...] = values
 
 
 class ImageCodec(Codec):

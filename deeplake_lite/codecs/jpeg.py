@@ -31,7 +31,7 @@ from deeplake_lite.codecs._files import (
 )
 from deeplake_lite.codecs._orientation import read_orientation, upright
 from deeplake_lite.codecs._pillow import opened
-from deeplake_lite.codecs.base import Header, ImageCodec
+from deeplake_lite.codecs.base import Header, ImageCodec, put
 from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Jpeg(ImageCodec):
         file = as_bytes(data)
         pixels = self._decode_file(file, out=out)
         if not np.may_share_memory(pixels, out):
-            out[...] = pixels
+            put(pixels, out)
 
     @override
     def decode_small(

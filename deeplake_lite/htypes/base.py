@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from deeplake_lite.codecs.base import put
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, take
 from deeplake_lite.htypes.plain import plain, to_json
@@ -160,7 +161,7 @@ class Htype(ABC):
 
     def decode_into(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
         """Decode one ragged cell into an array of its shape and dtype, C-contiguous."""
-        out[...] = self.decode(data, shape)
+        put(self.decode(data, shape), out)
 
     @property
     @abstractmethod

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 import numpy as np
 
 from deeplake_lite import codecs
-from deeplake_lite.codecs.base import ImageCodec
+from deeplake_lite.codecs.base import ImageCodec, put
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.arrays import cast, each, each_in_threads
 from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
@@ -244,7 +244,7 @@ class Image(Htype):
             pixels = self._source(data).decode_small(data, kept, np.dtype(self.dtype), side)
         else:
             pixels = self.decode(data, shape)
-        out[...] = resized(pixels, height, width)
+        put(resized(pixels, height, width), out)
 
     def from_file(self, data: bytes) -> NDArray[Any]:
         """Return the picture that a file holds, in any format."""

@@ -74,7 +74,7 @@ class Loader:
     def __init__(self, view: View | Mix, options: Options) -> None:
         self._samples = samples_of(view, options.columns, with_ids=options.needs_ids)
         self.options = options
-        options.check_columns(self.columns)
+        options.check_columns(self._samples.fields)
         rank, world_size = found_rank(options.rank, options.world_size)
         last = options.last or ("uneven" if world_size == 1 else "pad")
         n = self._samples.epoch_rows
@@ -276,7 +276,8 @@ class Loader:
             window = self.shares.size * AHEAD
         disk = None
         if self.options.cache == "disk":
-            disk = Disk(self._samples.fingerprint, cache_folder())
+            ids = "-ids" if self.options.needs_ids else ""
+            disk = Disk(self._samples.fingerprint + ids, cache_folder())
         room = self._room[0] if self.options.cache is not None else 0
         return Blocks(self._samples, self._readers, room, window, disk)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from deeplake_lite.errors import ColumnNotFoundError
+from deeplake_lite.htypes.base import Dense
 from deeplake_lite.loader.collate import CHOICES, fits
 
 if TYPE_CHECKING:
@@ -117,17 +118,40 @@ class Options:
             return None
         return self.collate if fits(f.htype, self.collate) else None
 
-    def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse ways and sizes of columns that there are not. Raises ColumnNotFoundError."""
-        made = self.transform is not None
+    def check_columns(self, fields: Sequence[Field]) -> None:
+        """Refuse options of columns that there are not, and keys that a column has already.
+
+        Raises
+        ------
+        ColumnNotFoundError, ValueError
+            See above.
+        """
+        names = [f.name for f in fields]
         named: list[str] = []
-        if isinstance(self.collate, Mapping) and not made:
+        if isinstance(self.collate, Mapping) and self.transform is None:
             named += self.collate
         if isinstance(self.size, Mapping):
             named += self.size
         for name in named:
             if name not in names:
                 raise ColumnNotFoundError.named("column", name, names)
+        for f in fields:
+            for key in self._keys(f):
+                if key in names:
+                    raise ValueError(
+                        f"A batch says under {key!r} which rows of {f.name!r} are null or padded, "
+                        f"and there is a column of that name. Leave it out with columns=[…], or "
+                        f"rename it."
+                    )
+
+    def _keys(self, f: Field) -> list[str]:
+        """Return the keys of what goes with a column."""
+        how = self.collate_of(f)
+        keys = [f"{f.name}_mask"] if how == "pad" else []
+        stacked = isinstance(f.htype.layout, Dense) or self.size_of(f.name) is not None
+        if f.htype.nullable and (how or ("stack" if stacked else "list")) != "list":
+            keys.append(f"{f.name}_valid")
+        return keys if self.transform is None and not callable(self.collate) else []
 
     def size_of(self, name: str) -> tuple[int, int] | None:
         """Return the height and width that a column's pictures are brought to."""

@@ -364,3 +364,12 @@ def test_row_ids_are_those_of_the_view(ds):
     batch = next(iter(view.batches(100, shuffle=True, row_ids=True)))
     where = {int(i): int(x) for i, x in zip(view.row_ids, view["x"][:], strict=True)}
     assert [where[int(i)] for i in batch["_row_id"]] == batch["x"].tolist()
+
+
+def test_files_of_blocks_have_ids_where_they_are_asked_for(ds, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    expected = epoch(ds.batches(BATCH, shuffle=True))
+    for _ in range(2):
+        assert epoch(ds.batches(BATCH, shuffle=True, cache="disk")) == expected
+        batch = next(iter(ds.batches(N, cache="disk", row_ids=True)))
+        assert batch["_row_id"].tolist() == ds.row_ids.tolist()

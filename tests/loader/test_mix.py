@@ -129,7 +129,7 @@ def test_a_state_of_another_mix_says_which(views):
     state((7, 3)).load_state_dict(old)
     with pytest.raises(ValueError, match=r"weights': \[0.7, 0.3\].*weights': \[0.6, 0.4\]"):
         state((0.6, 0.4)).load_state_dict(old)
-    with pytest.raises(ValueError, match="another view of this version, of 100 rows; .* has 90"):
+    with pytest.raises(ValueError, match=r"another view of this version, of 100 rows; .* has 90"):
         state((0.7, 0.3), length=90).load_state_dict(old)
     with pytest.raises(ValueError, match="The state is of 2 views, and these are 1"):
         dl.mix({views[0]: 1}).batches(8).load_state_dict(old)

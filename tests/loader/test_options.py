@@ -101,3 +101,14 @@ def test_a_budget_is_at_least_what_a_loader_takes():
     assert Options.of(batch_size=1, memory_budget=1).budget == 64 * 2**20
     assert Options.of(batch_size=1, memory_budget=2**30).budget == 2**30
     assert Options.of(batch_size=1).budget >= 64 * 2**20
+
+
+def test_a_column_does_not_hide_what_a_batch_says_of_another(make_lake):
+    schema = {"x": dl.Scalar("int8", nullable=True), "x_valid": "int8", "t": dl.Text(nullable=True)}
+    ds = make_lake(schema | {"t_valid": "int8"}, x=[None], x_valid=[1], t=[None], t_valid=[1])
+    with pytest.raises(ValueError, match="says under 'x_valid' which rows of 'x' are null"):
+        ds.batches(1)
+    assert next(iter(ds.batches(1, collate="list")))["x_valid"] == [1]
+    assert set(next(iter(ds.batches(1, columns=["x", "t", "t_valid"])))) == {
+        "x", "x_valid", "t", "t_valid",
+    }  # fmt: skip

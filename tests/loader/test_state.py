@@ -87,7 +87,7 @@ def test_a_state_of_other_batches_says_which_size_to_set(ds):
     refused(state, ds, "To go on exactly, set batch_size=12")
     loader = ds.batches(4, shuffle=True, seed=3, **ranks)
     loader.load_state_dict(state)
-    with pytest.raises(ValueError, match="3 ranks of batch_size=5 make 15.* set batch_size=4"):
+    with pytest.raises(ValueError, match=r"3 ranks of batch_size=5 make 15.* set batch_size=4"):
         ds.batches(5, shuffle=True, seed=3, **ranks).load_state_dict(state)
     with pytest.raises(ValueError, match="a number of ranks that divides 12"):
         ds.batches(5, shuffle=True, seed=3, rank=0, world_size=5).load_state_dict(state)
