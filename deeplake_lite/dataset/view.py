@@ -442,9 +442,10 @@ class View:
         batch_transform : callable, optional
             The same for a batch.
         collate : {"stack", "pad", "list", "ragged"}, mapping or callable, optional
-            How values go together, of all columns or by name; or a function of a list of samples.
-            Left out: stacked where all rows have one shape, a list otherwise. ``"pad"`` adds a
-            mask, ``batch["boxes_mask"]``; ``"ragged"`` gives a `RaggedBatch`.
+            How values go together, of all columns that it fits or by name; or a function of a list
+            of samples. Left out: stacked where all rows have one shape, a list otherwise. ``"pad"``
+            adds a mask, ``batch["boxes_mask"]``, with the axes up to the last whose size the type
+            leaves open; ``"ragged"`` gives a `RaggedBatch`.
         size : (height, width) or mapping, optional
             Brings pictures to one size, of all image columns or by name; a JPEG is decoded at the
             least scale that will do.

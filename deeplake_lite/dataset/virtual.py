@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from deeplake_lite.htypes.base import Ragged
 from deeplake_lite.htypes.cells import DenseCells, FlatCells, NestedCells, RaggedCells, concat, take
 from deeplake_lite.schema import Field, Schema
 from deeplake_lite.storage.digests import digests_of
@@ -70,6 +71,15 @@ class TakenColumn:
         at = np.full(len(rows), len(present))
         at[~missing] = np.arange(len(present))
         return take(concat([cells, null]), at)
+
+    def shapes(self, rows: Rows) -> NDArray[np.int32]:
+        """Return (n, ndim) int32 shapes of cells of varying size; nothing else is read."""
+        positions = self.positions[rows]
+        there = positions >= 0
+        found = self.view._table.shapes(self.field.id, self.view._at(positions[there]))
+        out = np.full((len(rows), found.shape[1]), -1, np.int32)
+        out[there] = found
+        return out
 
 
 class VirtualTable:
@@ -137,6 +147,9 @@ class VirtualTable:
 
     def shapes(self, column: str, slots: Rows) -> NDArray[np.int32]:
         """Return (n, ndim) int32 shapes; -1 for axes that a cell does not have."""
+        source = self._columns[column]
+        if isinstance(source, TakenColumn) and isinstance(source.htype.layout, Ragged):
+            return source.shapes(slots)
         match self.read([column], slots)[column]:
             case RaggedCells(shapes=shapes):
                 return shapes
