@@ -140,7 +140,7 @@ class Blocks:
             if block >= self._kept:
                 continue
             if _failed(self._found.get(block)):
-                del self._found[block]  # it is read again: the network may be back
+                self._drop(block)  # it is read again: the network may be back
             if block not in self._found:
                 self._make_room(order, done, coming)
                 self._found[block] = self._readers.submit(self._read, block)
@@ -251,12 +251,14 @@ class Blocks:
         if self.mode != "window":
             return
         most = max(1, int(self._limit // (self.samples.row_bytes * self.rows)))
-        if len(self._found) < most:
-            return
-        idle = [b for b in self._found if order.after(b, self.rows) <= done]
-        idle.sort(key=lambda block: coming.after(block, self.rows))
-        while len(self._found) >= most and idle:
-            self._drop(idle.pop())
+
+        def needed(block: int) -> int:
+            after = order.after(block, self.rows)
+            return after if after > done else order.n + coming.after(block, self.rows)
+
+        read = sorted((b for b, read in self._found.items() if read.done()), key=needed)
+        while len(self._found) >= most and read:  # what a request needs, it holds
+            self._drop(read.pop())
 
     def _drop(self, block: int) -> None:
         del self._found[block]

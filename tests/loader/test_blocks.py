@@ -99,13 +99,16 @@ def test_rows_are_those_that_were_asked_for(view, readers, tmp_path, mode, kind)
     assert blocks.complete == (mode == "whole")
 
 
-def test_a_window_holds_no_more_than_its_limit(view, readers):
+def test_a_window_holds_no_more_than_its_limit_and_what_comes_first(view, readers):
     samples = ViewSamples.of(view)
-    limit = int(samples.row_bytes * len(samples) / 2)
+    limit = int(samples.row_bytes * len(samples) * 0.65)
     blocks = Blocks(samples, readers, limit, 48)
-    most = limit // (samples.row_bytes * blocks.rows) + 3
-    for _ in epochs(blocks, "block"):
-        assert len(blocks._found) <= most
+    most = limit // (samples.row_bytes * blocks.rows)
+    read = mock.patch.object(ViewSamples, "read", autospec=True, side_effect=ViewSamples.read)
+    with read as reads:
+        for _ in epochs(blocks, "block", batch=16, ahead=2):  # two epochs
+            assert len(blocks._found) <= most
+    assert reads.call_count <= 2 * blocks.count - most // 2
 
 
 def test_what_is_held_is_not_read_again(view, readers):
