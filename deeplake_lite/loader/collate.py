@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from deeplake_lite.dataset.describe import dtype_of
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.loader.blocks import aligned
@@ -77,11 +78,26 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, An
     if isinstance(values, np.ma.MaskedArray):
         values = values.data
     elif isinstance(values, list) and not valid.all():
-        values = _filled(values, np.asarray(recipe.htype.blank), how)
-    out = _together(name, values, how, recipe.htype.varying)
+        blank = np.asarray(recipe.htype.blank)
+        if recipe.most is not None:
+            blank = np.zeros(recipe.most, blank.dtype)
+        values = _filled(values, blank, how)
+    if how == "pad" and recipe.htype.varying:
+        value, mask = padded(name, _typed(values, recipe), recipe.htype.varying, recipe.most)
+        out = {name: value, f"{name}_mask": mask}
+    else:
+        out = _together(name, _typed(values, recipe), how, recipe.htype.varying)
     if recipe.htype.nullable:
         out[f"{name}_valid"] = valid
     return out
+
+
+def _typed(values: Any, recipe: ColumnRecipe) -> Any:
+    """Return values with those rows of lists that have no items as arrays of the items' dtype."""
+    if not isinstance(recipe.htype.layout, Nested):
+        return values
+    nothing = np.zeros(0, dtype_of(recipe.htype) or None)
+    return [value if len(value) else nothing for value in values]
 
 
 def collate_samples(samples: list[Any], collate: Any) -> Any:
@@ -175,7 +191,7 @@ def _stacked(name: str, values: Any, how: Collate = "stack") -> NDArray[Any]:
 
 
 def padded(
-    name: str, values: Sequence[Any], varying: int
+    name: str, values: Sequence[Any], varying: int, least: tuple[int, ...] | None = None
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return values as one array, zeros behind the shorter ones, and where they are.
 
@@ -187,6 +203,8 @@ def padded(
         With as many axes each.
     varying : int
         Axes of a value that the mask has: those up to the last along which values may differ.
+    least : tuple of int, optional
+        Shape that is filled up to where values are smaller.
 
     Examples
     --------
@@ -202,7 +220,8 @@ def padded(
             f"pad takes values of as many axes, got some of fewer in {name!r}. Choose 'list', or a "
             "transform that adds the axis."
         )
-    most = tuple(np.array([a.shape for a in arrays]).reshape(-1, ndim).max(axis=0).tolist())
+    shapes = [a.shape for a in arrays] + ([] if least is None or len(least) != ndim else [least])
+    most = tuple(np.array(shapes).reshape(-1, ndim).max(axis=0).tolist())
     out = aligned((len(arrays), *most), _dtype(arrays))
     out[...] = np.zeros((), out.dtype)
     mask = np.zeros((len(arrays), *most[:varying]), bool)

@@ -244,6 +244,10 @@ class Loader:
         """Return a batch as a framework has it: in the thread that made it."""
         return batch
 
+    def _handed_over(self, run: _Run) -> Iterator[Made]:
+        """Yield batches in order as the user gets them: in the thread that asks for them."""
+        return run.batches()
+
     def _epoch(self, progress: Progress) -> Iterator[Any]:
         began = time.perf_counter()
         n, seed = self.shares.n, self.options.seed
@@ -255,7 +259,7 @@ class Loader:
         meter = self._meters.begin(Meter(progress.epoch, workers, blocks.tally, began))
         run = _Run(self, places, coming, first, progress.epoch, meter)
         try:
-            for number, made in zip(itertools.count(first), run.batches(), strict=False):
+            for number, made in zip(itertools.count(first), self._handed_over(run), strict=False):
                 progress.consumed = min((number + 1) * size, n)
                 meter.leave(number, made.rows)
                 yield made.batch
@@ -328,7 +332,7 @@ class Loader:
         shape = self._samples.shape_of(f)
         if size is None and (shape is None or collate == "list"):
             return ColumnRecipe(f.htype, collate=collate)
-        sample = self._first(f)
+        sample = self._value(f)
         if size is not None:
             shape = (*size, *sample.shape[2:])
         return ColumnRecipe(f.htype, shape, collate, size, str(sample.dtype))
@@ -338,9 +342,9 @@ class Loader:
         """Roots under which linked files are read."""
         return self._samples.sources[0]._lake.allow
 
-    def _first(self, f: Field) -> Any:
-        """Return the first row's value of a column."""
-        cells = self._samples.read(np.zeros(1, np.int64))[f.name]
+    def _value(self, f: Field, row: int = 0) -> Any:
+        """Return one row's value of a column; None where null."""
+        cells = self._samples.read(np.array([row], np.int64))[f.name]
         return decode_one(f.htype, cells, self._allow)
 
 
@@ -355,6 +359,7 @@ class _Run:
         self._read = self._next = first
         self._requests: deque[tuple[Request, int]] = deque()
         self._pending: deque[Future[list[Made]]] = deque()
+        self._here: deque[Made] = deque()
         shares, samples = loader.shares, loader._samples
         self._total = len(shares)
         batch_bytes = max(1.0, samples.row_bytes * shares.batch_size)
@@ -369,7 +374,17 @@ class _Run:
             self._fill()
             if not self._pending:
                 return
-            yield from self._pending.popleft().result()
+            self._here.extend(self._pending.popleft().result())
+            while self._here:
+                yield self._here.popleft()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next batch is made, so that nobody waits for it."""
+        if self._here or not self._pending:
+            return bool(self._here)
+        first = self._pending[0]
+        return first.done() and not first.cancelled() and first.exception() is None
 
     def stop(self) -> None:
         """Drop what has not begun."""

@@ -52,6 +52,8 @@ class ColumnRecipe:
     """Height and width that pictures are brought to, pixels."""
     dtype: str | None = None
     """Of decoded values, where `shape` is known."""
+    most: tuple[int, ...] | None = None
+    """Shape that ``"pad"`` fills up to, so that all batches are of one shape."""
 
 
 @dataclass

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 import xxhash
 
+from deeplake_lite.dataset.describe import axes_of, seen_axes
 from deeplake_lite.dataset.question import params_to_json
 from deeplake_lite.dataset.reading import read_blocks
 from deeplake_lite.dataset.virtual import question_of
@@ -25,6 +26,7 @@ from deeplake_lite.storage import chunks
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from deeplake_lite.dataset.html.values import Axis
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.order import Positions
@@ -90,6 +92,10 @@ class Samples(Protocol):
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
         """Return the shape that a column has in every row; None where they differ, or are null."""
+        ...
+
+    def axes_of(self, f: Field) -> tuple[Axis, ...]:
+        """Return the shape of a column's values: per axis a size, or from least to most."""
         ...
 
     def shuffled(self, wanted: bool | str) -> Shuffling:
@@ -195,6 +201,19 @@ class ViewSamples:
                 return None
         kept = tuple(n for n in cast("np.ndarray", first).tolist() if n >= 0)
         return kept or None
+
+    def axes_of(self, f: Field) -> tuple[Axis, ...]:
+        """Return the shape of a column's values: per axis a size, or from least to most."""
+        if isinstance(f.htype.layout, Dense):
+            return axes_of(f.htype)
+        extremes: list[np.ndarray] = []
+        for span in chunks.spans(len(self), SHAPE_ROWS):
+            table, slots = self.view._located(np.arange(span.start, span.stop))
+            shapes = table.shapes(f.id, slots)
+            shapes = shapes[(shapes >= 0).any(axis=1)]
+            if len(shapes):
+                extremes += [shapes.min(axis=0), shapes.max(axis=0)]
+        return seen_axes(f.htype, np.stack(extremes)) if extremes else axes_of(f.htype)
 
     @cached_property
     def fingerprint(self) -> str:

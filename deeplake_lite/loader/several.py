@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.html.values import Axis
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.order import Positions
@@ -139,6 +140,13 @@ class SeveralSamples:
             return ()
         shapes = {part.shape_of(part.view.schema[f.name]) for part in self.parts}
         return shapes.pop() if len(shapes) == 1 else None
+
+    def axes_of(self, f: Field) -> tuple[Axis, ...]:
+        """Return the shape of a column's values: per axis a size, or from least to most."""
+        if f.name == SOURCE:
+            return ()
+        found = {part.axes_of(part.view.schema[f.name]) for part in self.parts}
+        return tuple(map(_of_both, *found)) if len(found) > 1 else found.pop()
 
     def shuffled(self, wanted: bool | str) -> MixShuffle:
         """Return how the rows are shuffled, as the user wants it. Raises ValueError."""
@@ -264,3 +272,16 @@ def _relabelled(cells: Cells, numbers: NDArray[np.int32]) -> Cells:
     assert isinstance(cells, RaggedCells)
     buffers = [numbers[np.frombuffer(b, "<i4")].astype("<i4") for b in cells.buffers]
     return RaggedCells(list(buffers), cells.shapes, cells.valid)
+
+
+def _of_both(*axes: Axis) -> Axis:
+    """Return the sizes of an axis that differ from view to view, from least to most.
+
+    >>> _of_both(4, (2, 3)), _of_both(4, None), _of_both(4, 4)
+    ((2, 4), None, 4)
+    """
+    if None in axes:
+        return None
+    sizes = [n for size in axes for n in (size if isinstance(size, tuple) else (size,))]
+    whole = [n for n in sizes if n is not None]
+    return whole[0] if len({*whole}) == 1 else (min(whole), max(whole))

@@ -27,13 +27,10 @@ def _of_torch() -> tuple[int, int] | None:
 
 
 def _of_jax() -> tuple[int, int] | None:
-    """Ask JAX, unless that would start its backends in a process that has none."""
-    state = sys.modules.get("jax._src.distributed")
-    client = getattr(getattr(state, "global_state", None), "client", None)
-    if client is None:
+    """Ask JAX, unless that would start its backends in a process that is alone."""
+    jax = sys.modules.get("jax")
+    if jax is None or not jax.distributed.is_initialized():
         return None
-    import jax
-
     return jax.process_index(), jax.process_count()
 
 
