@@ -540,12 +540,22 @@ class View:
         -------
         tf.data.Dataset
             Of dicts by column, with a static element spec; its attribute ``loader`` is the `Loader`
-            behind it. Columns that differ in length are ``tf.RaggedTensor``, text ``tf.string``.
+            behind it, with `state_dict` and `set_epoch`. Each iteration is the next epoch. What
+            differs in shape is ``tf.RaggedTensor``; text and JSON are ``tf.string``, times int64
+            counts of their unit. A nullable column brings ``"name_valid"``.
 
         Raises
         ------
         MissingPackageError
             Where TensorFlow is not installed.
+        LoaderError
+            For a transform that fails on the first rows, which show what it gives.
+
+        Notes
+        -----
+        Keras wants pairs: ``batch_transform=lambda b: (b["image"], b["label"])``, or the same with
+        ``.map``. The batch axis is static with ``drop_last=True`` or ``last="pad"``. A
+        ``.prefetch`` behind takes batches that `state_dict` then counts as handed out.
         """
         return upward.tensorflow(self, batch_size=batch_size, **options)
 
@@ -559,20 +569,42 @@ class View:
         batch_size : int
             Rows of a batch, per rank.
         sharding : jax.sharding.Sharding, optional
-            How arrays are laid out over devices.
+            How arrays are laid out over devices, of all processes. The last batch is padded then.
         **options
             As for `batches`.
 
         Returns
         -------
         JaxLoader
-            Arrays share the memory of the NumPy batch where the device is the CPU. What differs in
-            shape is padded and has a mask; text stays a list.
+            Arrays share the memory of the NumPy batch where the device is the CPU; the next batch
+            is brought to the device before this one is handed over. What differs in shape is
+            padded to the largest of the view and has ``batch["name_mask"]``; text stays a list,
+            and times stay NumPy's.
 
         Raises
         ------
         MissingPackageError
             Where JAX is not installed.
+        LoaderError
+            For an int64 that does not fit int32, which is what JAX has without x64.
+        ValueError
+            For batches that do not divide over the devices.
+
+        Notes
+        -----
+        Without ``jax_enable_x64``, 64-bit numbers become 32-bit ones, and row ids a list of int. A
+        smaller last batch makes `jit` compile again: ``drop_last=True`` or ``last="pad"`` avoid it.
+        Behind a transform, say how what differs in shape goes together:
+        ``collate={"boxes": "pad"}``.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://jax-doc", {"x": "float32", "boxes": dl.Boxes()})
+        >>> ds.append({"x": [1, 2], "boxes": [[[0, 0, 9, 9]], []]})
+        >>> for batch in ds.jax(2):
+        ...     print(batch["x"] + 1, batch["boxes_mask"].tolist())
+        [2. 3.] [[True], [False]]
         """
         return upward.jax(self, sharding, batch_size=batch_size, **options)
 

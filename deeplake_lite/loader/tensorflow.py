@@ -54,6 +54,7 @@ def dataset(view: View | Mix, options: Options) -> Any:
     exact.experimental_optimization.inject_prefetch = False  # `state_dict` counts what is taken
     batches = flat.map(lambda *arrays: _rebuilt(tf, tree, iter(arrays))).with_options(exact)
     batches.loader = loader
+    batches.cardinality = lambda: tf.constant(loader.left, tf.int64)  # for Keras, and `len`
     return batches
 
 
@@ -82,6 +83,12 @@ def _rebuilt(tf: Any, tree: Tree, tensors: Iterator[Any]) -> Any:
 
 class FlatLoader(Loader):
     """A loader whose batches are the plain arrays of `tree`, one after the other."""
+
+    @property
+    def left(self) -> int:
+        """Batches that the next iteration gives: less than all after a state was loaded."""
+        done = self._progress.consumed // self.shares.size if self._resumed else 0
+        return len(self) - done
 
     @cached_property
     def tree(self) -> Tree:
