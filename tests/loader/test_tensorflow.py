@@ -53,7 +53,7 @@ def test_padded_rows_are_marked(lake):
 
 def test_values_are_those_of_the_lake(lake):
     (batch,) = lake.tensorflow(ROWS, row_ids=True)
-    rows = lake[:]
+    rows = {name: list(lake[name][:]) for name in lake.columns}
     for name in ("photo", "boxes", "tokens", "outlines"):
         got = [row.to_list() if hasattr(row, "to_list") else row.numpy().tolist()
                for row in batch[name]]  # fmt: skip
