@@ -238,9 +238,13 @@ def batch_bytes(batch: Any) -> int:
     >>> import numpy as np
     >>> batch_bytes({"x": np.zeros((4, 2)), "y": [np.zeros(3), np.zeros(1)], "name": ["a", "b"]})
     112
+    >>> batch_bytes((np.zeros(2), {"y": np.zeros(1)}))
+    24
     """
+    if isinstance(batch, tuple):
+        return sum(map(batch_bytes, batch))
     if not isinstance(batch, dict):
-        return 0
+        return int(getattr(batch, "nbytes", 0))
     total = 0
     for value in batch.values():
         if isinstance(value, list):
