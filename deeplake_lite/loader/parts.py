@@ -44,7 +44,7 @@ class Part:
     Examples
     --------
     >>> boxes = Part("float32", (None, None, 4), ragged=1)
-    >>> [a.shape for a in boxes.arrays("boxes", [np.zeros((2, 4)), np.zeros((0, 4))])]
+    >>> [a.shape for a in boxes.arrays("boxes", [np.zeros((2, 4), "f4"), np.zeros((0, 4), "f4")])]
     [(2, 4), (3,)]
     """
 
