@@ -244,6 +244,10 @@ class Loader:
         """Return a batch as a framework has it: in the thread that made it."""
         return batch
 
+    def _handed_over(self, run: _Run) -> Iterator[Made]:
+        """Return the batches of an epoch in order: in the thread that asks for them."""
+        return run.batches()
+
     def _epoch(self, progress: Progress) -> Iterator[Any]:
         began = time.perf_counter()
         n, seed = self.shares.n, self.options.seed
@@ -255,7 +259,7 @@ class Loader:
         meter = self._meters.begin(Meter(progress.epoch, workers, blocks.tally, began))
         run = _Run(self, places, coming, first, progress.epoch, meter)
         try:
-            for number, made in zip(itertools.count(first), run.batches(), strict=False):
+            for number, made in zip(itertools.count(first), self._handed_over(run), strict=False):
                 progress.consumed = min((number + 1) * size, n)
                 meter.leave(number, made.rows)
                 yield made.batch
@@ -355,6 +359,7 @@ class _Run:
         self._read = self._next = first
         self._requests: deque[tuple[Request, int]] = deque()
         self._pending: deque[Future[list[Made]]] = deque()
+        self._here: deque[Made] = deque()
         shares, samples = loader.shares, loader._samples
         self._total = len(shares)
         batch_bytes = max(1.0, samples.row_bytes * shares.batch_size)
@@ -369,7 +374,14 @@ class _Run:
             self._fill()
             if not self._pending:
                 return
-            yield from self._pending.popleft().result()
+            self._here.extend(self._pending.popleft().result())
+            while self._here:
+                yield self._here.popleft()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the next batch is made."""
+        return bool(self._here) or bool(self._pending and self._pending[0].done())
 
     def stop(self) -> None:
         """Drop what has not begun."""
