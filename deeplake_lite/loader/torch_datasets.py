@@ -213,10 +213,12 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         if not self._resumed:
             self._taken = 0
         self._resumed = False
+        return self._samples()
+
+    def _samples(self) -> Iterator[Any]:
         loader = self._worker_loader
         piece, skip = divmod(self._taken, PIECE)
-        progress = Progress(self.epoch, piece * loader.shares.size)
-        for samples in loader._epoch(progress):
+        for samples in loader._epoch(Progress(self.epoch, piece * loader.shares.size)):
             for sample in samples[skip:]:
                 self._taken += 1
                 yield sample

@@ -11,7 +11,8 @@ import torch
 from torchdata.stateful_dataloader import Stateful
 
 import deeplake_lite as dl
-from tests.dataset.everything import lake
+
+from ..dataset.everything import lake
 
 
 @pytest.fixture
