@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.jax import JaxLoader as JaxLoader
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.torch import TorchLoader as TorchLoader
+    from deeplake_lite.loader.torch_datasets import TorchDataset as TorchDataset
+    from deeplake_lite.loader.torch_datasets import TorchIterableDataset as TorchIterableDataset
 
 
 class LoaderOptions(TypedDict, total=False):
@@ -89,6 +91,13 @@ def pytorch(view: View | Mix, device: Any, **options: Any) -> TorchLoader:
     from deeplake_lite.loader.torch import TorchLoader
 
     return TorchLoader(view, Options.of(**options), device)
+
+
+def pytorch_dataset(view: View, style: str, **options: Any) -> TorchDataset | TorchIterableDataset:
+    """Return a dataset of PyTorch, of a view's rows."""
+    from deeplake_lite.loader.torch_datasets import dataset_of
+
+    return dataset_of(view, style, **options)
 
 
 def tensorflow(view: View | Mix, **options: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 
 import numpy as np
 
@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.upward import JaxLoader, Loader, LoaderOptions, TorchLoader
+    from deeplake_lite.dataset.upward import (
+        JaxLoader,
+        Loader,
+        LoaderOptions,
+        TorchDataset,
+        TorchIterableDataset,
+        TorchLoader,
+    )
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.table import Table
@@ -504,12 +511,15 @@ class View:
     ) -> TorchLoader:
         """Return a loader as `batches` does, of tensors of PyTorch.
 
+        It takes the place of a DataLoader: in a loop, in Lightning's ``Trainer.fit``, under
+        torch.distributed and Accelerate. `pytorch_dataset` is for those who keep theirs.
+
         Parameters
         ----------
         batch_size : int
             Rows of a batch, per rank.
         device : torch.device or str, optional
-            Where tensors are to be: copied there while the step before is computed.
+            Where tensors are to be: copied to a GPU while the step before is computed.
         **options
             As for `batches`.
 
@@ -517,14 +527,107 @@ class View:
         -------
         TorchLoader
             Tensors share the memory of the NumPy batch. Classes are int64, as losses want them;
+            times are int64, counts of the column's unit; ``collate="ragged"`` gives nested tensors;
             pictures have their channels last, ``x.permute(0, 3, 1, 2)`` puts them first.
 
         Raises
         ------
         MissingPackageError
             Where PyTorch is not installed.
+        ValueError
+            For options that contradict each other, or a GPU that PyTorch does not see.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://pytorch-doc", {"x": "float32", "label": dl.ClassLabel(["a"])})
+        >>> ds.append({"x": [1, 2, 3], "label": ["a", "a", "a"]})
+        >>> for batch in ds.pytorch(2):
+        ...     print(batch["x"], batch["label"])
+        tensor([1., 2.]) tensor([0, 0])
+        tensor([3.]) tensor([0])
         """
         return upward.pytorch(self, device, batch_size=batch_size, **options)
+
+    @overload
+    def pytorch_dataset(
+        self,
+        style: Literal["map"] = "map",
+        *,
+        columns: Sequence[str] | None = None,
+        transform: Callable[..., Any] | None = None,
+        size: tuple[int, int] | Mapping[str, tuple[int, int]] | None = None,
+        collate: str | Mapping[str, str] | None = None,
+        seed: int = 0,
+    ) -> TorchDataset: ...
+    @overload
+    def pytorch_dataset(
+        self,
+        style: Literal["iterable"],
+        *,
+        columns: Sequence[str] | None = None,
+        transform: Callable[..., Any] | None = None,
+        size: tuple[int, int] | Mapping[str, tuple[int, int]] | None = None,
+        collate: str | Mapping[str, str] | None = None,
+        seed: int = 0,
+        shuffle: bool | str = False,
+        last: str | None = None,
+        rank: int | None = None,
+        world_size: int | None = None,
+        memory_budget: int | None = None,
+    ) -> TorchIterableDataset: ...
+    def pytorch_dataset(self, style: str = "map", **options: Any) -> Any:
+        """Return the rows as a dataset for a DataLoader of one's own.
+
+        Parameters
+        ----------
+        style : {"map", "iterable"}
+            By number, for samplers; or one after the other, shared among workers and ranks.
+        columns : sequence of str, optional
+            Those of a sample, all if left out. Others are not read.
+        transform : callable, optional
+            From a sample, a dict of NumPy values with None for null, to a sample; see `batches`.
+        size : (height, width) or mapping, optional
+            Brings pictures to one size, of all image columns or by name.
+        collate : {"stack", "pad", "list", "ragged"} or mapping, optional
+            How ``dataset.collate``, meant for ``DataLoader(collate_fn=)``, puts values together.
+        seed : int
+            Of the order, and of what transforms draw.
+        shuffle, last, rank, world_size, memory_budget
+            Of ``"iterable"`` alone, as for `batches`; workers share the memory. With
+            ``last="pad"``, as on several ranks, some get a row twice, which is not marked.
+
+        Returns
+        -------
+        TorchDataset or TorchIterableDataset
+            Samples are dicts of tensors; text and JSON are as they are, and null is None. It can
+            be pickled, once the rows are committed.
+
+        Raises
+        ------
+        MissingPackageError
+            Where PyTorch is not installed.
+        ValueError
+            For another style, or an option that the style does not have.
+
+        Notes
+        -----
+        Workers open the lake for themselves, which a forked process cannot: give the DataLoader
+        ``multiprocessing_context="spawn"`` or ``"forkserver"``. `pytorch` needs no workers.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> from torch.utils.data import DataLoader
+        >>> ds = dl.create("memory://pytorch-dataset-doc", {"x": "int32", "name": "text"})
+        >>> ds.append({"x": [1, 2, 3], "name": ["a", "b", "c"]})
+        >>> dataset = ds.pytorch_dataset()
+        >>> for batch in DataLoader(dataset, batch_size=2, collate_fn=dataset.collate):
+        ...     print(batch)
+        {'x': tensor([1, 2], dtype=torch.int32), 'name': ['a', 'b']}
+        {'x': tensor([3], dtype=torch.int32), 'name': ['c']}
+        """
+        return upward.pytorch_dataset(self, style, **options)
 
     def tensorflow(self, batch_size: int, **options: Unpack[LoaderOptions]) -> Any:
         """Return batches as `batches` gives them as a `tf.data.Dataset`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -166,10 +167,9 @@ def _plain(values: list[Any]) -> Any:
     if isinstance(first, np.ndarray) and first.dtype.kind in NUMBERS:
         alike = {(v.shape, v.dtype) if isinstance(v, np.ndarray) else None for v in values}
         return _stacked("", values) if len(alike) == 1 else values
-    if type(first).__module__ == "torch" and len({getattr(v, "shape", None) for v in values}) == 1:
-        import torch
-
-        return torch.stack(values)
+    torch = sys.modules.get("torch")
+    if torch is not None and all(isinstance(v, torch.Tensor) for v in values):
+        return torch.stack(values) if len({(v.shape, v.dtype) for v in values}) == 1 else values
     return values
 
 

@@ -1,0 +1,71 @@
+"""What the arrays of a batch are in PyTorch: which dtypes it takes as they are, and what of others.
+
+=====================================  =================  ==========================
+NumPy                                  PyTorch            memory
+=====================================  =================  ==========================
+bool, uint8, int8, int16, int32,       of the same name   shared
+int64, float16, float32, float64,
+complex64, complex128
+uint16, uint32, uint64                 of the same name   shared; few operations take
+                                                          them: ``x.to(torch.int32)``
+datetime64, timedelta64                int64: counts of   shared; NaT is the least
+                                       the column's unit  int64
+classes, of any integer dtype          int64, as losses   copied, unless stored so
+                                       want them
+other byte orders                      native             copied
+longdouble, text, objects              stay as they are
+=====================================  =================  ==========================
+
+An array that may not be written, or that runs backwards, is copied: tensors are written to.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TORCH = frozenset({
+    "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64",
+    "float16", "float32", "float64", "complex64", "complex128",
+})  # fmt: skip
+"""Names of dtypes that NumPy and PyTorch share."""
+
+
+def for_torch(values: NDArray[Any], *, classes: bool = False) -> NDArray[Any] | None:
+    """Return an array whose memory a tensor can share; None where PyTorch has no such dtype.
+
+    Parameters
+    ----------
+    values : ndarray
+        Of any dtype.
+    classes : bool
+        Whether integers are numbers of classes.
+
+    Returns
+    -------
+    ndarray or None
+        The same memory wherever the table of this module says so.
+
+    Examples
+    --------
+    >>> for_torch(np.array(["1970-01-03"], "datetime64[D]"))
+    array([2])
+    >>> for_torch(np.array([1, 0], np.uint8), classes=True).dtype
+    dtype('int64')
+    >>> for_torch(np.array(["text"])) is None
+    True
+    """
+    if values.dtype.kind in "mM":
+        values = values.view(values.dtype.byteorder + "i8")
+    elif classes and values.dtype.kind in "iu":
+        values = values.astype(np.int64, copy=False)
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    if values.dtype.name not in TORCH:
+        return None
+    forwards = all(stride >= 0 for stride in values.strides)
+    return values if values.flags.writeable and forwards else values.copy()

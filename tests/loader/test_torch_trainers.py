@@ -1,0 +1,128 @@
+"""Loaders of tensors where others run the loop: torch.distributed, Lightning, Accelerate."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import lightning
+import numpy as np
+import pytest
+import torch
+from accelerate import Accelerator
+
+SCRIPT = Path(__file__).with_name("rank_of_two.py")
+
+
+def test_two_ranks_train_on_every_row_in_as_many_batches(digits):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, str(SCRIPT), digits.url],
+            env={**os.environ, **address, "RANK": str(rank), "OMP_NUM_THREADS": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    try:
+        done = [process.communicate(timeout=240) for process in ranks]
+    finally:
+        for process in ranks:
+            process.kill()
+    assert [process.returncode for process in ranks] == [0, 0], done
+    found = [json.loads(out) for out, _ in done]
+    for rank, (own, at, world_size, batches, *_) in enumerate(found):
+        assert (own, at, world_size) == (rank, rank, 2)
+        assert batches == 2 * 18  # 1,797 rows in batches of 2 × 50
+    seen = Counter(row for _, _, _, _, rows, _, _ in found for row in rows)
+    assert seen == dict.fromkeys(digits.row_ids.tolist(), 2)  # once in each of two epochs
+    assert found[0][-1] == found[1][-1]
+    losses = found[0][-2]
+    assert np.mean(losses[-5:]) < losses[0] / 3
+
+
+class Module(lightning.LightningModule):
+    """A model that notes which rows it saw, and keeps a checkpoint after 40 batches."""
+
+    def __init__(self, checkpoint):
+        super().__init__()
+        torch.manual_seed(0)
+        self.checkpoint = checkpoint
+        self.layers = torch.nn.Sequential(
+            torch.nn.Flatten(), torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10)
+        )
+        self.seen, self.losses = [], []
+
+    def training_step(self, batch, _):
+        self.seen.append(batch["_row_id"].tolist())
+        logits = self.layers(batch["image"] / 16)
+        loss = torch.nn.functional.cross_entropy(logits, batch["label"])
+        self.losses.append(loss.item())
+        return loss
+
+    def on_train_batch_end(self, *_):
+        if self.checkpoint is not None and self.trainer.global_step == 40:
+            self.trainer.save_checkpoint(self.checkpoint)
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), 0.01)
+
+
+def fit(view, checkpoint, *, resume=False):
+    """Train for two epochs with Lightning; keep a checkpoint after 40 batches, or begin there."""
+    trainer = lightning.Trainer(
+        accelerator="cpu",
+        max_epochs=2,
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        enable_checkpointing=False,
+    )
+    module = Module(None if resume else checkpoint)
+    loader = view.pytorch(64, shuffle=True, seed=3, row_ids=True)
+    trainer.fit(module, loader, ckpt_path=checkpoint if resume else None)
+    return module
+
+
+@pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # Lightning 2.6 with PyTorch 2.15
+def test_lightning_trains_and_goes_on_from_the_middle_of_an_epoch(digits, tmp_path):
+    whole = fit(digits, tmp_path / "step 40.ckpt")
+    assert len(whole.seen) == 2 * 29
+    for epoch in (whole.seen[:29], whole.seen[29:]):
+        assert sorted(row for rows in epoch for row in rows) == sorted(digits.row_ids.tolist())
+    assert whole.seen[0] != whole.seen[29]
+    assert np.mean(whole.losses[-5:]) < whole.losses[0] / 3
+    rest = fit(digits, tmp_path / "step 40.ckpt", resume=True)
+    assert rest.seen == whole.seen[40:]
+    np.testing.assert_allclose(rest.losses, whole.losses[40:], rtol=1e-4)
+
+
+@pytest.mark.parametrize("taken", [10, 29])
+def test_accelerate_keeps_the_loader_as_it_is_and_its_state(digits, tmp_path, taken):
+    def made():
+        loader = digits.pytorch(64, shuffle=True, row_ids=True)
+        model = torch.nn.Linear(64, 10)
+        accelerator = Accelerator(cpu=True)
+        model, prepared = accelerator.prepare(model, loader)
+        assert prepared is loader
+        accelerator.register_for_checkpointing(loader)
+        return accelerator, model, loader
+
+    accelerator, model, loader = made()
+    batches = iter(loader)
+    for _ in range(taken):
+        model(next(batches)["image"].flatten(1).float()).sum().backward()
+    accelerator.save_state(str(tmp_path))
+    rest = [batch["_row_id"].tolist() for batch in batches] or [
+        batch["_row_id"].tolist() for batch in loader
+    ]
+    accelerator, _, again = made()
+    accelerator.load_state(str(tmp_path))
+    assert [batch["_row_id"].tolist() for batch in again] == rest
