@@ -445,7 +445,10 @@ class View:
             batches (as on several).
         transform : callable, optional
             From a sample, a dict by column, to a sample. One with a parameter ``rng`` gets a
-            `numpy.random.Generator` that depends on seed, epoch and row alone.
+            `numpy.random.Generator` that depends on seed, epoch and row alone. One without draws
+            from the generators of `random`, `numpy.random` and torch: in threads, which share
+            them, what it draws differs from run to run. With ``workers="processes"`` they are
+            seeded for each sample, so that it does not; import torch at the top of its module.
         batch_transform : callable, optional
             The same for a batch.
         collate : {"stack", "pad", "list", "ragged"}, mapping or callable, optional
@@ -464,13 +467,15 @@ class View:
         cache : {"encoded", "decoded", "disk", None}
             What is kept of the rows for the next epoch, as far as the budget goes.
         workers : {"threads", "processes"}
-            Who makes batches. Processes are for transforms in pure Python; the view must be
-            committed, and the transform a function of a module.
+            Who makes batches. Processes are for transforms in pure Python, of at least some tenths
+            of a millisecond per sample; they are started by the first `iter`, and stay until
+            `Loader.close`. Functions are sent to them: they are to be of a module, or cloudpickle
+            installed. The rows are read here, so edits need not be committed.
         num_workers : int, optional
             How many, as many as there are cores if left out; 0 for none but the caller.
         on_error : {"raise", "skip"}
-            Whether a row that does not decode raises, or is left out and noted in
-            `Loader.skipped`.
+            Whether a row that does not decode, or that the transform fails on, raises, or is left
+            out and noted in `Loader.skipped`. A batch of which no row is left is left out.
         row_ids : bool
             Whether batches have the rows' ids, as ``batch["_row_id"]``.
         progress : bool
@@ -489,7 +494,9 @@ class View:
         ValueError
             For options that contradict each other.
         LoaderError
-            As batches are made: for a row that does not decode, or that the transform fails on.
+            As batches are made: for a row that does not decode, or that the transform fails on,
+            with its id and column; for a worker process that died. For functions that cannot be
+            sent to worker processes.
 
         Examples
         --------

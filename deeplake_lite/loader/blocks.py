@@ -110,7 +110,7 @@ class Blocks:
             self._kept = int(limit * self.count / total)
         self._found: dict[int, Future[Block]] = {}
         self._whole: dict[str, DenseCells] = {}
-        self._left = self.count
+        self._read_once: set[int] = set()
         self._lock = threading.Lock()
         self._alone: dict[Future[Fetched], bool] = {}
         self.tally = Tally(self.count)
@@ -119,7 +119,7 @@ class Blocks:
     @property
     def complete(self) -> bool:
         """Whether every row is in memory, so that `request` has nothing to do."""
-        return self.mode == "whole" and self._left == 0
+        return self.mode == "whole" and len(self._read_once) == self.count
 
     def request(self, positions: Positions, order: Order, done: int, coming: Order) -> Request:
         """Begin to read rows that are coming up; what is no longer needed may make room.
@@ -227,7 +227,7 @@ class Blocks:
                 found[name] = held(some)
         self.tally.keep(block, nbytes)
         with self._lock:
-            self._left -= 1
+            self._read_once.add(block)
         return found
 
     def _put(self, name: str, start: int, stop: int, cells: DenseCells) -> None:
@@ -266,7 +266,8 @@ class Blocks:
 
 
 def _failed(read: Future[Block] | None) -> bool:
-    return read is not None and read.done() and read.exception() is not None
+    """Tell whether a read is to be tried again."""
+    return read is not None and read.done() and (read.cancelled() or read.exception() is not None)
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any], to: int = 64) -> NDArray[Any]:

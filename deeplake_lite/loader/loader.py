@@ -6,17 +6,19 @@ cells into batches in threads or processes, and the batches are handed over in o
 
 from __future__ import annotations
 
-import itertools
+import os
+import threading
 import time
+import weakref
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.dataset.values import decode_one
-from deeplake_lite.errors import LoaderError
+from deeplake_lite.errors import ForkedError, LoaderError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.blocks import Blocks, Request
@@ -26,20 +28,21 @@ from deeplake_lite.loader.explain import Explanation, Situation, explained
 from deeplake_lite.loader.meter import Meter, Meters
 from deeplake_lite.loader.mix import samples_of
 from deeplake_lite.loader.options import integer
+from deeplake_lite.loader.processes import CLOSED, LANES, Crew, check_functions
+from deeplake_lite.loader.progress import bar
 from deeplake_lite.loader.quality import ShuffleQuality
 from deeplake_lite.loader.readers import Readers
-from deeplake_lite.loader.recipe import ColumnRecipe, Kept, Made, Recipe
-from deeplake_lite.loader.samples import ROW_ID
+from deeplake_lite.loader.recipe import ColumnRecipe, Job, Kept, Made, Recipe, Skipped
+from deeplake_lite.loader.samples import ROW_ID, UNKNOWN
 from deeplake_lite.loader.schedule import Places, Task, positions_of
 from deeplake_lite.loader.shares import Shares
 from deeplake_lite.loader.state import Progress, check_state
 from deeplake_lite.loader.topology import found_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
     from deeplake_lite.loader.stats import Stats
@@ -84,6 +87,12 @@ class Loader:
         self._next_epoch = 0
         self._resumed = False
         self._meters = Meters()
+        self._skipped: list[Skipped] = []
+        self._runs: weakref.WeakSet[_Run] = weakref.WeakSet()
+        self._pid = os.getpid()
+        if options.workers == "processes" and options.threads:
+            check_functions(options)
+        _loaders.add(self)
 
     # ---- what it is
 
@@ -102,12 +111,22 @@ class Loader:
         """The epoch that is under way, or the next."""
         return self._progress.epoch
 
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """Rows that were left out of the epoch that is under way, or was last; in its order.
+
+        Each has `row_id`, `column` (None where the transform failed) and `error`.
+        """
+        return tuple(self._skipped)
+
     def __len__(self) -> int:
         return len(self.shares)
 
     def __repr__(self) -> str:
         s = self.shares
         urls = ", ".join(dict.fromkeys(view.url for view in self._samples.sources))
+        count = len(self._skipped)
+        skipped = f"\n  skipped  {count:,} rows, see .skipped" if count else ""
         ranks = f" · rank {s.rank} of {s.world_size}" if s.world_size > 1 else ""
         return (
             f"Loader {urls} · {s.n:,} rows in {len(self):,} batches of "
@@ -115,24 +134,34 @@ class Loader:
             f"  shuffle  {self.shuffle}, seed {self.options.seed}\n"
             f"  memory   {self.options.budget / 2**30:.3g} GiB, cache {self.options.cache!r}, rows "
             f"held {self._blocks.mode}\n"
-            f"  workers  {self.options.threads} {self.options.workers}"
+            f"  workers  {self.options.threads} {self.options.workers}{skipped}"
         )
 
     # ---- going through it
 
     def __iter__(self) -> Iterator[Any]:
-        """Go through the next epoch, or through what is left of the one that was loaded."""
+        """Go through the next epoch, or through what is left of the one that was loaded.
+
+        Epochs of one loader may be gone through at the same time: each goes on by itself, and
+        `state_dict`, `epoch` and `skipped` are of the one that was begun last.
+        """
         if self._resumed:
             self._resumed = False
         else:
             self._progress = Progress(epoch=self._next_epoch)
         progress = self._progress
         self._next_epoch = progress.epoch + 1
-        return self._epoch(progress)
+        self._skipped = []
+        return self._epoch(progress, self._skipped)
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch that the next `iter` goes through. Raises ValueError below 0."""
+        """Set the epoch that the next `iter` goes through; a resumed one goes on where it was.
+
+        Raises ValueError below 0.
+        """
         epoch = integer("epoch", epoch, 0)
+        if self._resumed and epoch == self._progress.epoch:
+            return
         self._next_epoch, self._resumed = epoch, False
         self._progress = Progress(epoch=epoch)
 
@@ -195,13 +224,23 @@ class Loader:
         return ShuffleQuality.of(self._samples, order, self.shares.size, label)
 
     def close(self) -> None:
-        """End the threads and give the memory back. The loader can be used again."""
-        for name in ("_pool", "_readers", "_blocks", "_decoded"):
-            part = self.__dict__.pop(name, None)
-            if name == "_pool" and part is not None:
-                part.shutdown(wait=False, cancel_futures=True)
-            elif name == "_readers" and part is not None:
-                part.close()
+        """End threads and processes, and give the memory back. The loader can be used again.
+
+        An epoch that is under way ends with a LoaderError.
+        """
+        if os.getpid() != self._pid:
+            return  # a fork has none of them
+        for run in list(self._runs):
+            run.stop()
+        pool, crew, readers = (self.__dict__.pop(n, None) for n in ("_pool", "_crew", "_readers"))
+        for name in ("_blocks", "_decoded"):
+            self.__dict__.pop(name, None)
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
+        if crew is not None:
+            crew.close()
+        if readers is not None:
+            readers.close()
 
     # ---- where the time goes
 
@@ -248,26 +287,40 @@ class Loader:
         """Yield batches in order as the user gets them: in the thread that asks for them."""
         return run.batches()
 
-    def _epoch(self, progress: Progress) -> Iterator[Any]:
+    def _epoch(self, progress: Progress, skipped: list[Skipped]) -> Iterator[Any]:
+        self._check_process()
         began = time.perf_counter()
-        n, seed = self.shares.n, self.options.seed
+        n, seed, size = self.shares.n, self.options.seed, self.shares.size
         places = Places(self.shuffle.order(n, seed, progress.epoch))
         coming = self.shuffle.order(n, seed, progress.epoch + 1)
-        size = self.shares.size
         first = progress.consumed // size
         blocks, workers = self._blocks, self.options.threads
         meter = self._meters.begin(Meter(progress.epoch, workers, blocks.tally, began))
         run = _Run(self, places, coming, first, progress.epoch, meter)
+        self._runs.add(run)
+        total = min(n, len(self) * size)
         try:
-            for number, made in zip(itertools.count(first), self._handed_over(run), strict=False):
-                progress.consumed = min((number + 1) * size, n)
-                meter.leave(number, made.rows)
-                yield made.batch
-                meter.back()
+            with bar(progress, total, shown=self.options.progress) as show:
+                for number, made in enumerate(self._handed_over(run), first):
+                    progress.consumed = min((number + 1) * size, n)
+                    skipped += made.skipped
+                    show(len(skipped))
+                    meter.leave(number, made.rows)
+                    if made.batch is not None:
+                        yield made.batch
+                    meter.back()
         finally:
             run.stop()
             blocks.forget()
             self._meters.stop(meter)
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise ForkedError(
+                f"A loader works in the process that made it, {self._pid}, got its fork "
+                f"{os.getpid()}, where its threads are not. Make the loader there, and start "
+                'processes with multiprocessing.get_context("spawn").'
+            )
 
     @cached_property
     def _readers(self) -> Readers:
@@ -305,7 +358,20 @@ class Loader:
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.options.threads, thread_name_prefix="deeplake-lite-load")
+        lanes = LANES if self.options.workers == "processes" else 1
+        return ThreadPoolExecutor(
+            max(1, lanes * self.options.threads), thread_name_prefix="deeplake-lite-load"
+        )
+
+    @cached_property
+    def _crew(self) -> Crew:
+        return Crew(self._recipe, self.options.threads)
+
+    @property
+    def _maker(self) -> Crew | Recipe:
+        """Who makes batches: processes, or whoever asks."""
+        o = self.options
+        return self._crew if o.workers == "processes" and o.threads else self._recipe
 
     @cached_property
     def _recipe(self) -> Recipe:
@@ -320,6 +386,7 @@ class Loader:
             self._allow,
             o.row_ids,
             self.shares.last == "pad",
+            o.workers == "processes",
         )
 
     def _column_recipe(self, f: Field) -> ColumnRecipe:
@@ -356,10 +423,13 @@ class _Run:
     ) -> None:
         self._meter = meter
         self._loader, self._places, self._coming, self._epoch = loader, places, coming, epoch
+        self._blocks, self._pool, self._maker = loader._blocks, loader._pool, loader._maker
+        self._decoded = loader._decoded
         self._read = self._next = first
         self._requests: deque[tuple[Request, int]] = deque()
-        self._pending: deque[Future[list[Made]]] = deque()
+        self._pending: deque[Future[_Done]] = deque()
         self._here: deque[Made] = deque()
+        self._stopped = False
         shares, samples = loader.shares, loader._samples
         self._total = len(shares)
         batch_bytes = max(1.0, samples.row_bytes * shares.batch_size)
@@ -369,14 +439,20 @@ class _Run:
         self._group = 1
 
     def batches(self) -> Iterator[Made]:
-        """Yield the batches in order."""
+        """Yield the batches in order, up to the first that fails. Raises its error."""
         while True:
             self._fill()
             if not self._pending:
                 return
-            self._here.extend(self._pending.popleft().result())
+            try:
+                made, error = self._pending.popleft().result()
+            except CancelledError:
+                raise LoaderError(CLOSED) from None
+            self._here.extend(made)
             while self._here:
                 yield self._here.popleft()
+            if error is not None:
+                raise error
 
     @property
     def ready(self) -> bool:
@@ -384,19 +460,23 @@ class _Run:
         if self._here or not self._pending:
             return bool(self._here)
         first = self._pending[0]
-        return first.done() and not first.cancelled() and first.exception() is None
+        return first.done() and not first.cancelled() and first.result()[1] is None
 
     def stop(self) -> None:
         """Drop what has not begun."""
+        self._stopped = True
         for future in self._pending:
             future.cancel()
+        for request, _ in self._requests:
+            if request.alone is not None:
+                request.alone.cancel()
 
     def _fill(self) -> None:
         """Begin to read, and to make, what comes next."""
-        loader = self._loader
-        blocks = loader._blocks
+        if self._stopped:
+            raise LoaderError(CLOSED)
         while len(self._pending) < self._most and self._next < self._total:
-            if not blocks.complete:
+            if not self._blocks.complete:
                 self._read_ahead()
             count = min(self._group, self._total - self._next)
             if self._read > self._next:
@@ -408,64 +488,93 @@ class _Run:
                 requests, self._read = [], self._next + count
             task = Task(self._next, count)
             self._next += count
-            if loader.options.threads:
-                self._pending.append(loader._pool.submit(self._make, task, requests))
+            if self._loader.options.threads:
+                self._pending.append(self._pool.submit(self._make, task, requests))
             else:
-                future: Future[list[Made]] = Future()
+                future: Future[_Done] = Future()
                 future.set_result(self._make(task, requests))
                 self._pending.append(future)
                 return
 
     def _read_ahead(self) -> None:
-        loader = self._loader
+        shares = self._loader.shares
         while self._read < min(self._total, self._next + self._ahead):
-            positions, own = positions_of(self._places, loader.shares, self._read)
-            done = self._next * loader.shares.size
-            request = loader._blocks.request(positions, self._places.order, done, self._coming)
+            positions, own = positions_of(self._places, shares, self._read)
+            done = self._next * shares.size
+            request = self._blocks.request(positions, self._places.order, done, self._coming)
             self._requests.append((request, own))
             self._read += 1
 
-    def _make(self, task: Task, requests: list[tuple[Request, int]]) -> list[Made]:
+    def _make(self, task: Task, requests: list[tuple[Request, int]]) -> _Done:
         """Make some batches, and tell how long it took: in a worker's thread."""
-        out: list[Made] = []
+        made: Sequence[Made] = []
         self._meter.begin(task.first)
         try:
-            self._make_each(task, requests, out)
+            made, error = self._make_each(task, requests)
         finally:
-            self._meter.end(task.first, out)
-        return out
+            self._meter.end(task.first, made)
+        return made, error
 
-    def _make_each(self, task: Task, requests: list[tuple[Request, int]], out: list[Made]) -> None:
-        loader = self._loader
+    def _make_each(self, task: Task, requests: list[tuple[Request, int]]) -> _Done:
+        """Make batches up to the first that fails."""
         started = time.perf_counter()
-        for i in range(task.count):
-            if requests:
-                request, own = requests[i]
-            else:
-                positions, own = positions_of(self._places, loader.shares, task.first + i)
-                request = Request(positions)
-            began = time.perf_counter()
-            cells = loader._blocks.take(request)
-            waited = time.perf_counter() - began
-            made = self._made(cells, request, own)
-            made.seconds["read"] = waited
-            made.batch = loader._converted(made.batch)
-            out.append(made)
+        for number in range(task.first, task.first + task.count if not requests else 0):
+            positions, own = positions_of(self._places, self._loader.shares, number)
+            requests.append((Request(positions), own))
+        jobs, waited, unread = self._taken(requests)
+        made, error = self._made(jobs, requests)
+        for batch, seconds in zip(made, waited, strict=False):
+            batch.seconds["read"] = seconds
+            if batch.batch is not None:
+                batch.batch = self._loader._converted(batch.batch)
         spent = (time.perf_counter() - started) / task.count
         if spent < SHORT_TASK:
             self._group = min(MOST_BATCHES, self._group * 2)
         elif spent > 2 * SHORT_TASK:
             self._group = max(1, self._group // 2)
+        return made, error or unread
 
-    def _made(self, cells: dict[str, Cells], request: Request, own: int) -> Made:
-        """Make a batch; where a row fails, and the ids are not known, look them up to say which."""
-        loader, kept = self._loader, None
-        if loader._decoded is not None:
-            kept = Kept(loader._decoded, request.positions)
-        try:
-            return loader._recipe.make(cells, own, self._epoch, kept)
-        except LoaderError:
-            if ROW_ID in cells:
-                raise
-            ids = DenseCells(loader._samples.ids(request.positions))
-            return loader._recipe.make({**cells, ROW_ID: ids}, own, self._epoch)
+    def _taken(
+        self, requests: list[tuple[Request, int]]
+    ) -> tuple[list[Job], list[float], Exception | None]:
+        """Wait for the rows of some batches, up to the first that cannot be read."""
+        jobs: list[Job] = []
+        waited: list[float] = []
+        decoded = self._decoded
+        for request, own in requests:
+            began = time.perf_counter()
+            kept = None if decoded is None else Kept(decoded, request.positions)
+            try:
+                jobs.append(Job(self._blocks.take(request), own, kept))
+            except Exception as error:
+                return jobs, waited, error
+            waited.append(time.perf_counter() - began)
+        return jobs, waited, None
+
+    def _made(self, jobs: list[Job], requests: list[tuple[Request, int]]) -> _Done:
+        """Make batches; the ids of rows are looked up where one fails and they are not known."""
+        made, error = self._maker.make_all(jobs, self._epoch)
+        if not isinstance(error, LoaderError) or error.row_id != UNKNOWN:
+            return made, error
+        job, (request, own) = jobs[len(made)], requests[len(made)]
+        ids = DenseCells(self._loader._samples.ids(request.positions))
+        _, error = self._maker.make_all(
+            [Job({**job.cells, ROW_ID: ids}, own, job.kept)], self._epoch
+        )
+        return made, error
+
+
+type _Done = tuple[Sequence[Made], Exception | None]
+"""Batches up to the first that failed, and its error."""
+
+_loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
+"""Those whose threads and processes the interpreter is not to wait for when it exits."""
+
+
+def _close_all() -> None:
+    for loader in list(_loaders):
+        loader.close()
+
+
+# the pools of concurrent.futures finish all that they were given before `atexit` begins
+threading._register_atexit(_close_all)  # type: ignore[attr-defined]

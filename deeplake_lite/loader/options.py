@@ -85,6 +85,11 @@ class Options:
         _check("on_error", self.on_error, ("raise", "skip"))
         if self.cache == "decoded" and self.workers == "processes":
             raise ValueError(
+                "cache='decoded' keeps pixels where they are decoded, which is in no one process "
+                "with workers='processes'. Take workers='threads', or cache='encoded'."
+            )
+        if self.cache == "decoded" and self.workers == "processes":
+            raise ValueError(
                 "cache='decoded' goes with workers='threads', which share it. Leave out one."
             )
         named = self.collate.values() if isinstance(self.collate, Mapping) else [self.collate]

@@ -6,8 +6,8 @@ the batch; nothing is copied after that unless a transform gives something else.
 
 from __future__ import annotations
 
-import inspect
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,15 +19,16 @@ from deeplake_lite.htypes import Image
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
 from deeplake_lite.htypes.pixels import resized
 from deeplake_lite.loader.blocks import aligned
+from deeplake_lite.loader.chance import call, globals_kept
 from deeplake_lite.loader.collate import Collate, collate_column, collate_samples
-from deeplake_lite.loader.order import mixed
-from deeplake_lite.loader.samples import ROW_ID
+from deeplake_lite.loader.samples import ROW_ID, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.loader.chance import Transform
     from deeplake_lite.loader.decoded import Decoded
     from deeplake_lite.loader.order import Positions
 
@@ -35,7 +36,6 @@ PADDING = "_padding"
 """Key of the mask of rows that only fill the last batch up."""
 
 type Batch = dict[str, Any]
-type Transform = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -56,21 +56,41 @@ class ColumnRecipe:
     """Shape that ``"pad"`` fills up to, so that all batches are of one shape."""
 
 
-@dataclass
+@dataclass(frozen=True)
+class Job:
+    """Rows that become a batch."""
+
+    cells: Mapping[str, Cells]
+    """By column, and the rows' ids where something depends on them."""
+    own: int
+    """Rows before the padding."""
+    kept: Kept | None = None
+    """What earlier epochs have decoded."""
+
+    @property
+    def rows(self) -> int:
+        """How many, padding included."""
+        return len(next(iter(self.cells.values()))) if self.cells else 0
+
+
+@dataclass(frozen=True)
 class Skipped:
     """A row that was left out."""
 
     row_id: int
+    """The same on every branch and in every version."""
     column: str | None
+    """What did not decode; None where the transform failed."""
     error: str
+    """Type and message."""
 
 
 @dataclass
 class Made:
     """A batch, and how it was made."""
 
-    batch: Batch
-    """By column."""
+    batch: Batch | None
+    """By column; None where every row was left out."""
     rows: int
     """How many."""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -111,6 +131,19 @@ class Recipe:
     """Whether batches have the rows' ids."""
     padding: bool = False
     """Whether batches have a mask of padded rows."""
+    seeds: bool = False
+    """Whether the global generators are seeded for transforms without `rng`."""
+
+    def make_all(self, jobs: Sequence[Job], epoch: int) -> tuple[Sequence[Made], Exception | None]:
+        """Make batches up to the first that fails, and return its error."""
+        made: list[Made] = []
+        with globals_kept() if self.seeds else nullcontext():
+            for job in jobs:
+                try:
+                    made.append(self.make(job.cells, job.own, epoch, job.kept))
+                except Exception as error:
+                    return made, error
+        return made, None
 
     def make(
         self,
@@ -140,7 +173,7 @@ class Recipe:
         started = time.perf_counter()
         rows = len(next(iter(cells.values()))) if cells else 0
         known = cast("DenseCells | None", cells.get(ROW_ID))
-        ids = np.full(rows, -1) if known is None else known.values
+        ids = np.full(rows, UNKNOWN) if known is None else known.values
         made = Made({}, rows)
         good = np.ones(len(ids), bool)
         columns = {
@@ -153,24 +186,29 @@ class Recipe:
             ids, own = ids[left], int(good[:own].sum())
         decoded = time.perf_counter()
         made.seconds["decode"] = decoded - started
-        if self.transform is None and not callable(self.collate):
+        samples = None
+        if self.transform is not None or callable(self.collate):
+            samples, ids, own = self._transformed(columns, ids, own, epoch, made)
+            now = time.perf_counter()
+            if self.transform is not None:
+                made.seconds["transform"] = now - decoded
+                decoded = now
+        made.rows = own
+        if made.skipped and not len(ids):
+            made.batch = None
+            return made
+        if samples is None:
             batch = {
                 name: value
                 for name, recipe in self.columns.items()
                 for name, value in collate_column(name, columns[name], recipe).items()
             }
         else:
-            samples, ids, own = self._transformed(columns, ids, own, epoch, made)
-            now = time.perf_counter()
-            if self.transform is not None:
-                made.seconds["transform"] = now - decoded
-                decoded = now
             batch = (
                 self.collate(samples)
                 if callable(self.collate)
                 else collate_samples(samples, self.collate)
             )
-        made.rows = own
         if isinstance(batch, dict):
             if self.row_ids:
                 batch[ROW_ID] = ids
@@ -202,9 +240,9 @@ class Recipe:
         if isinstance(cells, RaggedCells) and recipe.shape is not None and recipe.dtype:
             into = aligned((len(cells), *recipe.shape), np.dtype(recipe.dtype))
         values = into if into is not None else [None] * len(cells)
-        missing = np.arange(len(cells))
+        missing = np.flatnonzero(good)
         if kept is not None and into is not None:
-            missing = np.flatnonzero(~kept.decoded.take(name, kept.positions, into))
+            missing = np.flatnonzero(good & ~kept.decoded.take(name, kept.positions, into))
         for row in missing.tolist():
             try:
                 if into is not None:
@@ -238,7 +276,9 @@ class Recipe:
             sample = {name: _one(values, row) for name, values in columns.items()}
             try:
                 if self.transform is not None:
-                    sample = call(self.transform, sample, self.seed, epoch, row_id)
+                    sample = call(
+                        self.transform, sample, self.seed, epoch, row_id, seeds=self.seeds
+                    )
             except Exception as error:
                 self._failed(error, row_id, None, made)
                 continue
@@ -250,7 +290,7 @@ class Recipe:
         assert self.batch_transform is not None
         first = int(ids[0]) if len(ids) else 0
         try:
-            return call(self.batch_transform, batch, self.seed, epoch, first)
+            return call(self.batch_transform, batch, self.seed, epoch, first, seeds=self.seeds)
         except Exception as error:
             raise LoaderError(
                 f"batch_transform failed on the batch that begins with row id {first}: {error!r}.",
@@ -269,25 +309,6 @@ class Recipe:
             row_id=row_id,
             column=column,
         ) from error
-
-
-def call(transform: Transform, value: Any, seed: int, epoch: int, row_id: int) -> Any:
-    """Call a transform, with a generator of its own if it takes `rng`."""
-    if not takes_rng(transform):
-        return transform(value)
-    return transform(value, rng=np.random.Generator(np.random.PCG64(mixed(seed, epoch, row_id))))
-
-
-def takes_rng(transform: Transform) -> bool:
-    """Tell whether a function has a parameter `rng`.
-
-    >>> takes_rng(lambda sample, rng: sample), takes_rng(dict)
-    (True, False)
-    """
-    try:
-        return "rng" in inspect.signature(transform).parameters
-    except (TypeError, ValueError):
-        return False
 
 
 def _one(values: Any, row: int) -> Any:

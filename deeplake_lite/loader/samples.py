@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 ROW_ID = "_row_id"
 """Name of the rows' ids."""
 
+UNKNOWN = -1
+"""In place of an id that nothing depended on."""
+
 PROBES = 256
 """Rows whose size is looked at, to know about that of all."""
 

@@ -1,0 +1,105 @@
+"""Transforms that worker processes can import: functions of a module, as users have them."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+type Sample = dict[str, Any]
+
+
+def draw(sample: Sample, rng: Generator) -> Sample:
+    """Draw from a generator of its own."""
+    return {**sample, "drawn": rng.integers(0, 256, 8, "uint8")}
+
+
+def draw_globally(sample: Sample) -> Sample:
+    """Draw from the generators that all share."""
+    drawn = np.array([random.random(), np.random.random()])  # noqa: NPY002
+    return {**sample, "drawn": drawn}
+
+
+class NeedsTwoError(Exception):
+    """An error that a pickle does not bring back."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+def fail(sample: Sample) -> Sample:
+    """Fail on the row with x = 7."""
+    if sample["x"] == 7:
+        raise ValueError("seven is not liked")
+    return sample
+
+
+def fail_batch(batch: Sample) -> Sample:
+    """Fail on any batch with x = 7."""
+    if (batch["x"] == 7).any():
+        raise ValueError("seven is not liked")
+    return batch
+
+
+def fail_awkwardly(sample: Sample) -> Sample:
+    """Fail with an error that cannot be sent."""
+    raise NeedsTwoError(len(sample), 2)
+
+
+def leave(sample: Sample) -> Sample:
+    """Ask the process to exit."""
+    sys.exit(f"no more after {len(sample)}")
+
+
+def end_process(sample: Sample) -> Sample:
+    """End the process on the row with x = 7."""
+    if sample["x"] == 7:
+        os._exit(9)
+    return sample
+
+
+def kill_process(sample: Sample) -> Sample:
+    """Kill the process on the row with x = 7."""
+    if sample["x"] == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return sample
+
+
+def with_process(sample: Sample) -> Sample:
+    """Add which process and how many threads may work."""
+    threads = int(os.environ.get("OMP_NUM_THREADS", "0"))
+    return {"x": sample["x"], "pid": os.getpid(), "threads": threads}
+
+
+def sleep(sample: Sample) -> Sample:
+    """Take a minute."""
+    time.sleep(60)
+    return sample
+
+
+def rest(sample: Sample) -> Sample:
+    """Take a moment."""
+    threading.Event().wait(0.02)
+    return sample
+
+
+def compute(sample: Sample) -> Sample:
+    """Compute for a millisecond, in Python alone."""
+    end = time.thread_time() + 0.001
+    while time.thread_time() < end:
+        pass
+    return sample
+
+
+def with_function(sample: Sample) -> Sample:
+    """Return what does not pickle."""
+    return {**sample, "f": lambda: sample}

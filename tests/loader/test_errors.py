@@ -1,0 +1,373 @@
+"""Rows that fail, workers that die, epochs that are left: what is said, and what goes on."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import time
+import traceback
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import deeplake_lite as dl
+from deeplake_lite.errors import LoaderError
+from deeplake_lite.loader import progress
+from deeplake_lite.loader.samples import ViewSamples as Samples
+from deeplake_lite.testing import transforms
+
+from .watching import children, eventually, threads
+
+WORKERS = [("threads", 0), ("threads", 2), ("processes", 1)]
+all_workers = pytest.mark.parametrize(("workers", "num_workers"), WORKERS)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left():
+    """Expect no process and no thread after a test."""
+    yield
+    assert eventually(lambda: not children())
+    assert eventually(lambda: not threads()), threads()
+
+
+@pytest.fixture
+def load():
+    """Make loaders that are closed in the end."""
+    made = []
+
+    def make(ds, batch_size=4, **options):
+        made.append(ds.batches(batch_size, **options))
+        return made[-1]
+
+    yield make
+    for loader in made:
+        loader.close()
+
+
+def damaged_png():
+    """Return a PNG whose header and end are fine, and whose pixels are not."""
+    file = io.BytesIO()
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (32, 32, 3), "uint8")).save(
+        file, "png"
+    )
+    data = bytearray(file.getvalue())
+    data[200:1200] = bytes(1000)
+    return bytes(data)
+
+
+def damage(monkeypatch, *columns):
+    """Read damaged pictures where x = 5."""
+    read = Samples.read
+
+    def damaged(self, positions):
+        cells = dict(read(self, positions))
+        for row in np.flatnonzero(cells["x"].values == 5):
+            for column in columns:
+                cells[column].buffers[row] = damaged_png()
+        return cells
+
+    monkeypatch.setattr(Samples, "read", damaged)
+
+
+@pytest.fixture
+def pictures(make_lake, monkeypatch):
+    """Make a lake of pictures, of which that of row 5 does not decode."""
+    damage(monkeypatch, "image")
+    images = [np.zeros((32, 32, 3), "uint8")] * 12
+    return make_lake({"x": "int32", "image": dl.Image("png")}, x=range(12), image=images)
+
+
+def collected(loader):
+    """Return what came before the error, and the error."""
+    seen = []
+    with pytest.raises(LoaderError) as caught:
+        seen.extend(loader)
+    return seen, caught.value
+
+
+def shown(error):
+    return "".join(traceback.format_exception(error))
+
+
+# ---- rows that fail
+
+
+@all_workers
+def test_an_error_in_a_transform_has_the_row_and_its_own_traceback(
+    numbers, load, workers, num_workers
+):
+    options = {"transform": transforms.fail, "workers": workers, "num_workers": num_workers}
+    seen, error = collected(load(numbers, **options))
+    assert [batch["x"].tolist() for batch in seen] == [[0, 1, 2, 3]]
+    assert (error.row_id, error.column) == (numbers.row_ids[7], None)
+    assert f"row id {error.row_id}, transform: ValueError: seven is not liked" in str(error)
+    assert "on_error='skip'" in str(error)
+    assert isinstance(error.__cause__, ValueError)
+    assert 'raise ValueError("seven is not liked")' in shown(error)
+
+
+@all_workers
+def test_a_picture_that_does_not_decode_is_told_with_row_and_column(
+    pictures, load, workers, num_workers
+):
+    seen, error = collected(load(pictures, workers=workers, num_workers=num_workers))
+    assert len(seen) == 1
+    assert (error.row_id, error.column) == (pictures.row_ids[5], "image")
+    assert f"row id {error.row_id}, column 'image'" in str(error)
+    assert error.__cause__ is not None
+    assert "decode" in shown(error)
+
+
+@all_workers
+def test_batches_before_the_one_that_fails_are_handed_out_when_many_are_made_at_once(
+    make_lake, load, workers, num_workers
+):
+    many = make_lake({"x": "int32"}, x=np.where(np.arange(2000) == 1500, 7, 0))
+    options = {"transform": transforms.fail, "workers": workers, "num_workers": num_workers}
+    loader = load(many, 1, **options)
+    seen, error = collected(loader)
+    assert len(seen) == 1500
+    assert loader.state_dict()["consumed"] == 1500
+    assert error.row_id == many.row_ids[1500]
+
+
+@all_workers
+def test_rows_that_fail_are_left_out_and_listed(pictures, load, workers, num_workers):
+    options = {"workers": workers, "num_workers": num_workers, "on_error": "skip"}
+    loader = load(pictures, transform=transforms.fail, **options)
+    for _ in range(2):
+        got = [batch["x"].tolist() for batch in loader]
+        assert got == [[0, 1, 2, 3], [4, 6], [8, 9, 10, 11]]
+        picture, seven = loader.skipped
+        assert (picture.row_id, picture.column) == (pictures.row_ids[5], "image")
+        assert (seven.row_id, seven.column) == (pictures.row_ids[7], None)
+        assert seven.error == "ValueError: seven is not liked"
+    assert "skipped  2 rows, see .skipped" in repr(loader)
+
+
+@all_workers
+def test_a_batch_of_which_nothing_is_left_is_not_handed_out(numbers, load, workers, num_workers):
+    options = {"workers": workers, "num_workers": num_workers, "on_error": "skip"}
+    loader = load(numbers, 1, transform=transforms.fail, **options)
+    assert [batch["x"].item() for batch in loader] == [i for i in range(40) if i != 7]
+    assert loader.state_dict()["consumed"] == 40
+
+
+def test_a_row_that_fails_in_two_columns_is_listed_once(make_lake, load, monkeypatch):
+    damage(monkeypatch, "a", "b")
+    image = np.zeros((32, 32, 3), "uint8")
+    schema = {"x": "int32", "a": dl.Image("png"), "b": dl.Image("png")}
+    lake = make_lake(schema, x=[0, 5], a=[image] * 2, b=[image] * 2)
+    loader = load(lake, 1, on_error="skip")
+    assert len(list(loader)) == 1
+    assert [skipped.column for skipped in loader.skipped] == ["a"]
+
+
+@all_workers
+def test_an_error_of_a_batch_transform_names_the_batch(numbers, load, workers, num_workers):
+    options = {"workers": workers, "num_workers": num_workers}
+    seen, error = collected(load(numbers, batch_transform=transforms.fail_batch, **options))
+    assert len(seen) == 1
+    assert f"begins with row id {numbers.row_ids[4]}: ValueError('seven is not liked')" in str(
+        error
+    )
+    assert "in fail_batch" in shown(error)
+
+
+@all_workers
+def test_values_that_cannot_be_stacked_raise_the_same_error_everywhere(
+    ds, load, workers, num_workers
+):
+    options = {"workers": workers, "num_workers": num_workers}
+    with pytest.raises(ValueError, match=r"stack takes values of one shape, got .*'boxes'"):
+        list(load(ds, collate={"boxes": "stack"}, **options))
+
+
+def test_an_error_that_cannot_be_sent_is_told_in_text(numbers, load):
+    loader = load(numbers, transform=transforms.fail_awkwardly, workers="processes", num_workers=1)
+    _, error = collected(loader)
+    assert error.row_id == numbers.row_ids[0]
+    assert f"row id {error.row_id}, transform: NeedsTwoError: 1 and 2" in str(error)
+    assert "raise NeedsTwoError(len(sample), 2)" in shown(error)
+
+
+def test_a_sample_that_cannot_be_sent_is_told(numbers, load):
+    loader = load(numbers, transform=transforms.with_function, workers="processes", num_workers=1)
+    _, error = collected(loader)
+    assert "is pickled, got" in str(error)
+    assert "workers='threads'" in str(error)
+
+
+def test_a_failed_read_is_tried_again_in_the_next_epoch(numbers, load, monkeypatch):
+    read, down = Samples.read, [True]
+
+    def sometimes(self, positions):
+        if down:
+            raise OSError("the network is down")
+        return read(self, positions)
+
+    loader = load(numbers, num_workers=1)
+    monkeypatch.setattr(Samples, "read", sometimes)
+    with pytest.raises(OSError, match="the network is down"):
+        list(loader)
+    down.clear()
+    assert sum(len(batch["x"]) for batch in loader) == 40
+
+
+# ---- workers that die
+
+
+@pytest.mark.parametrize(
+    ("transform", "how"),
+    [
+        (transforms.kill_process, "was ended by SIGKILL"),
+        (transforms.end_process, "exited with code 9"),
+    ],
+)
+def test_a_process_that_dies_raises_at_once_and_the_loader_goes_on(numbers, load, transform, how):
+    loader = load(numbers[:12], transform=transform, workers="processes", num_workers=2)
+    for _ in range(2):
+        started = time.monotonic()
+        with pytest.raises(
+            LoaderError, match=f"{how} while it made a batch of 4 rows.*num_workers"
+        ):
+            list(loader)
+        assert time.monotonic() - started < 5
+    assert len(children()) <= 2
+
+
+def test_a_process_that_is_killed_from_outside_is_replaced(numbers, load):
+    loader = load(numbers, 1, transform=transforms.rest, workers="processes", num_workers=2)
+    batches = iter(loader)
+    next(batches)
+    for pid in children():
+        os.kill(pid, signal.SIGKILL)
+    with pytest.raises(LoaderError, match="was ended by SIGKILL"):
+        list(batches)
+    assert len(list(loader)) == 40
+
+
+def test_a_transform_that_leaves_the_process_is_an_error(numbers, load):
+    loader = load(numbers, transform=transforms.leave, workers="processes", num_workers=1)
+    _, error = collected(loader)
+    assert "A worker process failed: SystemExit: no more after 1" in str(error)
+
+
+def test_a_process_that_cannot_start_says_why(numbers, load, monkeypatch, tmp_path):
+    (tmp_path / "gone_soon.py").write_text("def f(sample):\n    return sample\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import gone_soon
+
+    loader = load(numbers, transform=gone_soon.f, workers="processes", num_workers=1)
+    (tmp_path / "gone_soon.py").write_text("raise ImportError('not today')\n")
+    for _ in range(2):
+        _, error = collected(loader)
+        assert "got ImportError: not today" in str(error)
+        assert "gone_soon.py" in shown(error)
+    (tmp_path / "gone_soon.py").write_text("def f(sample):\n    return sample\n")
+    assert len(list(loader)) == 10
+
+
+# ---- epochs that are left
+
+
+@all_workers
+def test_an_epoch_that_is_left_ends_and_the_next_one_begins(numbers, load, workers, num_workers):
+    loader = load(numbers, 1, transform=transforms.rest, workers=workers, num_workers=num_workers)
+    for _ in loader:
+        break
+    assert loader.epoch == 0
+    assert len(list(loader)) == 40
+    assert loader.epoch == 1
+
+
+@all_workers
+def test_two_loaders_and_two_epochs_of_one_go_on_beside_each_other(
+    numbers, load, workers, num_workers
+):
+    options = {"shuffle": True, "workers": workers, "num_workers": num_workers}
+    one, other = load(numbers, **options), load(numbers, **options)
+    alone = [batch["x"].tolist() for batch in load(numbers, **options)]
+    both = [(a["x"].tolist(), b["x"].tolist()) for a, b in zip(one, other, strict=True)]
+    assert both == [(x, x) for x in alone]
+    first, second = iter(one), iter(one)
+    assert one.epoch == 2
+    pairs = [(a["x"].tolist(), b["x"].tolist()) for a, b in zip(first, second, strict=True)]
+    assert sorted(x for a, _ in pairs for x in a) == sorted(x for _, b in pairs for x in b)
+    assert [a for a, _ in pairs] != [b for _, b in pairs]
+    assert one.state_dict()["epoch"] == 2
+
+
+def test_blocks_that_another_epoch_drops_are_read_again(make_lake, load, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.loader.blocks.BLOCK_BYTES", 64)
+    monkeypatch.setattr("deeplake_lite.loader.options.LEAST_BUDGET", 1024)
+    lake = make_lake({"x": "int32"}, x=range(2000))
+    loader = load(lake, 8, memory_budget=1024, num_workers=2)
+    assert loader._blocks.mode == "window"
+    first, second = iter(loader), iter(loader)
+    ahead = [next(first)["x"][0] for _ in range(200)]
+    assert ahead == list(range(0, 1600, 8))
+    assert [batch["x"][0] for batch in second] == list(range(0, 2000, 8))
+    assert [batch["x"][0] for batch in first] == list(range(1600, 2000, 8))
+
+
+@all_workers
+def test_a_loader_that_is_closed_ends_its_epoch_with_an_error(numbers, load, workers, num_workers):
+    loader = load(numbers, 1, transform=transforms.rest, workers=workers, num_workers=num_workers)
+    batches = iter(loader)
+    next(batches)
+    loader.close()
+    with pytest.raises(LoaderError, match=r"A loader that was closed.*iter\(loader\)"):
+        list(batches)
+    assert len(list(loader)) == 40
+
+
+def test_an_interrupt_in_a_transform_leaves_the_loader_usable(numbers, load):
+    calls = []
+
+    def interrupted(sample):
+        calls.append(sample)
+        if len(calls) == 10:
+            raise KeyboardInterrupt
+        return sample
+
+    for number in (0, 2):
+        calls.clear()
+        loader = load(numbers, transform=interrupted, num_workers=number)
+        with pytest.raises(KeyboardInterrupt):
+            list(loader)
+        assert len(list(loader)) == 10
+
+
+def test_set_epoch_sets_what_comes_next_and_keeps_a_resumed_place(numbers, load):
+    loader = load(numbers, shuffle=True)
+    loader.set_epoch(3)
+    third = [batch["x"].tolist() for batch in loader]
+    loader.set_epoch(3)
+    assert [batch["x"].tolist() for batch in loader] == third
+    assert loader.epoch == 3
+    batches = iter(loader)
+    next(batches)
+    resumed = load(numbers, shuffle=True)
+    resumed.load_state_dict(loader.state_dict())
+    resumed.set_epoch(4)
+    assert len(list(resumed)) == 9
+    with pytest.raises(ValueError, match="epoch is an integer of at least 0, got -1"):
+        loader.set_epoch(-1)
+
+
+@all_workers
+def test_a_bar_shows_how_far_an_epoch_is(numbers, load, capsys, monkeypatch, workers, num_workers):
+    monkeypatch.setattr(progress, "DELAY", 0)
+    options = {"workers": workers, "num_workers": num_workers, "on_error": "skip"}
+    loader = load(numbers, transform=transforms.fail, progress=True, **options)
+    batches = iter(loader)
+    next(batches)
+    list(batches)
+    said = capsys.readouterr().err
+    assert "epoch 0" in said
+    assert "/40.0" in said
+    list(load(numbers, transform=transforms.fail, **options))
+    assert capsys.readouterr().err == ""
