@@ -218,7 +218,8 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
     def _samples(self) -> Iterator[Any]:
         loader = self._worker_loader
         piece, skip = divmod(self._taken, PIECE)
-        for samples in loader._epoch(Progress(self.epoch, piece * loader.shares.size), loader.skipped):
+        progress = Progress(self.epoch, piece * loader.shares.size)
+        for samples in loader._epoch(progress, loader._skipped):
             for sample in samples[skip:]:
                 self._taken += 1
                 yield sample
