@@ -61,6 +61,13 @@ def masked(values: Any, null: NDArray[np.bool_] | None) -> Any:
     return np.ma.MaskedArray(np.ma.getdata(values), mask | np.ma.getmaskarray(values))
 
 
+def trimmed(value: Any) -> Any:
+    """Return a shape without the axes that it does not have; None of a null."""
+    if not np.ma.isMaskedArray(value):
+        return value
+    return None if value.mask.all() else value.compressed()
+
+
 def outside(text: str, error: IndexError, shape: tuple[int, ...]) -> QueryError:
     """Return the error for an index that a row does not have."""
     return QueryError(f"{text}: {error}; a row has shape {shape}.")
