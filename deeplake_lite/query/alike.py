@@ -228,9 +228,11 @@ def _one_by_one(
     return [apply(row) for row in zip(*every, strict=True)]
 
 
-def _indexed(index: tuple[Any, ...], text: str, values: tuple[Any, ...], count: int) -> Any:  # noqa: ARG001
+def _indexed(index: tuple[Any, ...], text: str, values: tuple[Any, ...], count: int) -> Any:
     """Return an index of a part: null where no row has it."""
     [stack] = values
+    if isinstance(stack, list):
+        return _one_by_one(lambda row: indexed(*row, index, text), values, count)
     if stack is None or lies_beyond(index, stack.shape[1:]):
         return None
     try:

@@ -38,7 +38,8 @@ class Instance:
     cheap: list[exp.Expr] = field(default_factory=list)
     """Conditions that DuckDB can check before any island is computed."""
     staged: list[tuple[exp.Expr, tuple[str, ...]]] = field(default_factory=list)
-    """Conditions that need islands, with their names; in the order written."""
+    """Conditions that need islands, with their names: first those of islands that read nothing,
+    such as SHAPE, then the others; in the order written."""
     enough: int | None = None
     """How many rows that pass every condition are enough; None for all."""
 

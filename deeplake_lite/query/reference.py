@@ -52,6 +52,14 @@ RULES = {
         "NumPy's, from 0: `x[10:20, ::2, -1]`, `x[..., 0]`, `x[[0, 2]]`, `x[x > 2]`, `x[None]`; "
         "`meta['key'][0]`, `meta.key`."
     ),
+    "Subscripts beyond a row": (
+        "Null, where shapes differ from row to row, or the index does: `boxes[2]` of two boxes, "
+        "`image[:, :, 2]` of a grey picture. Of a fixed shape, an error."
+    ),
+    "Order of conditions": (
+        "Those on scalars are checked first, then those on `SHAPE`, `NDIM`, `SIZE` and `NBYTES`, "
+        "then those that read; each on the rows that are left."
+    ),
     "`LOG`": "Natural, for scalars and tensors.",
     "NaN": "Comparisons with NaN are false, `<>` is true. NaN sorts last, up or down.",
     "Null": (

@@ -36,6 +36,12 @@ def cells(tree: Tree) -> Iterator[Cell]:
                 yield from cells(option)
 
 
+def reads(tree: Tree) -> bool:
+    """Tell whether a tree looks at values, and not only at what is known of them."""
+    known = (leaf for leaf in leaves(tree) if isinstance(leaf, Meta))
+    return any(cells(tree)) or any(leaf.what.startswith("bm25") for leaf in known)
+
+
 def is_dense(leaf: Cell) -> bool:
     """Tell whether all rows of a column have one shape."""
     return isinstance(leaf.field.htype.layout, Dense) and leaf.type.is_number

@@ -310,9 +310,9 @@ def test_rows_that_do_not_match_leave_columns(ds):
     assert found.to_pandas().empty
 
 
-def test_an_index_that_a_row_lacks_is_named(ds):
-    with pytest.raises(QueryError, match=r"boxes\[2\].*row"):
-        values_of(ds.query("SELECT boxes[2] AS b"))
+def test_a_mask_that_does_not_fit_a_row_is_named(ds):
+    with pytest.raises(QueryError, match=r"boxes\[.*boolean index did not match.*row"):
+        values_of(ds.query("SELECT boxes[$m] AS b", params={"m": np.array([True, False])}))
 
 
 def test_two_rows_for_one_value_are_an_error(ds):

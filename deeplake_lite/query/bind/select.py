@@ -32,6 +32,7 @@ from deeplake_lite.query.bind.subqueries import one_value
 from deeplake_lite.query.bind.tables import known_parts, read_from
 from deeplake_lite.query.dialect import CLAUSES, text_of
 from deeplake_lite.query.plan import Instance, Output, Plan
+from deeplake_lite.query.trees import reads
 from deeplake_lite.query.values import (
     Kind,
     Sql,
@@ -331,6 +332,7 @@ def _note_condition(instance: Instance, node: exp.Expr) -> None:
     islands = tuple(dict.fromkeys(c.name for c in columns if c.name in instance.islands))
     if islands:
         instance.staged.append((node, islands))
+        instance.staged.sort(key=lambda part: any(reads(instance.islands[n]) for n in part[1]))
     elif columns:
         instance.cheap.append(node)
 
