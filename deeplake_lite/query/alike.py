@@ -232,7 +232,7 @@ def _indexed(index: tuple[Any, ...], text: str, values: tuple[Any, ...], count: 
     """Return an index of a part: null where no row has it."""
     [stack] = values
     if isinstance(stack, list):
-        return _one_by_one(lambda row: indexed(*row, index, text), values, count)
+        return _one_by_one(lambda row: indexed(row[0], index, text), values, count)
     if stack is None or lies_beyond(index, stack.shape[1:]):
         return None
     try:

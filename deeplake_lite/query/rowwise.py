@@ -19,7 +19,7 @@ from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.htypes import Link
 from deeplake_lite.htypes.base import Dense, Nested, Ragged
-from deeplake_lite.query import alike, interrupt
+from deeplake_lite.query import alike, groups, interrupt
 from deeplake_lite.query.indexing import index_of, indexed
 from deeplake_lite.query.metadata import metadata
 from deeplake_lite.query.trees import cells, is_dense, masked, row_bytes, rows_of, trimmed
@@ -38,10 +38,11 @@ from deeplake_lite.query.values import (
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.query.groups import Blocks
     from deeplake_lite.query.trees import Env
 
 BLOCK_BYTES = 32 * 2**20
@@ -58,9 +59,6 @@ SMALL_BYTES = 16 * 2**10
 
 PART_ROWS = 32
 """Rows that a thread takes at a time."""
-
-type Blocks = Callable[[Tree, Env, int], Iterator[Any]]
-"""Computes a tree for some rows, block by block: what the trees within groups go through."""
 
 
 def blocks(tree: Tree, env: Env, count: int, inner: Blocks) -> Iterator[Any]:
@@ -222,8 +220,8 @@ class _Reader:
             case Choice(key, options):
                 return self._choice(self.env[key], options)
             case Grouped():
-                lists = self.env[leaf.key]
-                return lambda row: _group(leaf, lists[row], self._inner)
+                members = self.env[leaf.key]
+                return lambda row: groups.value(leaf, members[row], self._inner)
             case Cell(key, source, field):
                 if not is_dense(leaf):
                     return source.decoder(field, self.env[key])
@@ -256,82 +254,3 @@ def _row(tree: Tree, read: _Reader, row: int) -> Any:
             return indexed(_row(base, read, row), index, text)
         case _:
             return read(tree, row)
-
-
-# ---- groups
-
-_ELEMENTWISE: dict[str, Callable[..., Any]] = {
-    "SUM": np.sum,
-    "MEAN": np.mean,
-    "MIN": np.min,
-    "MAX": np.max,
-    "STD": np.std,
-    "VAR": np.var,
-    "MEDIAN": np.median,
-    "PROD": np.prod,
-}
-_STREAMED = {"SUM": np.add, "MEAN": np.add, "MIN": np.minimum, "MAX": np.maximum}
-"""Aggregates that need a block of the values at a time: how two blocks' become one."""
-
-
-def _group(leaf: Grouped, rows: Any, inner: Blocks) -> Any:
-    """Return the values of a group's rows, or their elementwise aggregate."""
-    if rows is None:
-        return None
-    rows = [r for r in rows if r is not None]
-    env = {k: _with_mask([r[k] for r in rows]) for k in (rows[0] if rows else ())}
-    parts = ([v for v in part if _is_there(v)] for part in inner(leaf.inner, env, len(rows)))
-    if leaf.aggregate == "LIST":
-        return [value for part in parts for value in part]
-    if leaf.aggregate in _STREAMED:
-        return _streamed(leaf, parts)
-    values = [value for part in parts for value in part]
-    if not values:
-        return None
-    return _ELEMENTWISE[leaf.aggregate](_stack(leaf, values), axis=0)
-
-
-def _streamed(leaf: Grouped, parts: Iterable[list[Any]]) -> Any:
-    """Return an aggregate, block of values by block: never are all of them in memory."""
-    first: Any = None
-    total, count = None, 0
-    for part in parts:
-        if not part:
-            continue
-        stack = _stack(leaf, part if first is None else [first, *part])[first is not None :]
-        first = first if first is not None else part[0]
-        one = stack.mean(axis=0) * len(stack) if leaf.aggregate == "MEAN" else None
-        one = _ELEMENTWISE[leaf.aggregate](stack, axis=0) if one is None else one
-        total = one if total is None else _STREAMED[leaf.aggregate](total, one)
-        count += len(stack)
-    if total is None or leaf.aggregate != "MEAN":
-        return total
-    return total / count
-
-
-def _stack(leaf: Grouped, values: list[Any]) -> NDArray[Any]:
-    shapes = {np.shape(v) for v in values}
-    if len(shapes) > 1:
-        raise QueryError(
-            f"{leaf.aggregate} over a group takes tensors of equal shape, got "
-            f"{', '.join(map(str, sorted(shapes)[:3]))}. CROP or RESIZE them first, or reduce each "
-            f"row's: {leaf.aggregate}(AMEAN(x))."
-        )
-    return np.stack(values)
-
-
-def _with_mask(values: list[Any]) -> Any:
-    """Return a key's values in a group as an array, masked where null."""
-    null = [v is None for v in values]
-    if not any(null):
-        return np.array(values)
-    some = next((v for v in values if v is not None), 0)
-    return np.ma.MaskedArray([some if v is None else v for v in values], null)
-
-
-def _is_there(value: Any) -> bool:
-    return value is not None and value is not np.ma.masked and not _is_masked(value)
-
-
-def _is_masked(value: Any) -> bool:
-    return np.ma.isMaskedArray(value) and bool(np.ma.getmaskarray(value).any())

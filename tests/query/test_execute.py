@@ -3,11 +3,14 @@
 import subprocess
 import sys
 import textwrap
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 import deeplake_lite as dl
+
+from . import data
 
 SLOW = {
     "NumPy": "SELECT * WHERE slow(x) > 0",
@@ -118,8 +121,10 @@ def test_a_function_of_pairs_of_rows_passes_nulls(ds):
     [
         "SELECT AVG(x) AS y FROM (SELECT AMEAN(vec) AS x FROM dataset)",
         "SELECT AVG(MEAN(b.vec)) AS y FROM dataset a LEFT JOIN dataset b ON a.id = b.id",
-        "SELECT AVG(x) AS y FROM (SELECT MEAN(vec) AS x FROM dataset QUALIFY "
-        "ROW_NUMBER() OVER (PARTITION BY id ORDER BY MEAN(vec)) = 1)",
+        (
+            "SELECT AVG(x) AS y FROM (SELECT MEAN(vec) AS x FROM dataset QUALIFY "
+            "ROW_NUMBER() OVER (PARTITION BY id ORDER BY MEAN(vec)) = 1)"
+        ),
     ],
 )
 def test_a_mean_leaves_nulls_of_functions_out(ds, text):
@@ -133,5 +138,6 @@ def test_words_are_scored_in_a_join_with_nothing(ds):
         "LEFT JOIN dataset b ON a.id = b.id + 50 ORDER BY a.id"
     )["y"][:]
     assert found.mask.tolist() == [i < 50 for i in range(60)]
-    assert found.compressed().tolist() == [float(y) for y in ds.query(
-        "SELECT BM25_SIMILARITY(text, 'fox') AS y LIMIT 10")["y"][:]]
+    assert found.compressed().tolist() == [
+        float(y) for y in ds.query("SELECT BM25_SIMILARITY(text, 'fox') AS y LIMIT 10")["y"][:]
+    ]
