@@ -60,6 +60,11 @@ RULES = {
         "Those on scalars are checked first, then those on `SHAPE`, `NDIM`, `SIZE` and `NBYTES`, "
         "then those that read; each on the rows that are left."
     ),
+    "`HASH`": (
+        "Of a column as it is, the digest that is stored, of encoded bytes. Compared with another "
+        "HASH, as in `HASH(image) = HASH($p)`, both are of values, which are read, unless both are "
+        "columns of one type."
+    ),
     "`LOG`": "Natural, for scalars and tensors.",
     "NaN": "Comparisons with NaN are false, `<>` is true. NaN sorts last, up or down.",
     "Null": (

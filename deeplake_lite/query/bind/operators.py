@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.constants import constant
-from deeplake_lite.query.bind.digests import is_null
+from deeplake_lite.query.bind.digests import alike, is_null
 from deeplake_lite.query.bind.kinds import (
     agree,
     as_number,
@@ -104,6 +104,7 @@ def _number(node: exp.Expr, value: Value) -> exp.Expr:
 def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Return a comparison."""
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
+    left, right = alike(left, right, low)
     name = COMPARISON[type(e)]
     if has_axes(left) or has_axes(right):
         return low.call(name, [left, right], {}, e)

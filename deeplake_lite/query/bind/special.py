@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
@@ -102,6 +103,8 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if len(e.expressions) != 1:
         return None
     found = low.value(e.expressions[0], scope)
+    if isinstance(found, Constant) and isinstance(found.value, list | np.ndarray):
+        found = low.as_tensor(found, text_of(e))
     return digest(found, low) if isinstance(found, Tensor) else None
 
 
