@@ -9,13 +9,12 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.digests import comparable
-from deeplake_lite.query.bind.kinds import as_number, has_axes, json_text, kind_of
+from deeplake_lite.query.bind.kinds import as_number, has_axes, is_json, kind_of, ordering
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import (
     NUMBER,
     REAL,
-    TEXT,
     Grouped,
     Plain,
     Sql,
@@ -175,11 +174,7 @@ def ordered(low: Lowering, order: exp.Order, scope: Scope) -> list[exp.Expr]:
 
 def sorted_by(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> list[exp.Expr]:
     """Return what to sort by: NaN last either way, and null behind it unless it is said."""
-    if kind_of(value).name == "json":  # numbers by size, and texts behind them
-        node = low.as_sql(value, scope)
-        parts = Sql(as_number(node), NUMBER), Sql(json_text(node), TEXT)
-        return [by for part in parts for by in sorted_by(part, term, low, scope)]
-    node, descends = low.as_sql(value, scope), bool(term.args.get("desc"))
+    node, descends = ordering(value, low, scope), bool(term.args.get("desc"))
     if node.find(exp.Column, exp.Query, exp.Anonymous) is None:  # to SQL, a position or an error
         node = func("coalesce", node, exp.null())
     nulls_first = bool(term.args.get("nulls_first"))
@@ -231,6 +226,8 @@ def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
         scope.in_aggregate = was
     scope.aggregated = scope.aggregated or not scope.in_aggregate
     x = low.as_sql(value, scope)
+    if is_json(value) and name != "MODE":
+        x = as_number(x)
     by = exp.Ordered(this=x.copy(), desc=bool(terms[0].args.get("desc")), nulls_first=False)
     *before, last = [x, *args]
     parts = [*before, exp.Order(this=last, expressions=[by])]

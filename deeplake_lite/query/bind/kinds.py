@@ -169,6 +169,32 @@ def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
     return func("list_extract", listed, exp.paren(node.copy()) + 1)
 
 
+def is_json(value: Value) -> bool:
+    """Tell whether a value is JSON."""
+    return kind_of(value).name == "json"
+
+
+def ordering(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return what a scalar is sorted by, and compared for less and more: JSON by value."""
+    node = low.as_sql(value, scope)
+    return json_order(node) if is_json(value) else node
+
+
+def json_order(node: exp.Expr) -> exp.Expr:
+    """Return what JSON values are sorted by: numbers by size, and behind them texts."""
+    text = json_text(node)
+    types = [exp.Literal.string(name) for name in ("BIGINT", "UBIGINT", "HUGEINT", "DOUBLE")]
+    is_number = exp.In(this=func("json_type", node.copy()), expressions=types)
+    number = exp.Case(ifs=[exp.If(this=is_number, true=as_number(node))])
+    other = exp.Case(ifs=[exp.If(this=exp.not_(exp.paren(is_number.copy())), true=text)])
+    parts = [
+        exp.PropertyEQ(this=exp.to_identifier(name), expression=part)
+        for name, part in (("number", number), ("other", other))
+    ]
+    present = exp.not_(exp.Is(this=text.copy(), expression=exp.null()))
+    return exp.Case(ifs=[exp.If(this=present, true=func("struct_pack", *parts))])
+
+
 def as_number(node: exp.Expr) -> exp.Expr:
     """Return the number that a JSON value is, or null."""
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("DOUBLE"))

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
-import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.constants import constant
-from deeplake_lite.query.bind.digests import alike, is_null
 from deeplake_lite.query.bind.kinds import (
-    agree,
     as_number,
     as_text,
-    class_name,
     has_axes,
-    json_text,
     kind_of,
     kind_of_two,
     unified,
 )
-from deeplake_lite.query.dialect import func, text_of
+from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.values import (
-    ANY,
     BOOL,
     LIST,
     NUMBER,
@@ -32,7 +25,6 @@ from deeplake_lite.query.values import (
     TIME,
     Choice,
     Constant,
-    Kind,
     Sql,
     Tensor,
     Value,
@@ -49,10 +41,6 @@ ARITHMETIC: dict[type[exp.Expr], str] = {
 }  # fmt: skip
 _SMALL = {"int8", "int16", "int32", "uint8", "uint16", "uint32"}
 
-COMPARISON: dict[type[exp.Expr], str] = {
-    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
-}  # fmt: skip
-
 
 def paren(low: Lowering, e: exp.Paren, scope: Scope) -> Value:
     """Return what stands in parentheses."""
@@ -67,7 +55,7 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
         return Constant(-found.value, exp.Neg(this=found.node.copy()))
     if has_axes(found):
         return low.call("NEG", [found], {}, e)
-    return Sql(exp.Neg(this=_number(low.as_sql(found, scope), found)), kind_of(found))
+    return Sql(exp.Neg(this=_number(low.as_sql(found, scope), found)), kind_of(found, plain=True))
 
 
 def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
@@ -101,16 +89,6 @@ def _number(node: exp.Expr, value: Value) -> exp.Expr:
     return node
 
 
-def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
-    """Return a comparison."""
-    left, right = low.value(e.this, scope), low.value(e.expression, scope)
-    left, right = alike(left, right, low)
-    name = COMPARISON[type(e)]
-    if has_axes(left) or has_axes(right):
-        return low.call(name, [left, right], {}, e)
-    return Sql(low.compare(type(e), left, right, scope), BOOL)
-
-
 def and_(low: Lowering, e: exp.And, scope: Scope) -> Value:
     """Return AND."""
     return connected(low, e, "AND", scope)
@@ -136,13 +114,6 @@ def not_(low: Lowering, e: exp.Not, scope: Scope) -> Value:
     if has_axes(found):
         return low.call("NOT", [found], {}, e)
     return Sql(exp.Not(this=exp.paren(low.condition(found, scope))), BOOL)
-
-
-def between(low: Lowering, e: exp.Between, scope: Scope) -> Value:
-    """Return BETWEEN, as two comparisons."""
-    least = exp.GTE(this=e.this.copy(), expression=e.args["low"].copy())
-    most = exp.LTE(this=e.this.copy(), expression=e.args["high"].copy())
-    return low.value(exp.and_(least, most), scope)
 
 
 def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
@@ -177,74 +148,6 @@ def overlaps(low: Lowering, e: exp.ArrayOverlaps, scope: Scope) -> Value:
     raise QueryTypeError(f"Conditions are connected by AND, got {text_of(e)}.")
 
 
-def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
-    """Return IN: of a list, or of a query.
-
-    Raises
-    ------
-    QueryTypeError
-        For a tensor on either side.
-    """
-    this = low.value(e.this, scope)
-    if (query := e.args.get("query")) is not None:
-        inner = query.this if isinstance(query, exp.Subquery) else query
-        query, kind = low.nested_value(inner, scope)
-        node = low.as_sql(this, scope)
-        if kind.name == "class" and kind_of(this).names != kind.names:
-            node, query = as_text(this, low, scope), _named_in(query, kind)
-        return Sql(exp.In(this=node, query=query), BOOL)
-    if has_axes(this):
-        raise QueryTypeError(
-            f"IN takes one value per row, got {text_of(e.this)}, which is a tensor. Use "
-            "CONTAINS(x, value)."
-        )
-    given = e.expressions
-    if (listed := e.args.get("field")) is not None:
-        given = [listed]
-        if not has_list(low.value(listed, scope)):
-            raise QueryTypeError(
-                f"IN takes a list or a query, got {text_of(listed)}. Whether it has an element: "
-                f"CONTAINS({text_of(listed)}, {text_of(e.this)})."
-            )
-    values = [low.value(option, scope) for option in given]
-    if len(values) == 1 and has_list(values[0]):
-        values = [constant(item) for item in values[0].value]
-    options = [agree(value, this) for value in values]
-    a = low.as_sql(agree(this, options[0]) if options else this, scope)
-    node = exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options])
-    if not options:
-        return Sql(exp.false(), BOOL)
-    if not kind_of(this).real:
-        return Sql(node, BOOL)
-    return Sql(exp.paren(exp.and_(node, exp.not_(func("isnan", a.copy())))), BOOL)
-
-
-def has_list(value: Value) -> TypeGuard[Constant]:
-    """Tell whether a value is a list as it stands, or a parameter's."""
-    return isinstance(value, Constant) and isinstance(value.value, list | np.ndarray)
-
-
-def _named_in(query: exp.Expr, kind: Kind) -> exp.Subquery:
-    """Return a query of classes as one of their names."""
-    name = exp.alias_(class_name(exp.column("c0", table="names"), kind.names), "c0")
-    inner = exp.Subquery(this=query.this, alias=exp.TableAlias(this=exp.to_identifier("names")))
-    select = exp.Select(expressions=[name])
-    select.set("from_", exp.From(this=inner))
-    return exp.Subquery(this=select)
-
-
-def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
-    """Return IS NULL and its like, without reading a tensor."""
-    found = low.value(e.this, scope)
-    if isinstance(found, Tensor) and found.plain is not None:
-        valid = is_null(found)
-        return Sql(exp.Is(this=low.as_sql(valid, scope), expression=exp.null()), BOOL)
-    node = low.as_sql(found, scope)
-    if isinstance(found, Sql) and found.kind.name == "json":
-        node = json_text(node)  # JSON's null is null
-    return Sql(exp.Is(this=node, expression=e.expression.copy()), BOOL)
-
-
 def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Return LIKE or ILIKE, of the names of classes."""
     this = as_text(low.value(e.this, scope), low, scope)
@@ -259,7 +162,7 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
 
 
 def escape(low: Lowering, e: exp.Escape, scope: Scope) -> Value:
-    """Return LIKE's ESCAPE."""
+    """Return LIKE's ESCAPE, a condition."""
     return low.generic(e, scope, BOOL)
 
 
@@ -325,38 +228,3 @@ def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
     """Return a part of a date."""
     node = exp.Extract(this=e.this.copy(), expression=low.sql(e.expression, scope))
     return Sql(node, NUMBER)
-
-
-def exists(low: Lowering, e: exp.Exists, scope: Scope) -> Value:
-    """Return EXISTS."""
-    inner = e.this.this if isinstance(e.this, exp.Subquery) else e.this
-    return Sql(exp.Exists(this=low.nested(inner, scope).this), BOOL)
-
-
-def subquery(low: Lowering, e: exp.Subquery, scope: Scope) -> Value:
-    """Return the value of a query in parentheses: a scalar, or a tensor."""
-    return low.one_value(e.this, scope)
-
-
-def any_of(low: Lowering, e: exp.Any, scope: Scope) -> Value:
-    """Return ``= ANY (SELECT …)``."""
-    return Sql(exp.Any(this=low.nested(e.this, scope)), ANY)
-
-
-def all_of(low: Lowering, e: exp.All, scope: Scope) -> Value:
-    """Return ``= ALL (SELECT …)``."""
-    return Sql(exp.All(this=low.nested(e.this, scope)), ANY)
-
-
-def distinct(low: Lowering, e: exp.Distinct, scope: Scope) -> Value:
-    """Return DISTINCT within a call."""
-    return low.generic(e, scope)
-
-
-def tuple_of(low: Lowering, e: exp.Tuple, scope: Scope) -> Value:
-    """Return a list in parentheses: a constant where all parts are."""
-    parts = [low.value(p, scope) for p in e.expressions]
-    constants = [p.value for p in parts if isinstance(p, Constant)]
-    if len(constants) < len(parts):
-        return low.generic(e, scope)
-    return Constant(constants, exp.Tuple(expressions=[low.as_sql(p, scope) for p in parts]))

@@ -21,9 +21,7 @@ from deeplake_lite.query.bind.endings import (
     order_by,
 )
 from deeplake_lite.query.bind.grouping import keys_of, over_group
-from deeplake_lite.query.bind.kinds import (
-    kind_of,
-)
+from deeplake_lite.query.bind.kinds import has_axes, kind_of
 from deeplake_lite.query.bind.lowering import Lowering
 from deeplake_lite.query.bind.projection import Lowered, Projection
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
@@ -34,7 +32,7 @@ from deeplake_lite.query.dialect import CLAUSES, text_of
 from deeplake_lite.query.plan import Instance, Output, Plan
 from deeplake_lite.query.trees import reads
 from deeplake_lite.query.values import (
-    Kind,
+    TENSOR,
     Sql,
     Tensor,
     Value,
@@ -101,10 +99,12 @@ class Binder:
             self._low.seed,
         )
 
-    def _nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, Kind]:
+    def _nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
         lowered = self._query(tree, scope, bare=True)
-        first = next(iter(lowered.columns.values()))
-        return lowered.sql, kind_of(first, plain=True)
+        values = lowered.columns.values()
+        kinds = [TENSOR if has_axes(v) else kind_of(v, plain=True) for v in values]
+        nodes = [v.node if isinstance(v, Sql) else exp.null() for v in values]
+        return lowered.sql, list(map(Sql, nodes, kinds))
 
     def _query(
         self,
@@ -205,7 +205,10 @@ class Binder:
         scope.grouped = tree.args.get("group") is not None
         values = self._items(tree, scope, {k.sql("duckdb") for k in keys})
         if bare:
-            values = {n: Sql(comparable(v, low, scope), kind_of(v)) for n, v in values.items()}
+            values = {
+                n: Sql(comparable(v, low, scope), TENSOR if has_axes(v) else kind_of(v))
+                for n, v in values.items()
+            }
         for clause in ("having", "qualify"):
             if part := tree.args.get(clause):
                 kind = exp.Having if clause == "having" else exp.Qualify

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.aggregates import rewritten
 from deeplake_lite.query.bind.constants import as_array
 from deeplake_lite.query.bind.kinds import has_axes
@@ -25,10 +26,15 @@ if TYPE_CHECKING:
 
 
 def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
-    """Return the value of a query in parentheses. Raises QueryError for a tensor of many rows."""
+    """Return the value of a query in parentheses. Raises QueryError for several columns."""
     kept = len(binder._instances), dict(binder._low.udfs), binder._count
     lowered = binder._query(tree, scope)
-    first = next(iter(lowered.columns.values()))
+    if len(lowered.columns) != 1:
+        raise QueryError(
+            f"A query in place of a value has one column, got {len(lowered.columns)}: "
+            f"{text_of(tree)}."
+        )
+    [first] = lowered.columns.values()
     tensor = first if isinstance(first, Tensor) and has_axes(first) else None
     if tensor is not None and _looks_outside(lowered, scope):
         return _of_rows(tensor, lowered, tree)
@@ -36,8 +42,8 @@ def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
     del binder._instances[count:]  # what was bound to see of what kind it is
     if tensor is not None:
         return _answered(binder, tree, tensor.type)
-    node, kind = binder._low.nested_value(tree, scope)
-    return Sql(node, kind)
+    sql, [column] = binder._low.nested(tree, scope)
+    return Sql(exp.Subquery(this=sql), column.kind)
 
 
 def _looks_outside(lowered: Lowered, scope: Scope) -> bool:
