@@ -15,7 +15,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _Parser: Any = DuckDB.parser_class
 _Generator: Any = DuckDB.generator_class
@@ -324,3 +324,15 @@ def text_of(e: exp.Expr) -> str:
 def func(name: str, *args: exp.Expr) -> exp.Expr:
     """Return a call of a function of DuckDB's, as it is named."""
     return exp.Anonymous(this=name, expressions=list(args))
+
+
+def as_source(query: exp.Query, name: str) -> exp.Subquery:
+    """Return a query in parentheses under a name, as FROM takes it."""
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))
+
+
+def select_from(items: Sequence[exp.Expr], query: exp.Query, name: str) -> exp.Select:
+    """Return ``SELECT items FROM (query) AS name``."""
+    select = exp.Select(expressions=list(items))
+    select.set("from_", exp.From(this=as_source(query, name)))
+    return select

@@ -11,7 +11,8 @@ from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.digests import comparable
 from deeplake_lite.query.bind.kinds import as_number, has_axes, is_json, kind_of, ordering
 from deeplake_lite.query.dialect import func, text_of
-from deeplake_lite.query.functions import Type
+from deeplake_lite.query.functions import Arg, Type
+from deeplake_lite.query.functions.binding import box_numbers
 from deeplake_lite.query.values import (
     NUMBER,
     REAL,
@@ -83,7 +84,8 @@ def grouped(tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr]
         wide = {"b": "int64", "i": "int64", "u": "uint64"}
         if aggregate in ("SUM", "PROD") and inner.dtype[0] in wide:
             dtype = wide[inner.dtype[0]]
-        type_ = Type(dtype, inner.shape)
+        arg = Arg(text, inner)
+        type_ = Type(dtype, inner.shape, box_numbers(dtype, inner.shape, arg))
     return Tensor(Grouped(key, tensor.tree, aggregate, type_), {key: rows}, text)
 
 

@@ -29,16 +29,16 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
         e = term.this
         if isinstance(e, exp.Var) and e.name.upper() == "ALL":
             for item in items:
-                terms += sorted_by(item, term, binder._low, scope)
+                terms += sorted_by(item, term, binder.low, scope)
             continue
         if is_number(e):
-            terms += sorted_by(items[item_number(e, len(items), "ORDER")], term, binder._low, scope)
+            terms += sorted_by(items[item_number(e, len(items), "ORDER")], term, binder.low, scope)
             continue
         if isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
-            value = binder._low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
+            value = binder.low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
         else:
-            value = binder._low.value(e, scope)
-        terms += sorted_by(value, term, binder._low, scope)
+            value = binder.low.value(e, scope)
+        terms += sorted_by(value, term, binder.low, scope)
     return terms
 
 
@@ -92,7 +92,7 @@ def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int |
 
 def whole_number(binder: Binder, e: exp.Expr, scope: Scope, what: str) -> int | float:
     """Return a number of rows. Raises QueryTypeError."""
-    value = binder._low.value(e, scope)
+    value = binder.low.value(e, scope)
     if (
         not isinstance(value, Constant)
         or isinstance(value.value, bool)
@@ -135,13 +135,12 @@ def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection
     for part in tree.args.get(CLAUSES) or ():
         if isinstance(part, Arrange):
             nodes = [
-                comparable(binder._low.value(e, scope), binder._low, scope)
-                for e in part.expressions
+                comparable(binder.low.value(e, scope), binder.low, scope) for e in part.expressions
             ]
             names = tuple(projection.column(n).name for n in nodes)
             found.append(Clause("arrange", names))
         elif isinstance(part, Sample):
-            weight = projection.column(binder._low.sql(part.this, scope)).name
+            weight = projection.column(binder.low.sql(part.this, scope)).name
             limit = part.args.get("limit")
             seed = part.args.get("seed")
             options = {
@@ -150,7 +149,7 @@ def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection
                 if limit is None
                 else whole_number(binder, limit, scope, "SAMPLE BY LIMIT"),
                 "percent": bool(part.args.get("percent")),
-                "seed": binder._low.draw_seed()
+                "seed": binder.low.draw_seed()
                 if seed is None
                 else int(whole_number(binder, seed, scope, "SEED")),
             }

@@ -14,6 +14,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
+from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind import (
     aggregates,
     calls,
@@ -87,6 +88,7 @@ HANDLERS: dict[str, Handler] = {
     "subquery": membership.subquery,
     "any": membership.quantified,
     "all": membership.quantified,
+    "tuple": operators.tuple_of,
     "bitwiseand": operators.bitwise,
     "bitwiseor": operators.bitwise,
     "bitwisenot": operators.bitwise,
@@ -356,5 +358,7 @@ def _given_type(kind: Kind) -> Type:
             return Type("float64", (None,))
         case "json":
             return Type("object")
+        case "number" if isinstance(kind.htype, Scalar):
+            return Type(kind.htype.dtype)
         case _:
             return Type("float64")

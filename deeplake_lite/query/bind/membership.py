@@ -10,7 +10,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.constants import constant
 from deeplake_lite.query.bind.kinds import agree, as_text, class_name, has_axes, kind_of
-from deeplake_lite.query.dialect import func, text_of
+from deeplake_lite.query.dialect import func, select_from, text_of
 from deeplake_lite.query.values import ANY, BOOL, Constant, Sql, Value
 
 if TYPE_CHECKING:
@@ -83,16 +83,8 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
             columns.append(node)
             sides.append(low.as_sql(agree(value, Sql(node, kind)), scope))
     this = exp.Tuple(expressions=sides) if len(sides) > 1 else sides[0]
-    found_in = exp.In(this=this, query=exp.Subquery(this=_reselected(query, columns)))
+    found_in = exp.In(this=this, query=exp.Subquery(this=select_from(columns, query, _SOUGHT)))
     return Sql(_but_nan(list(zip(sides, values, strict=True)), found_in), BOOL)
-
-
-def _reselected(query: exp.Query, columns: list[exp.Expr]) -> exp.Select:
-    """Return a query's columns in another form."""
-    alias = exp.TableAlias(this=exp.to_identifier(_SOUGHT))
-    select = exp.Select(expressions=columns)
-    select.set("from_", exp.From(this=exp.Subquery(this=query, alias=alias)))
-    return select
 
 
 _SOUGHT = "sought"
@@ -146,4 +138,4 @@ def _without_nan(query: exp.Query, column: Sql) -> exp.Query:
         return query
     value = exp.column(column.node.name, table=_SOUGHT)
     kept = exp.Case(ifs=[exp.If(this=exp.not_(func("isnan", value.copy())), true=value)])
-    return _reselected(query, [kept])
+    return select_from([kept], query, _SOUGHT)

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.constants import null_tensor
 from deeplake_lite.query.bind.kinds import (
     as_number,
     as_text,
     has_axes,
+    is_null_constant,
     kind_of,
     kind_of_two,
+    of_one_type,
     unified,
 )
 from deeplake_lite.query.dialect import text_of
@@ -195,21 +198,19 @@ def _case_of_tensors(
     low: Lowering, tests: list[exp.Expr], results: list[Value], e: exp.Expr
 ) -> Tensor:
     """Return CASE of tensors: DuckDB says which one counts."""
-    options = [low.as_tensor(r, text_of(e)) for r in results]
-    if len({o.type.ndim for o in options}) > 1:
-        raise QueryTypeError(
-            f"CASE takes tensors of as many axes, got "
-            f"{' and '.join(str(o.type) for o in options)}: {text_of(e)}."
-        )
+    found = [None if is_null_constant(r) else low.as_tensor(r, text_of(e)) for r in results]
+    type_ = next(t.type for t in found if t is not None)
+    options = [null_tensor(type_, text_of(e)) if t is None else t for t in found]
+    if len(options) == len(tests):
+        options.append(null_tensor(type_, text_of(e)))
+    of_one_type("CASE", [o.type for o in options], text_of(e))
     ifs = [exp.If(this=test, true=exp.convert(number)) for number, test in enumerate(tests)]
-    default = exp.convert(len(tests)) if len(options) > len(tests) else None
-    which = exp.Case(ifs=ifs, default=default)
+    which = exp.Case(ifs=ifs, default=exp.convert(len(tests)))
     key = f"w_{which.sql('duckdb')}"
     env: dict[str, exp.Expr] = {key: which}
     for option in options:
         env.update(option.env)
-    tree = Choice(key, tuple(o.tree for o in options), options[0].type)
-    return Tensor(tree, env, text_of(e))
+    return Tensor(Choice(key, tuple(o.tree for o in options), type_), env, text_of(e))
 
 
 def if_(low: Lowering, e: exp.If, scope: Scope) -> Value:
@@ -228,3 +229,12 @@ def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
     """Return a part of a date."""
     node = exp.Extract(this=e.this.copy(), expression=low.sql(e.expression, scope))
     return Sql(node, NUMBER)
+
+
+def tuple_of(low: Lowering, e: exp.Tuple, scope: Scope) -> Value:
+    """Return a list in parentheses: a constant where all parts are."""
+    parts = [low.value(p, scope) for p in e.expressions]
+    constants = [p.value for p in parts if isinstance(p, Constant)]
+    if len(constants) < len(parts):
+        return low.generic(e, scope)
+    return Constant(constants, exp.Tuple(expressions=[low.as_sql(p, scope) for p in parts]))

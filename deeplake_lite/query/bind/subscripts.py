@@ -239,10 +239,11 @@ def _all_slices(items: list[Any]) -> bool:
 
 
 def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]) -> bool:
-    """Tell whether boxes are still boxes: of as many axes, the last one whole."""
+    """Tell whether boxes are still boxes, one or several: the last axis is whole."""
     if hasattr(base.type.meaning, "names"):
         return True
-    return len(shape) == base.type.ndim and items[-1] == (None, None, None)
+    is_whole = items[-1] == (None, None, None)
+    return is_whole and (len(shape) == base.type.ndim or base.type.box_format is not None)
 
 
 def _sliced(item: tuple[Any, ...], size: int | None) -> int | None:

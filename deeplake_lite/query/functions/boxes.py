@@ -24,8 +24,7 @@ GROUP = "Boxes and masks"
 
 def format_of(boxes: Arg) -> str:
     """Return the format of boxes: their column's, else xyxy."""
-    meaning = boxes.type.meaning
-    return meaning.format if isinstance(meaning, Boxes) else "xyxy"
+    return boxes.type.box_format or "xyxy"
 
 
 def box_type(name: str, boxes: Arg) -> Type:

@@ -55,8 +55,8 @@ SELECT id, image FROM dataset WHERE id = 3 UNION ALL SELECT id, image FROM datas
 => image: r.image
 
 -- equal images come once
-SELECT image FROM dataset WHERE id < 3 UNION SELECT image FROM dataset WHERE id < 2
-=> rows sorted(rows[:3], key=lambda r: 0)
+SELECT image FROM (SELECT image FROM dataset WHERE id < 3 UNION SELECT image FROM dataset WHERE id < 2) ORDER BY MEAN(image)
+=> rows sorted(rows[:3], key=lambda r: r.image.mean())
 => image: r.image
 
 -- rows with tensors that the other lacks
@@ -75,3 +75,22 @@ SELECT id, grid FROM dataset WHERE id < 3 EXCEPT SELECT id, grid * 1 FROM datase
 => where r.id == 2
 => id: r.id
 => grid: r.grid
+
+-- UNION of boxes of two formats
+SELECT boxes AS b FROM dataset UNION SELECT predicted FROM dataset
+=> error QueryTypeError: UNION takes boxes of one format, got xywh and xyxy
+
+-- UNION of tensors of two dtypes compares their numbers
+SELECT b FROM (SELECT bytes AS b FROM dataset WHERE id < 3 UNION SELECT bytes * 1 FROM dataset WHERE id < 5) ORDER BY MEAN(b)
+=> rows sorted(rows[:5], key=lambda r: r.bytes.mean())
+=> b: r.bytes
+
+-- INTERSECT of tensors of two dtypes
+SELECT b FROM (SELECT bytes AS b FROM dataset WHERE id < 5 INTERSECT SELECT bytes / 1 FROM dataset WHERE id > 2) ORDER BY MEAN(b)
+=> rows sorted(rows[3:5], key=lambda r: r.bytes.mean())
+=> b: r.bytes
+
+-- UNION of a computed number and one of SQL
+SELECT SHAPE(image)[0] AS h FROM dataset WHERE id < 3 UNION ALL SELECT 3 FROM dataset WHERE id = 0
+=> rows [6, 9, 10, 3]
+=> h: r

@@ -506,3 +506,10 @@ SELECT id, SUM(boxes[boxes[:, 0] > 10]) AS a, IOU(boxes, predicted) AS b, MEAN(A
 => b: (lambda n, m: 1.0 if not max(n, m) else min(n, m) / max(n, m))(len(r.boxes), len(r.predicted))
 => c: np.prod(r.boxes[:, 2:] - r.boxes[:, :2], 1).mean() - r.ragged.max() if len(r.boxes) and len(r.ragged) else None
 => d: r.boxes[:, 2] - r.boxes[:, 0]
+
+-- whole numbers of a column stay whole in tensors
+SELECT id, RESHAPE(id + 0, [1]) AS a, RESHAPE(id, [1]) AS b, grid * 0 + small AS c FROM dataset
+=> id: r.id
+=> a: [r.id]
+=> b: [r.id]
+=> c: np.full((3, 4), r.small)
