@@ -182,11 +182,14 @@ class Lakes(DuckDB):
                 self.raise_error("Expected a weight after SAMPLE BY")
             replace = self._match_text_seq("REPLACE")
             limit, percent, seed = None, False, None
-            if self._match(TokenType.LIMIT):
-                limit = self._parse_primary() or self._parse_placeholder()
-                percent = self._match_texts(("PERCENT",)) or self._match(TokenType.PERCENT)
-            if self._match_text_seq("SEED"):
-                seed = self._parse_primary() or self._parse_placeholder()
+            while True:  # in either order
+                if limit is None and self._match(TokenType.LIMIT):
+                    limit = self._count()
+                    percent = self._match_texts(("PERCENT",)) or self._match(TokenType.PERCENT)
+                elif seed is None and self._match_text_seq("SEED"):
+                    seed = self._count()
+                else:
+                    break
             return Sample(
                 this=weight, replace=replace, limit=limit, percent=bool(percent), seed=seed
             )
@@ -306,6 +309,8 @@ class Lakes(DuckDB):
                 if self._curr.token_type == TokenType.STRING:  # read as an alias so far
                     table.set("alias", None)
                     version = self._parse_primary()
+                elif self._tokens[self._index - 2].token_type != TokenType.ALIAS:
+                    self.raise_error("Expected a version in quotes after VERSION")
             elif quoted and self._match_text_seq("VERSION"):
                 version = self._parse_primary()
             if version is not None or quoted:

@@ -219,7 +219,10 @@ class _Query:
 
 def _reason(error: BaseException) -> str:
     text = str(error).split("\n\nLINE")[0].split("\nLINE")[0].split("\n\tCandidate")[0].strip()
-    return " ".join(text.split()).removeprefix("Binder Error: ").removeprefix("Conversion Error: ")
+    text = " ".join(text.split()).split(' Use "SET ')[0]  # advice on DuckDB's settings
+    for name in ("Binder", "Conversion", "Invalid Input"):
+        text = text.removeprefix(f"{name} Error: ")
+    return text
 
 
 def _unknown(error: Exception) -> QueryError | NotFoundError:

@@ -9,7 +9,8 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.digests import comparable
-from deeplake_lite.query.bind.kinds import as_number, has_axes, is_json, kind_of, ordering
+from deeplake_lite.query.bind.json_values import as_number
+from deeplake_lite.query.bind.kinds import has_axes, is_json, kind_of, ordering
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Arg, Type
 from deeplake_lite.query.functions.binding import box_numbers
@@ -112,13 +113,14 @@ def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
         For an aggregate of tensors, but for one that takes a row's value as it is.
     """
     was, scope.in_aggregate, before = scope.in_aggregate, True, scope.aggregated
+    around, scope.in_window = scope.in_window, True
     try:
         inner = e.this
         _refuse_tensors(low, inner, scope)
         found = _row_number() if inner.name.upper() == "ROW_NUMBER" else low.value(inner, scope)
         node = window_parts(low, e, scope)
     finally:
-        scope.in_aggregate, scope.aggregated = was, before
+        scope.in_aggregate, scope.aggregated, scope.in_window = was, before, around
     if isinstance(found, Tensor) and has_axes(found) and _is_of_rows(found):
         return rewritten(found, lambda row: _with_this(node, row), text_of(e))
     if not isinstance(found, Sql):

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from deeplake_lite.errors import NotFoundError, QueryTypeError
+from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.aggregates import grouped, ordered, picked
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import counted
+from deeplake_lite.query.bind.json_values import as_number, json_order
 from deeplake_lite.query.bind.kinds import (
-    as_number,
     as_text,
     has_axes,
     is_json,
-    json_order,
+    is_numpys,
     kind_of,
     ordering,
     unified,
@@ -55,6 +55,9 @@ _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
 }
 """Operators that may be written as functions."""
 
+_SIDES = {"EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1}
+"""How many arguments those take, at the least; EQUALS and LOGICAL_NOT no more."""
+
 
 @dataclass
 class _Arguments:
@@ -76,7 +79,12 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         For a function that nobody has, with the nearest names.
     """
     name = e.name.upper()
+    if name == "COLUMNS":
+        raise QueryError("COLUMNS is not part of the language. Name the columns, or write *.")
     if name in _OPERATORS:
+        count, least = len(e.expressions), _SIDES[name]
+        if count < least or (count > least and name in ("EQUALS", "LOGICAL_NOT")):
+            raise QueryTypeError(f"{name} takes {least} value(s), got {count}: {text_of(e)}.")
         return low.value(_OPERATORS[name](e), scope)
     special = SPECIAL.get(name)
     if special is not None:
@@ -85,7 +93,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
             return found
     args = _arguments(low, e, name, scope)
     lists = name in REGISTRY and name != "COUNT" and any(map(has_axes, args.values))
-    if lists or any(isinstance(a, Tensor) and not a.is_scalar for a in args.values):
+    if lists or any(isinstance(a, Tensor) and is_numpys(a) for a in args.values):
         return _of_tensors(low, name, args, e, scope)
     if name in REGISTRY and name not in known.OF_SCALARS:
         return low.call(name, args.values, args.options, e)
@@ -109,6 +117,11 @@ def _arguments(low: Lowering, e: exp.Anonymous, name: str, scope: Scope) -> _Arg
             )
             if named and isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
                 found.options[part.this.name] = option(low, part.expression, scope)
+            elif _misnamed(part, name, scope):
+                raise QueryTypeError(
+                    f"{name} has no option {part.this.name}, got {text_of(e)}. It is "
+                    f"{REGISTRY[name].signature}."
+                )
             elif isinstance(part, exp.Order):
                 found.values.append(low.value(part.this, scope))
                 found.order = ordered(low, part, scope)
@@ -117,6 +130,16 @@ def _arguments(low: Lowering, e: exp.Anonymous, name: str, scope: Scope) -> _Arg
     finally:
         scope.in_aggregate = inner
     return found
+
+
+def _misnamed(part: exp.Expr, name: str, scope: Scope) -> bool:
+    """Tell whether an argument is an option by a name that nothing has."""
+    if name not in REGISTRY or not isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg):
+        return False
+    is_name = (
+        isinstance(part.this, exp.Column) and not part.this.table and not part.this.this.quoted
+    )
+    return is_name and part.this.name not in {*scope.names(), *scope.aliases}
 
 
 def _parameters(name: str) -> list[str]:
@@ -183,6 +206,11 @@ def _of_scalars(
     if name in known.AGGREGATES:
         if not args:
             raise QueryTypeError(f"{name} takes what it goes over, got {text_of(e)}.")
+        if scope.in_aggregate and not scope.in_window:
+            raise QueryTypeError(
+                f"An aggregate goes over rows, and {text_of(e)} stands within another one. Query a "
+                f"query: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
+            )
         scope.aggregated = scope.aggregated or not scope.in_aggregate
     if name in known.UNIFIES:
         _one_type(name, args, e)
@@ -236,6 +264,9 @@ _NUMERIC = {known.NAMES.get(name, name) for name in known.REAL | {"SUM"}}
 
 
 def _result_kind(name: str, first: Value | None) -> Kind:
+    if name in known.LISTS and first is not None:
+        kind = kind_of(first)
+        return Kind("list", names=kind.names, htype=kind.htype)
     if name in known.COUNTS:
         return NUMBER
     if name in known.REAL:

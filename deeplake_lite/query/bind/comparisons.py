@@ -8,7 +8,8 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.digests import alike, is_null
-from deeplake_lite.query.bind.kinds import agree, has_axes, json_text
+from deeplake_lite.query.bind.json_values import json_text
+from deeplake_lite.query.bind.kinds import agree, is_numpys
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.values import BOOL, Constant, Sql, Tensor, Value
 
@@ -30,7 +31,7 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         return low.value(_by_parts(e), scope)
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
     left, right = alike(left, right, low)
-    if has_axes(left) or has_axes(right):
+    if is_numpys(left) or is_numpys(right):
         return low.call(COMPARISON[type(e)], [left, right], {}, e)
     return Sql(low.compare(type(e), left, right, scope), BOOL)
 

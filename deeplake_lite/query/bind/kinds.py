@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.query.bind.constants import constant
+from deeplake_lite.query.bind.json_values import as_bool, as_number, json_order, json_text
 from deeplake_lite.query.dialect import func
 from deeplake_lite.query.values import (
     ANY,
@@ -83,6 +84,13 @@ def has_axes(value: Value) -> bool:
     return isinstance(value, Constant) and isinstance(value.value, np.ndarray | list)
 
 
+def is_numpys(value: Value) -> bool:
+    """Tell whether NumPy computes with a value: one with axes, or a complex number."""
+    if isinstance(value, Tensor) and value.type.is_number and value.type.dtype[0] == "c":
+        return True
+    return has_axes(value)
+
+
 def agree(value: Value, other: Value) -> Value:
     """Return a value in the form in which it compares with another: classes by name, JSON by value.
 
@@ -108,10 +116,7 @@ def agree(value: Value, other: Value) -> Value:
             case "number":
                 return Sql(as_number(value.node), NUMBER)
             case "bool":
-                return Sql(
-                    exp.TryCast(this=json_text(value.node), to=exp.DataType.build("BOOLEAN")),
-                    BOOL,
-                )
+                return Sql(as_bool(value.node), BOOL)
     return value
 
 
@@ -198,28 +203,3 @@ def ordering(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return what a scalar is sorted by, and compared for less and more: JSON by value."""
     node = low.as_sql(value, scope)
     return json_order(node) if is_json(value) else node
-
-
-def json_order(node: exp.Expr) -> exp.Expr:
-    """Return what JSON values are sorted by: numbers by size, and behind them texts."""
-    text = json_text(node)
-    types = [exp.Literal.string(name) for name in ("BIGINT", "UBIGINT", "HUGEINT", "DOUBLE")]
-    is_number = exp.In(this=func("json_type", node.copy()), expressions=types)
-    number = exp.Case(ifs=[exp.If(this=is_number, true=as_number(node))])
-    other = exp.Case(ifs=[exp.If(this=exp.not_(exp.paren(is_number.copy())), true=text)])
-    parts = [
-        exp.PropertyEQ(this=exp.to_identifier(name), expression=part)
-        for name, part in (("number", number), ("other", other))
-    ]
-    present = exp.not_(exp.Is(this=text.copy(), expression=exp.null()))
-    return exp.Case(ifs=[exp.If(this=present, true=func("struct_pack", *parts))])
-
-
-def as_number(node: exp.Expr) -> exp.Expr:
-    """Return the number that a JSON value is, or null."""
-    return exp.TryCast(this=json_text(node), to=exp.DataType.build("DOUBLE"))
-
-
-def json_text(node: exp.Expr) -> exp.Expr:
-    """Return the text of a JSON value: a string without its quotes."""
-    return func("json_extract_string", node.copy(), exp.Literal.string("$"))

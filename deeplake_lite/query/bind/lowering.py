@@ -26,12 +26,8 @@ from deeplake_lite.query.bind import (
     subscripts,
 )
 from deeplake_lite.query.bind.constants import as_array, constant
-from deeplake_lite.query.bind.kinds import (
-    agree,
-    is_json,
-    json_order,
-    kind_of,
-)
+from deeplake_lite.query.bind.json_values import json_order
+from deeplake_lite.query.bind.kinds import agree, is_json, kind_of
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.evaluate import evaluate
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown

@@ -8,11 +8,12 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.constants import null_tensor
+from deeplake_lite.query.bind.json_values import as_number
 from deeplake_lite.query.bind.kinds import (
-    as_number,
     as_text,
     has_axes,
     is_null_constant,
+    is_numpys,
     kind_of,
     kind_of_two,
     of_one_type,
@@ -56,7 +57,7 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
     found = low.value(e.this, scope)
     if isinstance(found, Constant) and isinstance(found.value, int | float):
         return Constant(-found.value, exp.Neg(this=found.node.copy()))
-    if has_axes(found):
+    if is_numpys(found):
         return low.call("NEG", [found], {}, e)
     return Sql(exp.Neg(this=_number(low.as_sql(found, scope), found)), kind_of(found, plain=True))
 
@@ -72,7 +73,7 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
 def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Return a sum, a product and the like."""
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
-    if has_axes(left) or has_axes(right):
+    if is_numpys(left) or is_numpys(right):
         return low.call(ARITHMETIC[type(e)], [left, right], {}, e)
     sides = [_number(low.as_sql(v, scope), v) for v in (left, right)]
     node = type(e)(this=sides[0], expression=sides[1])

@@ -269,6 +269,8 @@ class Binder:
     def _items(self, tree: exp.Select, scope: Scope, keys: set[str]) -> dict[str, Value]:
         """Return the select list by name."""
         found: list[tuple[str, Value]] = []
+        of_all: list[exp.Expr] = []
+        of_rows: list[exp.Expr] = []
         for item in tree.expressions:
             star = _star(item)
             if star is not None:
@@ -279,12 +281,23 @@ class Binder:
                 raise QueryError(f"* stands alone, or as source.*, got {text_of(item)}.")
             name = item.alias if isinstance(item, exp.Alias) else _name_of(e)
             popped = scope.aliases.pop(name, None) if isinstance(item, exp.Alias) else None
+            before, scope.aggregated = scope.aggregated, False
             value = self.low.value(e, scope)
+            if scope.aggregated:
+                of_all.append(e)
+            elif _reads_rows(value, scope):
+                of_rows.append(e)
+            scope.aggregated = scope.aggregated or before
             if popped is not None:
                 scope.aliases[name] = popped
             if scope.grouped:
                 value = over_group(value, keys, e, scope, self.low)
             found.append((name, value))
+        if of_all and of_rows and not scope.grouped:
+            raise QueryError(
+                f"{text_of(of_rows[0])} has a value per row, and {text_of(of_all[0])} one of all "
+                "rows. GROUP BY the first, take a LIST of it, or put OVER () behind the aggregate."
+            )
         return _unique(found)
 
     def _star(self, star: exp.Star, item: exp.Expr, scope: Scope) -> list[tuple[str, Value]]:
@@ -358,6 +371,15 @@ def _star(item: exp.Expr) -> exp.Star | None:
 def _name_of(e: exp.Expr) -> str:
     """Return the name of a column that nobody has named: its own, or its text."""
     return e.name if isinstance(e, exp.Column) else text_of(e).replace('"', "")
+
+
+def _reads_rows(value: Value, scope: Scope) -> bool:
+    """Tell whether a value of the select list differs from row to row."""
+    nodes = list(value.env.values()) if isinstance(value, Tensor) else []
+    nodes += [value.node] if isinstance(value, Sql) else []
+    tables = {relation.table for relation in scope.relations}
+    columns = (column for node in nodes for column in node.find_all(exp.Column))
+    return any(c.table in tables and c.find_ancestor(exp.Query) is None for c in columns)
 
 
 def _unique(items: list[tuple[str, Value]]) -> dict[str, Value]:

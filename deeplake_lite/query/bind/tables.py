@@ -66,9 +66,7 @@ def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
             c.name for c in (e.args.get("alias") and e.args["alias"].args.get("columns")) or ()
         ]:
             columns = dict(zip(renamed, columns.values(), strict=False))
-        scope.relations.append(
-            Relation(e.alias or name, name, imported(columns.items(), name, binder.count))
-        )
+        scope.add(Relation(e.alias or name, name, imported(columns.items(), name, binder.count)))
         return as_source(lowered.sql, name)
     if isinstance(e, exp.Unnest):
         raise QueryError(
@@ -77,6 +75,11 @@ def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
         )
     if not isinstance(e, exp.Table):
         raise QueryError(f"FROM takes sources and queries, got {text_of(e)}.")
+    if e.args.get("db"):
+        raise QueryError(
+            f"FROM takes a name, or a URL in quotes, got {text_of(e)}. Schemas are not part of "
+            "the language."
+        )
     known_parts(e, {"this", "alias", "version", "joins"})
     if isinstance(e.this, exp.Func):
         return table_function(binder, e, scope)
@@ -86,7 +89,7 @@ def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
             inner, lowered = names[name]
             own = binder.new_name("t")
             columns = imported(lowered.columns.items(), own, binder.count)
-            scope.relations.append(Relation(alias, own, columns))
+            scope.add(Relation(alias, own, columns))
             return exp.alias_(exp.to_table(inner), own, table=True)
     version = e.args.get("version")
     label = None
@@ -129,7 +132,7 @@ def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> ex
             key = f"r_{table}"
             tree = Cell(key, source, f, type_of(f.htype))
             columns[f.name] = Tensor(tree, {key: row}, f.name, plain)
-    scope.relations.append(Relation(alias, table, columns, instance))
+    scope.add(Relation(alias, table, columns, instance))
     return exp.to_table(table)
 
 
@@ -149,7 +152,7 @@ def table_function(binder: Binder, e: exp.Table, scope: Scope) -> exp.Expr:
     renamed = [c.name for c in (alias.args.get("columns") or ())] if alias else []
     user = renamed[0] if renamed else column
     relation = Relation(e.alias or name.lower(), table, {user: Sql(exp.column("v", table=table))})
-    scope.relations.append(relation)
+    scope.add(relation)
     as_table = exp.TableAlias(this=exp.to_identifier(table), columns=[exp.to_identifier("v")])
     return exp.Table(this=node, alias=as_table)
 

@@ -194,3 +194,33 @@ SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY meta['b']['c'][0]) AS p, MEDI
 -- GREATEST takes values of one type
 SELECT GREATEST(meta.a, 3) AS g FROM dataset
 => error QueryTypeError: GREATEST takes values of one type | CAST(meta.a AS DOUBLE)
+
+-- slices of JSON lists and texts
+SELECT id, meta['b']['c'][0:2] AS a, meta.b.c[1:][0] AS b, meta['name'][:3] AS c FROM dataset
+=> id: r.id
+=> a: r.meta["b"]["c"][:2]
+=> b: r.meta["b"]["c"][1]
+=> c: "cam"
+
+-- how many items JSON has
+SELECT id, LEN(meta.b.c) AS a, SIZE(meta.b.c) AS b, LENGTH(meta.name) AS c FROM dataset
+=> id: r.id
+=> a: 3
+=> b: 3
+=> c: 4
+
+-- what JSON contains: items, keys, parts of a text
+SELECT id, CONTAINS(meta.b.c, 4) AS a, CONTAINS(meta, 'name') AS b, CONTAINS(meta, 'cam0') AS c, CONTAINS(meta.name, 'am0') AS d FROM dataset
+=> id: r.id
+=> a: 4 in r.meta["b"]["c"]
+=> b: True
+=> c: False
+=> d: "am0" in r.meta["name"]
+
+-- what has no keys
+SELECT id['a'] AS a FROM dataset
+=> error QueryTypeError: JSON values have keys, got id['a'] of a number
+
+-- a class has no keys
+SELECT label.name FROM dataset
+=> error QueryTypeError: of a class

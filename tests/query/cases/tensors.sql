@@ -513,3 +513,11 @@ SELECT id, RESHAPE(id + 0, [1]) AS a, RESHAPE(id, [1]) AS b, grid * 0 + small AS
 => a: [r.id]
 => b: [r.id]
 => c: np.full((3, 4), r.small)
+
+-- the deviation of tensors is NumPy's, that of scalars SQL's
+SELECT label, STD(grid)[0, 0] AS a, STDDEV_POP(id) AS b, STD(id) AS c FROM dataset GROUP BY label ORDER BY label
+=> rows CLASSES
+=> label: r
+=> a: np.std([s.grid for s in rows() if s.label == r], 0)[0, 0]
+=> b: np.std([s.id for s in rows() if s.label == r])
+=> c: np.std([s.id for s in rows() if s.label == r], ddof=1)
