@@ -104,6 +104,11 @@ def widened(value: Any) -> Any:
     return array
 
 
+def bare(value: Any) -> Any:
+    """Return a value of a row as an array, and Python's numbers as they are."""
+    return value if isinstance(value, int | float) else np.asarray(value)
+
+
 def result_of(compute: Compute, *args: Arg) -> Type:
     """Return the type that a function gives: run on zeros, axes that vary being of size 1.
 

@@ -94,3 +94,8 @@ SELECT COUNT(*) AS n FROM (SELECT bytes AS b FROM dataset WHERE id < 5 INTERSECT
 SELECT SHAPE(image)[0] AS h FROM dataset WHERE id < 3 UNION ALL SELECT 3 FROM dataset WHERE id = 0
 => rows [6, 9, 10, 3]
 => h: r
+
+-- UNION of images, ordered by what they hold
+SELECT image FROM (SELECT image FROM dataset WHERE id < 3 UNION SELECT image FROM dataset WHERE id < 5) ORDER BY MEAN(image)
+=> rows sorted(rows[:5], key=lambda r: r.image.mean())
+=> image: r.image
