@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -126,3 +128,19 @@ def test_two_formats_are_refused(url):
 
 def test_a_query_cannot_write(url):
     assert "Expected a SELECT, got DELETE" in run(url, "DELETE FROM ds", code=2)
+
+
+def test_parameters_are_json_or_texts(url):
+    asked = "SELECT COUNT(*) AS n WHERE label = $name AND x < $most"
+    assert json.loads(run(url, asked, "--param", "name=rose", "--param", "most=1", "--json")) == [
+        {"n": 10}
+    ]
+    assert "NAME=VALUE" in run(url, asked, "--param", "rose", code=2)
+
+
+def test_the_package_is_the_command_line():
+    done = subprocess.run(
+        [sys.executable, "-m", "deeplake_lite", "--version"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip()

@@ -32,6 +32,10 @@ def query(
     url: Url,
     text: Annotated[str, typer.Argument(metavar="SELECT", help="The query; - reads stdin.")],
     version: Version = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="What $NAME stands for: JSON, or else a text."),
+    ] = None,
     limit: Annotated[int | None, typer.Option("-n", "--limit", min=0, help="Rows.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of objects.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
@@ -44,7 +48,8 @@ def query(
     """  # fmt: skip
     if as_json and as_csv:
         raise InvalidValueError("A result is printed once, got --json and --csv. Choose one.")
-    found = open_lake(url, version).query(sys.stdin.read() if text == "-" else text)
+    asked = sys.stdin.read() if text == "-" else text
+    found = open_lake(url, version).query(asked, dict(map(_parameter, param or ())))
     if explain:
         typer.echo(found.explain())
     elif as_json:
@@ -53,6 +58,21 @@ def query(
         print_csv(found[:limit])
     else:
         print_table(found, SHOWN if limit is None else limit)
+
+
+def _parameter(given: str) -> tuple[str, Any]:
+    """Return the name and value of a parameter. Raises InvalidValueError.
+
+    >>> _parameter("least=3"), _parameter("name=rose")
+    (('least', 3), ('name', 'rose'))
+    """
+    name, sign, value = given.partition("=")
+    if not (name.isidentifier() and sign):
+        raise InvalidValueError(f"A parameter is NAME=VALUE, got {given!r}.")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
 
 
 def print_json(view: View) -> None:

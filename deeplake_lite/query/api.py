@@ -15,6 +15,7 @@ from deeplake_lite.query.bind import Binder, Params
 from deeplake_lite.query.nested import only_value
 from deeplake_lite.query.opening import Sources
 from deeplake_lite.query.parsing import TOO_DEEP, parse
+from deeplake_lite.query.plan import Arrange, Expand, Sample
 from deeplake_lite.query.plan_text import named, plan_text
 from deeplake_lite.query.record import Record
 from deeplake_lite.query.result import to_view
@@ -138,16 +139,23 @@ def _apply(
     clause: Clause, plan: Plan, table: pa.Table, rows: NDArray[np.int64]
 ) -> tuple[pa.Table, NDArray[np.int64]]:
     """Apply a clause to the rows that are left; EXPAND BY makes another table of them."""
-    columns = [table[name].take(pa.array(rows)) for name in clause.columns]
-    if clause.kind == "arrange":
-        keys = list(zip(*(c.to_pylist() for c in columns), strict=True))
-        return table, rows[clauses.arrange(keys)]
-    if clause.kind == "sample":
-        weights = _weights(columns[0])
-        return table, rows[clauses.sample(weights, **clause.options)]
-    positions = columns[0].to_numpy()
-    wider = clauses.expand(positions, len(plan.instances[0].source), **clause.options)
-    return execute.at_rows(plan, wider, clause.columns[0]), np.arange(len(wider))
+
+    def at_rows(name: str) -> pa.ChunkedArray:
+        return table[name].take(pa.array(rows))
+
+    match clause:
+        case Arrange(columns):
+            keys = list(zip(*(at_rows(name).to_pylist() for name in columns), strict=True))
+            return table, rows[clauses.arrange(keys)]
+        case Sample(column, replace_, limit, percent, seed):
+            drawn = clauses.sample(
+                _weights(at_rows(column)), replace=replace_, limit=limit, percent=percent, seed=seed
+            )
+            return table, rows[drawn]
+        case Expand(column, before, after):
+            total = len(plan.instances[0].source)
+            wider = clauses.expand(at_rows(column).to_numpy(), total, before=before, after=after)
+            return execute.at_rows(plan, wider, column), np.arange(len(wider))
 
 
 def _weights(column: pa.ChunkedArray) -> NDArray[np.float64]:

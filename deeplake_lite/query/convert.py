@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import xxhash
 
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
-from deeplake_lite.dataset.arrow_types import is_text
+from deeplake_lite.dataset.arrow_types import is_list, is_text
 from deeplake_lite.dataset.texts import plain
 from deeplake_lite.errors import QueryTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
 _SQL_TYPES = {
     "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER",
@@ -78,6 +85,8 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     array = in_one(column)
     if pa.types.is_decimal(array.type):
         array = array.cast(pa.float64())
+    if is_list(array.type) and pa.types.is_struct(array.type.value_type):
+        return _groups(array)
     if pa.types.is_nested(array.type) or is_text(array.type):
         out = np.empty(len(array), object)
         out[:] = array.to_pylist()
@@ -87,6 +96,50 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         return numbers_in(array)
     return array.to_numpy(zero_copy_only=False)
+
+
+@dataclass(frozen=True)
+class Members:
+    """The rows of a group; equal where the rows are."""
+
+    env: Mapping[str, Any] = field(compare=False)
+    """Per key an array of an entry per row, as `from_arrow` gives it."""
+    digest: int
+    """Of the rows and their order."""
+
+    def __len__(self) -> int:
+        return max(map(len, self.env.values()), default=0)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in memory, about."""
+        return sum(values.nbytes for values in self.env.values())
+
+
+def _groups(array: pa.Array) -> NDArray[Any]:
+    """Return lists of structs as `Members`, None where null."""
+    columns = array.flatten()
+    names = [f.name for f in columns.type]
+    values = [from_arrow(columns.field(at)) for at in range(len(names))]
+    lengths = np.diff(array.offsets.to_numpy()).astype(np.int64)
+    valid = array.is_valid().to_numpy(zero_copy_only=False)
+    lengths[~valid] = 0
+    ends, out = np.cumsum(lengths), np.empty(len(array), object)
+    for row in range(len(array)):
+        if valid[row]:
+            span = slice(ends[row] - lengths[row], ends[row])
+            parts = [of_key[span] for of_key in values]
+            out[row] = Members(dict(zip(names, parts, strict=True)), _digest(parts))
+    return out
+
+
+def _digest(parts: Sequence[Any]) -> int:
+    found = xxhash.xxh3_128()
+    for values in parts:
+        data = np.ma.getdata(values)
+        found.update(repr(data.tolist()).encode() if data.dtype.hasobject else data.tobytes())
+        found.update(np.ma.getmaskarray(values).tobytes() if np.ma.isMaskedArray(values) else b"")
+    return found.intdigest()
 
 
 def in_one(column: pa.Array | pa.ChunkedArray) -> pa.Array:

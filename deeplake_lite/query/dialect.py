@@ -15,7 +15,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _Parser: Any = DuckDB.parser_class
 _Generator: Any = DuckDB.generator_class
@@ -182,11 +182,14 @@ class Lakes(DuckDB):
                 self.raise_error("Expected a weight after SAMPLE BY")
             replace = self._match_text_seq("REPLACE")
             limit, percent, seed = None, False, None
-            if self._match(TokenType.LIMIT):
-                limit = self._parse_primary() or self._parse_placeholder()
-                percent = self._match_texts(("PERCENT",)) or self._match(TokenType.PERCENT)
-            if self._match_text_seq("SEED"):
-                seed = self._parse_primary() or self._parse_placeholder()
+            while True:  # in either order
+                if limit is None and self._match(TokenType.LIMIT):
+                    limit = self._count()
+                    percent = self._match_texts(("PERCENT",)) or self._match(TokenType.PERCENT)
+                elif seed is None and self._match_text_seq("SEED"):
+                    seed = self._count()
+                else:
+                    break
             return Sample(
                 this=weight, replace=replace, limit=limit, percent=bool(percent), seed=seed
             )
@@ -306,6 +309,8 @@ class Lakes(DuckDB):
                 if self._curr.token_type == TokenType.STRING:  # read as an alias so far
                     table.set("alias", None)
                     version = self._parse_primary()
+                elif self._tokens[self._index - 2].token_type != TokenType.ALIAS:
+                    self.raise_error("Expected a version in quotes after VERSION")
             elif quoted and self._match_text_seq("VERSION"):
                 version = self._parse_primary()
             if version is not None or quoted:
@@ -324,3 +329,15 @@ def text_of(e: exp.Expr) -> str:
 def func(name: str, *args: exp.Expr) -> exp.Expr:
     """Return a call of a function of DuckDB's, as it is named."""
     return exp.Anonymous(this=name, expressions=list(args))
+
+
+def as_source(query: exp.Query, name: str) -> exp.Subquery:
+    """Return a query in parentheses under a name, as FROM takes it."""
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))
+
+
+def select_from(items: Sequence[exp.Expr], query: exp.Query, name: str) -> exp.Select:
+    """Return ``SELECT items FROM (query) AS name``."""
+    select = exp.Select(expressions=list(items))
+    select.set("from_", exp.From(this=as_source(query, name)))
+    return select

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
-from duckdb.func import PythonUDFType
+from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from deeplake_lite.query.plan import Plan, Udf
+
+NULLS_PASS = FunctionNullHandling.SPECIAL
+"""Functions are called with nulls, too, and may give them."""
 
 POLL = 0.02
 """Seconds between looks for whether DuckDB is done, where a signal may have come."""
@@ -208,13 +211,18 @@ class _Query:
                 raise
 
         kind = sql_type(udf.tree.type.dtype)
-        self.connection.create_function(udf.name, call, None, kind, type=PythonUDFType.ARROW)
+        self.connection.create_function(
+            udf.name, call, None, kind, type=PythonUDFType.ARROW, null_handling=NULLS_PASS
+        )
         self._functions.append(udf.name)
 
 
 def _reason(error: BaseException) -> str:
     text = str(error).split("\n\nLINE")[0].split("\nLINE")[0].split("\n\tCandidate")[0].strip()
-    return " ".join(text.split()).removeprefix("Binder Error: ").removeprefix("Conversion Error: ")
+    text = " ".join(text.split()).split(' Use "SET ')[0]  # advice on DuckDB's settings
+    for name in ("Binder", "Conversion", "Invalid Input"):
+        text = text.removeprefix(f"{name} Error: ")
+    return text
 
 
 def _unknown(error: Exception) -> QueryError | NotFoundError:

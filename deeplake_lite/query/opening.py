@@ -1,10 +1,14 @@
-"""What FROM names: the view that is asked, views by name, lakes by URL; each as it is now."""
+"""What FROM names: the view that is asked, views by name, lakes by URL; each as it is now.
+
+A view has its name from `sources`, or it is saved under it with the lake that is asked.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.opening import open as open_lake
+from deeplake_lite.dataset.saved import SavedViews
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeNotFoundError, QueryError
 from deeplake_lite.query.bind import SELF
@@ -46,26 +50,29 @@ class Sources:
         if asked is not None and version is None:
             return asked
         known = self._given.get(name) if asked is None else asked.view
-        view = _opened(name, known) if version is None else _at(name, known, version)
+        view = self._named(name, known) if version is None else _at(name, known, version)
         self._opened[key] = Source(as_it_is(view), name)
         return self._opened[key]
+
+    def _named(self, name: str, known: View | None) -> View:
+        """Return a given view, the lake at a URL, or a saved view. Raises QueryError."""
+        if known is not None:
+            return known
+        try:
+            return open_lake(name)
+        except LakeNotFoundError as error:
+            saved = {} if self.default is None else SavedViews(self.default.view._lake)
+            if name in saved:
+                return saved[name]
+            raise QueryError(
+                f"FROM takes the URL of a lake, a saved view of the one that is asked, or a name "
+                f"given in sources={{…}}, got {name!r}: {error}"
+            ) from error
 
     @property
     def opened(self) -> dict[tuple[str, str | None], View]:
         """What was opened, beside the view that was asked."""
         return {key: source.view for key, source in self._opened.items()}
-
-
-def _opened(name: str, known: View | None) -> View:
-    """Return the view of a name, or the lake at a URL. Raises QueryError."""
-    if known is not None:
-        return known
-    try:
-        return open_lake(name)
-    except LakeNotFoundError as error:
-        raise QueryError(
-            f"FROM takes the URL of a lake, or a name given in sources={{…}}, got {name!r}: {error}"
-        ) from error
 
 
 def _at(name: str, known: View | None, version: str) -> View:

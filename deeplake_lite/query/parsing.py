@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from deeplake_lite.errors import QuerySyntaxError
+from deeplake_lite.errors import QuerySyntaxError, QueryTypeError
 from deeplake_lite.query.dialect import Lakes
 
 if TYPE_CHECKING:
@@ -35,12 +35,18 @@ def parse(text: str) -> exp.Query:
     ------
     QuerySyntaxError
         With the line, a caret under the word at fault, and what was expected.
+    QueryTypeError
+        For what is no text.
 
     Examples
     --------
     >>> parse("SELECT image[0] WHERE label = 'rose'").key
     'select'
     """
+    if not isinstance(text, str):
+        raise QueryTypeError(
+            f"A query is a text, such as 'SELECT …', got {type(text).__name__} {text!r:.60}."
+        )
     try:
         _check_start(text)
         trees = [tree for tree in Lakes().parse(text) if tree is not None]

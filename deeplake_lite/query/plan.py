@@ -7,11 +7,9 @@ it all, what the result's columns are, and the clauses that follow.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sqlglot import exp
 
     from deeplake_lite.query.sources import Source
@@ -38,7 +36,8 @@ class Instance:
     cheap: list[exp.Expr] = field(default_factory=list)
     """Conditions that DuckDB can check before any island is computed."""
     staged: list[tuple[exp.Expr, tuple[str, ...]]] = field(default_factory=list)
-    """Conditions that need islands, with their names; in the order written."""
+    """Conditions that need islands, with their names: first those of islands that read nothing,
+    such as SHAPE, then the others; in the order written."""
     enough: int | None = None
     """How many rows that pass every condition are enough; None for all."""
 
@@ -71,14 +70,39 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Clause:
-    """What follows LIMIT."""
+class Arrange:
+    """ARRANGE BY: rows of equal value together."""
 
-    kind: str
-    """``"arrange"``, ``"sample"`` or ``"expand"``."""
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...]
     """Names in DuckDB's result of what it goes by."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """SAMPLE BY: rows by weight."""
+
+    column: str
+    """Name in DuckDB's result of the weight."""
+    replace: bool
+    """Whether a row may come again."""
+    limit: int | float | None
+    """How many rows, or percent of them; None for as many as there are."""
+    percent: bool
+    seed: int
+
+
+@dataclass(frozen=True)
+class Expand:
+    """EXPAND BY: the rows around each row."""
+
+    column: str
+    """Name in DuckDB's result of the rows' positions."""
+    before: int
+    after: int
+
+
+type Clause = Arrange | Sample | Expand
+"""What follows LIMIT."""
 
 
 @dataclass(frozen=True, eq=False)

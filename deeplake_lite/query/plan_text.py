@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from typing import TYPE_CHECKING, cast
 
 from sqlglot import exp
@@ -23,7 +24,7 @@ def plan_text(plan: Plan, steps: tuple[Step, ...] = ()) -> str:
     """Return a plan as a tree, the result on top; with rows and times where it has run."""
     lines = [f"result {_went(_of(steps, '', 'sql'))}".rstrip()]
     lines += [f"├─ {line}" for line in _outputs(plan.outputs)]
-    lines += [f"├─ {c.kind} by {_options(c)}" for c in reversed(plan.clauses)]
+    lines += [f"├─ {type(c).__name__.lower()} by {_options(c)}" for c in reversed(plan.clauses)]
     lines.append(f"└─ sql  {_named(plan.sql, plan)}")
     for instance in plan.instances:
         lines += [f"   {line}" for line in _instance(instance, plan, steps)]
@@ -40,7 +41,9 @@ def _outputs(outputs: tuple[Output, ...]) -> Iterator[str]:
 
 
 def _options(clause: Clause) -> str:
-    return ", ".join(f"{k}={v}" for k, v in clause.options.items()) or "value"
+    options = {f.name: getattr(clause, f.name) for f in fields(clause)}
+    named = (f"{k}={v}" for k, v in options.items() if not k.startswith("column"))
+    return ", ".join(named) or "value"
 
 
 def _instance(instance: Instance, plan: Plan, steps: tuple[Step, ...]) -> Iterator[str]:

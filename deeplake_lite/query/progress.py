@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from typing import TYPE_CHECKING, Any, Self
@@ -55,4 +56,7 @@ def _bar(what: str, total: int) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where ipywidgets lacks, tqdm says so and draws with text
         from tqdm.auto import tqdm  # 50 ms
-    return tqdm(desc=what, total=total, unit=" rows", unit_scale=True, leave=False)
+    seen = "ipykernel" in sys.modules or sys.stderr.isatty()
+    return tqdm(
+        desc=what, total=total, unit=" rows", unit_scale=True, leave=False, disable=not seen
+    )

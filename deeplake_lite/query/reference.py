@@ -8,8 +8,8 @@ CLAUSES = {
     "`WITH name AS (select), …`": "names queries for those that follow",
     "`SELECT [DISTINCT] expr [AS name], …`": "columns of the result; `*`, `* EXCLUDE (a, b)`",
     "`FROM source [VERSION 'v'] [AS a]`": (
-        "a URL in quotes, the name of a view, `(select)`; left out, what is asked; also "
-        "`ds VERSION 'v1'`"
+        "a URL in quotes, a saved view's name in quotes, a name in `sources={…}`, `(select)`; left "
+        "out, what is asked; also `ds VERSION 'v1'`"
     ),
     "`[LEFT \\| RIGHT \\| FULL \\| CROSS] JOIN source ON condition`": (
         "or `USING (column)`: between lakes, and between versions of one"
@@ -33,14 +33,26 @@ RULES = {
         "and behaves as in NumPy."
     ),
     "Small integers": (
-        "Integers of a tensor below 32 bits are widened before arithmetic: `image + 10` does not "
-        "wrap around."
+        "Integers of a tensor are widened to 64 bits before arithmetic: `image + 10` does not wrap "
+        "around. Beyond 64 bits, sums and products do, as in NumPy; those of scalars are errors."
     ),
     "`MIN`, `MAX`, `SUM`, `MEAN`, `STD`, …": (
         "Without GROUP BY: of a tensor, per row; of a scalar column, SQL's aggregate. With GROUP "
         "BY: over the group, element by element for tensors. `AMIN`, `AMAX`, `ASUM`, `AMEAN`, "
         "`ASTD` are per row always, "
         "and so are all of them in WHERE, in GROUP BY and within an aggregate: `AVG(MEAN(image))`."
+    ),
+    "`STD`, `VAR`": (
+        "Of tensors, per row and over a group, NumPy's: by n. Of scalars SQL's, of a sample: by "
+        "n - 1; `STDDEV_POP` is by n."
+    ),
+    "Boxes": (
+        "Keep their format under a mask, in one row of them and in arithmetic; UNION, CASE and "
+        "arithmetic take boxes of one format."
+    ),
+    "JSON": (
+        "Numbers sort by size, before texts. With a number beside it, a JSON value is one; with a "
+        "text, its text. `LEN` and `CONTAINS` look at items and keys."
     ),
     "Conditions": "One truth value per row: wrap a tensor in `ANY(…)` or `ALL(…)`.",
     "Division": (
@@ -51,6 +63,19 @@ RULES = {
     "Subscripts": (
         "NumPy's, from 0: `x[10:20, ::2, -1]`, `x[..., 0]`, `x[[0, 2]]`, `x[x > 2]`, `x[None]`; "
         "`meta['key'][0]`, `meta.key`."
+    ),
+    "Subscripts beyond a row": (
+        "Null, where shapes differ from row to row, or the index does: `boxes[2]` of two boxes, "
+        "`image[:, :, 2]` of a grey picture. Of a fixed shape, an error."
+    ),
+    "Order of conditions": (
+        "Those on scalars are checked first, then those on `SHAPE`, `NDIM`, `SIZE` and `NBYTES`, "
+        "then those that read; each on the rows that are left."
+    ),
+    "`HASH`": (
+        "Of a column as it is, the digest that is stored, of encoded bytes. Compared with another "
+        "HASH, as in `HASH(image) = HASH($p)`, both are of values, which are read, unless both are "
+        "columns of one type."
     ),
     "`LOG`": "Natural, for scalars and tensors.",
     "NaN": "Comparisons with NaN are false, `<>` is true. NaN sorts last, up or down.",

@@ -1,12 +1,15 @@
-"""Trees whose rows differ in shape, row by row in a few threads.
+"""Trees whose rows differ in shape: shape by shape where they are small, else row by row.
 
-A picture is decoded, reduced and forgotten before the next; the stored bytes of one block of rows
-are read while those of the block before are decoded. Blocks are bounded in bytes, not in rows.
+A picture is decoded, reduced and forgotten before the next, in a few threads; the stored bytes of
+one block of rows are read while those of the block before are decoded. Blocks are bounded in bytes,
+not in rows.
 """
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +17,12 @@ import numpy as np
 
 from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import LakeError, QueryError
-from deeplake_lite.query import interrupt
+from deeplake_lite.htypes import Link
+from deeplake_lite.htypes.base import Dense, Nested, Ragged
+from deeplake_lite.query import alike, groups, interrupt
+from deeplake_lite.query.indexing import index_of, indexed
 from deeplake_lite.query.metadata import metadata
-from deeplake_lite.query.trees import cells, is_dense, masked, outside, row_bytes, rows_of
+from deeplake_lite.query.trees import cells, is_dense, masked, row_bytes, rows_of, trimmed
 from deeplake_lite.query.values import (
     Call,
     Cell,
@@ -27,15 +33,17 @@ from deeplake_lite.query.values import (
     Literal_,
     Meta,
     Tree,
+    children,
     leaves,
 )
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.query.groups import Blocks
     from deeplake_lite.query.trees import Env
 
 BLOCK_BYTES = 32 * 2**20
@@ -47,22 +55,66 @@ ROW_BYTES = 1024
 WINDOW_ROWS = 65_536
 """Rows whose sizes are looked at to make blocks of them."""
 
+SMALL_BYTES = 16 * 2**10
+"""Rows of a block that are no larger, on average, are computed shape by shape."""
+
 PART_ROWS = 32
 """Rows that a thread takes at a time."""
 
-type Blocks = Callable[[Tree, Env, int], Iterator[Any]]
-"""Computes a tree for some rows, block by block: what the trees within groups go through."""
 
-
-def blocks(tree: Tree, env: Env, count: int, inner: Blocks) -> Iterator[list[Any]]:
+def blocks(tree: Tree, env: Env, count: int, inner: Blocks) -> Iterator[Any]:
     """Yield a tree's values, None where null, block of rows by block."""
 
-    def read(span: slice) -> tuple[_Reader, int]:
+    def read(span: slice) -> Callable[[], Any]:
         part = {key: values[span] for key, values in env.items()}
-        return _Reader(tree, part, inner), span.stop - span.start
+        rows = span.stop - span.start
+        if _are_small(tree, part, rows):
+            return partial(alike.compute, tree, part, rows)
+        return partial(_rows, tree, _Reader(tree, part, inner), rows)
 
-    for reader, rows in _ahead(read, _spans(tree, env, count)):
-        yield _rows(tree, reader, rows)
+    for compute in _ahead(read, _spans(tree, env, count)):
+        yield compute()
+
+
+def _are_small(tree: Tree, env: Env, count: int) -> bool:
+    """Tell whether rows, decoded, take so little that they are better computed many at once."""
+    if any(isinstance(leaf, Grouped) for leaf in leaves(tree)) or _calls_users(tree):
+        return False
+    sizes = (_decoded(cell, _present(env[cell.key])) for cell in cells(tree))
+    return sum(sizes) <= SMALL_BYTES * count
+
+
+def _calls_users(tree: Tree) -> bool:
+    """Tell whether a function of a user is called, which may be slow and is to be stopped."""
+    own = isinstance(tree, Call) and tree.bound.lists
+    return own or any(map(_calls_users, children(tree)))
+
+
+def _decoded(cell: Cell, rows: NDArray[np.int64]) -> float:
+    """Return what rows of a column take once decoded, bytes; infinity where that is not known."""
+    htype = cell.field.htype
+    layout = htype.layout
+    if isinstance(layout, Dense) and cell.type.is_number:
+        return row_bytes(cell) * len(rows)
+    while isinstance(layout, Nested):
+        htype = layout.item
+        layout = htype.layout
+    is_encoded = isinstance(layout, Ragged) and layout.dtype == "bytes"
+    if isinstance(htype, Link) or (is_encoded and htype is not cell.field.htype):
+        return math.inf
+    if is_encoded and cell.type.is_number:
+        return _elements(cell, rows) * np.dtype(cell.type.dtype).itemsize
+    return int(cell.source.sizes(cell.field, rows).sum())
+
+
+def _elements(cell: Cell, rows: NDArray[np.int64]) -> int:
+    shapes = cell.source.shapes(cell.field, rows).astype(np.int64)
+    return int(np.where(shapes < 0, 1, shapes).prod(axis=1).sum())
+
+
+def _present(positions: Any) -> NDArray[np.int64]:
+    rows, null = rows_of(positions)
+    return rows if null is None else rows[~null]
 
 
 def _ahead[T, R](make: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:
@@ -171,12 +223,12 @@ class _Reader:
                 return lambda row: _unmasked(given[row])
             case Meta():
                 known = metadata(leaf, self.env[leaf.key])
-                return lambda row: _trimmed(known[row])
+                return lambda row: trimmed(known[row])
             case Choice(key, options):
                 return self._choice(self.env[key], options)
             case Grouped():
-                lists = self.env[leaf.key]
-                return lambda row: _group(leaf, lists[row], self._inner)
+                members = self.env[leaf.key]
+                return lambda row: groups.value(leaf, members[row], self._inner)
             case Cell(key, source, field):
                 if not is_dense(leaf):
                     return source.decoder(field, self.env[key])
@@ -200,120 +252,12 @@ def _unmasked(value: Any) -> Any:
     return None if is_null else value
 
 
-def _trimmed(value: Any) -> Any:
-    return value.compressed() if np.ma.isMaskedArray(value) else value
-
-
 def _row(tree: Tree, read: _Reader, row: int) -> Any:
     match tree:
         case Call(bound=bound, args=args):
             return bound.compute(*(_row(a, read, row) for a in args), lead=0)
-        case Index(base, items, text=text):
-            value = _row(base, read, row)
-            try:
-                at = tuple(_item(i, read, row) for i in items)
-            except IndexError as error:
-                raise outside(text, error, np.shape(value)) from error
-            if value is None or any(
-                i is None for i, item in zip(at, items, strict=True) if item is not None
-            ):
-                return None
-            try:
-                return value[at]
-            except IndexError as error:
-                raise outside(text, error, np.shape(value)) from error
+        case Index(base, text=text):
+            index = index_of(tree, lambda item: _row(item, read, row))
+            return indexed(_row(base, read, row), index, text)
         case _:
             return read(tree, row)
-
-
-def _item(item: Any, read: _Reader, row: int) -> Any:
-    if item is Ellipsis or item is None:
-        return item
-    if isinstance(item, tuple):
-        return slice(*(None if p is None else int(_row(p, read, row)) for p in item))
-    found = _row(item, read, row)
-    if found is None:
-        return None
-    value = np.asarray(found)
-    if value.ndim == 0 and value != int(value):
-        raise IndexError(f"{value} is no whole number")
-    return int(value) if value.ndim == 0 else value
-
-
-# ---- groups
-
-_ELEMENTWISE: dict[str, Callable[..., Any]] = {
-    "SUM": np.sum,
-    "MEAN": np.mean,
-    "MIN": np.min,
-    "MAX": np.max,
-    "STD": np.std,
-    "VAR": np.var,
-    "MEDIAN": np.median,
-    "PROD": np.prod,
-}
-_STREAMED = {"SUM": np.add, "MEAN": np.add, "MIN": np.minimum, "MAX": np.maximum}
-"""Aggregates that need a block of the values at a time: how two blocks' become one."""
-
-
-def _group(leaf: Grouped, rows: Any, inner: Blocks) -> Any:
-    """Return the values of a group's rows, or their elementwise aggregate."""
-    if rows is None:
-        return None
-    rows = [r for r in rows if r is not None]
-    env = {k: _with_mask([r[k] for r in rows]) for k in (rows[0] if rows else ())}
-    parts = ([v for v in part if _is_there(v)] for part in inner(leaf.inner, env, len(rows)))
-    if leaf.aggregate == "LIST":
-        return [value for part in parts for value in part]
-    if leaf.aggregate in _STREAMED:
-        return _streamed(leaf, parts)
-    values = [value for part in parts for value in part]
-    if not values:
-        return None
-    return _ELEMENTWISE[leaf.aggregate](_stack(leaf, values), axis=0)
-
-
-def _streamed(leaf: Grouped, parts: Iterable[list[Any]]) -> Any:
-    """Return an aggregate, block of values by block: never are all of them in memory."""
-    first: Any = None
-    total, count = None, 0
-    for part in parts:
-        if not part:
-            continue
-        stack = _stack(leaf, part if first is None else [first, *part])[first is not None :]
-        first = first if first is not None else part[0]
-        one = stack.mean(axis=0) * len(stack) if leaf.aggregate == "MEAN" else None
-        one = _ELEMENTWISE[leaf.aggregate](stack, axis=0) if one is None else one
-        total = one if total is None else _STREAMED[leaf.aggregate](total, one)
-        count += len(stack)
-    if total is None or leaf.aggregate != "MEAN":
-        return total
-    return total / count
-
-
-def _stack(leaf: Grouped, values: list[Any]) -> NDArray[Any]:
-    shapes = {np.shape(v) for v in values}
-    if len(shapes) > 1:
-        raise QueryError(
-            f"{leaf.aggregate} over a group takes tensors of equal shape, got "
-            f"{', '.join(map(str, sorted(shapes)[:3]))}. CROP or RESIZE them first, or reduce each "
-            f"row's: {leaf.aggregate}(AMEAN(x))."
-        )
-    return np.stack(values)
-
-
-def _with_mask(values: list[Any]) -> Any:
-    """Return a key's values in a group as an array, masked where null."""
-    null = [v is None for v in values]
-    if not any(null):
-        return np.array(values)
-    some = next((v for v in values if v is not None), 0)
-    return np.ma.MaskedArray([some if v is None else v for v in values], null)
-
-
-def _is_there(value: Any) -> bool:
-    return value is not None and value is not np.ma.masked and not _is_masked(value)
-
-
-def _is_masked(value: Any) -> bool:
-    return np.ma.isMaskedArray(value) and bool(np.ma.getmaskarray(value).any())

@@ -25,6 +25,7 @@ from deeplake_lite.query.cache import CACHE
 from deeplake_lite.query.convert import as_sql_numbers
 from deeplake_lite.query.functions.base import Type
 from deeplake_lite.query.text_search import TextIndex
+from deeplake_lite.query.trees import rows_of
 from deeplake_lite.query.values import Kind
 from deeplake_lite.storage import chunks
 
@@ -250,6 +251,16 @@ class Source:
         values = with_none(decode_block(f.htype, cells, allow))
         kind = type_of(f.htype)
         return lambda row: None if at[row] < 0 else _as_items(values[int(at[row])], kind)
+
+    def each(self, f: Field, positions: Any) -> list[Any]:
+        """Return the values of some rows, whatever their shapes; None where null."""
+        rows, null = rows_of(positions)
+        present = np.flatnonzero(np.ones(len(rows), bool) if null is None else ~null)
+        found = with_none(self.values(f, rows[present]))
+        kind, out = type_of(f.htype), [None] * len(rows)
+        for row, value in zip(present.tolist(), found, strict=True):
+            out[row] = None if value is None else _as_items(value, kind)
+        return out
 
     def present(self, f: Field, rows: Rows) -> NDArray[np.bool_]:
         """Return which rows' values are not null, (rows,) bool."""

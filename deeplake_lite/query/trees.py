@@ -36,6 +36,12 @@ def cells(tree: Tree) -> Iterator[Cell]:
                 yield from cells(option)
 
 
+def reads(tree: Tree) -> bool:
+    """Tell whether a tree looks at values, and not only at what is known of them."""
+    known = (leaf for leaf in leaves(tree) if isinstance(leaf, Meta))
+    return any(cells(tree)) or any(leaf.what.startswith("bm25") for leaf in known)
+
+
 def is_dense(leaf: Cell) -> bool:
     """Tell whether all rows of a column have one shape."""
     return isinstance(leaf.field.htype.layout, Dense) and leaf.type.is_number
@@ -59,6 +65,13 @@ def masked(values: Any, null: NDArray[np.bool_] | None) -> Any:
         return values
     mask = np.broadcast_to(null.reshape(-1, *[1] * (values.ndim - 1)), values.shape)
     return np.ma.MaskedArray(np.ma.getdata(values), mask | np.ma.getmaskarray(values))
+
+
+def trimmed(value: Any) -> Any:
+    """Return a shape without the axes that it does not have; None of a null."""
+    if not np.ma.isMaskedArray(value):
+        return value
+    return None if value.mask.all() else value.compressed()
 
 
 def outside(text: str, error: IndexError, shape: tuple[int, ...]) -> QueryError:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.sources import Source
     from deeplake_lite.schema import Field
 
-type KindName = Literal["number", "bool", "text", "class", "json", "time", "list", "any"]
+type KindName = Literal["number", "bool", "text", "class", "json", "time", "list", "tensor", "any"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,9 @@ class Kind:
 ANY = Kind()
 NUMBER, REAL, BOOL = Kind("number"), Kind("number", real=True), Kind("bool")
 TEXT, JSON, TIME, LIST = Kind("text"), Kind("json"), Kind("time"), Kind("list")
+
+TENSOR = Kind("tensor")
+"""Of a tensor's digest, where a query has it for a column."""
 
 
 # ---- trees

@@ -54,9 +54,14 @@ def test_halves_are_compared_sorted_and_added_up(ds):
     assert ds.query("SELECT h WHERE h * 2 IN (2, 4)")["h"][:].tolist() == [1, 2]
 
 
-@pytest.mark.parametrize(
-    "asked", ["SELECT h ORDER BY c", "SELECT h WHERE c = 1", "SELECT COUNT(*) AS n GROUP BY c"]
-)
+def test_complex_numbers_are_numpys(ds):
+    found = ds.query("SELECT ABS(c) AS a, c * 2 - 1 AS b, -c AS n WHERE c = c")
+    np.testing.assert_allclose(found["a"][:], np.abs(ds["c"][:]))
+    np.testing.assert_allclose(found["b"][:], ds["c"][:] * 2 - 1)
+    np.testing.assert_allclose(found["n"][:], -ds["c"][:])
+
+
+@pytest.mark.parametrize("asked", ["SELECT h ORDER BY c", "SELECT COUNT(*) AS n GROUP BY c"])
 def test_complex_numbers_are_not_sqls(ds, asked):
     with pytest.raises(dl.QueryTypeError, match=r"of real numbers.*got complex64. HASH\(…\)"):
         ds.query(asked)

@@ -3,11 +3,14 @@
 import subprocess
 import sys
 import textwrap
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 import deeplake_lite as dl
+
+from . import data
 
 SLOW = {
     "NumPy": "SELECT * WHERE slow(x) > 0",
@@ -92,3 +95,49 @@ def test_nothing_is_said_when_python_ends():
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True
     )
     assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_function_of_pairs_of_rows_passes_nulls(ds):
+    vectors = [row.vec for row in data.rows()]
+
+    def cosine(a, b):
+        lengths = np.linalg.norm(a) * np.linalg.norm(b)
+        return a @ b / lengths if lengths else 0.0
+
+    near = [
+        (i, j)
+        for (i, a), (j, b) in combinations(enumerate(vectors), 2)
+        if a is not None and b is not None and cosine(a, b) > 0.9995
+    ]
+    found = ds.query(
+        "SELECT a.id AS i, b.id AS j FROM dataset a JOIN dataset b ON a.id < b.id "
+        "WHERE COSINE_SIMILARITY(a.vec, b.vec) > 0.9995 ORDER BY i, j"
+    )
+    assert list(zip(found["i"][:], found["j"][:], strict=True)) == near
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT AVG(x) AS y FROM (SELECT AMEAN(vec) AS x FROM dataset)",
+        "SELECT AVG(MEAN(b.vec)) AS y FROM dataset a LEFT JOIN dataset b ON a.id = b.id",
+        (
+            "SELECT AVG(x) AS y FROM (SELECT MEAN(vec) AS x FROM dataset QUALIFY "
+            "ROW_NUMBER() OVER (PARTITION BY id ORDER BY MEAN(vec)) = 1)"
+        ),
+    ],
+)
+def test_a_mean_leaves_nulls_of_functions_out(ds, text):
+    present = [row.vec.mean() for row in data.rows() if row.vec is not None]
+    assert ds.query(text)["y"][0] == pytest.approx(np.mean(present))
+
+
+def test_words_are_scored_in_a_join_with_nothing(ds):
+    found = ds.query(
+        "SELECT a.id, BM25_SIMILARITY(b.text, 'fox') AS y FROM dataset a "
+        "LEFT JOIN dataset b ON a.id = b.id + 50 ORDER BY a.id"
+    )["y"][:]
+    assert found.mask.tolist() == [i < 50 for i in range(60)]
+    assert found.compressed().tolist() == [
+        float(y) for y in ds.query("SELECT BM25_SIMILARITY(text, 'fox') AS y LIMIT 10")["y"][:]
+    ]

@@ -3,6 +3,7 @@
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.errors import QueryError
 from deeplake_lite.query.opening import Sources
 
 
@@ -44,3 +45,13 @@ def test_a_version_is_all_rows_of_it(ds):
 def test_a_name_of_nothing_says_what_from_takes():
     with pytest.raises(dl.QueryError, match=r"or a name given in sources=\{…\}, got 'nothing'"):
         Sources()("nothing", None)
+
+
+def test_a_saved_view_is_found_by_its_name(ds):
+    ds[:2].save("first two")
+    ds.query("SELECT x * 2 AS y").save("doubled")
+    assert len(ds.query("SELECT * FROM 'first two'")) == 2
+    found = ds.query('SELECT x, y FROM ds JOIN "doubled" AS d ON d.y = 2 * ds.x')
+    assert found["y"][:].tolist() == [2, 4, 6]
+    with pytest.raises(QueryError, match="a saved view of the one that is asked"):
+        dl.query("SELECT * FROM 'first two'")

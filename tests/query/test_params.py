@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from deeplake_lite.errors import QueryError, QueryTypeError
+
 from .case_files import values_of
 
 FEBRUARY = dt.datetime(2024, 2, 1)
@@ -96,3 +98,19 @@ def test_long_vectors_that_differ_in_the_middle_stay_apart(make_lake):
     a[1000] = 1
     found = ds.query("SELECT DOT(emb, ?) + 0 AS a, DOT(emb, ?) + 0 AS b", [a, b])
     assert (found["a"][0], found["b"][0]) == (1, 0)
+
+
+@pytest.mark.parametrize("given", [3, None, "cat", {"id"}])
+def test_parameters_are_a_list_or_a_dict(ds, given):
+    with pytest.raises(QueryTypeError, match="Parameters are a list with a value per"):
+        ds.query("SELECT id WHERE label = ?", given)
+
+
+def test_a_value_that_the_query_does_not_name_is_refused(ds):
+    with pytest.raises(QueryError, match=r"got 'b' and no \$b"):
+        ds.query("SELECT id WHERE id = $a", {"a": 1, "b": 2})
+
+
+@pytest.mark.parametrize("given", [{3, 5}, range(3, 6, 2), (3, 5), np.array([3, 5])], ids=repr)
+def test_what_has_many_values_is_a_list(ds, given):
+    assert ds.query("SELECT id WHERE id IN $few", {"few": given})["id"][:].tolist() == [3, 5]

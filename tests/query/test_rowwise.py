@@ -8,7 +8,8 @@ from deeplake_lite.query import rowwise
 
 
 @pytest.fixture
-def pictures(tmp_path):
+def pictures(tmp_path, monkeypatch):
+    monkeypatch.setattr(rowwise, "SMALL_BYTES", 0)
     rng = np.random.default_rng(0)
     images = [rng.integers(255, size=(20 + i % 3, 30, 3), dtype=np.uint8) for i in range(200)]
     ds = dl.create(str(tmp_path / "lake"), {"image": dl.Image("png"), "kind": "int32"})
@@ -37,8 +38,16 @@ def test_blocks_hold_no_more_bytes_than_they_may(pictures, monkeypatch):
 def test_an_error_in_a_block_that_is_read_ahead_ends_the_query(pictures, monkeypatch):
     ds, _ = pictures
     monkeypatch.setattr(rowwise, "BLOCK_BYTES", 40_000)
-    with pytest.raises(dl.QueryError, match="out of bounds"):
-        ds.query("SELECT * WHERE image[21, 0, 0] > 5")
+    with pytest.raises(dl.QueryError, match="boolean index did not match"):
+        ds.query("SELECT * WHERE SUM(image[$m]) > 5", params={"m": np.ones((20, 30, 3), bool)})
+
+
+def test_an_index_beyond_a_row_is_null(pictures, monkeypatch):
+    ds, images = pictures
+    monkeypatch.setattr(rowwise, "BLOCK_BYTES", 40_000)
+    found = ds.query("SELECT image[21, 0, 0] AS y")["y"][:]
+    assert found.mask.tolist() == [len(image) < 22 for image in images]
+    assert found.compressed().tolist() == [int(i[21, 0, 0]) for i in images if len(i) == 22]
 
 
 @pytest.mark.parametrize("name", ["SUM", "MEAN", "MIN", "MAX", "STD"])

@@ -9,13 +9,14 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.digests import comparable
-from deeplake_lite.query.bind.kinds import as_number, has_axes, json_text, kind_of
+from deeplake_lite.query.bind.json_values import as_number
+from deeplake_lite.query.bind.kinds import has_axes, is_json, kind_of, ordering
 from deeplake_lite.query.dialect import func, text_of
-from deeplake_lite.query.functions import Type
+from deeplake_lite.query.functions import Arg, Type
+from deeplake_lite.query.functions.binding import box_numbers
 from deeplake_lite.query.values import (
     NUMBER,
     REAL,
-    TEXT,
     Grouped,
     Plain,
     Sql,
@@ -84,7 +85,8 @@ def grouped(tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr]
         wide = {"b": "int64", "i": "int64", "u": "uint64"}
         if aggregate in ("SUM", "PROD") and inner.dtype[0] in wide:
             dtype = wide[inner.dtype[0]]
-        type_ = Type(dtype, inner.shape)
+        arg = Arg(text, inner)
+        type_ = Type(dtype, inner.shape, box_numbers(dtype, inner.shape, arg))
     return Tensor(Grouped(key, tensor.tree, aggregate, type_), {key: rows}, text)
 
 
@@ -111,13 +113,14 @@ def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
         For an aggregate of tensors, but for one that takes a row's value as it is.
     """
     was, scope.in_aggregate, before = scope.in_aggregate, True, scope.aggregated
+    around, scope.in_window = scope.in_window, True
     try:
         inner = e.this
         _refuse_tensors(low, inner, scope)
         found = _row_number() if inner.name.upper() == "ROW_NUMBER" else low.value(inner, scope)
         node = window_parts(low, e, scope)
     finally:
-        scope.in_aggregate, scope.aggregated = was, before
+        scope.in_aggregate, scope.aggregated, scope.in_window = was, before, around
     if isinstance(found, Tensor) and has_axes(found) and _is_of_rows(found):
         return rewritten(found, lambda row: _with_this(node, row), text_of(e))
     if not isinstance(found, Sql):
@@ -175,11 +178,7 @@ def ordered(low: Lowering, order: exp.Order, scope: Scope) -> list[exp.Expr]:
 
 def sorted_by(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> list[exp.Expr]:
     """Return what to sort by: NaN last either way, and null behind it unless it is said."""
-    if kind_of(value).name == "json":  # numbers by size, and texts behind them
-        node = low.as_sql(value, scope)
-        parts = Sql(as_number(node), NUMBER), Sql(json_text(node), TEXT)
-        return [by for part in parts for by in sorted_by(part, term, low, scope)]
-    node, descends = low.as_sql(value, scope), bool(term.args.get("desc"))
+    node, descends = ordering(value, low, scope), bool(term.args.get("desc"))
     if node.find(exp.Column, exp.Query, exp.Anonymous) is None:  # to SQL, a position or an error
         node = func("coalesce", node, exp.null())
     nulls_first = bool(term.args.get("nulls_first"))
@@ -231,6 +230,8 @@ def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
         scope.in_aggregate = was
     scope.aggregated = scope.aggregated or not scope.in_aggregate
     x = low.as_sql(value, scope)
+    if is_json(value) and name != "MODE":
+        x = as_number(x)
     by = exp.Ordered(this=x.copy(), desc=bool(terms[0].args.get("desc")), nulls_first=False)
     *before, last = [x, *args]
     parts = [*before, exp.Order(this=last, expressions=[by])]

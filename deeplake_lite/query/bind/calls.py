@@ -12,12 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from deeplake_lite.errors import NotFoundError, QueryTypeError
+from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.aggregates import grouped, ordered, picked
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import counted
-from deeplake_lite.query.bind.kinds import as_number, as_text, has_axes, kind_of, unified
+from deeplake_lite.query.bind.json_values import as_number, json_order
+from deeplake_lite.query.bind.kinds import (
+    as_text,
+    has_axes,
+    is_json,
+    is_numpys,
+    kind_of,
+    ordering,
+    unified,
+)
 from deeplake_lite.query.bind.special import SPECIAL
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import REGISTRY
@@ -46,6 +55,9 @@ _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
 }
 """Operators that may be written as functions."""
 
+_SIDES = {"EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1}
+"""How many arguments those take, at the least; EQUALS and LOGICAL_NOT no more."""
+
 
 @dataclass
 class _Arguments:
@@ -67,7 +79,12 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         For a function that nobody has, with the nearest names.
     """
     name = e.name.upper()
+    if name == "COLUMNS":
+        raise QueryError("COLUMNS is not part of the language. Name the columns, or write *.")
     if name in _OPERATORS:
+        count, least = len(e.expressions), _SIDES[name]
+        if count < least or (count > least and name in ("EQUALS", "LOGICAL_NOT")):
+            raise QueryTypeError(f"{name} takes {least} value(s), got {count}: {text_of(e)}.")
         return low.value(_OPERATORS[name](e), scope)
     special = SPECIAL.get(name)
     if special is not None:
@@ -76,7 +93,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
             return found
     args = _arguments(low, e, name, scope)
     lists = name in REGISTRY and name != "COUNT" and any(map(has_axes, args.values))
-    if lists or any(isinstance(a, Tensor) and not a.is_scalar for a in args.values):
+    if lists or any(isinstance(a, Tensor) and is_numpys(a) for a in args.values):
         return _of_tensors(low, name, args, e, scope)
     if name in REGISTRY and name not in known.OF_SCALARS:
         return low.call(name, args.values, args.options, e)
@@ -100,6 +117,11 @@ def _arguments(low: Lowering, e: exp.Anonymous, name: str, scope: Scope) -> _Arg
             )
             if named and isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
                 found.options[part.this.name] = option(low, part.expression, scope)
+            elif _misnamed(part, name, scope):
+                raise QueryTypeError(
+                    f"{name} has no option {part.this.name}, got {text_of(e)}. It is "
+                    f"{REGISTRY[name].signature}."
+                )
             elif isinstance(part, exp.Order):
                 found.values.append(low.value(part.this, scope))
                 found.order = ordered(low, part, scope)
@@ -108,6 +130,16 @@ def _arguments(low: Lowering, e: exp.Anonymous, name: str, scope: Scope) -> _Arg
     finally:
         scope.in_aggregate = inner
     return found
+
+
+def _misnamed(part: exp.Expr, name: str, scope: Scope) -> bool:
+    """Tell whether an argument is an option by a name that nothing has."""
+    if name not in REGISTRY or not isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg):
+        return False
+    is_name = (
+        isinstance(part.this, exp.Column) and not part.this.table and not part.this.this.quoted
+    )
+    return is_name and part.this.name not in {*scope.names(), *scope.aliases}
 
 
 def _parameters(name: str) -> list[str]:
@@ -127,7 +159,7 @@ def _of_tensors(
         return Sql(exp.Anonymous(this="COUNT", expressions=[counted(first, low, scope)]), NUMBER)
     if name in known.PICKS and isinstance(first, Tensor) and not any(map(has_axes, args[1:])):
         scope.aggregated = scope.aggregated or name not in known.WINDOWS
-        rest = [low.as_sql(a, scope) for a in args[1:]]
+        rest = [ordering(a, low, scope) for a in args[1:]]
         return picked(first, name, rest, given.order, text_of(e))
     if name in known.LISTS and isinstance(first, Tensor):
         scope.aggregated = True
@@ -174,49 +206,67 @@ def _of_scalars(
     if name in known.AGGREGATES:
         if not args:
             raise QueryTypeError(f"{name} takes what it goes over, got {text_of(e)}.")
+        if scope.in_aggregate and not scope.in_window:
+            raise QueryTypeError(
+                f"An aggregate goes over rows, and {text_of(e)} stands within another one. Query a "
+                f"query: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
+            )
         scope.aggregated = scope.aggregated or not scope.in_aggregate
     if name in known.UNIFIES:
+        _one_type(name, args, e)
         args, kind = unified(args, low, scope)
     else:
         kind = _result_kind(name, args[0] if args else None)
     is_text = name not in known.AGGREGATES | known.SAME | known.REAL
     nodes = [as_text(a, low, scope) if is_text else low.as_sql(a, scope) for a in args]
-    if any(kind_of(a).name == "json" for a in args):
-        nodes = _of_json(name, args, nodes, e)
+    called = known.NAMES.get(name, name)
+    if any(map(is_json, args)):
+        called, nodes = _of_json(called, args, nodes)
     for at, part in enumerate(e.expressions):
         if isinstance(part, exp.Star):
             nodes[at] = exp.Star()
     if given.order:
         nodes[-1] = exp.Order(this=nodes[-1], expressions=given.order)
-    with_base = name == "LOG" and len(nodes) == 2
-    called = name if with_base else known.NAMES.get(name, name)
+    if name == "LOG" and len(nodes) == 2:  # with a base
+        called = name
     return Sql(exp.Anonymous(this=called, expressions=nodes), kind)
 
 
-def _of_json(
-    name: str, args: list[Value], nodes: list[exp.Expr], e: exp.Anonymous
-) -> list[exp.Expr]:
-    """Return arguments with JSON values as numbers, where numbers are what the function takes.
+def _of_json(name: str, args: list[Value], nodes: list[exp.Expr]) -> tuple[str, list[exp.Expr]]:
+    """Return a function and its arguments where JSON values are among them.
 
-    Raises
-    ------
-    QueryTypeError
-        For the least and the greatest, which are others among numbers than among texts.
+    They are numbers where numbers are what the function takes, and are compared by value.
     """
+    of_json = [is_json(a) for a in args]
     if name in ("MIN", "MAX"):
+        return f"ARG_{name}", [nodes[0], json_order(nodes[0])]
+    if name in known.BY_ANOTHER:
+        by = zip(nodes[1:], of_json[1:], strict=True)
+        return name, [nodes[0], *(json_order(n) if json else n for n, json in by)]
+    if name not in _NUMERIC:
+        return name, nodes
+    pairs = zip(nodes, of_json, strict=True)
+    return name, [as_number(n) if json else n for n, json in pairs]
+
+
+def _one_type(name: str, args: list[Value], e: exp.Anonymous) -> None:
+    """Refuse JSON for the greatest of several values. Raises QueryTypeError."""
+    json = next((p for p, a in zip(e.expressions, args, strict=False) if is_json(a)), None)
+    if json is not None and name in ("GREATEST", "LEAST"):
         raise QueryTypeError(
-            f"{name} compares numbers or texts, and a JSON value may be either: "
-            f"{name}(CAST({text_of(e.expressions[0])} AS DOUBLE)), or AS TEXT."
+            f"{name} takes values of one type, and a JSON value may be a number or a text: "
+            f"CAST({text_of(json)} AS DOUBLE), or AS TEXT."
         )
-    if name not in known.REAL | {"SUM"}:
-        return nodes
-    return [
-        as_number(node) if kind_of(a).name == "json" else node
-        for a, node in zip(args, nodes, strict=True)
-    ]
+
+
+_NUMERIC = {known.NAMES.get(name, name) for name in known.REAL | {"SUM"}}
+"""Functions that take numbers, by DuckDB's names."""
 
 
 def _result_kind(name: str, first: Value | None) -> Kind:
+    if name in known.LISTS and first is not None:
+        kind = kind_of(first)
+        return Kind("list", names=kind.names, htype=kind.htype)
     if name in known.COUNTS:
         return NUMBER
     if name in known.REAL:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.kinds import as_text, json_text
+from deeplake_lite.query.bind.json_values import json_text
+from deeplake_lite.query.bind.kinds import as_text
 from deeplake_lite.query.dialect import WRITTEN
 from deeplake_lite.query.values import ANY, REAL, TEXT, Sql, Tensor, Value
 

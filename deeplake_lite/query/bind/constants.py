@@ -12,9 +12,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import Type
-from deeplake_lite.query.values import (
-    Constant,
-)
+from deeplake_lite.query.values import Constant, Given, Tensor
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.lowering import Lowering
@@ -36,7 +34,7 @@ def constant(value: Any) -> Constant:
     match value:
         case np.ndarray():
             return Constant(value, exp.Array(expressions=[constant(v).node for v in value]))
-        case list() | tuple():
+        case list() | tuple() | set() | frozenset() | range():
             parts = [constant(v) for v in value]
             return Constant(
                 [p.value for p in parts], exp.Array(expressions=[p.node for p in parts])
@@ -103,6 +101,12 @@ def as_array(value: Any) -> tuple[Any, Type]:
     if array.dtype.kind == "U":
         return value, Type("str", array.shape)
     return array, Type(array.dtype.name, array.shape)
+
+
+def null_tensor(type_: Type, text: str) -> Tensor:
+    """Return a tensor that is null in all rows."""
+    nothing = exp.cast(exp.null(), "BIGINT")
+    return Tensor(Given("g_NULL", type_), {"g_NULL": nothing}, text)
 
 
 def option(low: Lowering, part: exp.Expr, scope: Scope) -> Any:

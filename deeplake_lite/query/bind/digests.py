@@ -8,9 +8,11 @@ from sqlglot import exp
 
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import (
+    Call,
     Cell,
     Meta,
     Tensor,
+    Tree,
     Value,
 )
 
@@ -36,6 +38,31 @@ def digest(tensor: Tensor, low: Lowering, *, stored: bool = True) -> Tensor:
         tree = Meta(leaf.key, leaf.source, leaf.field, "hash", Type("uint64"))
         return Tensor(tree, tensor.env, tensor.text)
     return low.call("HASH", [tensor], {}, exp.Anonymous(this="HASH", expressions=[]))
+
+
+def alike(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
+    """Return two values to compare; digests are of values, unless both are stored of one type."""
+    hashes = [v.tree for v in (left, right) if isinstance(v, Tensor) and _is_digest(v.tree)]
+    types = {str(t.field.htype) if isinstance(t, Meta) and t.field else t for t in hashes}
+    if len(hashes) < 2 or (len(types) == 1 and isinstance(hashes[0], Meta)):
+        return left, right
+    return _of_value(left, low), _of_value(right, low)
+
+
+def _is_digest(tree: Tree) -> bool:
+    return (isinstance(tree, Meta) and tree.what == "hash") or (
+        isinstance(tree, Call) and tree.name == "HASH"
+    )
+
+
+def _of_value(value: Value, low: Lowering) -> Value:
+    """Return the digest of a column's values for the one that is stored."""
+    if not isinstance(value, Tensor) or not isinstance(value.tree, Meta):
+        return value
+    leaf = value.tree
+    assert leaf.field is not None
+    cell = Cell(leaf.key, leaf.source, leaf.field, leaf.source.type_of(leaf.field))
+    return digest(Tensor(cell, value.env, value.text), low, stored=False)
 
 
 def counted(tensor: Tensor, low: Lowering, scope: Scope) -> exp.Expr:

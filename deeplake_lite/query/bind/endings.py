@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.query import dialect
 from deeplake_lite.query.bind.aggregates import sorted_by
 from deeplake_lite.query.bind.digests import comparable
-from deeplake_lite.query.dialect import CLAUSES, Arrange, Expand, Sample, text_of
-from deeplake_lite.query.plan import ROW, Clause
-from deeplake_lite.query.values import (
-    Constant,
-    Value,
-)
+from deeplake_lite.query.dialect import CLAUSES, text_of
+from deeplake_lite.query.plan import ROW, Arrange, Clause, Expand, Sample
+from deeplake_lite.query.values import Constant, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.projection import Projection
@@ -29,16 +27,16 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
         e = term.this
         if isinstance(e, exp.Var) and e.name.upper() == "ALL":
             for item in items:
-                terms += sorted_by(item, term, binder._low, scope)
+                terms += sorted_by(item, term, binder.low, scope)
             continue
         if is_number(e):
-            terms += sorted_by(items[item_number(e, len(items), "ORDER")], term, binder._low, scope)
+            terms += sorted_by(items[item_number(e, len(items), "ORDER")], term, binder.low, scope)
             continue
         if isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
-            value = binder._low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
+            value = binder.low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
         else:
-            value = binder._low.value(e, scope)
-        terms += sorted_by(value, term, binder._low, scope)
+            value = binder.low.value(e, scope)
+        terms += sorted_by(value, term, binder.low, scope)
     return terms
 
 
@@ -73,9 +71,10 @@ def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int |
     end: int | None = None
     if limit := tree.args.get("limit"):
         e = limit.args.get("expression") or limit.args.get("count")
-        count = whole_number(binder, e, scope, "LIMIT")
         options = limit.args.get("limit_options")
-        if options is not None and options.args.get("percent"):
+        percent = options is not None and options.args.get("percent")
+        count = whole_number(binder, e, scope, "LIMIT", percent=bool(percent))
+        if percent:
             out.set(
                 "limit",
                 exp.Limit(expression=exp.Mod(this=exp.convert(count), expression=exp.Var(this=""))),
@@ -90,17 +89,16 @@ def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int |
     return end
 
 
-def whole_number(binder: Binder, e: exp.Expr, scope: Scope, what: str) -> int | float:
-    """Return a number of rows. Raises QueryTypeError."""
-    value = binder._low.value(e, scope)
-    if (
-        not isinstance(value, Constant)
-        or isinstance(value.value, bool)
-        or not isinstance(value.value, int | float)
-        or value.value < 0
-    ):
-        raise QueryTypeError(f"{what} is a number of rows, 0 or more, got {text_of(e)}.")
-    return value.value
+def whole_number(
+    binder: Binder, e: exp.Expr, scope: Scope, what: str, *, percent: bool = False
+) -> int | float:
+    """Return a number of rows, or of percent, which may be broken. Raises QueryTypeError."""
+    value = binder.low.value(e, scope)
+    number: Any = value.value if isinstance(value, Constant) else None
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if is_number and number >= 0 and (percent or number == int(number)):
+        return cast("int | float", number)
+    raise QueryTypeError(f"{what} is a whole number of rows, 0 or more, got {text_of(e)}.")
 
 
 def note_enough(
@@ -131,39 +129,38 @@ def _row_of(tree: exp.Expr, scope: Scope, projection: Projection) -> str:
 
 def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection) -> list[Clause]:
     """Return ARRANGE BY, SAMPLE BY and EXPAND BY, in the order written."""
-    found = []
+    found: list[Clause] = []
     for part in tree.args.get(CLAUSES) or ():
-        if isinstance(part, Arrange):
-            nodes = [
-                comparable(binder._low.value(e, scope), binder._low, scope)
-                for e in part.expressions
-            ]
-            names = tuple(projection.column(n).name for n in nodes)
-            found.append(Clause("arrange", names))
-        elif isinstance(part, Sample):
-            weight = projection.column(binder._low.sql(part.this, scope)).name
-            limit = part.args.get("limit")
-            seed = part.args.get("seed")
-            options = {
-                "replace": bool(part.args.get("replace")),
-                "limit": None
-                if limit is None
-                else whole_number(binder, limit, scope, "SAMPLE BY LIMIT"),
-                "percent": bool(part.args.get("percent")),
-                "seed": binder._low.draw_seed()
-                if seed is None
-                else int(whole_number(binder, seed, scope, "SEED")),
-            }
-            found.append(Clause("sample", (weight,), options))
-        else:
-            assert isinstance(part, Expand)
-            before = int(whole_number(binder, part.args["before"], scope, "EXPAND BY"))
-            after = part.args.get("after")
-            ends = {
-                "before": before,
-                "after": before
-                if after is None
-                else int(whole_number(binder, after, scope, "EXPAND BY")),
-            }
-            found.append(Clause("expand", (_row_of(tree, scope, projection),), ends))
+        match part:
+            case dialect.Arrange():
+                found.append(_arrange(binder, part, scope, projection))
+            case dialect.Sample():
+                found.append(_sample(binder, part, scope, projection))
+            case dialect.Expand():
+                ends = (part.args["before"], part.args["after"])
+                counts = [int(whole_number(binder, e, scope, "EXPAND BY")) for e in ends]
+                found.append(Expand(_row_of(tree, scope, projection), *counts))
     return found
+
+
+def _arrange(
+    binder: Binder, part: dialect.Arrange, scope: Scope, projection: Projection
+) -> Arrange:
+    low = binder.low
+    nodes = [comparable(low.value(e, scope), low, scope) for e in part.expressions]
+    return Arrange(tuple(projection.column(node).name for node in nodes))
+
+
+def _sample(binder: Binder, part: dialect.Sample, scope: Scope, projection: Projection) -> Sample:
+    limit, seed, percent = part.args["limit"], part.args["seed"], bool(part.args["percent"])
+    return Sample(
+        projection.column(binder.low.sql(part.this, scope)).name,
+        replace=bool(part.args["replace"]),
+        limit=None
+        if limit is None
+        else whole_number(binder, limit, scope, "SAMPLE BY LIMIT", percent=percent),
+        percent=percent,
+        seed=binder.low.draw_seed()
+        if seed is None
+        else int(whole_number(binder, seed, scope, "SEED")),
+    )

@@ -13,6 +13,7 @@ from deeplake_lite.query.bind.endings import is_number, item_number
 from deeplake_lite.query.bind.kinds import kind_of
 from deeplake_lite.query.bind.scope import Scope
 from deeplake_lite.query.dialect import func, text_of
+from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.values import Constant, Kind, Sql, Tensor, Value
 
 if TYPE_CHECKING:
@@ -24,10 +25,14 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
     group = tree.args.get("group")
     if group is None:
         return []
+    if not group.expressions and not group.args.get("all"):
+        raise QueryError(f"GROUP BY takes expressions, got {text_of(group).strip()}.")
     keys = []
     for part in group.expressions:
         if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):
             raise QueryError(f"GROUP BY takes expressions, got {text_of(part)}. UNION them.")
+        if isinstance(part, exp.Tuple):
+            raise QueryError(f"GROUP BY a, b stands without parentheses, got {text_of(part)}.")
         keys.append(_key(_meant(part, tree, scope), scope, low))
     if group.args.get("all"):
         for item in tree.expressions:
@@ -60,7 +65,14 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
         node = low.known_island(by, scope)
         if node is not None and node.sql("duckdb") in keys:
             return Sql(node, kind_of(value)) if value.is_scalar else picked(value, "FIRST")
-        return grouped(value, "LIST", text_of(e)) if plain else value
+        if plain:
+            return grouped(value, "LIST", text_of(e))
+        if any(isinstance(n, exp.Column) and n.name == ROW for n in value.env.values()):
+            raise QueryError(
+                f"Over a group, {text_of(e)} has a value per row. Write LIST({text_of(e)}), "
+                f"FIRST({text_of(e)}) or another aggregate."
+            )
+        return value
     if plain and isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
         kind = Kind("list", htype=value.kind.htype, names=value.kind.names)
         return Sql(exp.Anonymous(this="LIST", expressions=[value.node.copy()]), kind)

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.query.bind.constants import constant
+from deeplake_lite.query.bind.json_values import as_bool, as_number, json_order, json_text
 from deeplake_lite.query.dialect import func
 from deeplake_lite.query.values import (
     ANY,
@@ -26,8 +27,11 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
+    from deeplake_lite.query.functions import Type
 
 
 def kind_of(value: Value, *, plain: bool = False) -> Kind:
@@ -80,6 +84,13 @@ def has_axes(value: Value) -> bool:
     return isinstance(value, Constant) and isinstance(value.value, np.ndarray | list)
 
 
+def is_numpys(value: Value) -> bool:
+    """Tell whether NumPy computes with a value: one with axes, or a complex number."""
+    if isinstance(value, Tensor) and value.type.is_number and value.type.dtype[0] == "c":
+        return True
+    return has_axes(value)
+
+
 def agree(value: Value, other: Value) -> Value:
     """Return a value in the form in which it compares with another: classes by name, JSON by value.
 
@@ -105,10 +116,7 @@ def agree(value: Value, other: Value) -> Value:
             case "number":
                 return Sql(as_number(value.node), NUMBER)
             case "bool":
-                return Sql(
-                    exp.TryCast(this=json_text(value.node), to=exp.DataType.build("BOOLEAN")),
-                    BOOL,
-                )
+                return Sql(as_bool(value.node), BOOL)
     return value
 
 
@@ -136,7 +144,7 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
 
     Classes of the same names stay numbers, also beside the text of one; others become their names.
     """
-    kinds = [kind_of(v) for v in values if not _is_null(v)]
+    kinds = [kind_of(v) for v in values if not is_null_constant(v)]
     classes = {k.names for k in kinds if k.name == "class"}
     if len(classes) == 1:
         [names] = classes
@@ -145,17 +153,20 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
             numbers = Kind("class", names=names)
             return [agree(v, Sql(exp.null(), numbers)) for v in values], numbers
     if classes or any(k.name == "json" for k in kinds):
-        return [v if _is_null(v) else Sql(as_text(v, low, scope), TEXT) for v in values], TEXT
+        return [
+            v if is_null_constant(v) else Sql(as_text(v, low, scope), TEXT) for v in values
+        ], TEXT
     real = any(k.real for k in kinds)
     first = kinds[0] if kinds else ANY
     return values, REAL if real else Kind(first.name, names=first.names)
 
 
 def _with_kinds(values: list[Value]) -> list[tuple[Value, Kind]]:
-    return [(v, kind_of(v)) for v in values if not _is_null(v)]
+    return [(v, kind_of(v)) for v in values if not is_null_constant(v)]
 
 
-def _is_null(value: Value) -> bool:
+def is_null_constant(value: Value) -> bool:
+    """Tell whether a value is NULL as it stands, or a parameter that is."""
     return isinstance(value, Constant) and value.value is None
 
 
@@ -169,11 +180,26 @@ def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
     return func("list_extract", listed, exp.paren(node.copy()) + 1)
 
 
-def as_number(node: exp.Expr) -> exp.Expr:
-    """Return the number that a JSON value is, or null."""
-    return exp.TryCast(this=json_text(node), to=exp.DataType.build("DOUBLE"))
+def is_json(value: Value) -> bool:
+    """Tell whether a value is JSON."""
+    return kind_of(value).name == "json"
 
 
-def json_text(node: exp.Expr) -> exp.Expr:
-    """Return the text of a JSON value: a string without its quotes."""
-    return func("json_extract_string", node.copy(), exp.Literal.string("$"))
+def of_one_type(what: str, types: Sequence[Type], text: str) -> None:
+    """Refuse tensors that cannot be in one column. Raises QueryTypeError."""
+    if len({t.ndim for t in types}) > 1:
+        raise QueryTypeError(
+            f"{what} takes tensors of as many axes, got {' and '.join(map(str, types))}: {text}."
+        )
+    formats = {t.box_format or "xyxy" for t in types if t.shape is None or t.shape[-1:] == (4,)}
+    if len(formats) > 1:
+        raise QueryTypeError(
+            f"{what} takes boxes of one format, got {' and '.join(sorted(formats))}: {text}. "
+            "BOX_CONVERT(x, 'xyxy') gives them in another."
+        )
+
+
+def ordering(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return what a scalar is sorted by, and compared for less and more: JSON by value."""
+    node = low.as_sql(value, scope)
+    return json_order(node) if is_json(value) else node

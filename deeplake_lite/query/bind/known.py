@@ -8,7 +8,7 @@ import duckdb
 
 NAMES = {
     "MEAN": "AVG", "STD": "STDDEV_SAMP", "STDDEV": "STDDEV_SAMP", "VAR": "VAR_SAMP",
-    "VARIANCE": "VAR_SAMP", "PROD": "PRODUCT", "LOG": "LN", "LENGTH": "LENGTH",
+    "VARIANCE": "VAR_SAMP", "PROD": "PRODUCT", "LOG": "LN",
 }  # fmt: skip
 """Names that differ from DuckDB's, of functions of scalars."""
 

@@ -14,12 +14,20 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
-from deeplake_lite.query.bind import aggregates, calls, casts, names, operators, subscripts
-from deeplake_lite.query.bind.constants import as_array, constant
-from deeplake_lite.query.bind.kinds import (
-    agree,
-    kind_of,
+from deeplake_lite.htypes import Scalar
+from deeplake_lite.query.bind import (
+    aggregates,
+    calls,
+    casts,
+    comparisons,
+    membership,
+    names,
+    operators,
+    subscripts,
 )
+from deeplake_lite.query.bind.constants import as_array, constant
+from deeplake_lite.query.bind.json_values import json_order
+from deeplake_lite.query.bind.kinds import agree, is_json, kind_of
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.evaluate import evaluate
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
@@ -59,9 +67,11 @@ HANDLERS: dict[str, Handler] = {
     "and": operators.and_,
     "or": operators.or_,
     "not": operators.not_,
-    "between": operators.between,
-    "in": operators.in_,
-    "is": operators.is_,
+    "between": comparisons.between,
+    "nullsafeeq": comparisons.null_safe,
+    "nullsafeneq": comparisons.null_safe,
+    "in": membership.in_,
+    "is": comparisons.is_,
     "like": operators.like,
     "dpipe": operators.dpipe,
     "escape": operators.escape,
@@ -70,11 +80,10 @@ HANDLERS: dict[str, Handler] = {
     "cast": casts.cast,
     "interval": operators.interval,
     "extract": operators.extract,
-    "exists": operators.exists,
-    "subquery": operators.subquery,
-    "any": operators.any_of,
-    "all": operators.all_of,
-    "distinct": operators.distinct,
+    "exists": membership.exists,
+    "subquery": membership.subquery,
+    "any": membership.quantified,
+    "all": membership.quantified,
     "tuple": operators.tuple_of,
     "bitwiseand": operators.bitwise,
     "bitwiseor": operators.bitwise,
@@ -88,7 +97,7 @@ HANDLERS: dict[str, Handler] = {
     "filter": aggregates.filtered,
     "withingroup": aggregates.within_group,
     **dict.fromkeys((kind.key for kind in operators.ARITHMETIC), operators.arithmetic),
-    **dict.fromkeys((kind.key for kind in operators.COMPARISON), operators.comparison),
+    **dict.fromkeys((kind.key for kind in comparisons.COMPARISON), comparisons.comparison),
 }
 """What turns a node into a value, by its key; other nodes are rebuilt over their parts."""
 
@@ -102,7 +111,7 @@ class Lowering:
         Values of ``?`` and ``$name``.
     subquery : callable
         Lowers a SELECT within an expression: takes the node and the scope, gives DuckDB's and
-        the kind of its first column.
+        its columns.
     one_value : callable
         Gives the value of a SELECT in place of one.
     """
@@ -110,7 +119,7 @@ class Lowering:
     def __init__(
         self,
         params: Params,
-        subquery: Callable[[exp.Query, Scope], tuple[exp.Query, Kind]],
+        subquery: Callable[[exp.Query, Scope], tuple[exp.Query, list[Sql]]],
         one_value: Callable[[exp.Query, Scope], Value],
     ) -> None:
         self.params, self._lower_query, self.one_value = params, subquery, one_value
@@ -233,6 +242,8 @@ class Lowering:
         """Return a comparison of scalars: classes by name, JSON by value, NaN equal to nothing."""
         left, right = agree(left, right), agree(right, left)
         a, b = self.as_sql(left, scope), self.as_sql(right, scope)
+        if is_json(left) and is_json(right) and kind not in (exp.EQ, exp.NEQ):
+            a, b = json_order(a), json_order(b)
         node = kind(this=a, expression=b)
         if kind is exp.NEQ:
             return exp.not_(exp.paren(self.compare(exp.EQ, left, right, scope)))
@@ -251,14 +262,9 @@ class Lowering:
             )
         return self.as_sql(value, scope)
 
-    def nested_value(self, query: exp.Query, scope: Scope) -> tuple[exp.Expr, Kind]:
-        """Return a query within an expression, and the kind of its value."""
-        sql, kind = self._lower_query(query, scope)
-        return exp.Subquery(this=sql), kind
-
-    def nested(self, query: exp.Query, scope: Scope) -> exp.Subquery:
-        """Return a query within an expression."""
-        return exp.Subquery(this=self._lower_query(query, scope)[0])
+    def nested(self, query: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
+        """Return a query within an expression, and its columns."""
+        return self._lower_query(query, scope)
 
     def call(
         self, name: str, args: Sequence[Value], options: Mapping[str, Any], e: exp.Expr
@@ -348,5 +354,7 @@ def _given_type(kind: Kind) -> Type:
             return Type("float64", (None,))
         case "json":
             return Type("object")
+        case "number" if isinstance(kind.htype, Scalar):
+            return Type(kind.htype.dtype)
         case _:
             return Type("float64")

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
-import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.constants import constant
-from deeplake_lite.query.bind.digests import is_null
+from deeplake_lite.query.bind.constants import null_tensor
+from deeplake_lite.query.bind.json_values import as_number
 from deeplake_lite.query.bind.kinds import (
-    agree,
-    as_number,
     as_text,
-    class_name,
     has_axes,
-    json_text,
+    is_null_constant,
+    is_numpys,
     kind_of,
     kind_of_two,
+    of_one_type,
     unified,
 )
-from deeplake_lite.query.dialect import func, text_of
+from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.values import (
-    ANY,
     BOOL,
     LIST,
     NUMBER,
@@ -32,7 +29,6 @@ from deeplake_lite.query.values import (
     TIME,
     Choice,
     Constant,
-    Kind,
     Sql,
     Tensor,
     Value,
@@ -49,10 +45,6 @@ ARITHMETIC: dict[type[exp.Expr], str] = {
 }  # fmt: skip
 _SMALL = {"int8", "int16", "int32", "uint8", "uint16", "uint32"}
 
-COMPARISON: dict[type[exp.Expr], str] = {
-    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
-}  # fmt: skip
-
 
 def paren(low: Lowering, e: exp.Paren, scope: Scope) -> Value:
     """Return what stands in parentheses."""
@@ -65,9 +57,9 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
     found = low.value(e.this, scope)
     if isinstance(found, Constant) and isinstance(found.value, int | float):
         return Constant(-found.value, exp.Neg(this=found.node.copy()))
-    if has_axes(found):
+    if is_numpys(found):
         return low.call("NEG", [found], {}, e)
-    return Sql(exp.Neg(this=_number(low.as_sql(found, scope), found)), kind_of(found))
+    return Sql(exp.Neg(this=_number(low.as_sql(found, scope), found)), kind_of(found, plain=True))
 
 
 def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
@@ -81,7 +73,7 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
 def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Return a sum, a product and the like."""
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
-    if has_axes(left) or has_axes(right):
+    if is_numpys(left) or is_numpys(right):
         return low.call(ARITHMETIC[type(e)], [left, right], {}, e)
     sides = [_number(low.as_sql(v, scope), v) for v in (left, right)]
     node = type(e)(this=sides[0], expression=sides[1])
@@ -99,15 +91,6 @@ def _number(node: exp.Expr, value: Value) -> exp.Expr:
     if dtype in _SMALL:
         return exp.cast(node, "BIGINT")
     return node
-
-
-def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
-    """Return a comparison."""
-    left, right = low.value(e.this, scope), low.value(e.expression, scope)
-    name = COMPARISON[type(e)]
-    if has_axes(left) or has_axes(right):
-        return low.call(name, [left, right], {}, e)
-    return Sql(low.compare(type(e), left, right, scope), BOOL)
 
 
 def and_(low: Lowering, e: exp.And, scope: Scope) -> Value:
@@ -135,13 +118,6 @@ def not_(low: Lowering, e: exp.Not, scope: Scope) -> Value:
     if has_axes(found):
         return low.call("NOT", [found], {}, e)
     return Sql(exp.Not(this=exp.paren(low.condition(found, scope))), BOOL)
-
-
-def between(low: Lowering, e: exp.Between, scope: Scope) -> Value:
-    """Return BETWEEN, as two comparisons."""
-    least = exp.GTE(this=e.this.copy(), expression=e.args["low"].copy())
-    most = exp.LTE(this=e.this.copy(), expression=e.args["high"].copy())
-    return low.value(exp.and_(least, most), scope)
 
 
 def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
@@ -176,74 +152,6 @@ def overlaps(low: Lowering, e: exp.ArrayOverlaps, scope: Scope) -> Value:
     raise QueryTypeError(f"Conditions are connected by AND, got {text_of(e)}.")
 
 
-def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
-    """Return IN: of a list, or of a query.
-
-    Raises
-    ------
-    QueryTypeError
-        For a tensor on either side.
-    """
-    this = low.value(e.this, scope)
-    if (query := e.args.get("query")) is not None:
-        inner = query.this if isinstance(query, exp.Subquery) else query
-        query, kind = low.nested_value(inner, scope)
-        node = low.as_sql(this, scope)
-        if kind.name == "class" and kind_of(this).names != kind.names:
-            node, query = as_text(this, low, scope), _named_in(query, kind)
-        return Sql(exp.In(this=node, query=query), BOOL)
-    if has_axes(this):
-        raise QueryTypeError(
-            f"IN takes one value per row, got {text_of(e.this)}, which is a tensor. Use "
-            "CONTAINS(x, value)."
-        )
-    given = e.expressions
-    if (listed := e.args.get("field")) is not None:
-        given = [listed]
-        if not has_list(low.value(listed, scope)):
-            raise QueryTypeError(
-                f"IN takes a list or a query, got {text_of(listed)}. Whether it has an element: "
-                f"CONTAINS({text_of(listed)}, {text_of(e.this)})."
-            )
-    values = [low.value(option, scope) for option in given]
-    if len(values) == 1 and has_list(values[0]):
-        values = [constant(item) for item in values[0].value]
-    options = [agree(value, this) for value in values]
-    a = low.as_sql(agree(this, options[0]) if options else this, scope)
-    node = exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options])
-    if not options:
-        return Sql(exp.false(), BOOL)
-    if not kind_of(this).real:
-        return Sql(node, BOOL)
-    return Sql(exp.paren(exp.and_(node, exp.not_(func("isnan", a.copy())))), BOOL)
-
-
-def has_list(value: Value) -> TypeGuard[Constant]:
-    """Tell whether a value is a list as it stands, or a parameter's."""
-    return isinstance(value, Constant) and isinstance(value.value, list | np.ndarray)
-
-
-def _named_in(query: exp.Expr, kind: Kind) -> exp.Subquery:
-    """Return a query of classes as one of their names."""
-    name = exp.alias_(class_name(exp.column("c0", table="names"), kind.names), "c0")
-    inner = exp.Subquery(this=query.this, alias=exp.TableAlias(this=exp.to_identifier("names")))
-    select = exp.Select(expressions=[name])
-    select.set("from_", exp.From(this=inner))
-    return exp.Subquery(this=select)
-
-
-def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
-    """Return IS NULL and its like, without reading a tensor."""
-    found = low.value(e.this, scope)
-    if isinstance(found, Tensor) and found.plain is not None:
-        valid = is_null(found)
-        return Sql(exp.Is(this=low.as_sql(valid, scope), expression=exp.null()), BOOL)
-    node = low.as_sql(found, scope)
-    if isinstance(found, Sql) and found.kind.name == "json":
-        node = json_text(node)  # JSON's null is null
-    return Sql(exp.Is(this=node, expression=e.expression.copy()), BOOL)
-
-
 def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Return LIKE or ILIKE, of the names of classes."""
     this = as_text(low.value(e.this, scope), low, scope)
@@ -258,7 +166,7 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
 
 
 def escape(low: Lowering, e: exp.Escape, scope: Scope) -> Value:
-    """Return LIKE's ESCAPE."""
+    """Return LIKE's ESCAPE, a condition."""
     return low.generic(e, scope, BOOL)
 
 
@@ -291,21 +199,19 @@ def _case_of_tensors(
     low: Lowering, tests: list[exp.Expr], results: list[Value], e: exp.Expr
 ) -> Tensor:
     """Return CASE of tensors: DuckDB says which one counts."""
-    options = [low.as_tensor(r, text_of(e)) for r in results]
-    if len({o.type.ndim for o in options}) > 1:
-        raise QueryTypeError(
-            f"CASE takes tensors of as many axes, got "
-            f"{' and '.join(str(o.type) for o in options)}: {text_of(e)}."
-        )
+    found = [None if is_null_constant(r) else low.as_tensor(r, text_of(e)) for r in results]
+    type_ = next(t.type for t in found if t is not None)
+    options = [null_tensor(type_, text_of(e)) if t is None else t for t in found]
+    if len(options) == len(tests):
+        options.append(null_tensor(type_, text_of(e)))
+    of_one_type("CASE", [o.type for o in options], text_of(e))
     ifs = [exp.If(this=test, true=exp.convert(number)) for number, test in enumerate(tests)]
-    default = exp.convert(len(tests)) if len(options) > len(tests) else None
-    which = exp.Case(ifs=ifs, default=default)
+    which = exp.Case(ifs=ifs, default=exp.convert(len(tests)))
     key = f"w_{which.sql('duckdb')}"
     env: dict[str, exp.Expr] = {key: which}
     for option in options:
         env.update(option.env)
-    tree = Choice(key, tuple(o.tree for o in options), options[0].type)
-    return Tensor(tree, env, text_of(e))
+    return Tensor(Choice(key, tuple(o.tree for o in options), type_), env, text_of(e))
 
 
 def if_(low: Lowering, e: exp.If, scope: Scope) -> Value:
@@ -324,32 +230,6 @@ def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
     """Return a part of a date."""
     node = exp.Extract(this=e.this.copy(), expression=low.sql(e.expression, scope))
     return Sql(node, NUMBER)
-
-
-def exists(low: Lowering, e: exp.Exists, scope: Scope) -> Value:
-    """Return EXISTS."""
-    inner = e.this.this if isinstance(e.this, exp.Subquery) else e.this
-    return Sql(exp.Exists(this=low.nested(inner, scope).this), BOOL)
-
-
-def subquery(low: Lowering, e: exp.Subquery, scope: Scope) -> Value:
-    """Return the value of a query in parentheses: a scalar, or a tensor."""
-    return low.one_value(e.this, scope)
-
-
-def any_of(low: Lowering, e: exp.Any, scope: Scope) -> Value:
-    """Return ``= ANY (SELECT …)``."""
-    return Sql(exp.Any(this=low.nested(e.this, scope)), ANY)
-
-
-def all_of(low: Lowering, e: exp.All, scope: Scope) -> Value:
-    """Return ``= ALL (SELECT …)``."""
-    return Sql(exp.All(this=low.nested(e.this, scope)), ANY)
-
-
-def distinct(low: Lowering, e: exp.Distinct, scope: Scope) -> Value:
-    """Return DISTINCT within a call."""
-    return low.generic(e, scope)
 
 
 def tuple_of(low: Lowering, e: exp.Tuple, scope: Scope) -> Value:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.errors import QueryError
+from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.constants import constant
 from deeplake_lite.query.dialect import AT
 
@@ -19,9 +20,17 @@ class Params:
     """Gives each parameter its value; one that an alias repeats gets it again."""
 
     def __init__(self, values: Sequence[Any] | Mapping[str, Any], tree: exp.Query) -> None:
-        found = tree.find_all(exp.Placeholder)
+        if isinstance(values, str | bytes) or not isinstance(
+            values, Sequence | Mapping | np.ndarray
+        ):
+            raise QueryTypeError(
+                "Parameters are a list with a value per ?, or a dict with those of $names, got "
+                f"{type(values).__name__} {values!r:.60}. Write query(…, [value])."
+            )
+        found = list(tree.find_all(exp.Placeholder, exp.Parameter))
         self._values = values
         self._places = sorted({p.meta[AT] for p in found if AT in p.meta})
+        self._names = {p.name for p in found} - {""}
 
     def named(self, name: str) -> Constant:
         """Return the value of ``$name``. Raises QueryError."""
@@ -43,7 +52,13 @@ class Params:
         return constant(self._values[number])
 
     def check(self) -> None:
-        """Refuse values that no ``?`` takes. Raises QueryError."""
+        """Refuse values that no ``?`` or ``$name`` takes. Raises QueryError."""
+        if isinstance(self._values, Mapping):
+            spare = [name for name in self._values if name not in self._names]
+            if spare:
+                raise QueryError(
+                    f"A value has its place in the query, got {spare[0]!r} and no ${spare[0]}."
+                )
         count = len(self._places)
         if not isinstance(self._values, Mapping) and count < len(self._values):
             raise QueryError(f"The query has {count} ?, got {len(self._values)} values.")

@@ -60,6 +60,17 @@ class Scope:
     """Whether an aggregate was met."""
     in_aggregate: bool = False
     """Whether we are within one."""
+    in_window: bool = False
+    """Whether we are before or within OVER, where aggregates may go over others."""
+
+    def add(self, relation: Relation) -> None:
+        """Add what FROM names. Raises QueryError where its name is taken."""
+        if relation.alias in [r.alias for r in self.relations]:
+            raise QueryError(
+                f"Sources in FROM have names of their own, got {relation.alias!r} twice. Write "
+                f"FROM {relation.alias} AS a JOIN {relation.alias} AS b."
+            )
+        self.relations.append(relation)
 
     def find(self, name: str, table: str | None) -> Value | None:
         """Return what a column's name means; None when it means nothing.

@@ -21,19 +21,18 @@ from deeplake_lite.query.bind.endings import (
     order_by,
 )
 from deeplake_lite.query.bind.grouping import keys_of, over_group
-from deeplake_lite.query.bind.kinds import (
-    kind_of,
-)
+from deeplake_lite.query.bind.kinds import has_axes, kind_of
 from deeplake_lite.query.bind.lowering import Lowering
 from deeplake_lite.query.bind.projection import Lowered, Projection
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.bind.sets import set_operation
 from deeplake_lite.query.bind.subqueries import one_value
 from deeplake_lite.query.bind.tables import known_parts, read_from
-from deeplake_lite.query.dialect import CLAUSES, text_of
+from deeplake_lite.query.dialect import CLAUSES, as_source, text_of
 from deeplake_lite.query.plan import Instance, Output, Plan
+from deeplake_lite.query.trees import reads
 from deeplake_lite.query.values import (
-    Kind,
+    TENSOR,
     Sql,
     Tensor,
     Value,
@@ -66,14 +65,19 @@ class Binder:
         *,
         answer: Answer,
     ) -> None:
-        self._text, self._open, self._default = text, open_source, default
-        self._answer = answer
-        self._low = Lowering(params, self._nested, lambda e, scope: one_value(self, e, scope))
-        self._low.seed = seed
-        self._instances: list[Instance] = []
-        self._queries: list[dict[str, tuple[str, Lowered]]] = []
-        self._ctes: list[exp.CTE] = []
-        self._count = 0
+        self._text, self.open_source, self.default = text, open_source, default
+        self.answer = answer
+        """What looks up the value of a query in place of a tensor."""
+        self.low = Lowering(params, self._nested, lambda e, scope: one_value(self, e, scope))
+        self.low.seed = seed
+        self.instances: list[Instance] = []
+        """Sources that were named so far."""
+        self.queries: list[dict[str, tuple[str, Lowered]]] = []
+        """What WITH names, for each query around this place, innermost last."""
+        self.ctes: list[exp.CTE] = []
+        """The same, as written."""
+        self.count = 0
+        """How many names were made up."""
 
     def plan(self, tree: exp.Query) -> Plan:
         """Return the plan of a query.
@@ -83,29 +87,31 @@ class Binder:
         QueryError
             When it does not hold together; ColumnNotFoundError, NotFoundError for names.
         """
-        lowered = self._query(tree, None, outermost=True)
-        self._low.params.check()
+        lowered = self.query(tree, None, outermost=True)
+        self.low.params.check()
         outputs = tuple(_output(name, value) for name, value in lowered.columns.items())
-        udfs = tuple(self._low.udfs.values())
+        udfs = tuple(self.low.udfs.values())
         used = {(c.table, c.name) for c in lowered.sql.find_all(exp.Column)}
-        for i in self._instances:
+        for i in self.instances:
             i.scalars = {name: f for name, f in i.scalars.items() if (i.table, name) in used}
         return Plan(
             self._text,
-            tuple(self._instances),
+            tuple(self.instances),
             udfs,
             lowered.sql,
             outputs,
             tuple(lowered.clauses),
-            self._low.seed,
+            self.low.seed,
         )
 
-    def _nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, Kind]:
-        lowered = self._query(tree, scope, bare=True)
-        first = next(iter(lowered.columns.values()))
-        return lowered.sql, kind_of(first, plain=True)
+    def _nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
+        lowered = self.query(tree, scope, bare=True)
+        values = lowered.columns.values()
+        kinds = [TENSOR if has_axes(v) else kind_of(v, plain=True) for v in values]
+        nodes = [v.node if isinstance(v, Sql) else exp.null() for v in values]
+        return lowered.sql, list(map(Sql, nodes, kinds))
 
-    def _query(
+    def query(
         self,
         tree: exp.Expr,
         parent: Scope | None,
@@ -115,7 +121,7 @@ class Binder:
     ) -> Lowered:
         """Lower a query; a `bare` one gives its values alone, as an expression needs them."""
         if isinstance(tree, exp.Subquery):
-            inner = self._query(tree.this, parent, outermost=outermost, bare=bare)
+            inner = self.query(tree.this, parent, outermost=outermost, bare=bare)
             if not any(tree.args.get(k) for k in ("order", "limit", "offset", CLAUSES, "with_")):
                 return inner
             return self._wrapped(tree, inner, parent)
@@ -133,8 +139,8 @@ class Binder:
             else:
                 raise QueryError(f"A query is a SELECT, got {tree.key.upper()}: {text_of(tree)}.")
         finally:
-            names = self._queries.pop()
-            del self._ctes[len(self._ctes) - len(names) :]
+            names = self.queries.pop()
+            del self.ctes[len(self.ctes) - len(names) :]
         if named:
             ctes = [
                 exp.CTE(this=lowered.sql, alias=exp.TableAlias(this=exp.to_identifier(table)))
@@ -144,29 +150,29 @@ class Binder:
         return found
 
     def _with(self, tree: exp.Expr, parent: Scope | None) -> bool:
-        self._queries.append({})
+        self.queries.append({})
         clause = tree.args.get("with_")
         if clause is None:
             return False
         if clause.args.get("recursive"):
             raise QueryError("WITH RECURSIVE is not part of the language; WITH is.")
         for cte in clause.expressions:
-            lowered = self._query(cte.this, parent)
+            lowered = self.query(cte.this, parent)
             if columns := [c.name for c in cte.args["alias"].args.get("columns") or ()]:
                 lowered.columns = dict(zip(columns, lowered.columns.values(), strict=False))
-            self._queries[-1][cte.alias] = (self._name("q"), lowered)
-            self._ctes.append(cte)
+            self.queries[-1][cte.alias] = (self.new_name("q"), lowered)
+            self.ctes.append(cte)
         return True
 
     def _wrapped(self, tree: exp.Expr, inner: Lowered, parent: Scope | None) -> Lowered:
         """Return a query in parentheses with clauses behind them."""
-        name = self._name("t")
-        relation = Relation("", name, imported(inner.columns.items(), name, self._count))
+        name = self.new_name("t")
+        relation = Relation("", name, imported(inner.columns.items(), name, self.count))
         outer = exp.Select(expressions=[exp.Star()])
         for key in ("order", "limit", "offset", CLAUSES):
             outer.set(key, tree.args.get(key))
-        source = exp.Subquery(this=inner.sql, alias=exp.TableAlias(this=exp.to_identifier(name)))
-        return self._finish(outer, Scope([relation], parent), source, [], outermost=True)
+        source = as_source(inner.sql, name)
+        return self.finish(outer, Scope([relation], parent), source, [], outermost=True)
 
     def _select(
         self, tree: exp.Select, parent: Scope | None, *, outermost: bool, bare: bool
@@ -174,9 +180,9 @@ class Binder:
         known_parts(tree, _CLAUSES)
         scope = Scope(parent=parent)
         source, joins = read_from(self, tree, scope)
-        return self._finish(tree, scope, source, joins, outermost=outermost, bare=bare)
+        return self.finish(tree, scope, source, joins, outermost=outermost, bare=bare)
 
-    def _finish(
+    def finish(
         self,
         tree: exp.Select,
         scope: Scope,
@@ -186,7 +192,8 @@ class Binder:
         outermost: bool,
         bare: bool = False,
     ) -> Lowered:
-        low = self._low
+        """Lower a SELECT whose FROM is in the scope."""
+        low = self.low
         scope.aliases = {
             item.alias: item.this for item in tree.expressions if isinstance(item, exp.Alias)
         }
@@ -204,7 +211,10 @@ class Binder:
         scope.grouped = tree.args.get("group") is not None
         values = self._items(tree, scope, {k.sql("duckdb") for k in keys})
         if bare:
-            values = {n: Sql(comparable(v, low, scope), kind_of(v)) for n, v in values.items()}
+            values = {
+                n: Sql(comparable(v, low, scope), TENSOR if has_axes(v) else kind_of(v))
+                for n, v in values.items()
+            }
         for clause in ("having", "qualify"):
             if part := tree.args.get(clause):
                 kind = exp.Having if clause == "having" else exp.Qualify
@@ -245,7 +255,7 @@ class Binder:
         conditions: list[exp.Expr] = []
         for part in _conjuncts(where.this):
             was = scope.aggregated
-            node = self._low.condition(self._low.value(part, scope), scope)
+            node = self.low.condition(self.low.value(part, scope), scope)
             if scope.aggregated and not was:
                 raise QueryError(
                     f"WHERE looks at one row, and {text_of(part)} at many. Use HAVING, or a "
@@ -259,6 +269,8 @@ class Binder:
     def _items(self, tree: exp.Select, scope: Scope, keys: set[str]) -> dict[str, Value]:
         """Return the select list by name."""
         found: list[tuple[str, Value]] = []
+        of_all: list[exp.Expr] = []
+        of_rows: list[exp.Expr] = []
         for item in tree.expressions:
             star = _star(item)
             if star is not None:
@@ -269,12 +281,23 @@ class Binder:
                 raise QueryError(f"* stands alone, or as source.*, got {text_of(item)}.")
             name = item.alias if isinstance(item, exp.Alias) else _name_of(e)
             popped = scope.aliases.pop(name, None) if isinstance(item, exp.Alias) else None
-            value = self._low.value(e, scope)
+            before, scope.aggregated = scope.aggregated, False
+            value = self.low.value(e, scope)
+            if scope.aggregated:
+                of_all.append(e)
+            elif _reads_rows(value, scope):
+                of_rows.append(e)
+            scope.aggregated = scope.aggregated or before
             if popped is not None:
                 scope.aliases[name] = popped
             if scope.grouped:
-                value = over_group(value, keys, e, scope, self._low)
+                value = over_group(value, keys, e, scope, self.low)
             found.append((name, value))
+        if of_all and of_rows and not scope.grouped:
+            raise QueryError(
+                f"{text_of(of_rows[0])} has a value per row, and {text_of(of_all[0])} one of all "
+                "rows. GROUP BY the first, take a LIST of it, or put OVER () behind the aggregate."
+            )
         return _unique(found)
 
     def _star(self, star: exp.Star, item: exp.Expr, scope: Scope) -> list[tuple[str, Value]]:
@@ -297,13 +320,14 @@ class Binder:
                 by = None if name in scope.merged and not table else relation.alias
                 e = instead.get(name, exp.column(name, table=by))
                 unnamed = by == "" and name not in instead
-                value = relation.columns[name] if unnamed else self._low.value(e, scope)
+                value = relation.columns[name] if unnamed else self.low.value(e, scope)
                 found.append((renamed.get(name, name), value))
         return found
 
-    def _name(self, prefix: str) -> str:
-        self._count += 1
-        return f"{prefix}{self._count}"
+    def new_name(self, prefix: str) -> str:
+        """Return a name that nothing has yet."""
+        self.count += 1
+        return f"{prefix}{self.count}"
 
 
 _CLAUSES = {
@@ -331,6 +355,7 @@ def _note_condition(instance: Instance, node: exp.Expr) -> None:
     islands = tuple(dict.fromkeys(c.name for c in columns if c.name in instance.islands))
     if islands:
         instance.staged.append((node, islands))
+        instance.staged.sort(key=lambda part: any(reads(instance.islands[n]) for n in part[1]))
     elif columns:
         instance.cheap.append(node)
 
@@ -346,6 +371,15 @@ def _star(item: exp.Expr) -> exp.Star | None:
 def _name_of(e: exp.Expr) -> str:
     """Return the name of a column that nobody has named: its own, or its text."""
     return e.name if isinstance(e, exp.Column) else text_of(e).replace('"', "")
+
+
+def _reads_rows(value: Value, scope: Scope) -> bool:
+    """Tell whether a value of the select list differs from row to row."""
+    nodes = list(value.env.values()) if isinstance(value, Tensor) else []
+    nodes += [value.node] if isinstance(value, Sql) else []
+    tables = {relation.table for relation in scope.relations}
+    columns = (column for node in nodes for column in node.find_all(exp.Column))
+    return any(c.table in tables and c.find_ancestor(exp.Query) is None for c in columns)
 
 
 def _unique(items: list[tuple[str, Value]]) -> dict[str, Value]:

@@ -2,214 +2,225 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.digests import comparable
-from deeplake_lite.query.bind.kinds import (
-    as_text,
-    kind_of,
-)
+from deeplake_lite.query.bind.kinds import as_text, has_axes, kind_of, of_one_type
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
-from deeplake_lite.query.dialect import CLAUSES
-from deeplake_lite.query.values import (
-    TEXT,
-    Choice,
-    Kind,
-    Sql,
-    Tensor,
-    Value,
-    rename_keys,
-)
+from deeplake_lite.query.dialect import CLAUSES, as_source, select_from
+from deeplake_lite.query.values import TEXT, Choice, Kind, Sql, Tensor, Value, rename_keys
 
 if TYPE_CHECKING:
+    from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.projection import Lowered
     from deeplake_lite.query.bind.select import Binder
+
+type Pair = tuple[Value, Value]
+"""A column of the result: what it is on either side."""
+
+_OPERATIONS = {"UNION": exp.Union, "INTERSECT": exp.Intersect, "EXCEPT": exp.Except}
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One of the two queries."""
+
+    lowered: Lowered
+    table: str
+    """Its name in the query made of both."""
+    columns: dict[str, Value]
+    """As they are named there."""
 
 
 def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) -> Lowered:
     """Return UNION, INTERSECT or EXCEPT."""
-    left = binder._query(tree.this, parent)
-    right = binder._query(tree.expression, parent)
-    if len(left.columns) != len(right.columns):
-        raise QueryError(
-            f"{tree.key.upper()} takes queries of equally many columns, got "
-            f"{len(left.columns)} and {len(right.columns)}."
-        )
-    name = tree.key.upper()
+    low, name = binder.low, tree.key.upper()
     keep_all = tree.args.get("distinct") is False
-    sides = [_side(binder, side, at) for at, side in enumerate((left, right))]
-    columns: dict[str, Value] = {}
-    for (label, a), (_, b) in zip(sides[0][0].items(), sides[1][0].items(), strict=True):
-        columns[label] = _pair(binder, label, a, b, name)
-    return _set_query(binder, tree, name, keep_all, sides, columns, parent)
-
-
-def _set_query(
-    binder: Binder,
-    tree: exp.SetOperation,
-    name: str,
-    keep_all: bool,
-    sides: list[tuple[dict[str, Value], str, Lowered]],
-    columns: dict[str, Any],
-    parent: Scope | None,
-) -> Lowered:
-    """Return a set operation: on what is comparable, with the positions of what is read later."""
-    low = binder._low
-    selects: list[exp.Select] = []
-    compared: list[list[exp.Expr]] = [[], []]
-    out: dict[str, Value] = {}
-    for label, pair in columns.items():
-        nodes = []
-        stored = len({_stored_type(value) for value in pair}) == 1
-        for at, value in enumerate(pair):
-            nodes.append(comparable(value, low, Scope(), stored=stored))
-            compared[at].append(nodes[-1])
-        out[label] = pair
-    tensors = any(isinstance(pair[0], Tensor) for pair in columns.values())
-    final: dict[str, Value] = {}
-    table = binder._name("t")
-    extra: list[list[exp.Expr]] = [[], []]
-    for number, (label, pair) in enumerate(columns.items()):
-        a, b = pair
-        if isinstance(a, Tensor):
-            final[label] = _choice(label, a, b, extra, table)
-            continue
-        names = kind_of(a).names
-        kind = kind_of(a)
-        classes = "class" in (kind.name, kind_of(b).name)
-        if classes and (kind_of(b).names != names or kind_of(b).name != kind.name):
-            for at, value in enumerate(pair):
-                compared[at][number] = as_text(value, low, Scope())
-            kind = TEXT
-        real = kind.real or kind_of(b).real
-        kind = Kind(
-            kind.name, real, kind.names, kind.htype if kind.name == kind_of(b).name else None
+    queries = [binder.query(part, parent) for part in (tree.this, tree.expression)]
+    counts = [len(query.columns) for query in queries]
+    if counts[0] != counts[1]:
+        raise QueryError(
+            f"{name} takes queries of equally many columns, got {counts[0]} and {counts[1]}."
         )
-        final[label] = Sql(exp.column(f"c{number}", table=table), kind)
-    for at, (_, inner_table, lowered) in enumerate(sides):
-        items = [exp.alias_(node, f"c{i}") for i, node in enumerate(compared[at])]
-        if tensors:
-            items += [exp.alias_(node, f"k{i}") for i, node in enumerate(extra[at])]
-        select = exp.Select(expressions=items)
-        alias = exp.TableAlias(this=exp.to_identifier(inner_table))
-        select.set("from_", exp.From(this=exp.Subquery(this=lowered.sql, alias=alias)))
-        selects.append(select)
-    kinds = {"UNION": exp.Union, "INTERSECT": exp.Intersect, "EXCEPT": exp.Except}
-    if not tensors:
-        combined: exp.Query = kinds[name](
-            this=selects[0], expression=selects[1], distinct=not keep_all
-        )
+    sides = [_side(binder, query, at) for at, query in enumerate(queries)]
+    columns = zip(sides[0].columns.items(), sides[1].columns.values(), strict=True)
+    pairs = {label: _pair(low, name, label, a, b) for (label, a), b in columns}
+    table = binder.new_name("t")
+    compared, carried = _Columns("c"), _Columns("k")
+    found: dict[str, Value] = {}
+    for label, pair in pairs.items():
+        found[label] = _compared(low, label, pair, compared, carried, table)
+    selects = [
+        select_from([*compared.items(at), *carried.items(at)], side.lowered.sql, side.table)
+        for at, side in enumerate(sides)
+    ]
+    if carried.pairs:
+        combined = _carrying(name, keep_all, selects, compared.names())
     else:
-        combined = _combined(name, keep_all, selects, len(columns))
-    relation = Relation("", table, final)
+        combined = _OPERATIONS[name](this=selects[0], expression=selects[1], distinct=not keep_all)
     outer = exp.Select(expressions=[exp.Star()])
     for key in ("order", "limit", "offset", CLAUSES):
         outer.set(key, tree.args.get(key))
-    source = exp.Subquery(this=combined, alias=exp.TableAlias(this=exp.to_identifier(table)))
-    return binder._finish(outer, Scope([relation], parent), source, [], outermost=parent is None)
+    scope, source = Scope([Relation("", table, found)], parent), as_source(combined, table)
+    return binder.finish(outer, scope, source, [], outermost=parent is None)
 
 
-def _stored_type(value: Value) -> str:
+def _side(binder: Binder, lowered: Lowered, at: int) -> _Side:
+    table = binder.new_name("u")
+    return _Side(lowered, table, imported(lowered.columns.items(), table, at))
+
+
+class _Columns:
+    """Columns of both queries, by one name."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self.pairs: list[tuple[exp.Expr, exp.Expr]] = []
+
+    def add(self, left: exp.Expr, right: exp.Expr) -> str:
+        """Add a column; return its name."""
+        self.pairs.append((left, right))
+        return f"{self._prefix}{len(self.pairs) - 1}"
+
+    def names(self) -> list[str]:
+        """Return the names."""
+        return [f"{self._prefix}{number}" for number in range(len(self.pairs))]
+
+    def items(self, at: int) -> list[exp.Expr]:
+        """Return the select list of one of the queries."""
+        named = zip(self.pairs, self.names(), strict=True)
+        return [exp.alias_(pair[at], name) for pair, name in named]
+
+
+# ---- what is on either side
+
+
+def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
+    """Return what is on either side in one form. Raises QueryTypeError where there is none."""
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        of_one_type(name, [a.type, b.type], label)
+        return _of_one_dtype(low, name, label, a, b)
+    if has_axes(a) or has_axes(b):
+        raise QueryTypeError(
+            f"{name} takes columns of one kind, and {label!r} is a tensor on one side only."
+        )
+    return _scalar(low, a), _scalar(low, b)
+
+
+def _scalar(low: Lowering, value: Value) -> Value:
+    return Sql(low.as_sql(value, Scope()), kind_of(value)) if isinstance(value, Tensor) else value
+
+
+def _of_one_dtype(low: Lowering, name: str, label: str, a: Tensor, b: Tensor) -> Pair:
+    """Return numbers of different dtypes in one that holds both. Raises QueryTypeError."""
+    if a.type.dtype == b.type.dtype:
+        return a, b
+    if not (a.type.is_number and b.type.is_number):
+        raise QueryTypeError(
+            f"{name} takes columns of one kind, and {label!r} is {a.type} and {b.type}."
+        )
+    dtype = np.promote_types(a.type.dtype, b.type.dtype).name
+    e = exp.column(label)
+    left, right = (
+        side if side.type.dtype == dtype else low.call("CAST", [side], {"type": dtype}, e)
+        for side in (a, b)
+    )
+    return left, right
+
+
+# ---- what is compared, and what is carried beside it
+
+
+def _compared(
+    low: Lowering, label: str, pair: Pair, compared: _Columns, carried: _Columns, table: str
+) -> Value:
+    """Add what is compared of a column, and carried; return what it is in the result."""
+    a, b = pair
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        stored = _stored_type(a) == _stored_type(b)
+        left, right = (comparable(value, low, Scope(), stored=stored) for value in (a, b))
+        compared.add(left, right)
+        return _choice(label, a, b, carried, table)
+    kinds = kind_of(a), kind_of(b)
+    kind = Kind(
+        kinds[0].name,
+        real=any(k.real for k in kinds),
+        names=kinds[0].names,
+        htype=kinds[0].htype if str(kinds[0].htype) == str(kinds[1].htype) else None,
+    )
+    is_class = any(k.name == "class" for k in kinds)
+    if is_class and (kinds[0].name, kinds[0].names) != (kinds[1].name, kinds[1].names):
+        kind = TEXT
+        name = compared.add(as_text(a, low, Scope()), as_text(b, low, Scope()))
+    else:
+        name = compared.add(low.as_sql(a, Scope()), low.as_sql(b, Scope()))
+    return Sql(exp.column(name, table=table), kind)
+
+
+def _stored_type(value: Tensor) -> str:
     """Return the type of a column that came through unchanged, with its codec; else nothing."""
-    plain = value.plain if isinstance(value, Tensor) else None
-    return "" if plain is None else str(plain.field.htype)
+    return "" if value.plain is None else str(value.plain.field.htype)
 
 
-def _choice(label: str, a: Tensor, b: Any, extra: list[list[exp.Expr]], table: str) -> Tensor:
+def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str) -> Tensor:
     """Return a tensor of either side: a tag says which, and the other's keys are null."""
-    start = len(extra[0])
-    tag = f"k{start}"
-    extra[0].append(exp.convert(0))
-    extra[1].append(exp.convert(1))
-    env = {f"{table}_{tag}": exp.column(tag, table=table)}
+    tag = carried.add(exp.convert(0), exp.convert(1))
+    env: dict[str, exp.Expr] = {f"{table}_{tag}": exp.column(tag, table=table)}
     renamed = []
     for at, side in enumerate((a, b)):
         names = {}
         for key, node in side.env.items():
-            name = f"k{len(extra[0])}"
-            extra[at].append(node.copy())
-            extra[1 - at].append(exp.cast(exp.null(), "BIGINT"))
+            nothing = exp.cast(exp.null(), "BIGINT")
+            pair = (nothing, node.copy()) if at else (node.copy(), nothing)
+            name = carried.add(*pair)
             names[key] = f"{table}_{name}"
             env[names[key]] = exp.column(name, table=table)
-
         renamed.append(rename_keys(side.tree, names.__getitem__))
     return Tensor(Choice(f"{table}_{tag}", tuple(renamed), a.type), env, label)
 
 
-def _combined(name: str, keep_all: bool, selects: list[exp.Select], count: int) -> exp.Query:
-    """Return a set operation that compares the first `count` columns and carries the others."""
-    by = [f"c{i}" for i in range(count)]
+# ---- set operations that carry columns which are not compared
+
+
+def _carrying(name: str, keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Query:
+    """Return a set operation that compares some columns and carries the others."""
     if name == "UNION":
-        both = exp.Union(this=selects[0], expression=selects[1], distinct=False)
-        if keep_all:
-            return both
-        out = exp.Select(expressions=[exp.Star()])
-        out.set(
-            "from_",
-            exp.From(
-                this=exp.Subquery(this=both, alias=exp.TableAlias(this=exp.to_identifier("u")))
-            ),
-        )
-        out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=[exp.column(n) for n in by])))
-        return out
-    numbered = []
-    for select in selects:
-        inner = select.copy()
-        number = exp.Window(
-            this=exp.Anonymous(this="ROW_NUMBER", expressions=[]),
-            partition_by=[exp.column(n) for n in by],
-        )
-        outer = exp.Select(expressions=[exp.Star(), exp.alias_(number, "n")])
-        outer.set(
-            "from_",
-            exp.From(
-                this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("v")))
-            ),
-        )
-        numbered.append(outer)
+        return _union(keep_all, selects, by)
+    numbered = [_numbered(select, by) for select in selects]
     same = [
         exp.NullSafeEQ(this=exp.column(n, table="l"), expression=exp.column(n, table="r"))
         for n in [*by, *(["n"] if keep_all else [])]
     ]
-    right = exp.Select(expressions=[exp.convert(1)])
-    right.set(
-        "from_",
-        exp.From(
-            this=exp.Subquery(this=numbered[1], alias=exp.TableAlias(this=exp.to_identifier("r")))
-        ),
-    )
+    right = select_from([exp.convert(1)], numbered[1], "r")
     right.set("where", exp.Where(this=exp.and_(*same)))
     test: exp.Expr = exp.Exists(this=right)
     if name == "EXCEPT":
         test = exp.Not(this=test)
     if not keep_all:
         test = exp.and_(test, exp.EQ(this=exp.column("n", table="l"), expression=exp.convert(1)))
-    out = exp.Select(expressions=[exp.Star()])
-    out.set(
-        "from_",
-        exp.From(
-            this=exp.Subquery(this=numbered[0], alias=exp.TableAlias(this=exp.to_identifier("l")))
-        ),
-    )
+    out = select_from([exp.Star()], numbered[0], "l")
     out.set("where", exp.Where(this=test))
     return out
 
 
-def _side(binder: Binder, lowered: Lowered, at: int) -> tuple[dict[str, Value], str, Lowered]:
-    table = binder._name("u")
-    return imported(lowered.columns.items(), table, at), table, lowered
+def _union(keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Query:
+    both = exp.Union(this=selects[0], expression=selects[1], distinct=False)
+    if keep_all:
+        return both
+    out = select_from([exp.Star()], both, "u")
+    out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=[exp.column(n) for n in by])))
+    return out
 
 
-def _pair(binder: Binder, label: str, a: Value, b: Value, name: str) -> Any:
-    if isinstance(a, Tensor) != isinstance(b, Tensor):
-        raise QueryTypeError(
-            f"{name} takes columns of one kind, and {label!r} is a tensor on one side only."
-        )
-    if isinstance(a, Tensor) and isinstance(b, Tensor) and a.type.ndim != b.type.ndim:
-        raise QueryTypeError(
-            f"{name} takes tensors of as many axes, and {label!r} is {a.type} and {b.type}."
-        )
-    return (a, b)
+def _numbered(select: exp.Select, by: list[str]) -> exp.Select:
+    """Return a query with the number of each row among those that are equal to it."""
+    number = exp.Window(
+        this=exp.Anonymous(this="ROW_NUMBER", expressions=[]),
+        partition_by=[exp.column(n) for n in by],
+    )
+    return select_from([exp.Star(), exp.alias_(number, "n")], select, "v")

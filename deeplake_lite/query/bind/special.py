@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.aggregates import count
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import digest, key_of_row
-from deeplake_lite.query.bind.kinds import (
-    class_name,
-)
+from deeplake_lite.query.bind.json_values import json_contains, json_length
+from deeplake_lite.query.bind.kinds import class_name, is_json
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.values import (
     ANY,
+    BOOL,
     NUMBER,
     TEXT,
     Constant,
@@ -50,9 +51,20 @@ def _meta(what: str, type_: Any) -> Any:
     return special
 
 
-def _length(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Return the length of a tensor's first axis, without reading it."""
+def _size(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+    """Return the number of a tensor's elements, without reading it; of a JSON list's items."""
     found = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
+    if isinstance(found, Sql) and is_json(found):
+        return Sql(json_length(found.node), NUMBER)
+    sized: Value | None = _meta("size", lambda _: Type("int64"))(low, e, scope)
+    return sized
+
+
+def _length(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+    """Return the length of a tensor's first axis, without reading it; items of a JSON list."""
+    found = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
+    if isinstance(found, Sql) and is_json(found):
+        return Sql(json_length(found.node), NUMBER)
     if not isinstance(found, Tensor) or found.plain is None:
         return None
     key = key_of_row(found)
@@ -102,12 +114,16 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if len(e.expressions) != 1:
         return None
     found = low.value(e.expressions[0], scope)
+    if isinstance(found, Constant) and isinstance(found.value, list | np.ndarray):
+        found = low.as_tensor(found, text_of(e))
     return digest(found, low) if isinstance(found, Tensor) else None
 
 
 def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     """Return a number in [0, 1) per row: a function of the seed and the row's position."""
     seed = option(low, e.expressions[0], scope) if e.expressions else low.draw_seed()
+    if len(e.expressions) > 1 or type(seed) is not int:
+        raise QueryTypeError(f"RANDOM takes a seed, which is a whole number, got {text_of(e)}.")
     for relation in scope.relations:
         if relation.instance is not None:
             row = exp.column(ROW, table=relation.table)
@@ -130,6 +146,16 @@ def _keys(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if isinstance(found, Sql) and found.kind.name == "json":
         return Sql(exp.Anonymous(this="json_keys", expressions=[found.node.copy()]), ANY)
     return None
+
+
+def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+    """Return whether JSON has an item, a key or a part of its text."""
+    if len(e.expressions) != 2:
+        return None
+    found = low.value(e.expressions[0], scope)
+    if not isinstance(found, Sql) or not is_json(found):
+        return None
+    return Sql(json_contains(found.node, low.sql(e.expressions[1], scope)), BOOL)
 
 
 def _bm25(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
@@ -156,7 +182,7 @@ def _bm25(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 SPECIAL = {
     "SHAPE": _meta("shape", _shape_type),
     "NDIM": _meta("ndim", lambda _: Type("int64")),
-    "SIZE": _meta("size", lambda _: Type("int64")),
+    "SIZE": _size,
     "LEN": _length,
     "LENGTH": _length,
     "UNNEST": _unnest,
@@ -168,5 +194,6 @@ SPECIAL = {
     "RANDOM": _random,
     "NAME": _name,
     "KEYS": _keys,
+    "CONTAINS": _contains,
     "BM25_SIMILARITY": _bm25,
 }

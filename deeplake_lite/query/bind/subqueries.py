@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.aggregates import rewritten
-from deeplake_lite.query.bind.constants import as_array
+from deeplake_lite.query.bind.constants import as_array, null_tensor
 from deeplake_lite.query.bind.kinds import has_axes
-from deeplake_lite.query.dialect import text_of
+from deeplake_lite.query.dialect import select_from, text_of
 from deeplake_lite.query.functions import Type
-from deeplake_lite.query.values import Given, Literal_, Sql, Tensor, Value
+from deeplake_lite.query.values import Literal_, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.projection import Lowered
@@ -25,19 +26,24 @@ if TYPE_CHECKING:
 
 
 def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
-    """Return the value of a query in parentheses. Raises QueryError for a tensor of many rows."""
-    kept = len(binder._instances), dict(binder._low.udfs), binder._count
-    lowered = binder._query(tree, scope)
-    first = next(iter(lowered.columns.values()))
+    """Return the value of a query in parentheses. Raises QueryError for several columns."""
+    kept = len(binder.instances), dict(binder.low.udfs), binder.count
+    lowered = binder.query(tree, scope)
+    if len(lowered.columns) != 1:
+        raise QueryError(
+            f"A query in place of a value has one column, got {len(lowered.columns)}: "
+            f"{text_of(tree)}."
+        )
+    [first] = lowered.columns.values()
     tensor = first if isinstance(first, Tensor) and has_axes(first) else None
     if tensor is not None and _looks_outside(lowered, scope):
         return _of_rows(tensor, lowered, tree)
-    count, binder._low.udfs, binder._count = kept
-    del binder._instances[count:]  # what was bound to see of what kind it is
+    count, binder.low.udfs, binder.count = kept
+    del binder.instances[count:]  # what was bound to see of what kind it is
     if tensor is not None:
         return _answered(binder, tree, tensor.type)
-    node, kind = binder._low.nested_value(tree, scope)
-    return Sql(node, kind)
+    sql, [column] = binder.low.nested(tree, scope)
+    return Sql(exp.Subquery(this=sql), column.kind)
 
 
 def _looks_outside(lowered: Lowered, scope: Scope) -> bool:
@@ -54,10 +60,8 @@ def _of_rows(tensor: Tensor, lowered: Lowered, tree: exp.Query) -> Tensor:
     """Return a tensor whose leaves read what a query finds for each row around it."""
 
     def found(column: exp.Expr) -> exp.Expr:
-        select = exp.Select(expressions=[exp.column(column.name, table="one")])
-        alias = exp.TableAlias(this=exp.to_identifier("one"))
-        select.set("from_", exp.From(this=exp.Subquery(this=lowered.sql.copy(), alias=alias)))
-        return exp.Subquery(this=select)
+        item = exp.column(column.name, table="one")
+        return exp.Subquery(this=select_from([item], lowered.sql.copy(), "one"))
 
     moved = rewritten(tensor, found, f"({text_of(tree)})")
     return Tensor(moved.tree, moved.env, moved.text)
@@ -67,18 +71,17 @@ def _answered(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
     """Return the value of a query that looks at nothing outside."""
     inner = type(binder)(
         text_of(tree),
-        binder._open,
-        binder._low.params,
-        binder._default,
-        binder._low.seed,
-        answer=binder._answer,
+        binder.open_source,
+        binder.low.params,
+        binder.default,
+        binder.low.seed,
+        answer=binder.answer,
     )
     plan = inner.plan(_with_names(binder, tree))
-    binder._low.seed = plan.seed
-    value, text = binder._answer(plan), f"({text_of(tree)})"
+    binder.low.seed = plan.seed
+    value, text = binder.answer(plan), f"({text_of(tree)})"
     if value is None:
-        nothing = exp.cast(exp.null(), "BIGINT")
-        return Tensor(Given("g_NULL", type_), {"g_NULL": nothing}, text)
+        return null_tensor(type_, text)
     value, known = as_array(value)
     return Tensor(Literal_(value, Type(known.dtype, known.shape, type_.meaning)), {}, text)
 
@@ -87,7 +90,7 @@ def _with_names(binder: Binder, tree: exp.Query) -> exp.Query:
     """Return a query with the names that WITH gives around it."""
     out = tree.copy()
     own = out.args.get("with_")
-    names = [cte.copy() for cte in binder._ctes] + (own.expressions if own else [])
+    names = [cte.copy() for cte in binder.ctes] + (own.expressions if own else [])
     if names:
         out.set("with_", exp.With(expressions=names))
     return out

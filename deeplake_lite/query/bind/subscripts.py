@@ -9,9 +9,8 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.kinds import (
-    kind_of,
-)
+from deeplake_lite.query.bind.json_values import json_slice
+from deeplake_lite.query.bind.kinds import kind_of
 from deeplake_lite.query.dialect import Ellipsis as Dots
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
@@ -56,8 +55,7 @@ def subscript(
             f"{text_of(e.this)} is no tensor and takes one index, got {len(items)}."
         )
     node, item = low.as_sql(base, scope), items[0]
-    if kind_of(base).name == "json":
-        return Sql(func("json_extract", node, json_path(low, item, scope)), JSON)
+    kind = kind_of(base)
     if isinstance(item, exp.Slice):
         ends = [p and low.value(p, scope) for p in (item.this, item.expression)]
         if item.args.get("step") is not None:
@@ -66,13 +64,28 @@ def subscript(
             )
         start = exp.convert(1) if ends[0] is None else position_of(low, ends[0], scope, 1)
         stop = exp.convert(-1) if ends[1] is None else position_of(low, ends[1], scope, 0)
+        if kind.name == "json":
+            return Sql(json_slice(node, start, stop), JSON)
         return Sql(func("array_slice", node, start, stop), kind_of(base, plain=True))
+    if kind.name == "json":
+        return Sql(func("json_extract", node, json_path(low, item, scope)), JSON)
     at = low.value(item, scope)
     if isinstance(at, Constant) and isinstance(at.value, str):
+        if kind.name in _WITHOUT_KEYS:
+            raise QueryTypeError(
+                f"JSON values have keys, got {text_of(e)} of {_WITHOUT_KEYS[kind.name]}."
+            )
         return Sql(func("struct_extract", node, at.node.copy()))
     position = position_of(low, at, scope, 1)
-    kind = TEXT if kind_of(base).name == "text" else _item_kind(kind_of(base))
-    return Sql(func("array_extract", node, position), kind)
+    item_kind = TEXT if kind.name == "text" else _item_kind(kind)
+    return Sql(func("array_extract", node, position), item_kind)
+
+
+_WITHOUT_KEYS = {
+    "number": "a number", "bool": "a truth value", "text": "a text", "class": "a class",
+    "time": "a moment",
+}  # fmt: skip
+"""Kinds of values that have no keys, in words."""
 
 
 def position_of(low: Lowering, at: Value, scope: Scope, first: int) -> exp.Expr:
@@ -164,7 +177,9 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
         )
     whole = base.type.shape
     named = sum(_takes(item) or 0 for item in items)
-    if named > len(whole) or items.count(...) > 1:
+    if items.count(...) > 1:
+        raise QueryTypeError(f"... stands once among indices, got {text}.")
+    if named > len(whole):
         raise QueryTypeError(
             f"{text} has {named} indices, and {base.text} has {len(whole)} axes: {base.type}."
         )
@@ -239,10 +254,11 @@ def _all_slices(items: list[Any]) -> bool:
 
 
 def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]) -> bool:
-    """Tell whether boxes are still boxes: of as many axes, the last one whole."""
+    """Tell whether boxes are still boxes, one or several: the last axis is whole."""
     if hasattr(base.type.meaning, "names"):
         return True
-    return len(shape) == base.type.ndim and items[-1] == (None, None, None)
+    is_whole = items[-1] == (None, None, None)
+    return is_whole and (len(shape) == base.type.ndim or base.type.box_format is not None)
 
 
 def _sliced(item: tuple[Any, ...], size: int | None) -> int | None:

@@ -12,7 +12,7 @@ from deeplake_lite.query.bind.kinds import (
     kind_of,
 )
 from deeplake_lite.query.bind.scope import OWN, Relation, imported
-from deeplake_lite.query.dialect import func, text_of
+from deeplake_lite.query.dialect import as_source, func, text_of
 from deeplake_lite.query.plan import ROW, Instance
 from deeplake_lite.query.sources import kind_of as kind_of_htype
 from deeplake_lite.query.sources import type_of
@@ -37,11 +37,11 @@ def read_from(
     """Put what FROM names into the scope; return it as DuckDB's, with its joins."""
     clause = tree.args.get("from_")
     if clause is None:
-        if binder._default is None or (
+        if binder.default is None or (
             scope.parent is not None and not tree.args.get("where") and not tree.find(exp.Column)
         ):
             return None, []
-        return source_table(binder, binder._default, OWN, scope), []
+        return source_table(binder, binder.default, OWN, scope), []
     source = table(binder, clause.this, scope)
     pending = [*(clause.this.args.get("joins") or ()), *(tree.args.get("joins") or ())]
     return source, [joined(binder, join, scope) for join in pending]
@@ -59,18 +59,15 @@ def known_parts(tree: exp.Expr, known: set[str]) -> None:
 def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     """Put a relation into the scope; return it as DuckDB's."""
     if isinstance(e, exp.Subquery):
-        lowered = binder._query(e.this if not e.args.get("limit") else e, scope.parent)
-        name = binder._name("t")
+        lowered = binder.query(e.this if not e.args.get("limit") else e, scope.parent)
+        name = binder.new_name("t")
         columns = dict(lowered.columns)
         if renamed := [
             c.name for c in (e.args.get("alias") and e.args["alias"].args.get("columns")) or ()
         ]:
             columns = dict(zip(renamed, columns.values(), strict=False))
-        scope.relations.append(
-            Relation(e.alias or name, name, imported(columns.items(), name, binder._count))
-        )
-        as_name = exp.TableAlias(this=exp.to_identifier(name))
-        return exp.Subquery(this=lowered.sql, alias=as_name)
+        scope.add(Relation(e.alias or name, name, imported(columns.items(), name, binder.count)))
+        return as_source(lowered.sql, name)
     if isinstance(e, exp.Unnest):
         raise QueryError(
             f"UNNEST of a column stands in the select list, got FROM … {text_of(e)}. Write FROM "
@@ -78,25 +75,30 @@ def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
         )
     if not isinstance(e, exp.Table):
         raise QueryError(f"FROM takes sources and queries, got {text_of(e)}.")
+    if e.args.get("db"):
+        raise QueryError(
+            f"FROM takes a name, or a URL in quotes, got {text_of(e)}. Schemas are not part of "
+            "the language."
+        )
     known_parts(e, {"this", "alias", "version", "joins"})
     if isinstance(e.this, exp.Func):
         return table_function(binder, e, scope)
     name, alias = e.name, str(e.alias or e.name)
-    for names in reversed(binder._queries):
+    for names in reversed(binder.queries):
         if name in names and not e.args.get("version"):
             inner, lowered = names[name]
-            own = binder._name("t")
-            columns = imported(lowered.columns.items(), own, binder._count)
-            scope.relations.append(Relation(alias, own, columns))
+            own = binder.new_name("t")
+            columns = imported(lowered.columns.items(), own, binder.count)
+            scope.add(Relation(alias, own, columns))
             return exp.alias_(exp.to_table(inner), own, table=True)
     version = e.args.get("version")
     label = None
     if version is not None:
-        value = binder._low.value(version, scope)
+        value = binder.low.value(version, scope)
         if not isinstance(value, Constant) or not isinstance(value.value, str):
             raise QueryTypeError(f"VERSION is a text, got {text_of(version)}.")
         label = value.value
-    return source_table(binder, binder._open(name, label), alias, scope)
+    return source_table(binder, binder.open_source(name, label), alias, scope)
 
 
 class Columns(dict[str, Value]):
@@ -114,9 +116,9 @@ class Columns(dict[str, Value]):
 
 def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> exp.Expr:
     """Put a source into the scope, as a table of its own."""
-    table = binder._name("t")
+    table = binder.new_name("t")
     instance = Instance(table, source)
-    binder._instances.append(instance)
+    binder.instances.append(instance)
     row = exp.column(ROW, table=table)
     columns = Columns()
     for number, f in enumerate(source.fields):
@@ -130,7 +132,7 @@ def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> ex
             key = f"r_{table}"
             tree = Cell(key, source, f, type_of(f.htype))
             columns[f.name] = Tensor(tree, {key: row}, f.name, plain)
-    scope.relations.append(Relation(alias, table, columns, instance))
+    scope.add(Relation(alias, table, columns, instance))
     return exp.to_table(table)
 
 
@@ -142,15 +144,15 @@ def table_function(binder: Binder, e: exp.Table, scope: Scope) -> exp.Expr:
             f"FROM takes lakes, queries, RANGE, GENERATE_SERIES and UNNEST, got {name}(…). "
             "Files other than lakes are not read."
         )
-    args = [binder._low.sql(p, scope) for p in e.this.expressions]
-    table = binder._name("t")
+    args = [binder.low.sql(p, scope) for p in e.this.expressions]
+    table = binder.new_name("t")
     column = {"RANGE": "range", "GENERATE_SERIES": "generate_series"}.get(name, "unnest")
     node = exp.Anonymous(this=name, expressions=args)
     alias = e.args.get("alias")
     renamed = [c.name for c in (alias.args.get("columns") or ())] if alias else []
     user = renamed[0] if renamed else column
     relation = Relation(e.alias or name.lower(), table, {user: Sql(exp.column("v", table=table))})
-    scope.relations.append(relation)
+    scope.add(relation)
     as_table = exp.TableAlias(this=exp.to_identifier(table), columns=[exp.to_identifier("v")])
     return exp.Table(this=node, alias=as_table)
 
@@ -165,7 +167,7 @@ def joined(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
     if (join.args.get("method") or "").upper() == "NATURAL":
         shared = [n for r in left for n in r.columns if n in right.columns]
     if join.args.get("on") is not None:
-        low = binder._low
+        low = binder.low
         out.set("on", low.condition(low.value(join.args["on"], scope), scope))
     elif shared:
         out.set("on", using(binder, shared, left, right, join, scope))
@@ -188,7 +190,7 @@ def using(
         owner = next((r for r in left if name in r.columns), None)
         if owner is None or name not in right.columns:
             raise scope.unknown(name, None)
-        low = binder._low
+        low = binder.low
         a = low.value(exp.column(name, table=owner.alias), scope)
         b = low.value(exp.column(name, table=right.alias), scope)
         tests.append(low.compare(exp.EQ, a, b, scope))

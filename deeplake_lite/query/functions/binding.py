@@ -9,7 +9,7 @@ import numpy as np
 
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes.class_label import ClassLabel
-from deeplake_lite.query.functions.value_type import Type
+from deeplake_lite.query.functions.value_type import BoxNumbers, Type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,6 +104,11 @@ def widened(value: Any) -> Any:
     return array
 
 
+def bare(value: Any) -> Any:
+    """Return a value of a row as an array, and Python's numbers as they are."""
+    return value if isinstance(value, int | float) else np.asarray(value)
+
+
 def result_of(compute: Compute, *args: Arg) -> Type:
     """Return the type that a function gives: run on zeros, axes that vary being of size 1.
 
@@ -123,7 +128,31 @@ def result_of(compute: Compute, *args: Arg) -> Type:
     if not found:
         raise errors[0]
     kinds = {t.shape for t in found}
-    return Type(found[0].dtype, found[0].shape if len(kinds) == 1 else _merged(kinds))
+    shape = found[0].shape if len(kinds) == 1 else _merged(kinds)
+    return Type(found[0].dtype, shape, box_numbers(found[0].dtype, shape, *args))
+
+
+def box_numbers(dtype: str, shape: Shape | None, *args: Arg) -> BoxNumbers | None:
+    """Return what numbers mean that come from boxes, four along the last axis.
+
+    Raises
+    ------
+    ValueError
+        For boxes of several formats.
+
+    Examples
+    --------
+    >>> from deeplake_lite.htypes import Boxes
+    >>> from deeplake_lite.query.functions.base import Arg
+    >>> box_numbers("float32", (None, 4), Arg("b", Type("float32", (None, 4), Boxes("xywh"))))
+    BoxNumbers(format='xywh')
+    """
+    formats = {format_ for arg in args if (format_ := arg.type.box_format) is not None}
+    if not formats or dtype == "bool" or shape is None or shape[-1:] != (4,):
+        return None
+    if len(formats) > 1:
+        raise ValueError(f"boxes are {' and '.join(sorted(formats))}; BOX_CONVERT one of them")
+    return BoxNumbers(formats.pop())
 
 
 def _run(compute: Compute, args: Sequence[Arg], shapes: Sequence[Shape | None]) -> Type:

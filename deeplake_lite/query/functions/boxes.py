@@ -15,6 +15,8 @@ from deeplake_lite.query.functions.matching import best_matching
 from deeplake_lite.query.functions.value_type import Type
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 GROUP = "Boxes and masks"
@@ -22,8 +24,7 @@ GROUP = "Boxes and masks"
 
 def format_of(boxes: Arg) -> str:
     """Return the format of boxes: their column's, else xyxy."""
-    meaning = boxes.type.meaning
-    return meaning.format if isinstance(meaning, Boxes) else "xyxy"
+    return boxes.type.box_format or "xyxy"
 
 
 def box_type(name: str, boxes: Arg) -> Type:
@@ -41,28 +42,31 @@ def _same_units(*args: Arg) -> None:
         raise ValueError("one has boxes in pixels, the other in fractions of the picture")
 
 
-def _corners(value: Any, format_: str) -> NDArray[Any]:
+def _corners(value: Any, format_: str, lead: int) -> NDArray[Any]:
     """Return boxes as (…, n, 4) in floats, xyxy; one box counts as a list of one."""
     boxes: NDArray[Any] = np.asarray(value)
+    if boxes.ndim == lead + 1:
+        boxes = boxes[..., None, :] if boxes.shape[-1] else boxes[..., None]  # [] is no boxes
     if not boxes.size:
-        return np.zeros((*boxes.shape[:-2], 0, 4))
+        return np.zeros((*boxes.shape[:-1], 4))
     if boxes.shape[-1] != 4:
-        raise ValueError(f"boxes are (n, 4), got {boxes.shape}")
-    return convert_boxes(np.atleast_2d(boxes.astype(np.float64)), format_, "xyxy")
+        raise ValueError(f"boxes are (n, 4), got {boxes.shape[lead:]}")
+    return convert_boxes(boxes.astype(np.float64), format_, "xyxy")
 
 
 def overlaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Return the intersection over union of boxes, xyxy: (n, 4) and (m, 4) to (n, m).
+    """Return the intersection over union of boxes, xyxy: (…, n, 4) and (…, m, 4) to (…, n, m).
 
     Boxes without area overlap nothing.
 
     >>> overlaps(np.array([[0, 0, 2, 2.0]]), np.array([[0, 0, 2, 1], [5, 5, 6, 6.0]]))
     array([[0.5, 0. ]])
     """
-    sides = np.minimum(a[:, None, 2:], b[None, :, 2:]) - np.maximum(a[:, None, :2], b[None, :, :2])
-    shared = np.prod(np.maximum(sides, 0), axis=2)
-    areas = [np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0), axis=1) for boxes in (a, b)]
-    union = areas[0][:, None] + areas[1][None, :] - shared
+    a, b = a[..., :, None, :], b[..., None, :, :]
+    sides = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])
+    shared = np.prod(np.maximum(sides, 0), axis=-1)
+    areas = [np.prod(np.maximum(boxes[..., 2:] - boxes[..., :2], 0), axis=-1) for boxes in (a, b)]
+    union = areas[0] + areas[1] - shared
     ratio: NDArray[Any] = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
     return ratio
 
@@ -70,33 +74,41 @@ def overlaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 @function("IOU(boxes, others)", group=GROUP)
 def _iou(boxes: Arg, others: Arg) -> Bound:
     """Agreement of two sets of boxes, 0…1: IoU summed over the best pairs, by the larger count."""
-    formats = _pair("IOU", boxes, others)
+    pairs = _pair("IOU", boxes, others)
 
-    def compute(value: Any, other: Any, *, lead: int) -> Any:  # noqa: ARG001
-        a, b = _corners(value, formats[0]), _corners(other, formats[1])
-        most = max(len(a), len(b))
-        return np.float64(best_matching(overlaps(a, b)) / most if most else 1.0)
+    def compute(value: Any, other: Any, *, lead: int) -> Any:
+        found = pairs(value, other, lead)
+        most = max(found.shape[-2:])
+        return best_matching(found) / most if most else np.ones(found.shape[:-2])[()]
 
-    return Bound(Type("float64"), compute, stacks=False)
+    return Bound(Type("float64"), compute)
 
 
 @function("IOU_MATRIX(boxes, others)", group=GROUP)
 def _iou_matrix(boxes: Arg, others: Arg) -> Bound:
     """Intersection over union of each box with each other one, (n, m)."""
-    formats = _pair("IOU_MATRIX", boxes, others)
+    pairs = _pair("IOU_MATRIX", boxes, others)
 
-    def compute(value: Any, other: Any, *, lead: int) -> Any:  # noqa: ARG001
-        a, b = _corners(value, formats[0]), _corners(other, formats[1])
-        return overlaps(a, b)
+    def compute(value: Any, other: Any, *, lead: int) -> Any:
+        return pairs(value, other, lead)
 
-    return Bound(Type("float64", (_count(boxes), _count(others))), compute, stacks=False)
+    return Bound(Type("float64", (_count(boxes), _count(others))), compute)
 
 
-def _pair(name: str, boxes: Arg, others: Arg) -> tuple[str, str]:
+def _pair(name: str, boxes: Arg, others: Arg) -> Callable[[Any, Any, int], NDArray[Any]]:
+    """Return what compares each box with each other one."""
     for arg in (boxes, others):
         box_type(name, arg)
     _same_units(boxes, others)
-    return format_of(boxes), format_of(others)
+
+    def pairs(value: Any, other: Any, lead: int) -> NDArray[Any]:
+        a, b = (
+            _corners(v, format_of(arg), 0 if arg.is_constant else lead)
+            for v, arg in ((value, boxes), (other, others))
+        )
+        return overlaps(a, b)
+
+    return pairs
 
 
 def _count(boxes: Arg) -> int | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from deeplake_lite.htypes.boxes import Boxes
 from deeplake_lite.query.functions.base import Arg, Bound, function
-from deeplake_lite.query.functions.binding import align, numbers, result_of, widened
+from deeplake_lite.query.functions.binding import align, bare, numbers, result_of, widened
 from deeplake_lite.query.functions.boxes import box_type, format_of, in_window
 from deeplake_lite.query.functions.value_type import Type
 
@@ -53,7 +53,7 @@ def _extreme(name: str, summary: str, apply: Callable[..., Any]) -> None:
         numbers(name, x, y)
 
         def compute(*values: Any, lead: int) -> Any:
-            return apply(*align([_bare(v) for v in values], (x, y), lead))
+            return apply(*align([bare(v) for v in values], (x, y), lead))
 
         return Bound(result_of(compute, x, y), compute)
 
@@ -96,15 +96,10 @@ def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
     numbers("CLIP", *args)
 
     def compute(*values: Any, lead: int) -> Any:
-        value, least, most = align([_bare(v) for v in values], args, lead)
+        value, least, most = align([bare(v) for v in values], args, lead)
         return np.minimum(np.maximum(widened(value), least), most)
 
     return Bound(result_of(compute, *args), compute)
-
-
-def _bare(value: Any) -> Any:
-    """Return an array, but Python's numbers as they are."""
-    return value if isinstance(value, int | float) else np.asarray(value)
 
 
 @function("NORMALIZE(x, range=None)", group=GROUP)

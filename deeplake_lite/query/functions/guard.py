@@ -65,7 +65,7 @@ class Guarded:
         masks = [
             null_rows(v)
             for v, arg in zip(values, self.args, strict=True)
-            if not arg.is_constant and isinstance(v, np.ma.MaskedArray | list)
+            if not arg.is_constant and _may_have_null(v)
         ]
         values = tuple(np.ma.getdata(v) if isinstance(v, np.ma.MaskedArray) else v for v in values)
         nulls = np.logical_or.reduce(masks) if masks else None
@@ -109,9 +109,13 @@ class Guarded:
         return whole
 
 
-def null_rows(values: np.ma.MaskedArray[Any, Any] | list[Any]) -> NDArray[np.bool_]:
+def _may_have_null(values: Any) -> bool:
+    return isinstance(values, np.ma.MaskedArray | list) or values.dtype == object
+
+
+def null_rows(values: Any) -> NDArray[np.bool_]:
     """Tell which rows are null: None in a list, those with a masked element in an array."""
-    if isinstance(values, list):
+    if isinstance(values, list) or (values.dtype == object and values.ndim == 1):
         return np.array([value is None for value in values], bool)
     mask = np.ma.getmaskarray(values)
     return mask.reshape(len(mask), -1).any(axis=1) if mask.ndim > 1 else mask

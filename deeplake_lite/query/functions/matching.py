@@ -16,25 +16,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def best_matching(gains: NDArray[Any]) -> float:
+def best_matching(gains: NDArray[Any]) -> Any:
     """Return the greatest sum of pairs, each row and each column at most once.
 
     Parameters
     ----------
-    gains : ndarray, (n, m)
+    gains : ndarray, (…, n, m)
         What each pair brings, 0 or more.
 
+    Returns
+    -------
+    float64 or ndarray, (…)
+
     >>> best_matching(np.array([[0.9, 0.8], [0.8, 0.1]]))
-    1.6
+    np.float64(1.6)
     """
     gains = np.asarray(gains, np.float64)
-    gains = gains if gains.shape[0] <= gains.shape[1] else gains.T
+    gains = gains if gains.shape[-2] <= gains.shape[-1] else np.swapaxes(gains, -1, -2)
     if not gains.size:
-        return 0.0
-    best = gains.argmax(axis=1)
-    if len(set(best.tolist())) < len(best):  # otherwise each row has its best
-        best = _assigned(-gains)
-    return float(gains[np.arange(len(gains)), best].sum())
+        return np.zeros(gains.shape[:-2])[()]
+    best = gains.argmax(axis=-1)
+    shared = (np.diff(np.sort(best, axis=-1), axis=-1) == 0).any(axis=-1)
+    for at in zip(*np.nonzero(np.atleast_1d(shared)), strict=True):  # else each row has its best
+        one = at if np.ndim(shared) else ()
+        best[one] = _assigned(-gains[one])
+    return np.take_along_axis(gains, best[..., None], axis=-1)[..., 0].sum(axis=-1)
 
 
 def _assigned(costs: NDArray[Any]) -> NDArray[np.int64]:

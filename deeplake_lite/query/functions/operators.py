@@ -14,7 +14,14 @@ import numpy as np
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.functions.base import Arg, Bound, function
-from deeplake_lite.query.functions.binding import align, class_number, numbers, result_of, widened
+from deeplake_lite.query.functions.binding import (
+    align,
+    bare,
+    class_number,
+    numbers,
+    result_of,
+    widened,
+)
 from deeplake_lite.query.functions.guard import null_rows
 from deeplake_lite.query.functions.value_type import Type
 
@@ -35,17 +42,12 @@ def _arithmetic(sign: str, summary: str, apply: Callable[..., Any]) -> None:
         numbers(sign, x, y)
 
         def compute(*values: Any, lead: int) -> Any:
-            return apply(*align([widened(_strong(v)) for v in values], (x, y), lead))
+            return apply(*align([widened(bare(v)) for v in values], (x, y), lead))
 
         return Bound(result_of(compute, x, y), compute)
 
     bind.__doc__ = summary
     function(f"x {sign} y", group=GROUP, name=sign)(bind)
-
-
-def _strong(value: Any) -> Any:
-    """Return a value of a row as an array, and Python's numbers as they are."""
-    return value if isinstance(value, bool | int | float) else np.asarray(value)
 
 
 _arithmetic("+", "Sum.", np.add)
@@ -63,7 +65,7 @@ def _power(x: Arg, y: Arg) -> Bound:
     fraction = y.is_constant and bool(np.any(np.less(y.value, 0)))
 
     def compute(*values: Any, lead: int) -> Any:
-        a, b = align([widened(_strong(v)) for v in values], (x, y), lead)
+        a, b = align([widened(bare(v)) for v in values], (x, y), lead)
         if fraction and np.asarray(a).dtype.kind in "iu":
             a = np.asarray(a, np.float64)
         return np.power(a, b)

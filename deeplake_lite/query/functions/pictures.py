@@ -38,15 +38,15 @@ def _crop(image: Arg, window: Arg) -> Bound:
     numbers("CROP", window)
     if window.type.shape not in ((4,), (None,)):
         raise ValueError(f"a window is [x0, y0, x1, y1], {window.text} is {window.type}")
-    meaning = window.type.meaning
+    meaning, format_ = window.type.meaning, window.type.box_format
 
     def compute(value: Any, given: Any, *, lead: int) -> Any:
         picture, corners = np.asarray(value), np.asarray(given)
         height, width = picture.shape[lead : lead + 2]
-        if isinstance(meaning, Boxes):
-            corners = convert_boxes(corners, meaning.format, "xyxy")
-            if meaning.units == "fraction":
-                corners = corners * [width, height, width, height]
+        if format_ is not None:
+            corners = convert_boxes(corners, format_, "xyxy")
+        if isinstance(meaning, Boxes) and meaning.units == "fraction":
+            corners = corners * [width, height, width, height]
         if corners.shape != (4,) or not np.isfinite(corners).all():
             raise ValueError(f"a window is four numbers, got {corners.tolist()!r:.60}")
         x0, y0, x1, y1 = (max(int(v), 0) for v in np.rint(corners))

@@ -9,11 +9,20 @@ import numpy as np
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.htypes.base import Dense, Ragged
+from deeplake_lite.htypes.boxes import Boxes
 
 if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 type Shape = tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class BoxNumbers:
+    """What numbers mean that were computed from boxes: which are which, but not of which unit."""
+
+    format: str
+    """As of `Boxes`."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,7 @@ class Type:
     shape: Shape | None = ()
     """Shape of one row's value, with None for an axis that varies; None where even the number of
     axes does: pictures, grey and coloured."""
-    meaning: Htype | None = None
+    meaning: Htype | BoxNumbers | None = None
     """What the elements mean where a column says so: boxes and their format, names of classes."""
 
     @property
@@ -37,6 +46,11 @@ class Type:
     def is_number(self) -> bool:
         """Whether the elements are numbers or truth values."""
         return self.dtype not in ("str", "object") and np.dtype(self.dtype).kind in "biufc"
+
+    @property
+    def box_format(self) -> str | None:
+        """Format of boxes, and of numbers computed from them; None for others."""
+        return self.meaning.format if isinstance(self.meaning, Boxes | BoxNumbers) else None
 
     @classmethod
     def of(cls, htype: Htype) -> Self:

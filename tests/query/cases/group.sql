@@ -316,3 +316,9 @@ SELECT label, LIST(id ORDER BY id DESC)[0] AS m FROM dataset GROUP BY label ORDE
 => rows CLASSES
 => label: r
 => m: max(s.id for s in rows() if s.label == r)
+
+-- LIST of classes keeps their names
+SELECT flag, LIST(label ORDER BY id) AS l FROM dataset GROUP BY flag ORDER BY flag
+=> rows [False, True]
+=> flag: r
+=> l: [s.label for s in rows() if s.flag == r]

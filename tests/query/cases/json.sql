@@ -161,6 +161,66 @@ SELECT id FROM dataset ORDER BY meta.name DESC, id
 => order (r.meta["name"] == "cam0", r.id)
 => id: r.id
 
--- the greatest JSON value is one of numbers or texts
-SELECT MAX(meta.a) AS m FROM dataset
-=> error QueryTypeError: MAX(CAST(meta.a AS DOUBLE)), or AS TEXT
+-- the greatest JSON number
+SELECT MAX(meta['b']['c'][0]) AS m, MIN(meta.b.c[1]) AS l, ARG_MAX(id, meta['b']['c'][0]) AS a FROM dataset
+=> rows [0]
+=> m: 59
+=> l: 1
+=> a: 59
+
+-- JSON numbers compare with each other by size
+SELECT id FROM dataset WHERE meta['b']['c'][0] <= meta['b']['c'][1] AND meta['b']['c'][1] > meta['a']
+=> where True
+=> id: r.id
+
+-- JSON numbers compare by size in joins
+SELECT a.id AS a, b.id AS b FROM dataset a JOIN dataset b ON a.meta.b.c[0] < b.meta.b.c[0] WHERE b.id = 10
+=> where r.id < 10
+=> a: r.id
+=> b: 10
+
+-- JSON numbers rank by size
+SELECT id, RANK() OVER (ORDER BY meta['b']['c'][0] DESC) AS k, MAX(meta.b.c[0]) OVER () AS m FROM dataset ORDER BY id
+=> id: r.id
+=> k: 60 - r.id
+=> m: 59
+
+-- the middle of JSON numbers
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY meta['b']['c'][0]) AS p, MEDIAN(meta.b.c[0]) AS m FROM dataset
+=> rows [0]
+=> p: 29.5
+=> m: 29.5
+
+-- GREATEST takes values of one type
+SELECT GREATEST(meta.a, 3) AS g FROM dataset
+=> error QueryTypeError: GREATEST takes values of one type | CAST(meta.a AS DOUBLE)
+
+-- slices of JSON lists and texts
+SELECT id, meta['b']['c'][0:2] AS a, meta.b.c[1:][0] AS b, meta['name'][:3] AS c FROM dataset
+=> id: r.id
+=> a: r.meta["b"]["c"][:2]
+=> b: r.meta["b"]["c"][1]
+=> c: "cam"
+
+-- how many items JSON has
+SELECT id, LEN(meta.b.c) AS a, SIZE(meta.b.c) AS b, LENGTH(meta.name) AS c FROM dataset
+=> id: r.id
+=> a: 3
+=> b: 3
+=> c: 4
+
+-- what JSON contains: items, keys, parts of a text
+SELECT id, CONTAINS(meta.b.c, 4) AS a, CONTAINS(meta, 'name') AS b, CONTAINS(meta, 'cam0') AS c, CONTAINS(meta.name, 'am0') AS d FROM dataset
+=> id: r.id
+=> a: 4 in r.meta["b"]["c"]
+=> b: True
+=> c: False
+=> d: "am0" in r.meta["name"]
+
+-- what has no keys
+SELECT id['a'] AS a FROM dataset
+=> error QueryTypeError: JSON values have keys, got id['a'] of a number
+
+-- a class has no keys
+SELECT label.name FROM dataset
+=> error QueryTypeError: of a class

@@ -55,9 +55,9 @@ SELECT id, image FROM dataset WHERE id = 3 UNION ALL SELECT id, image FROM datas
 => image: r.image
 
 -- equal images come once
-SELECT image FROM dataset WHERE id < 3 UNION SELECT image FROM dataset WHERE id < 2
-=> rows sorted(rows[:3], key=lambda r: 0)
-=> image: r.image
+SELECT COUNT(*) AS n FROM (SELECT image FROM dataset WHERE id < 3 UNION SELECT image FROM dataset WHERE id < 2)
+=> rows [3]
+=> n: r
 
 -- rows with tensors that the other lacks
 SELECT id, grid FROM dataset EXCEPT SELECT id, grid FROM dataset VERSION 'v1' ORDER BY id
@@ -75,3 +75,27 @@ SELECT id, grid FROM dataset WHERE id < 3 EXCEPT SELECT id, grid * 1 FROM datase
 => where r.id == 2
 => id: r.id
 => grid: r.grid
+
+-- UNION of boxes of two formats
+SELECT boxes AS b FROM dataset UNION SELECT predicted FROM dataset
+=> error QueryTypeError: UNION takes boxes of one format, got xywh and xyxy
+
+-- UNION of tensors of two dtypes compares their numbers
+SELECT COUNT(*) AS n FROM (SELECT bytes AS b FROM dataset WHERE id < 3 UNION SELECT bytes * 1 FROM dataset WHERE id < 5)
+=> rows [5]
+=> n: r
+
+-- INTERSECT of tensors of two dtypes
+SELECT COUNT(*) AS n FROM (SELECT bytes AS b FROM dataset WHERE id < 5 INTERSECT SELECT bytes / 1 FROM dataset WHERE id > 2)
+=> rows [2]
+=> n: r
+
+-- UNION of a computed number and one of SQL
+SELECT SHAPE(image)[0] AS h FROM dataset WHERE id < 3 UNION ALL SELECT 3 FROM dataset WHERE id = 0
+=> rows [6, 9, 10, 3]
+=> h: r
+
+-- UNION of images, ordered by what they hold
+SELECT image FROM (SELECT image FROM dataset WHERE id < 3 UNION SELECT image FROM dataset WHERE id < 5) ORDER BY MEAN(image)
+=> rows sorted(rows[:5], key=lambda r: r.image.mean())
+=> image: r.image

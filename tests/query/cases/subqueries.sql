@@ -146,3 +146,74 @@ SELECT DOT(emb, (SELECT emb FROM dataset WHERE id = 3)) - DOT(emb, (SELECT emb F
 SELECT id FROM dataset WHERE ALL(emb = (SELECT emb FROM dataset WHERE id = 3))
 => where r.id == 3
 => id: r.id
+
+-- rows of values compare part by part
+SELECT id FROM dataset WHERE (label, id) = ('cat', 9) OR (label, flag) <> ('cat', FALSE) AND (id, label) < (2, 'bird')
+=> where (r.label, r.id) == ("cat", 9) or (r.label, r.flag) != ("cat", False) and (r.id, CLASSES.index(r.label)) < (2, 2)
+=> id: r.id
+
+-- rows of values with NaN are neither less nor more
+SELECT id FROM dataset WHERE (value, id) > (2, 0)
+=> where (r.value, r.id) > (2, 0)
+=> id: r.id
+
+-- rows of values in a list
+SELECT id FROM dataset WHERE (id, label) IN ((0, 'dog'), (1, 'dog'), (2, 'bird'))
+=> where (r.id, r.label) in ((0, "dog"), (1, "dog"), (2, "bird"))
+=> id: r.id
+
+-- rows of values in a query
+SELECT id FROM dataset WHERE (label, id) IN (SELECT label, MAX(id) FROM dataset GROUP BY label)
+=> where r.id == max(s.id for s in rows() if s.label == r.label)
+=> id: r.id
+
+-- rows of classes in a query of other classes
+SELECT id FROM dataset WHERE (label, id) IN (SELECT label, id FROM owners)
+=> where (r.label, r.id) in (("cat", 0), ("dog", 1), ("cat", 2), ("bird", 3))
+=> id: r.id
+
+-- rows of as many values
+SELECT id FROM dataset WHERE (id, label) = (1, 'cat', 2)
+=> error QueryTypeError: compare with as many values
+
+-- IN takes a query of as many columns
+SELECT id FROM dataset WHERE id IN (SELECT id, label FROM dataset)
+=> error QueryTypeError: IN compares id with queries of as many columns, got 2
+
+-- IN takes no query of tensors
+SELECT id FROM dataset WHERE id IN (SELECT image FROM dataset)
+=> error QueryTypeError: one value per row, got SELECT image FROM dataset, which is a tensor
+
+-- ANY takes no query of tensors
+SELECT id FROM dataset WHERE id = ANY (SELECT image FROM dataset)
+=> error QueryTypeError: ANY takes a query of one column with one value per row
+
+-- a value is one column
+SELECT id FROM dataset WHERE id = (SELECT id, label FROM dataset LIMIT 1)
+=> error QueryError: A query in place of a value has one column, got 2
+
+-- NaN is in no query
+SELECT id FROM dataset WHERE value IN (SELECT value FROM dataset WHERE id < 8)
+=> where r.id < 8 and r.value == r.value
+=> id: r.id
+
+-- NaN is less than nothing that a query gives
+SELECT id FROM dataset WHERE id > 50 AND value < ANY (SELECT value FROM dataset WHERE ISNAN(value))
+=> rows []
+=> id: r.id
+
+-- IN takes single values, or one list
+SELECT id FROM dataset WHERE id IN (?, 7)
+=> params [[3, 5]]
+=> error QueryTypeError: single values, or one list of them
+
+-- IS DISTINCT FROM, of classes by name
+SELECT id, label IS DISTINCT FROM 'cat' AS a, size IS NOT DISTINCT FROM 'large' AS b FROM dataset
+=> id: r.id
+=> a: r.label != "cat"
+=> b: r.size == "large"
+
+-- IS DISTINCT FROM null, of a tensor
+SELECT id FROM dataset WHERE vec IS DISTINCT FROM NULL AND n IS NOT DISTINCT FROM NULL
+=> where r.vec is not None and r.n is None
+=> id: r.id

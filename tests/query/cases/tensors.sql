@@ -461,3 +461,63 @@ SELECT w, COUNT(*) AS c FROM (SELECT UNNEST(words) AS w FROM dataset) GROUP BY w
 -- UNNEST in FROM
 SELECT x FROM dataset, UNNEST(numbers) AS u(x)
 => error QueryError: UNNEST of a column stands in the select list
+
+-- an index beyond a row is null
+SELECT id, boxes[2] AS a, ragged[2, 0] AS b, numbers[-3] AS c, image[7, 8, 2] AS d, words[1] AS e FROM dataset
+=> id: r.id
+=> a: r.boxes[2] if len(r.boxes) > 2 else None
+=> b: r.ragged[2, 0] if len(r.ragged) > 2 else None
+=> c: r.numbers[-3] if len(r.numbers) > 2 else None
+=> d: r.image[7, 8, 2] if r.image.ndim == 3 and r.image.shape[0] > 7 else None
+=> e: r.words[1] if len(r.words) > 1 else None
+
+-- positions beyond a row, and those of each row
+SELECT id, ragged[[0, 2]] AS a, ragged[id % 3, 1] AS b, SUM(ragged[[2], 1]) AS c FROM dataset
+=> id: r.id
+=> a: r.ragged[[0, 2]] if len(r.ragged) > 2 else None
+=> b: r.ragged[r.id % 3, 1] if len(r.ragged) > r.id % 3 else None
+=> c: r.ragged[[2], 1].sum() if len(r.ragged) > 2 else None
+
+-- a shape that guards an index
+SELECT id FROM dataset WHERE SHAPE(ragged)[0] <= 2 OR ragged[2, 0] > 0
+=> where len(r.ragged) <= 2 or r.ragged[2, 0] > 0
+=> id: r.id
+
+-- CASE that guards an index
+SELECT id, CASE WHEN SHAPE(ragged)[0] > 2 THEN ragged[2, 0] ELSE -1 END AS x FROM dataset
+=> id: r.id
+=> x: r.ragged[2, 0] if len(r.ragged) > 2 else -1.0
+
+-- the colour of coloured pictures
+SELECT id FROM dataset WHERE MEAN(image[:, :, 2]) < 130 AND NDIM(image) = 3
+=> where r.image.ndim == 3 and r.image[:, :, 2].mean() < 130
+=> id: r.id
+
+-- what is known without reading comes first
+SELECT id FROM dataset WHERE SUM(TRANSPOSE(image, [1, 0, 2])[0]) > 0 AND NDIM(image) = 3
+=> where r.image.ndim == 3
+=> id: r.id
+
+-- masks, and functions of two columns that differ in count
+SELECT id, SUM(boxes[boxes[:, 0] > 10]) AS a, IOU(boxes, predicted) AS b, MEAN(AREA(boxes)) - MAX(ragged) AS c, boxes[:, 2] - boxes[:, 0] AS d FROM dataset WHERE id > 3
+=> where r.id > 3
+=> id: r.id
+=> a: r.boxes[r.boxes[:, 0] > 10].sum()
+=> b: (lambda n, m: 1.0 if not max(n, m) else min(n, m) / max(n, m))(len(r.boxes), len(r.predicted))
+=> c: np.prod(r.boxes[:, 2:] - r.boxes[:, :2], 1).mean() - r.ragged.max() if len(r.boxes) and len(r.ragged) else None
+=> d: r.boxes[:, 2] - r.boxes[:, 0]
+
+-- whole numbers of a column stay whole in tensors
+SELECT id, RESHAPE(id + 0, [1]) AS a, RESHAPE(id, [1]) AS b, grid * 0 + small AS c FROM dataset
+=> id: r.id
+=> a: [r.id]
+=> b: [r.id]
+=> c: np.full((3, 4), r.small)
+
+-- the deviation of tensors is NumPy's, that of scalars SQL's
+SELECT label, STD(grid)[0, 0] AS a, STDDEV_POP(id) AS b, STD(id) AS c FROM dataset GROUP BY label ORDER BY label
+=> rows CLASSES
+=> label: r
+=> a: np.std([s.grid for s in rows() if s.label == r], 0)[0, 0]
+=> b: np.std([s.id for s in rows() if s.label == r])
+=> c: np.std([s.id for s in rows() if s.label == r], ddof=1)

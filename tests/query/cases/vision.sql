@@ -132,3 +132,30 @@ SELECT id, SUM(mask = 2) AS c FROM dataset WHERE SUM(mask = 2) > SUM(mask = 1)
 SELECT id, UNIQUE(mask) AS u FROM dataset
 => id: r.id
 => u: np.unique(r.mask)
+
+-- boxes keep their format under a mask, and one of them too
+SELECT id, AREA(predicted[predicted[:, 2] > 20]) AS a, AREA(predicted[0]) AS b FROM dataset WHERE SHAPE(predicted)[0] > 0
+=> where len(r.predicted)
+=> id: r.id
+=> a: area(corners(r.predicted[r.predicted[:, 2] > 20]))
+=> b: area(corners(r.predicted[:1]))[0]
+
+-- boxes keep their format in arithmetic
+SELECT id, AREA(predicted * 2) AS a, IOU(ROUND(predicted + [0, 0, 1, 1]), boxes) AS i FROM dataset
+=> id: r.id
+=> a: area(corners(r.predicted)) * 4
+=> i: iou(corners(r.predicted + [0, 0, 1, 1]), r.boxes)
+
+-- boxes of two formats do not add up
+SELECT boxes - predicted AS d FROM dataset
+=> error QueryTypeError: boxes are xywh and xyxy; BOX_CONVERT one of them
+
+-- CASE of boxes of two formats
+SELECT CASE WHEN flag THEN boxes ELSE predicted END AS b FROM dataset
+=> error QueryTypeError: CASE takes boxes of one format, got xywh and xyxy
+
+-- CASE of a tensor, and nothing
+SELECT id, CASE WHEN id > 30 THEN grid END AS a, CASE WHEN id > 30 THEN vec ELSE NULL END AS b FROM dataset
+=> id: r.id
+=> a: r.grid if r.id > 30 else None
+=> b: r.vec if r.id > 30 else None

@@ -161,3 +161,13 @@ def test_what_cannot_be_declared_is_refused(options, match):
 def test_per_is_row_or_block():
     with pytest.raises(ValueError, match="per must be 'row' or 'block', got 'batch'"):
         function(returns="int8", per="batch")
+
+
+def test_nulls_among_texts_are_not_handed_on():
+    @function(returns="int64")
+    def letters(text):
+        return len(text)
+
+    texts = np.array(["rose", None, "oak"], object)
+    found = call("LETTERS", Type("str")).compute(texts, lead=1)
+    assert found.tolist() == [4, None, 3]

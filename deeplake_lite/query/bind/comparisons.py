@@ -1,0 +1,87 @@
+"""Comparisons: of scalars SQL's, of tensors NumPy's, of rows part by part; BETWEEN, IS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.digests import alike, is_null
+from deeplake_lite.query.bind.json_values import json_text
+from deeplake_lite.query.bind.kinds import agree, is_numpys
+from deeplake_lite.query.dialect import text_of
+from deeplake_lite.query.values import BOOL, Constant, Sql, Tensor, Value
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+COMPARISON: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+}  # fmt: skip
+"""Comparisons, by the names they have in the registry."""
+
+_STRICT: dict[type[exp.Expr], type[exp.Expr]] = {exp.LTE: exp.LT, exp.GTE: exp.GT}
+
+
+def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
+    """Return a comparison."""
+    if isinstance(e.this, exp.Tuple) and isinstance(e.expression, exp.Tuple):
+        return low.value(_by_parts(e), scope)
+    left, right = low.value(e.this, scope), low.value(e.expression, scope)
+    left, right = alike(left, right, low)
+    if is_numpys(left) or is_numpys(right):
+        return low.call(COMPARISON[type(e)], [left, right], {}, e)
+    return Sql(low.compare(type(e), left, right, scope), BOOL)
+
+
+def _by_parts(e: exp.Expr) -> exp.Expr:
+    """Return a comparison of two rows of values as one of their parts. Raises QueryTypeError."""
+    pairs = list(zip(e.this.expressions, e.expression.expressions, strict=False))
+    if len(e.this.expressions) != len(e.expression.expressions):
+        raise QueryTypeError(
+            f"Rows of values compare with as many values, got {text_of(e.this)} and "
+            f"{text_of(e.expression)}."
+        )
+    equal = [exp.EQ(this=a.copy(), expression=b.copy()) for a, b in pairs]
+    if isinstance(e, exp.EQ):
+        return exp.paren(exp.and_(*equal))
+    if isinstance(e, exp.NEQ):
+        return exp.not_(exp.paren(exp.and_(*equal)))
+    options = []
+    for at, (a, b) in enumerate(pairs):
+        kind = type(e) if at == len(pairs) - 1 else _STRICT.get(type(e), type(e))
+        options.append(exp.and_(*equal[:at], kind(this=a.copy(), expression=b.copy())))
+    return exp.paren(exp.or_(*options))
+
+
+def between(low: Lowering, e: exp.Between, scope: Scope) -> Value:
+    """Return BETWEEN, as two comparisons."""
+    least = exp.GTE(this=e.this.copy(), expression=e.args["low"].copy())
+    most = exp.LTE(this=e.this.copy(), expression=e.args["high"].copy())
+    return low.value(exp.and_(least, most), scope)
+
+
+def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
+    """Return IS [NOT] DISTINCT FROM."""
+    left, right = low.value(e.this, scope), low.value(e.expression, scope)
+    for side, other in ((e.this, right), (e.expression, left)):
+        if isinstance(other, Constant) and other.value is None:
+            found = is_(low, exp.Is(this=side, expression=exp.null()), scope)
+            node = low.as_sql(found, scope)
+            return Sql(exp.not_(node) if isinstance(e, exp.NullSafeNEQ) else node, BOOL)
+    sides = [low.as_sql(agree(*pair), scope) for pair in ((left, right), (right, left))]
+    return Sql(type(e)(this=sides[0], expression=sides[1]), BOOL)
+
+
+def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
+    """Return IS NULL and its like, without reading a tensor."""
+    found = low.value(e.this, scope)
+    if isinstance(found, Tensor) and found.plain is not None:
+        valid = is_null(found)
+        return Sql(exp.Is(this=low.as_sql(valid, scope), expression=exp.null()), BOOL)
+    node = low.as_sql(found, scope)
+    if isinstance(found, Sql) and found.kind.name == "json":
+        node = json_text(node)  # JSON's null is null
+    return Sql(exp.Is(this=node, expression=e.expression.copy()), BOOL)

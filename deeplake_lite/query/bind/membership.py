@@ -1,0 +1,141 @@
+"""Queries and lists that a value is sought in: IN, ANY, ALL, EXISTS; and a query for a value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeGuard
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.constants import constant
+from deeplake_lite.query.bind.kinds import agree, as_text, class_name, has_axes, kind_of
+from deeplake_lite.query.dialect import func, select_from, text_of
+from deeplake_lite.query.values import ANY, BOOL, Constant, Sql, Value
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.bind.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
+    """Return IN: of a list, or of a query.
+
+    Raises
+    ------
+    QueryTypeError
+        For a tensor on either side.
+    """
+    if (query := e.args.get("query")) is not None:
+        return _in_query(low, e, query.this if isinstance(query, exp.Subquery) else query, scope)
+    if isinstance(e.this, exp.Tuple):
+        equal = [exp.EQ(this=e.this.copy(), expression=o.copy()) for o in e.expressions]
+        return low.value(exp.paren(exp.or_(*equal)), scope)
+    this = low.value(e.this, scope)
+    if has_axes(this):
+        raise _of_tensor(e.this)
+    values = _listed(low, e, scope)
+    options = [agree(value, this) for value in values]
+    if not options:
+        return Sql(exp.false(), BOOL)
+    a = low.as_sql(agree(this, options[0]), scope)
+    node = exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options])
+    return Sql(_but_nan([(a, this)], node), BOOL)
+
+
+def _listed(low: Lowering, e: exp.In, scope: Scope) -> list[Value]:
+    """Return the values of the list behind IN. Raises QueryTypeError."""
+    field = e.args.get("field")
+    values = [low.value(option, scope) for option in (e.expressions if field is None else [field])]
+    if field is not None and not has_list(values[0]):
+        raise QueryTypeError(
+            f"IN takes a list or a query, got {text_of(field)}. Whether it has an element: "
+            f"CONTAINS({text_of(field)}, {text_of(e.this)})."
+        )
+    if len(values) == 1 and has_list(values[0]):
+        return [constant(item) for item in values[0].value]
+    if any(map(has_list, values)):
+        raise QueryTypeError(f"IN takes single values, or one list of them, got {text_of(e)}.")
+    return values
+
+
+def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value:
+    """Return IN of a query: of one column, or of as many as the values in parentheses."""
+    parts = e.this.expressions if isinstance(e.this, exp.Tuple) else [e.this]
+    values = [low.value(part, scope) for part in parts]
+    query, found = low.nested(inner, scope)
+    if len(found) != len(parts):
+        raise QueryTypeError(
+            f"IN compares {text_of(e.this)} with queries of as many columns, got {len(found)}: "
+            f"{text_of(inner)}."
+        )
+    for part, value, column in zip(parts, values, found, strict=True):
+        if has_axes(value) or column.kind.name == "tensor":
+            raise _of_tensor(part if has_axes(value) else inner)
+    sides: list[exp.Expr] = []
+    columns: list[exp.Expr] = []
+    for value, column in zip(values, found, strict=True):
+        node, kind = exp.column(column.node.name, table=_SOUGHT), column.kind
+        if kind.name == "class" and kind_of(value).names != kind.names:
+            columns.append(class_name(node, kind.names))
+            sides.append(as_text(value, low, scope))
+        else:
+            columns.append(node)
+            sides.append(low.as_sql(agree(value, Sql(node, kind)), scope))
+    this = exp.Tuple(expressions=sides) if len(sides) > 1 else sides[0]
+    found_in = exp.In(this=this, query=exp.Subquery(this=select_from(columns, query, _SOUGHT)))
+    return Sql(_but_nan(list(zip(sides, values, strict=True)), found_in), BOOL)
+
+
+_SOUGHT = "sought"
+"""Name of a query's result where its columns are taken up again."""
+
+
+def _but_nan(sides: list[tuple[exp.Expr, Value]], node: exp.Expr) -> exp.Expr:
+    """Return a condition that is false where a side is NaN."""
+    reals = [func("isnan", side.copy()) for side, value in sides if kind_of(value).real]
+    return exp.paren(exp.and_(node, *map(exp.not_, reals))) if reals else node
+
+
+def _of_tensor(e: exp.Expr) -> QueryTypeError:
+    return QueryTypeError(
+        f"IN takes one value per row, got {text_of(e)}, which is a tensor. Use CONTAINS(x, value), "
+        "or compare HASH(x) with HASH(y)."
+    )
+
+
+def has_list(value: Value) -> TypeGuard[Constant]:
+    """Tell whether a value is a list as it stands, or a parameter's."""
+    return isinstance(value, Constant) and isinstance(value.value, list | np.ndarray)
+
+
+def exists(low: Lowering, e: exp.Exists, scope: Scope) -> Value:
+    """Return EXISTS."""
+    inner = e.this.this if isinstance(e.this, exp.Subquery) else e.this
+    return Sql(exp.Exists(this=low.nested(inner, scope)[0]), BOOL)
+
+
+def subquery(low: Lowering, e: exp.Subquery, scope: Scope) -> Value:
+    """Return the value of a query in parentheses: a scalar, or a tensor."""
+    return low.one_value(e.this, scope)
+
+
+def quantified(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
+    """Return ANY or ALL of a query, behind a comparison. Raises QueryTypeError for tensors."""
+    inner = e.this.this if isinstance(e.this, exp.Subquery) else e.this
+    query, found = low.nested(inner, scope)
+    if len(found) != 1 or found[0].kind.name == "tensor":
+        raise QueryTypeError(
+            f"{e.key.upper()} takes a query of one column with one value per row, got "
+            f"{text_of(inner)}."
+        )
+    return Sql(type(e)(this=exp.Subquery(this=_without_nan(query, found[0]))), ANY)
+
+
+def _without_nan(query: exp.Query, column: Sql) -> exp.Query:
+    """Return a query of one column in which NaN, to which DuckDB compares, is null."""
+    if not column.kind.real:
+        return query
+    value = exp.column(column.node.name, table=_SOUGHT)
+    kept = exp.Case(ifs=[exp.If(this=exp.not_(func("isnan", value.copy())), true=value)])
+    return select_from([kept], query, _SOUGHT)

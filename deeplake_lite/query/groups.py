@@ -1,0 +1,111 @@
+"""A tensor over the rows of a group: all its values, or one, aggregated element by element.
+
+A value is kept for as long as the query's sources are: joined with other rows, a group is met again
+and again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import QueryError
+from deeplake_lite.query.trees import cells
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.query.convert import Members
+    from deeplake_lite.query.trees import Env
+    from deeplake_lite.query.values import Grouped, Tree
+
+type Blocks = Callable[[Tree, Env, int], Iterator[Any]]
+"""Computes a tree for some rows, block by block: what the trees within groups go through."""
+
+KEPT_VALUES = 1024
+"""Groups whose values are kept, at the most."""
+
+KEPT_BYTES = 64 * 2**10
+"""Size of a group's value, at the most, that is kept."""
+
+_ELEMENTWISE: dict[str, Callable[..., Any]] = {
+    "SUM": np.sum,
+    "MEAN": np.mean,
+    "MIN": np.min,
+    "MAX": np.max,
+    "STD": np.std,
+    "VAR": np.var,
+    "MEDIAN": np.median,
+    "PROD": np.prod,
+}
+_STREAMED = {"SUM": np.add, "MEAN": np.add, "MIN": np.minimum, "MAX": np.maximum}
+"""Aggregates that need a block of the values at a time: how two blocks' become one."""
+
+
+def value(leaf: Grouped, members: Members | None, inner: Blocks) -> Any:
+    """Return the values of a group's rows, or their aggregate; None of no group."""
+    if members is None:
+        return None
+    source = next((cell.source for cell in cells(leaf.inner)), None)
+    if source is None or leaf.aggregate == "LIST":
+        return _computed(leaf, members, inner)
+    kept = source.memo.setdefault("groups", {})
+    if (leaf, members.digest) in kept:
+        return kept[leaf, members.digest]
+    found = _computed(leaf, members, inner)
+    if len(kept) < KEPT_VALUES and getattr(found, "nbytes", 0) <= KEPT_BYTES:
+        kept[leaf, members.digest] = found
+    return found
+
+
+def _computed(leaf: Grouped, members: Members, inner: Blocks) -> Any:
+    blocks = inner(leaf.inner, members.env, len(members))
+    parts = ([v for v in part if _is_there(v)] for part in blocks)
+    if leaf.aggregate == "LIST":
+        return [value for part in parts for value in part]
+    if leaf.aggregate in _STREAMED:
+        return _streamed(leaf, parts)
+    values = [value for part in parts for value in part]
+    if not values:
+        return None
+    return _ELEMENTWISE[leaf.aggregate](_stack(leaf, values), axis=0)
+
+
+def _streamed(leaf: Grouped, parts: Iterable[list[Any]]) -> Any:
+    """Return an aggregate, block of values by block: never are all of them in memory."""
+    first: Any = None
+    total, count = None, 0
+    for part in parts:
+        if not part:
+            continue
+        stack = _stack(leaf, part if first is None else [first, *part])[first is not None :]
+        first = first if first is not None else part[0]
+        one = stack.mean(axis=0) * len(stack) if leaf.aggregate == "MEAN" else None
+        one = _ELEMENTWISE[leaf.aggregate](stack, axis=0) if one is None else one
+        total = one if total is None else _STREAMED[leaf.aggregate](total, one)
+        count += len(stack)
+    if total is None or leaf.aggregate != "MEAN":
+        return total
+    return total / count
+
+
+def _stack(leaf: Grouped, values: list[Any]) -> NDArray[Any]:
+    shapes = {np.shape(v) for v in values}
+    if len(shapes) > 1:
+        raise QueryError(
+            f"{leaf.aggregate} over a group takes tensors of equal shape, got "
+            f"{', '.join(map(str, sorted(shapes)[:3]))}. CROP or RESIZE them first, or reduce each "
+            f"row's: {leaf.aggregate}(AMEAN(x))."
+        )
+    return np.stack(values)
+
+
+def _is_there(value: Any) -> bool:
+    return value is not None and value is not np.ma.masked and not _is_masked(value)
+
+
+def _is_masked(value: Any) -> bool:
+    return np.ma.isMaskedArray(value) and bool(np.ma.getmaskarray(value).any())

@@ -1,0 +1,127 @@
+"""Rows of one shape are computed at once, and as if they were computed one by one."""
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.query import alike, rowwise
+
+BOXES = [np.arange(4 * (i % 4), dtype="float32").reshape(-1, 4) + i for i in range(40)]
+
+EXPRESSIONS = [
+    "SUM(boxes)",
+    "MAX(boxes)",
+    "ANY(boxes[:, 2] - boxes[:, 0] > 3)",
+    "MEAN(AREA(boxes))",
+    "IOU(boxes, boxes[::2])",
+    "SUM(IOU_MATRIX(boxes, [[0, 0, 9, 9]]))",
+    "SUM(IOU_MATRIX(boxes, emb[:4]))",
+    "boxes[boxes[:, 0] > 5]",
+    "boxes[k % 3]",
+    "boxes[:k % 3, ::2]",
+    "boxes[-1, k % 4] * k",
+    "boxes * MEAN(boxes)",
+    "SUM(maybe) + SUM(boxes)",
+    "ANY(maybe > 2) AND ANY(boxes > 4)",
+    "maybe[0] + emb[0]",
+    "SHAPE(maybe)",
+    "SHAPE(maybe)[0] * maybe",
+    "image[0]",
+    "MEAN(image) / SUM(numbers)",
+    "numbers[-1]",
+    "words[1]",
+    "CONTAINS(words[0], 'a')",
+    "HASH(boxes)",
+    "note",
+    "L2_DISTANCE(emb, vec)",
+    "RESIZE(image, 4, 4)",
+]
+
+
+@pytest.fixture(scope="module")
+def ds():
+    rng = np.random.default_rng(0)
+    ds = dl.create(
+        "memory://alike",
+        {
+            "k": "int32",
+            "boxes": dl.Boxes("xyxy"),
+            "maybe": dl.Array("int16", (None,), nullable=True),
+            "emb": dl.Embedding(5),
+            "vec": dl.Embedding(5, nullable=True),
+            "image": dl.Image("png"),
+            "numbers": dl.Sequence("int32"),
+            "words": dl.Sequence(dl.Text()),
+            "note": dl.Text(nullable=True),
+        },
+    )
+    shapes = [(4 + i % 2, 5, 3) if i % 3 else (4, 4 + i % 3) for i in range(40)]
+    ds.append(
+        {
+            "k": range(40),
+            "boxes": BOXES,
+            "maybe": [None if i % 5 == 2 else np.arange(i % 3) + i for i in range(40)],
+            "emb": rng.normal(size=(40, 5)),
+            "vec": [None if i % 7 == 1 else np.full(5, i) for i in range(40)],
+            "image": [rng.integers(0, 256, shape, dtype="uint8") for shape in shapes],
+            "numbers": [list(range(i % 4)) for i in range(40)],
+            "words": [["a", "bc", "d"][: i % 3] for i in range(40)],
+            "note": [None if i % 2 else str(i) for i in range(40)],
+        }
+    )
+    ds.commit("rows")
+    return ds
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_many_rows_at_once_are_what_each_is_alone(ds, text, monkeypatch):
+    at_once = ds.query(f"SELECT {text} AS x")["x"][:]
+    monkeypatch.setattr(rowwise, "SMALL_BYTES", -1)
+    alone = ds.query(f"SELECT {text} AS x")["x"][:]
+    assert len(at_once) == len(alone) == 40
+    for a, b in zip(at_once, alone, strict=True):
+        assert (a is None or a is np.ma.masked) == (b is None or b is np.ma.masked)
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS[:6])
+def test_conditions_choose_the_same_rows(ds, text, monkeypatch):
+    at_once = ds.query(f"SELECT k ORDER BY {text}, k")["k"][:]
+    monkeypatch.setattr(rowwise, "SMALL_BYTES", -1)
+    np.testing.assert_array_equal(at_once, ds.query(f"SELECT k ORDER BY {text}, k")["k"][:])
+
+
+def test_a_union_of_tensors_goes_shape_by_shape(ds):
+    text = (
+        "SELECT SUM(x) AS s, y FROM (SELECT boxes AS x, maybe * 2 AS y UNION ALL "
+        "SELECT boxes[1:] AS x, maybe AS y)"
+    )
+    found = ds.query(text)
+    assert found["s"][:].tolist() == [float(b.sum()) for b in BOXES + [b[1:] for b in BOXES]]
+    assert found["y"][2] is None
+    assert found["y"][3 + 40].tolist() == []
+
+
+def test_a_function_runs_once_for_each_shape(ds, monkeypatch):
+    shapes, called = [], alike._called
+
+    def counted(bound, values, count):
+        shapes.append(np.shape(values[0]))
+        return called(bound, values, count)
+
+    monkeypatch.setattr(alike, "_called", counted)
+    ds.query("SELECT k WHERE SUM(boxes) > 5")
+    assert sorted(shapes) == [(10, n, 4) for n in range(4)]
+
+
+def test_equal_parts_of_a_tree_are_computed_once(ds, monkeypatch):
+    calls, called = [], alike._called
+
+    def counted(*args):
+        calls.append(1)
+        return called(*args)
+
+    monkeypatch.setattr(alike, "_called", counted)
+    ds.query("SELECT k WHERE SUM((boxes + 1) * (boxes + 1)) > 5")
+    assert len(calls) == 3 * 4
