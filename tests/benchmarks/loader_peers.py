@@ -1,13 +1,16 @@
-"""Loaders of the peers, each set up the way that measured best on these bytes (two cores).
+"""Loaders of the peers, each set up for speed on these bytes: two cores, local files.
 
-Where code of the user decodes, it is simplejpeg, as in ours. Lance: `take` in one thread ahead of
-two that decode into the batch. Grain: ArrayRecord files of single records (random access), and
-threads. tf.data: shards of TFRecords in parallel, a shuffle buffer, decoding under AUTOTUNE. All
-others: PyTorch's DataLoader with two processes; the batches lie in shared memory as PyTorch's own
-collation puts them there; LitData with chunks of 64 MB, MosaicML with its default shards,
-WebDataset with shards of 64 MB shuffled and a buffer of 1,000, Hugging Face with a transform of
-whole batches over Arrow files. Deep Lake decodes by itself: its `pytorch()` is a dataset for the
-DataLoader. Packages are imported by those who need them: each is raced in a process of its own.
+Where code of the user decodes, it is simplejpeg, as in ours. Packages are imported by those who
+need them: each is raced in a process of its own.
+
+- Lance: `take` of a batch's rows in one thread, ahead of two that decode into the batch.
+- Grain: an ArrayRecord file of single records, for random access, and two reading threads.
+- tf.data: shards of TFRecords in parallel, a shuffle buffer of 1,000, its own decoder in a pool of
+  two threads under AUTOTUNE, any order.
+- PyTorch's DataLoader with two processes for all others; its own collation puts batches into shared
+  memory. LitData: chunks of 16 MB. MosaicML: shards by default. WebDataset: shards of 16 MB, so
+  that both workers have about as many, shuffled, and a buffer of 1,000. Hugging Face: Arrow files,
+  and a transform of a batch's rows at once. Deep Lake: `pytorch()`, which decodes by itself.
 """
 
 from collections import deque
@@ -33,7 +36,7 @@ from .loaders import (
     write_list,
 )
 
-SHARD = 64_000_000
+SHARD = 16_000_000
 """Bytes of a shard, for those who have some."""
 
 
