@@ -21,6 +21,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--bench-peers", action="store_true", help="run the peers' halves only")
     group.addoption("--bench-rounds", type=int, default=3, help="rounds of each race (3)")
     group.addoption("--bench-rows", type=int, default=1_000_000, help="rows of the wide lake")
+    part = "part of the loader's data that is used, to try things out"
+    group.addoption("--bench-part", type=float, default=1.0, help=part)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,7 +59,7 @@ def race(request: pytest.FixtureRequest, peers_only: bool, report: Report) -> Ra
     def run(
         contenders: Mapping[str, Contender], rounds: int | None = None, *, warm_up: bool = True
     ) -> Rounds:
-        chosen = {n: c for n, c in contenders.items() if not (peers_only and n == OURS)}
+        chosen = {n: c for n, c in contenders.items() if not (peers_only and n.startswith(OURS))}
         rounds = rounds or request.config.getoption("--bench-rounds")
         with report.watching():
             return interleave(chosen, rounds, warm_up=warm_up)

@@ -22,7 +22,10 @@ from pathlib import Path
 import numpy as np
 
 OURS = "deeplake_lite"
-LIBRARIES = ("deeplake", "pylance", "webdataset", "icechunk", "zarr", "numpy", "simplejpeg")
+LIBRARIES = (
+    *("deeplake", "pylance", "webdataset", "icechunk", "zarr", "numpy", "simplejpeg", "torch"),
+    *("tensorflow", "jax", "grain", "array-record", "litdata", "mosaicml-streaming", "datasets"),
+)
 
 type Figures = dict[str, float]
 type Contender = Callable[[], Figures]
@@ -42,12 +45,18 @@ def at_most(limit: float, unit: str) -> Target:
     return Target(f"≤ {limit:g} {unit}", lambda m: m[OURS][unit] <= limit)
 
 
+def at_least(limit: float, unit: str) -> Target:
+    return Target(f"≥ {limit:g} {unit}", lambda m: m[OURS][unit] >= limit)
+
+
 def at_most_times(factor: float, peer: str, unit: str) -> Target:
     return Target(f"≤ {factor:g}x {peer}", lambda m: m[OURS][unit] <= factor * m[peer][unit])
 
 
-def at_least_times(factor: float, peer: str, unit: str) -> Target:
-    return Target(f"≥ {factor:g}x {peer}", lambda m: m[OURS][unit] >= factor * m[peer][unit])
+def at_least_times(factor: float, peer: str, unit: str, of: str = OURS) -> Target:
+    """Ask it of ours, or of another contender."""
+    words = f"≥ {factor:g}x {peer}" if of == OURS else f"{of} ≥ {factor:g}x {peer}"
+    return Target(words, lambda m: m[of][unit] >= factor * m[peer][unit])
 
 
 @dataclass(frozen=True, slots=True)

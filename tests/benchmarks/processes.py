@@ -8,16 +8,17 @@ from pathlib import Path
 
 from .harness import Figures
 
-WORKER = Path(__file__).with_name("worker.py")
+FOLDER = Path(__file__).parent
+WORKER, LOADER_WORKER = "worker", "loader_worker"
 
 
-def in_fresh_process(task: str, *arguments: object) -> Figures:
-    return together([(task, *arguments)])[0]
+def in_fresh_process(task: str, *arguments: object, worker: str = WORKER) -> Figures:
+    return together([(task, *arguments)], worker)[0]
 
 
-def together(tasks: list[tuple[object, ...]]) -> list[Figures]:
+def together(tasks: list[tuple[object, ...]], worker: str = WORKER) -> list[Figures]:
     """Run each task in a worker, all let go at once; return their figures in order."""
-    workers = [start(*task) for task in tasks]
+    workers = [start(worker, *task) for task in tasks]
     try:
         for worker in workers:
             expect_ready(worker)
@@ -31,9 +32,10 @@ def together(tasks: list[tuple[object, ...]]) -> list[Figures]:
             worker.communicate()
 
 
-def start(task: object, *arguments: object) -> subprocess.Popen[str]:
-    command = [sys.executable, str(WORKER), str(task), *map(str, arguments)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def start(worker: str, *arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", f"{FOLDER.name}.{worker}", *map(str, arguments)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=FOLDER.parent, text=True, **pipes)
 
 
 def expect_ready(worker: subprocess.Popen[str]) -> None:

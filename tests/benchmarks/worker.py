@@ -1,14 +1,15 @@
 """Measures that need a process of their own; imports are done before the clock starts.
 
-``python worker.py TASK ARGUMENT…`` prints "ready", waits for a line on standard input, runs the
-task and prints its figures as JSON. The two waits let several workers start at the same moment.
+``python -m benchmarks.worker TASK ARGUMENT…``, from the folder above, prints "ready", waits for a
+line on standard input, runs the task and prints its figures as JSON. The two waits let several
+workers start at the same moment.
 """
 
 import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import deeplake_lite as dl
@@ -100,12 +101,12 @@ TASKS: dict[str, Callable[..., Task]] = {
 }
 
 
-def main(name: str, *arguments: str) -> None:
-    task = TASKS[name](*arguments)
+def run(tasks: Mapping[str, Callable[..., Task]], name: str, *arguments: str) -> None:
+    task = tasks[name](*arguments)
     print("ready", flush=True)  # noqa: T201 the protocol
     sys.stdin.readline()
     print(json.dumps(task()), flush=True)  # noqa: T201 the protocol
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run(TASKS, *sys.argv[1:])
