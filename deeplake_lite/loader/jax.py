@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.loader.loader import _Run
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
     from deeplake_lite.loader.recipe import ColumnRecipe, Made
+    from deeplake_lite.loader.run import Run
     from deeplake_lite.schema import Field
 
 NARROW = {
@@ -169,7 +169,7 @@ class JaxLoader(Loader):
             return value
         return narrowed(name, value)
 
-    def _handed_over(self, run: _Run) -> Iterator[Made]:
+    def _handed_over(self, run: Run) -> Iterator[Made]:
         """Bring batches to the devices, the next one before this one is handed over if it is made.
 
         Copies to a device are asynchronous: they go on while the model computes.

@@ -10,55 +10,41 @@ import os
 import threading
 import time
 import weakref
-from collections import deque
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.dataset.values import decode_one
-from deeplake_lite.errors import ForkedError, LoaderError
+from deeplake_lite.errors import ForkedError
 from deeplake_lite.htypes import Image, Mask
-from deeplake_lite.htypes.cells import DenseCells
-from deeplake_lite.loader.blocks import Blocks, Request
+from deeplake_lite.loader.blocks import Blocks
 from deeplake_lite.loader.decoded import Decoded
 from deeplake_lite.loader.disk import Disk, cache_folder
 from deeplake_lite.loader.explain import Explanation, Situation, explained
 from deeplake_lite.loader.meter import Meter, Meters
 from deeplake_lite.loader.mix import samples_of
 from deeplake_lite.loader.options import integer
-from deeplake_lite.loader.processes import CLOSED, LANES, Crew, check_functions
+from deeplake_lite.loader.processes import LANES, Crew, check_functions
 from deeplake_lite.loader.progress import bar
 from deeplake_lite.loader.quality import ShuffleQuality
 from deeplake_lite.loader.readers import Readers
-from deeplake_lite.loader.recipe import ColumnRecipe, Job, Kept, Made, Recipe, Skipped
-from deeplake_lite.loader.samples import ROW_ID, UNKNOWN
-from deeplake_lite.loader.schedule import Places, Task, positions_of
+from deeplake_lite.loader.recipe import ColumnRecipe, Made, Recipe, Skipped
+from deeplake_lite.loader.run import AHEAD, Run, Works
+from deeplake_lite.loader.schedule import Places
 from deeplake_lite.loader.shares import Shares
 from deeplake_lite.loader.state import Progress, check_state
 from deeplake_lite.loader.topology import found_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
     from deeplake_lite.loader.stats import Stats
     from deeplake_lite.schema import Field
-
-AHEAD = 4
-"""Batches per worker that are made before they are asked for."""
-
-READ_AHEAD_BYTES = 128 * 2**20
-"""Stored size of the rows that are read before they are needed."""
-
-SHORT_TASK = 0.001
-"""Seconds: batches that take less are made several at a time."""
-
-MOST_BATCHES = 64
-"""Batches that are made at a time."""
 
 
 class Loader:
@@ -88,7 +74,7 @@ class Loader:
         self._resumed = False
         self._meters = Meters()
         self._skipped: list[Skipped] = []
-        self._runs: weakref.WeakSet[_Run] = weakref.WeakSet()
+        self._runs: weakref.WeakSet[Run] = weakref.WeakSet()
         self._pid = os.getpid()
         if options.workers == "processes" and options.threads:
             check_functions(options)
@@ -283,7 +269,7 @@ class Loader:
         """Return a batch as a framework has it: in the thread that made it."""
         return batch
 
-    def _handed_over(self, run: _Run) -> Iterator[Made]:
+    def _handed_over(self, run: Run) -> Iterator[Made]:
         """Yield batches in order as the user gets them: in the thread that asks for them."""
         return run.batches()
 
@@ -295,8 +281,9 @@ class Loader:
         coming = self.shuffle.order(n, seed, progress.epoch + 1)
         first = progress.consumed // size
         blocks, workers = self._blocks, self.options.threads
-        meter = self._meters.begin(Meter(progress.epoch, workers, blocks.tally, began))
-        run = _Run(self, places, coming, first, progress.epoch, meter)
+        meter = Meter(progress.epoch, workers, blocks.tally, began, self._lanes)
+        self._meters.begin(meter)
+        run = Run(self._works, places, coming, first, progress.epoch, meter)
         self._runs.add(run)
         total = min(n, len(self) * size)
         try:
@@ -358,14 +345,31 @@ class Loader:
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        lanes = LANES if self.options.workers == "processes" else 1
-        return ThreadPoolExecutor(
-            max(1, lanes * self.options.threads), thread_name_prefix="deeplake-lite-load"
-        )
+        return ThreadPoolExecutor(self._lanes, thread_name_prefix="deeplake-lite-load")
+
+    @property
+    def _lanes(self) -> int:
+        """Batches that are made, or waited for, at a time."""
+        each = LANES if self.options.workers == "processes" else 1
+        return max(1, each * self.options.threads)
 
     @cached_property
     def _crew(self) -> Crew:
         return Crew(self._recipe, self.options.threads)
+
+    @property
+    def _works(self) -> Works:
+        """What batches are made with."""
+        return Works(
+            self._samples,
+            self.shares,
+            self._blocks,
+            self._pool,
+            self._maker,
+            self._decoded,
+            self.options.threads,
+            self._converted,
+        )
 
     @property
     def _maker(self) -> Crew | Recipe:
@@ -414,158 +418,6 @@ class Loader:
         cells = self._samples.read(np.array([row], np.int64))[f.name]
         return decode_one(f.htype, cells, self._allow)
 
-
-class _Run:
-    """One epoch under way: what is being read, what is being made."""
-
-    def __init__(
-        self, loader: Loader, places: Places, coming: Any, first: int, epoch: int, meter: Meter
-    ) -> None:
-        self._meter = meter
-        self._loader, self._places, self._coming, self._epoch = loader, places, coming, epoch
-        self._blocks, self._pool, self._maker = loader._blocks, loader._pool, loader._maker
-        self._decoded = loader._decoded
-        self._read = self._next = first
-        self._requests: deque[tuple[Request, int]] = deque()
-        self._pending: deque[Future[_Done]] = deque()
-        self._here: deque[Made] = deque()
-        self._stopped = False
-        shares, samples = loader.shares, loader._samples
-        self._total = len(shares)
-        batch_bytes = max(1.0, samples.row_bytes * shares.batch_size)
-        threads = max(1, loader.options.threads)
-        self._ahead = int(max(AHEAD * threads, min(READ_AHEAD_BYTES / batch_bytes, 512)))
-        self._most = AHEAD * threads
-        self._group = 1
-
-    def batches(self) -> Iterator[Made]:
-        """Yield the batches in order, up to the first that fails. Raises its error."""
-        while True:
-            self._fill()
-            if not self._pending:
-                return
-            try:
-                made, error = self._pending.popleft().result()
-            except CancelledError:
-                raise LoaderError(CLOSED) from None
-            self._here.extend(made)
-            while self._here:
-                yield self._here.popleft()
-            if error is not None:
-                raise error
-
-    @property
-    def ready(self) -> bool:
-        """Whether the next batch is made, so that nobody waits for it."""
-        if self._here or not self._pending:
-            return bool(self._here)
-        first = self._pending[0]
-        return first.done() and not first.cancelled() and first.result()[1] is None
-
-    def stop(self) -> None:
-        """Drop what has not begun."""
-        self._stopped = True
-        for future in self._pending:
-            future.cancel()
-        for request, _ in self._requests:
-            if request.alone is not None:
-                request.alone.cancel()
-
-    def _fill(self) -> None:
-        """Begin to read, and to make, what comes next."""
-        if self._stopped:
-            raise LoaderError(CLOSED)
-        while len(self._pending) < self._most and self._next < self._total:
-            if not self._blocks.complete:
-                self._read_ahead()
-            count = min(self._group, self._total - self._next)
-            if self._read > self._next:
-                requests = [
-                    self._requests.popleft() for _ in range(min(count, len(self._requests)))
-                ]
-                count = len(requests)
-            else:
-                requests, self._read = [], self._next + count
-            task = Task(self._next, count)
-            self._next += count
-            if self._loader.options.threads:
-                self._pending.append(self._pool.submit(self._make, task, requests))
-            else:
-                future: Future[_Done] = Future()
-                future.set_result(self._make(task, requests))
-                self._pending.append(future)
-                return
-
-    def _read_ahead(self) -> None:
-        shares = self._loader.shares
-        while self._read < min(self._total, self._next + self._ahead):
-            positions, own = positions_of(self._places, shares, self._read)
-            done = self._next * shares.size
-            request = self._blocks.request(positions, self._places.order, done, self._coming)
-            self._requests.append((request, own))
-            self._read += 1
-
-    def _make(self, task: Task, requests: list[tuple[Request, int]]) -> _Done:
-        """Make some batches, and tell how long it took: in a worker's thread."""
-        made: Sequence[Made] = []
-        self._meter.begin(task.first)
-        try:
-            made, error = self._make_each(task, requests)
-        finally:
-            self._meter.end(task.first, made)
-        return made, error
-
-    def _make_each(self, task: Task, requests: list[tuple[Request, int]]) -> _Done:
-        """Make batches up to the first that fails."""
-        started = time.perf_counter()
-        for number in range(task.first, task.first + task.count if not requests else 0):
-            positions, own = positions_of(self._places, self._loader.shares, number)
-            requests.append((Request(positions), own))
-        jobs, waited, unread = self._taken(requests)
-        made, error = self._made(jobs, requests)
-        for batch, seconds in zip(made, waited, strict=False):
-            batch.seconds["read"] = seconds
-            if batch.batch is not None:
-                batch.batch = self._loader._converted(batch.batch)
-        spent = (time.perf_counter() - started) / task.count
-        if spent < SHORT_TASK:
-            self._group = min(MOST_BATCHES, self._group * 2)
-        elif spent > 2 * SHORT_TASK:
-            self._group = max(1, self._group // 2)
-        return made, error or unread
-
-    def _taken(
-        self, requests: list[tuple[Request, int]]
-    ) -> tuple[list[Job], list[float], Exception | None]:
-        """Wait for the rows of some batches, up to the first that cannot be read."""
-        jobs: list[Job] = []
-        waited: list[float] = []
-        decoded = self._decoded
-        for request, own in requests:
-            began = time.perf_counter()
-            kept = None if decoded is None else Kept(decoded, request.positions)
-            try:
-                jobs.append(Job(self._blocks.take(request), own, kept))
-            except Exception as error:
-                return jobs, waited, error
-            waited.append(time.perf_counter() - began)
-        return jobs, waited, None
-
-    def _made(self, jobs: list[Job], requests: list[tuple[Request, int]]) -> _Done:
-        """Make batches; the ids of rows are looked up where one fails and they are not known."""
-        made, error = self._maker.make_all(jobs, self._epoch)
-        if not isinstance(error, LoaderError) or error.row_id != UNKNOWN:
-            return made, error
-        job, (request, own) = jobs[len(made)], requests[len(made)]
-        ids = DenseCells(self._loader._samples.ids(request.positions))
-        _, error = self._maker.make_all(
-            [Job({**job.cells, ROW_ID: ids}, own, job.kept)], self._epoch
-        )
-        return made, error
-
-
-type _Done = tuple[Sequence[Made], Exception | None]
-"""Batches up to the first that failed, and its error."""
 
 _loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
 """Those whose threads and processes the interpreter is not to wait for when it exits."""

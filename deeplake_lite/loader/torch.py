@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
-    from deeplake_lite.loader.loader import _Run
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
     from deeplake_lite.loader.recipe import Made
+    from deeplake_lite.loader.run import Run
 
 
 class TorchLoader(Loader):
@@ -56,7 +56,7 @@ class TorchLoader(Loader):
         tensors = as_tensors(batch, self._classes)
         return pinned(tensors) if self.device.type == "cuda" else tensors
 
-    def _handed_over(self, run: _Run) -> Iterator[Made]:
+    def _handed_over(self, run: Run) -> Iterator[Made]:
         match self.device.type:
             case "cpu":
                 yield from run.batches()

@@ -156,7 +156,7 @@ def test_the_next_batch_is_placed_before_this_one_is_handed_over(lake, monkeypat
         "_placed",
         lambda v: placed.append(1) or place(v) if isinstance(v, dict) else place(v),
     )
-    monkeypatch.setattr("deeplake_lite.loader.loader._Run.ready", True)
+    monkeypatch.setattr("deeplake_lite.loader.run.Run.ready", True)
     seen = [len(placed) for _ in loader]
     assert seen == [2, 3, 4, 5, 5]
 
