@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
 import deeplake_lite as dl
+
+with contextlib.suppress(ImportError):  # not everywhere that PyTorch is
+    import triton  # noqa: F401 both bring LLVM, and Triton's aborts behind TensorFlow's
 
 ROWS = 40
 
