@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.stats import Stats
     from deeplake_lite.schema import Field
 
+AHEAD_SHARE = 0.1
+"""Part of the budget for rows that are read ahead, and as much for batches that are made ahead."""
+
 
 class Loader:
     """Batches of a view, epoch after epoch.
@@ -336,7 +339,7 @@ class Loader:
     @cached_property
     def _room(self) -> tuple[int, int]:
         """Bytes for rows as they are stored, and as they are decoded."""
-        most = int(self.options.budget * 0.85)
+        most = int(self.options.budget * (1 - 2 * AHEAD_SHARE))
         if self.options.cache != "decoded":
             return most, 0
         stored = min(int(self._samples.row_bytes * len(self._samples)) + 1, most)
@@ -368,6 +371,7 @@ class Loader:
             self._maker,
             self._decoded,
             self.options.threads,
+            int(self.options.budget * AHEAD_SHARE),
             self._converted,
         )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.blocks import Request
+from deeplake_lite.loader.meter import batch_bytes
 from deeplake_lite.loader.processes import CLOSED
 from deeplake_lite.loader.recipe import Job, Kept, Made
 from deeplake_lite.loader.samples import ROW_ID, UNKNOWN
@@ -66,6 +67,8 @@ class Works:
     """Pixels of earlier epochs."""
     threads: int
     """How many make batches; 0 for whoever asks."""
+    room: int
+    """Bytes for rows that are read ahead, and as many for batches that are made ahead."""
     convert: Callable[[Any], Any]
     """Brings a batch to what a framework takes."""
 
@@ -85,10 +88,10 @@ class Run:
         self._stopped = False
         shares, samples = works.shares, works.samples
         self._total = len(shares)
-        batch_bytes = max(1.0, samples.row_bytes * shares.batch_size)
-        threads = max(1, works.threads)
-        self._ahead = int(max(AHEAD * threads, min(READ_AHEAD_BYTES / batch_bytes, 512)))
-        self._most = AHEAD * threads
+        stored, threads = max(1.0, samples.row_bytes * shares.batch_size), max(1, works.threads)
+        most = min(READ_AHEAD_BYTES, works.room)
+        self._ahead = int(max(AHEAD * threads, min(most / stored, 512)))
+        self._most, self._largest = threads, 0
         self._group = 1
 
     def batches(self) -> Iterator[Made]:
@@ -176,6 +179,7 @@ class Run:
             requests.append((Request(positions), own))
         jobs, waited, unread = self._taken(requests)
         made, error = self._made(jobs, requests)
+        self._settle(made)
         for batch, seconds in zip(made, waited, strict=False):
             batch.seconds["read"] = seconds
             if batch.batch is not None:
@@ -186,6 +190,12 @@ class Run:
         elif spent > 2 * SHORT_TASK:
             self._group = max(1, self._group // 2)
         return made, error or unread
+
+    def _settle(self, made: Sequence[Made]) -> None:
+        """Decide how many batches are made ahead, by the largest so far."""
+        self._largest = max([self._largest, 1, *(batch_bytes(one.batch) for one in made[:1])])
+        most = self._works.room // (self._largest * self._group)
+        self._most = max(1, min(AHEAD * max(1, self._works.threads), most))
 
     def _taken(
         self, requests: list[tuple[Request, int]]
