@@ -53,10 +53,14 @@ def at_most_times(factor: float, peer: str, unit: str) -> Target:
     return Target(f"≤ {factor:g}x {peer}", lambda m: m[OURS][unit] <= factor * m[peer][unit])
 
 
-def at_least_times(factor: float, peer: str, unit: str, of: str = OURS) -> Target:
-    """Ask it of ours, or of another contender."""
-    words = f"≥ {factor:g}x {peer}" if of == OURS else f"{of} ≥ {factor:g}x {peer}"
-    return Target(words, lambda m: m[of][unit] >= factor * m[peer][unit])
+def at_least_times(factor: float, peers: str | Sequence[str], unit: str, of: str = OURS) -> Target:
+    """Ask it beside one peer or each of several; of ours, or of another contender."""
+    each = [peers] if isinstance(peers, str) else peers
+    words = f"≥ {factor:g}x {', '.join(each)}"
+    return Target(
+        words if of == OURS else f"{of.removeprefix(f'{OURS}, ')} {words}",
+        lambda m: all(m[of][unit] >= factor * m[peer][unit] for peer in each),
+    )
 
 
 @dataclass(frozen=True, slots=True)

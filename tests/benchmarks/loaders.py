@@ -105,6 +105,8 @@ def decode_limit(folder: Path) -> Batches:
 
 
 def check_images(images: Any) -> None:
+    if hasattr(images, "block_until_ready"):
+        images.block_until_ready()  # JAX hands arrays over that are still on their way
     if tuple(images.shape[1:]) != corpus_shape() or "uint8" not in str(images.dtype):
         raise AssertionError(f"images are {images.shape} {images.dtype}")
 
