@@ -232,6 +232,7 @@ class Image(Htype):
         if self.mode or self.codec in _NUMBERS:
             super().decode_into(data, shape, out)
         else:
+            data = bytes(data)
             self._source(data).decode_into(data, shape, out)
 
     def decode_sized(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:

@@ -12,19 +12,18 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from deeplake_lite.htypes.cells import Cells, DenseCells
 from deeplake_lite.loader.held import Block, gathered, held
+from deeplake_lite.loader.memory import aligned
 from deeplake_lite.loader.tally import Tally, nbytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from concurrent.futures import Future
-
-    from numpy.typing import NDArray
 
     from deeplake_lite.loader.disk import Disk
     from deeplake_lite.loader.order import Order, Positions
@@ -268,15 +267,3 @@ class Blocks:
 def _failed(read: Future[Block] | None) -> bool:
     """Tell whether a read is to be tried again."""
     return read is not None and read.done() and (read.cancelled() or read.exception() is not None)
-
-
-def aligned(shape: tuple[int, ...], dtype: np.dtype[Any], to: int = 64) -> NDArray[Any]:
-    """Return an empty array whose first byte lies at a multiple of `to`: JAX shares such memory.
-
-    >>> aligned((3, 5), np.dtype("float32")).ctypes.data % 64
-    0
-    """
-    size = int(np.prod(shape)) * dtype.itemsize
-    raw = np.empty(size + to, np.uint8)
-    shift = -raw.ctypes.data % to
-    return raw[shift : shift + size].view(dtype).reshape(shape)

@@ -12,7 +12,7 @@ import numpy as np
 from deeplake_lite.dataset.describe import dtype_of
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.htypes.base import Dense, Nested
-from deeplake_lite.loader.blocks import aligned
+from deeplake_lite.loader.memory import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

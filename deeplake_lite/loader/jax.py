@@ -33,9 +33,9 @@ import numpy as np
 from deeplake_lite.dataset.describe import dtype_of
 from deeplake_lite.errors import LoaderError, MissingPackageError
 from deeplake_lite.htypes import Image
-from deeplake_lite.loader.blocks import aligned
 from deeplake_lite.loader.collate import RaggedBatch, fits, padded
 from deeplake_lite.loader.loader import Loader
+from deeplake_lite.loader.memory import aligned
 from deeplake_lite.loader.samples import ROW_ID
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 
 from deeplake_lite.dataset.values import decode_block
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
-from deeplake_lite.loader.blocks import aligned
+from deeplake_lite.loader.memory import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

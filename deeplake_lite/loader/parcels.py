@@ -24,7 +24,7 @@ from weakref import WeakSet
 import numpy as np
 
 from deeplake_lite.htypes.cells import FlatCells, RaggedCells
-from deeplake_lite.loader.blocks import aligned
+from deeplake_lite.loader.memory import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import LoaderError
-from deeplake_lite.loader.blocks import aligned
 from deeplake_lite.loader.collate import RaggedBatch
+from deeplake_lite.loader.memory import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,9 +18,9 @@ from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes import Image
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
 from deeplake_lite.htypes.pixels import resized
-from deeplake_lite.loader.blocks import aligned
 from deeplake_lite.loader.chance import call, globals_kept
 from deeplake_lite.loader.collate import Collate, collate_column, collate_samples
+from deeplake_lite.loader.memory import aligned
 from deeplake_lite.loader.samples import ROW_ID, UNKNOWN
 
 if TYPE_CHECKING:
@@ -257,11 +257,11 @@ class Recipe:
         return values
 
     def _decode_into(self, recipe: ColumnRecipe, cells: Any, row: int, out: np.ndarray) -> None:
-        shape = tuple(cells.shapes[row].tolist())
         if recipe.size is not None and isinstance(recipe.htype, Image):
+            shape = tuple(cells.shapes[row].tolist())
             recipe.htype.decode_sized(cells.buffers[row], shape, out)
         else:
-            recipe.htype.decode_into(cells.buffers[row], shape, out)
+            recipe.htype.decode_into(cells.buffers[row], out.shape, out)
 
     def _decode_one(self, recipe: ColumnRecipe, cells: Cells, row: int) -> Any:
         value = decode_one(recipe.htype, take(cells, np.array([row])), self.allow)

@@ -8,7 +8,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.dataset.values import decode_block, with_none
 from deeplake_lite.loader import blocks as blocks_module
-from deeplake_lite.loader.blocks import Blocks, aligned, rows_of_block
+from deeplake_lite.loader.blocks import Blocks, rows_of_block
 from deeplake_lite.loader.disk import Disk
 from deeplake_lite.loader.order import BlockOrder, ExactOrder, Order
 from deeplake_lite.loader.readers import Readers
@@ -137,13 +137,3 @@ def test_a_read_that_failed_is_tried_again(view, readers):
 def test_blocks_are_of_some_bytes_and_a_power_of_two():
     with mock.patch.object(blocks_module, "BLOCK_BYTES", 4 * 2**20):
         assert [rows_of_block(b) for b in (1, 64, 5_000, 2**20, 2**30)] == [65536, 65536, 512, 4, 1]
-
-
-@pytest.mark.parametrize("shape", [(0,), (3,), (0, 4), (5, 3, 2), ()])
-@pytest.mark.parametrize("dtype", ["uint8", "float64", "datetime64[ms]", "bool", "complex64"])
-def test_aligned_arrays_begin_where_they_can_be_shared(shape, dtype):
-    array = aligned(shape, np.dtype(dtype))
-    assert array.shape == shape
-    assert array.dtype == dtype
-    assert array.ctypes.data % 64 == 0 or not array.size
-    assert array.flags.c_contiguous
