@@ -5,6 +5,7 @@ A read that meets damage is done again in halves, until the column and the row a
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +13,10 @@ import numpy as np
 from deeplake_lite.dataset.values import decode_block, decode_one, decode_row, with_none
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage import chunks
+from deeplake_lite.storage.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,9 +41,33 @@ def read_cells(view: View, f: Field, positions: Positions) -> Cells:
     return _named(view, [f], positions, lambda some, at: _stored(view, some, at)[f.id])
 
 
-def read_blocks(view: View, fields: Sequence[Field], positions: Positions) -> dict[str, Cells]:
-    """Return the stored cells of some rows of columns, by name. Raises as `read_cells`."""
-    cells = _named(view, fields, positions, lambda some, at: _stored(view, some, at))
+NOWHERE: Mapping[str, NDArray[Any]] = MappingProxyType({})
+"""No place of the reader's own."""
+
+
+def read_blocks(
+    view: View,
+    fields: Sequence[Field],
+    positions: Positions,
+    into: Mapping[str, NDArray[Any]] = NOWHERE,
+) -> dict[str, Cells]:
+    """Return the stored cells of some rows of columns, by name. Raises as `read_cells`.
+
+    Parameters
+    ----------
+    into : mapping
+        Arrays for the cells of columns of one shape, by name: where a column can be read there,
+        its cells are.
+    """
+    places = {f.id: into[f.name] for f in fields if f.name in into}
+
+    def read(some: Sequence[Field], at: Positions) -> dict[str, Cells]:
+        table, slots = view._located(at)
+        if not places or not isinstance(table, Snapshot) or len(at) < len(positions):
+            return _stored(view, some, at)
+        return table.read([f.id for f in some], slots, places)
+
+    cells = _named(view, fields, positions, read)
     return {f.name: cells[f.id] for f in fields}
 
 

@@ -12,18 +12,21 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from deeplake_lite.dataset.reading import NOWHERE
 from deeplake_lite.htypes.cells import Cells, DenseCells
 from deeplake_lite.loader.held import Block, gathered, held
 from deeplake_lite.loader.memory import aligned
 from deeplake_lite.loader.tally import Tally, nbytes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from concurrent.futures import Future
+
+    from numpy.typing import NDArray
 
     from deeplake_lite.loader.disk import Disk
     from deeplake_lite.loader.order import Order, Positions
@@ -35,6 +38,15 @@ BLOCK_BYTES = 4 * 2**20
 
 MOST_ROWS = 65_536
 """Rows of a block at the most."""
+
+EARLY = 8
+"""Batches that do not wait for blocks in the beginning: their rows are read alone."""
+
+LARGE_ROWS = 512
+"""Rows of a block up to which reading one alone is quick next to reading its block."""
+
+FEW_BLOCKS = 4
+"""Blocks that are as well waited for."""
 
 MOST_MAPPED = 4_096
 """Blocks of files that are mapped at a time: the system has a limit."""
@@ -110,6 +122,7 @@ class Blocks:
         self._found: dict[int, Future[Block]] = {}
         self._whole: dict[str, DenseCells] = {}
         self._read_once: set[int] = set()
+        self._early = EARLY
         self._lock = threading.Lock()
         self._alone: dict[Future[Fetched], bool] = {}
         self.tally = Tally(self.count)
@@ -135,9 +148,10 @@ class Blocks:
         blocks: dict[int, Future[Block]] = {}
         number = positions // self.rows
         self.tally.ask(number)
-        for block in np.unique(number).tolist():
-            if block >= self._kept:
-                continue
+        needed = [block for block in np.unique(number).tolist() if block < self._kept]
+        if self._is_early(needed):
+            return Request(positions, {}, self._begin_alone(positions))
+        for block in needed:
             if _failed(self._found.get(block)):
                 self._drop(block)  # it is read again: the network may be back
             if block not in self._found:
@@ -147,9 +161,20 @@ class Blocks:
         alone = positions[number >= self._kept]
         if not len(alone):
             return Request(positions, blocks)
-        read = self._readers.submit(self._read_alone, alone)
+        return Request(positions, blocks, self._begin_alone(alone))
+
+    def _is_early(self, needed: Sequence[int]) -> bool:
+        """Tell whether a batch is one of the first, and would wait for many blocks."""
+        if self._early <= 0 or self.rows > LARGE_ROWS:
+            return False
+        self._early -= 1
+        return sum(block not in self._found for block in needed) > FEW_BLOCKS
+
+    def _begin_alone(self, positions: Positions) -> Future[Fetched]:
+        """Begin to read some rows by themselves."""
+        read = self._readers.submit(self._read_alone, positions)
         self._alone[read] = True
-        return Request(positions, blocks, read)
+        return read
 
     def forget(self) -> None:
         """Let go of rows that were read by themselves and that nobody has taken."""
@@ -160,7 +185,7 @@ class Blocks:
         """Wait for rows that were asked for, and return their cells by column, in their order."""
         positions = request.positions
         blocks = {number: block.result() for number, block in request.blocks.items()}
-        if self.mode == "whole":
+        if self.mode == "whole" and request.alone is None:
             return {name: self._of_all(name, positions) for name in self.samples.names}
         alone = None
         if request.alone is not None:
@@ -189,9 +214,14 @@ class Blocks:
         blocks = {b: self._found[b].result()[name] for b in set(number.tolist())}
         return gathered(blocks, number, positions % self.rows, None)
 
-    def _fetch(self, positions: Positions) -> Fetched:
+    def _places(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return where the rows of columns go that are held as one array, by column."""
+        with self._lock:
+            return {name: whole.values[start:stop] for name, whole in self._whole.items()}
+
+    def _fetch(self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE) -> Fetched:
         began = time.perf_counter()
-        cells = dict(self.samples.read(positions))
+        cells = dict(self.samples.read(positions, into))
         took, nbytes = time.perf_counter() - began, nbytes_of(cells)
         self.tally.read(took, nbytes=nbytes, rows=len(positions))
         return Fetched(cells, nbytes)
@@ -212,7 +242,7 @@ class Blocks:
             self.tally.keep(block, 0)
             return kept
         start, stop = block * self.rows, min((block + 1) * self.rows, len(self.samples))
-        cells, nbytes = self._fetch(np.arange(start, stop))
+        cells, nbytes = self._fetch(np.arange(start, stop), self._places(start, stop))
         if self._disk is not None:
             self._disk.save(block, cells)
             if (kept := self._disk.load(block)) is not None:
@@ -239,7 +269,8 @@ class Blocks:
                 valid = np.ones(count, bool) if nullable else None
                 whole = DenseCells(np.empty((count, *shape), cells.values.dtype), valid)
                 self._whole[name] = whole
-        whole.values[start:stop] = cells.values
+        if not np.may_share_memory(whole.values, cells.values):
+            whole.values[start:stop] = cells.values
         if whole.valid is not None and cells.valid is not None:
             whole.valid[start:stop] = cells.valid
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 LEAST, MOST = 2, 32
 """Reads at a time."""
 
-LOCAL_SECONDS = 0.01
+LOCAL_SECONDS = 0.02
 """A read that takes no longer leaves nothing to be won: more at a time are slower on a disk."""
 
 
@@ -23,6 +24,7 @@ class Readers:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(MOST, thread_name_prefix="deeplake-lite-read")
         self._gate = threading.Condition()
+        self._waiting: deque[object] = deque()
         self._running, self.width = 0, LEAST
         self.seconds = 0.0
         """Spent in reads, of all threads together."""
@@ -36,9 +38,13 @@ class Readers:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _run[T](self, read: Callable[..., T], *args: object) -> T:
+        turn = object()
         with self._gate:
-            self._gate.wait_for(lambda: self._running < self.width)
+            self._waiting.append(turn)
+            self._gate.wait_for(lambda: self._running < self.width and self._waiting[0] is turn)
+            self._waiting.popleft()
             self._running += 1
+            self._gate.notify_all()
         started = time.perf_counter()
         try:
             return read(*args)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import xxhash
 
 from deeplake_lite.dataset.describe import axes_of, seen_axes
 from deeplake_lite.dataset.question import params_to_json
-from deeplake_lite.dataset.reading import read_blocks
+from deeplake_lite.dataset.reading import NOWHERE, read_blocks
 from deeplake_lite.dataset.virtual import question_of
 from deeplake_lite.htypes.base import Dense, Ragged
 from deeplake_lite.htypes.cells import DenseCells
@@ -25,6 +25,8 @@ from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from deeplake_lite.dataset.html.values import Axis
     from deeplake_lite.dataset.view import View
@@ -81,8 +83,13 @@ class Samples(Protocol):
         """What tells these rows from others."""
         ...
 
-    def read(self, positions: Positions) -> Mapping[str, Cells]:
-        """Return the cells of some rows, by name."""
+    def read(
+        self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE
+    ) -> Mapping[str, Cells]:
+        """Return the cells of some rows, by name; those of one shape in an array of `into`, if so.
+
+        Whoever reads looks whether they are there: not every column can be read so.
+        """
         ...
 
     def ids(self, positions: Positions) -> Positions:
@@ -160,7 +167,9 @@ class ViewSamples:
         """What `read` gives: the columns, and perhaps `ROW_ID`."""
         return (*self.view.columns, ROW_ID) if self.with_ids else self.view.columns
 
-    def read(self, positions: Positions) -> Mapping[str, Cells]:
+    def read(
+        self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE
+    ) -> Mapping[str, Cells]:
         """Return the cells of some rows, by name.
 
         Raises
@@ -168,7 +177,7 @@ class ViewSamples:
         DamagedError
             With the column and the row.
         """
-        cells: dict[str, Cells] = dict(read_blocks(self.view, self.fields, positions))
+        cells: dict[str, Cells] = dict(read_blocks(self.view, self.fields, positions, into))
         if self.with_ids:
             cells[ROW_ID] = DenseCells(self.ids(positions))
         return cells

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
+from deeplake_lite.dataset.reading import NOWHERE
 from deeplake_lite.errors import ColumnNotFoundError
 from deeplake_lite.htypes import ClassLabel, Htype, Image, Link, Scalar
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, concat, take
@@ -101,7 +102,11 @@ class SeveralSamples:
         htypes[SOURCE] = Scalar("int64")
         return tuple(Field(n, f"c{i:08x}", htypes[n]) for i, n in enumerate(self.columns))
 
-    def read(self, positions: Positions) -> Mapping[str, Cells]:
+    def read(
+        self,
+        positions: Positions,
+        into: Mapping[str, NDArray[Any]] = NOWHERE,  # noqa: ARG002 views are read one by one
+    ) -> Mapping[str, Cells]:
         """Return the cells of some rows, by name."""
         views, order = self._by_view(positions)
         blocks = [self._read(view, mine) for view, mine in views]

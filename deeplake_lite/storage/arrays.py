@@ -263,11 +263,14 @@ class SlotArray:
         """Whether anything is pending."""
         return self._new or bool(self._appended) or bool(self._updates)
 
-    async def read(self, slots: Slots) -> NDArray[Any]:
-        """Return the values of `slots`, (n, *shape), in their order; a fresh array."""
+    async def read(self, slots: Slots, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return the values of `slots`, (n, *shape), in their order.
+
+        They are in `out` where a run of stored rows is read, in a fresh array otherwise.
+        """
         stored = await self.stored()
         if not self._appended and not self._updates:
-            return await self._read_stored(slots)
+            return await self._read_stored(slots, out)
         out = np.empty((len(slots), *self.spec.shape), self.spec.dtype)
         old = slots < stored
         if old.any():
@@ -441,13 +444,13 @@ class SlotArray:
             self._array = await self._session.open_array(self.path, self._stored)
         return self._array
 
-    async def _read_stored(self, slots: Slots) -> NDArray[Any]:
+    async def _read_stored(self, slots: Slots, out: NDArray[Any] | None = None) -> NDArray[Any]:
         if len(slots) == 0 or 0 in self.spec.shape:
             return np.zeros((len(slots), *self.spec.shape), self.spec.dtype)
         size = self.spec.chunk_rows
         span = chunks.contiguous(slots)
         if span is not None and span.stop - span.start > size:
-            return await self._read_span(span)
+            return await self._read_span(span, out)
         if len(slots) == 1:
             slot = int(slots[0])
             return np.array((await self._chunk(slot // size))[slot % size])[None]
@@ -470,10 +473,10 @@ class SlotArray:
             self._cache.put((self.path, chunk), found)
         return cast("NDArray[Any]", found)
 
-    async def _read_span(self, span: slice) -> NDArray[Any]:
+    async def _read_span(self, span: slice, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return stored rows. Raises DamagedError when a checksum does not match."""
         try:
-            if (found := await self._read_chunks(span)) is not None:
+            if (found := await self._read_chunks(span, out)) is not None:
                 return found
             return np.asarray(await (await self._zarr()).getitem(span))
         except (ValueError, RuntimeError) as error:
@@ -482,11 +485,13 @@ class SlotArray:
                 "Run ds.verify()."
             ) from error
 
-    async def _read_chunks(self, span: slice) -> NDArray[Any] | None:
+    async def _read_chunks(self, span: slice, out: NDArray[Any] | None) -> NDArray[Any] | None:
         """Return stored rows without Zarr's pipeline; None where a chunk is not there."""
         spec, size = self.spec, self.spec.chunk_rows
         stop = min(span.stop, await self.stored())
-        out = np.empty((max(0, stop - span.start), *spec.shape), spec.dtype)
+        wanted_shape = (max(0, stop - span.start), *spec.shape)
+        if out is None or out.shape != wanted_shape:
+            out = np.empty(wanted_shape, spec.dtype)
         decoded: dict[int, NDArray[Any]] = {}
 
         def place(chunk: int) -> tuple[slice, slice]:

@@ -37,9 +37,9 @@ class DenseColumn(Column):
         ordered = layout.shape == () and np.dtype(layout.dtype).kind in stats.KINDS
         self._stats = _Statistics(place, spec) if ordered else None
 
-    async def read(self, slots: Slots) -> DenseCells:
-        """Return the cells of `slots`, in their order."""
-        values = await self.arrays["data"].read(slots)
+    async def read(self, slots: Slots, out: NDArray[Any] | None = None) -> DenseCells:
+        """Return the cells of `slots`, in their order; in `out` where they lie one by one."""
+        values = await self.arrays["data"].read(slots, out)
         return DenseCells(values, await self.read_valid(slots))
 
     async def read_part(self, slots: Slots, index: tuple[Any, ...]) -> DenseCells | None:

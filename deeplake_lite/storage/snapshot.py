@@ -97,13 +97,36 @@ class Snapshot:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def read(self, columns: Iterable[str], slots: Slots) -> dict[str, Cells]:
-        """Return the cells of `slots`, by column id."""
-        return run(self._read(list(columns), slots))
+    def read(
+        self,
+        columns: Iterable[str],
+        slots: Slots,
+        into: Mapping[str, NDArray[Any]] | None = None,
+    ) -> dict[str, Cells]:
+        """Return the cells of `slots`, by column id.
 
-    async def _read(self, columns: list[str], slots: Slots) -> dict[str, Cells]:
-        found = await gather(self._column(c).read(slots) for c in columns)
+        Parameters
+        ----------
+        into : mapping, optional
+            Arrays that cells of one shape may be read to, by column id, which saves a copy.
+        """
+        return run(self._read(list(columns), slots, into))
+
+    async def _read(
+        self,
+        columns: list[str],
+        slots: Slots,
+        into: Mapping[str, NDArray[Any]] | None = None,
+    ) -> dict[str, Cells]:
+        places = into or {}
+        found = await gather(self._read_column(c, slots, places.get(c)) for c in columns)
         return dict(zip(columns, found, strict=True))
+
+    async def _read_column(self, column: str, slots: Slots, out: NDArray[Any] | None) -> Cells:
+        found = self._column(column)
+        return await (
+            found.read(slots, out) if isinstance(found, DenseColumn) else found.read(slots)
+        )
 
     def flat(self, column: str, slots: Slots) -> FlatCells:
         """Return the bytes of the cells of `slots` of a ragged column, back to back."""

@@ -20,12 +20,12 @@ def children():
 
 
 def threads():
-    """Return the names of the loader's threads."""
-    return [
-        t.name
+    """Return the threads of loaders."""
+    return {
+        t
         for t in threading.enumerate()
         if t.name.startswith(("deeplake-lite-load", "deeplake-lite-read"))
-    ]
+    }
 
 
 def eventually(holds, seconds=5.0):
