@@ -9,7 +9,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.loader import Options
 from deeplake_lite.loader.explain import Situation, explained
-from deeplake_lite.loader.samples import Samples
+from deeplake_lite.loader.samples import ViewSamples
 from deeplake_lite.loader.stats import Stats
 
 
@@ -46,13 +46,13 @@ def spent(**seconds):
 
 
 def test_a_slow_store_is_named(lake, monkeypatch):
-    read = Samples.read
+    read = ViewSamples.read
 
-    def slowly(samples, positions):
+    def slowly(*args):
         time.sleep(0.3)
-        return read(samples, positions)
+        return read(*args)
 
-    monkeypatch.setattr(Samples, "read", slowly)
+    monkeypatch.setattr(ViewSamples, "read", slowly)
     found = after_an_epoch(lake.batches(20))
     assert found.bottleneck == "read"
     assert str(found).startswith("The reader is slow: ")
@@ -157,13 +157,13 @@ def test_rows_that_are_read_again_tell_that_memory_is_too_small(epoch, rows_read
 def test_a_lake_beyond_the_budget_is_told_so(make_lake, monkeypatch):
     lake = make_lake({"x": dl.Embedding(1000)}, x=np.zeros((200, 1000)))
     monkeypatch.setattr(Options, "budget", 300_000)
-    read = Samples.read
+    read = ViewSamples.read
 
-    def slowly(samples, positions):
+    def slowly(*args):
         time.sleep(0.05)
-        return read(samples, positions)
+        return read(*args)
 
-    monkeypatch.setattr(Samples, "read", slowly)
+    monkeypatch.setattr(ViewSamples, "read", slowly)
     monkeypatch.setattr("deeplake_lite.loader.blocks.BLOCK_BYTES", 40_000)
     loader = lake.batches(20, shuffle="exact")
     after_an_epoch(loader)
