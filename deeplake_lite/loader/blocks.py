@@ -39,13 +39,13 @@ BLOCK_BYTES = 4 * 2**20
 MOST_ROWS = 65_536
 """Rows of a block at the most."""
 
-EARLY = 8
+EARLY = 2
 """Batches that do not wait for blocks in the beginning: their rows are read alone."""
 
 LARGE_ROWS = 512
 """Rows of a block up to which reading one alone is quick next to reading its block."""
 
-FEW_BLOCKS = 4
+FEW_BLOCKS = 16
 """Blocks that are as well waited for."""
 
 MOST_MAPPED = 4_096

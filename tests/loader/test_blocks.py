@@ -111,7 +111,8 @@ def test_a_window_holds_no_more_than_its_limit_and_what_comes_first(view, reader
     assert reads.call_count <= 2 * blocks.count - most // 2
 
 
-def test_what_is_held_is_not_read_again(view, readers):
+def test_what_is_held_is_not_read_again(view, readers, monkeypatch):
+    monkeypatch.setattr(blocks_module, "FEW_BLOCKS", 4)
     samples = ViewSamples.of(view)
     blocks = Blocks(samples, readers, 2**30)
     with mock.patch.object(
@@ -125,7 +126,8 @@ def test_what_is_held_is_not_read_again(view, readers):
             pass
 
 
-def test_the_first_batches_of_large_rows_do_not_wait_for_blocks(view, readers):
+def test_the_first_batches_of_large_rows_do_not_wait_for_blocks(view, readers, monkeypatch):
+    monkeypatch.setattr(blocks_module, "FEW_BLOCKS", 4)
     blocks = Blocks(ViewSamples.of(view), readers, 2**30)
     order = ExactOrder(len(view))
     first = blocks.request(order.at(0, 40), order, 0, order)
