@@ -225,7 +225,6 @@ def test_workers_share_the_rows_and_their_states_go_on(ds):
     assert xs(again) == xs(batches[5:])
 
 
-@pytest.mark.filterwarnings("ignore:os.fork")  # JAX, where another test has loaded it
 def test_a_forked_worker_says_how_to_start_it(ds):
     dataset = ds.pytorch_dataset(columns=["x"])
     assert dataset[0]["x"] == 0
