@@ -62,8 +62,8 @@ def damage(monkeypatch, *columns):
     """Read damaged pictures where x = 5."""
     read = Samples.read
 
-    def damaged(self, positions):
-        cells = dict(read(self, positions))
+    def damaged(self, positions, *into):
+        cells = dict(read(self, positions, *into))
         for row in np.flatnonzero(cells["x"].values == 5):
             for column in columns:
                 cells[column].buffers[row] = damaged_png()
@@ -204,10 +204,10 @@ def test_a_sample_that_cannot_be_sent_is_told(numbers, load):
 def test_a_failed_read_is_tried_again_in_the_next_epoch(numbers, load, monkeypatch):
     read, down = Samples.read, [True]
 
-    def sometimes(self, positions):
+    def sometimes(self, positions, *into):
         if down:
             raise OSError("the network is down")
-        return read(self, positions)
+        return read(self, positions, *into)
 
     loader = load(numbers, num_workers=1)
     monkeypatch.setattr(Samples, "read", sometimes)
