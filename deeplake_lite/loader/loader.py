@@ -167,9 +167,13 @@ class Loader:
             For the state of another version, view, seed, shuffle or batch of all ranks; it says
             which, and what to set.
         """
-        self._progress = check_state(
-            state, self._samples, self.shuffle, self.options.seed, self.shares
-        )
+        found = check_state(state, self._samples, self.shuffle, self.options.seed, self.shares)
+        if found.consumed % self.shares.size and found.consumed != self.shares.n:
+            raise ValueError(
+                f"A state has consumed whole batches of {self.shares.size} rows, got "
+                f"{found.consumed:,}. Load what state_dict() returned, as it was."
+            )
+        self._progress = found
         whole = len(self.shares) * self.shares.size
         self._resumed = self._progress.consumed < min(whole, self.shares.n)
         self._next_epoch = self._progress.epoch + 1

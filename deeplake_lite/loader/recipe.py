@@ -205,7 +205,7 @@ class Recipe:
             }
         else:
             batch = (
-                self.collate(samples)
+                returned("collate", self.collate(samples))
                 if callable(self.collate)
                 else collate_samples(samples, self.collate)
             )
@@ -279,6 +279,7 @@ class Recipe:
                     sample = call(
                         self.transform, sample, self.seed, epoch, row_id, seeds=self.seeds
                     )
+                    returned("transform", sample)
             except Exception as error:
                 self._failed(error, row_id, None, made)
                 continue
@@ -290,7 +291,8 @@ class Recipe:
         assert self.batch_transform is not None
         first = int(ids[0]) if len(ids) else 0
         try:
-            return call(self.batch_transform, batch, self.seed, epoch, first, seeds=self.seeds)
+            found = call(self.batch_transform, batch, self.seed, epoch, first, seeds=self.seeds)
+            return returned("batch_transform", found)
         except Exception as error:
             raise LoaderError(
                 f"batch_transform failed on the batch that begins with row id {first}: {error!r}.",
@@ -309,6 +311,17 @@ class Recipe:
             row_id=row_id,
             column=column,
         ) from error
+
+
+def returned(function: str, value: Any) -> Any:
+    """Return what a user's function gave. Raises LoaderError where it forgot to.
+
+    >>> returned("transform", {"x": 1})
+    {'x': 1}
+    """
+    if value is None:
+        raise LoaderError(f"{function} returned None. End it with `return` and what it makes.")
+    return value
 
 
 def _one(values: Any, row: int) -> Any:

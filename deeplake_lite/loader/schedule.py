@@ -80,7 +80,7 @@ class Shuffle:
         """
         if wanted is False:
             return cls("none", why="in the view's order")
-        if wanted not in (True, "exact", "block"):
+        if wanted is not True and wanted not in ("exact", "block"):
             raise ValueError(f"shuffle is True, False, 'exact' or 'block', got {wanted!r}.")
         total = samples.row_bytes * len(samples)
         size = f"{total / 2**30:.3g} GiB"

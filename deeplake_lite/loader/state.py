@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.loader.options import integer
+
 if TYPE_CHECKING:
     from deeplake_lite.loader.samples import Samples
     from deeplake_lite.loader.schedule import Shuffling
@@ -69,7 +71,13 @@ def check_state(
         )
     if state["global_batch_size"] != own["global_batch_size"]:
         raise ValueError(_other_batch(state["global_batch_size"], shares))
-    return Progress(int(state["epoch"]), int(state["consumed"]))
+    epoch, consumed = integer("epoch", state["epoch"], 0), integer("consumed", state["consumed"], 0)
+    if consumed > shares.n:
+        raise ValueError(
+            f"A state has consumed up to {shares.n:,} rows, got {consumed:,}. Load what "
+            "state_dict() returned, as it was."
+        )
+    return Progress(epoch, consumed)
 
 
 def _check_shape(state: Any, own: Mapping[str, Any]) -> None:

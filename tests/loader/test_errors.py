@@ -372,3 +372,9 @@ def test_a_bar_shows_how_far_an_epoch_is(numbers, load, capsys, monkeypatch, wor
     assert "/40.0" in said
     list(load(numbers, transform=transforms.fail, **options))
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("option", ["transform", "batch_transform", "collate"])
+def test_a_function_that_forgets_to_return_is_told(numbers, load, option):
+    with pytest.raises(LoaderError, match=f"{option} returned None"):
+        list(load(numbers, **{option: lambda _: None}))

@@ -108,3 +108,13 @@ def test_edits_that_are_not_committed_have_no_state(ds):
     next(iter(loader))
     with pytest.raises(dl.UncommittedError, match="Commit first"):
         loader.state_dict()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("consumed", -5), ("consumed", 7), ("consumed", 99_999), ("epoch", "1")]
+)
+def test_a_state_that_was_changed_is_refused(make_lake, field, value):
+    loader = make_lake({"x": "int32"}, x=range(100)).batches(10, shuffle=True)
+    with pytest.raises(ValueError, match=field):
+        loader.load_state_dict(loader.state_dict() | {field: value})
+    assert sum(len(batch["x"]) for batch in loader) == 100
