@@ -40,6 +40,11 @@ class RaggedBatch:
     lengths: NDArray[np.int64]
     """(rows,): how many are of each row."""
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of the values and their lengths, bytes."""
+        return self.values.nbytes + self.lengths.nbytes
+
     def __len__(self) -> int:
         return len(self.lengths)
 
