@@ -26,6 +26,7 @@ type Collate = Literal["stack", "pad", "list", "ragged"]
 """How values of several rows go together."""
 
 CHOICES = ("stack", "pad", "list", "ragged")
+"""The same, to check what a user says."""
 
 NUMBERS = "biufcmM"
 """Kinds of dtypes that make arrays: numbers and times."""

@@ -107,7 +107,7 @@ class Options:
 
     @cached_property
     def budget(self) -> int:
-        """Bytes that the loader may hold: as the user says, or a quarter of what is free at first."""
+        """Bytes that the loader may hold: as the user says, or a quarter of what was free."""
         if self.memory_budget is not None:
             return max(LEAST_BUDGET, int(self.memory_budget))
         return max(LEAST_BUDGET, free_memory() // 4)
