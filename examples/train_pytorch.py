@@ -1,6 +1,7 @@
 """Train a small network on the digits with PyTorch, stop in the middle of an epoch, and go on.
 
 Run it: python examples/train_pytorch.py
+Needs: pip install "deeplake-lite[demo,torch]"
 """
 
 import tempfile
@@ -11,7 +12,8 @@ from sklearn.datasets import load_digits
 import deeplake_lite as dl
 
 
-def lake(url: str) -> dl.Dataset:
+def make_lake(url):
+    """Write the digits that come with scikit-learn."""
     digits = load_digits()
     ds = dl.create(
         url,
@@ -22,11 +24,11 @@ def lake(url: str) -> dl.Dataset:
     return ds
 
 
-def main() -> None:
+def main():
     torch.manual_seed(0)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     with tempfile.TemporaryDirectory() as scratch:
-        ds = lake(f"{scratch}/digits.lake")
+        ds = make_lake(f"{scratch}/digits.lake")
         train, test = ds.split([0.8, 0.2], by="label", seed=0)
 
         model = torch.nn.Sequential(
@@ -34,7 +36,7 @@ def main() -> None:
         ).to(device)
         optimizer = torch.optim.Adam(model.parameters(), 0.005)
 
-        def step(batch) -> float:
+        def step(batch):
             logits = model(batch["image"].float() / 255)
             loss = torch.nn.functional.cross_entropy(logits, batch["label"])
             optimizer.zero_grad()

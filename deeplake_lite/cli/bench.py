@@ -42,7 +42,7 @@ def bench(
 
     The decode limit is measured on the spot: the same decoder, with as many threads, over rows that
     are in memory, into batches that were allocated before.
-    """  # fmt: skip
+    """
     from deeplake_lite.loader.limit import decode_limit
 
     view = open_lake(url, version)
@@ -90,13 +90,13 @@ def _print(loader: Loader, limit: Limit) -> None:
     typer.echo(repr(loader))
     best = limit.samples_per_second
     for epoch in loader.stats().epochs:
-        typer.echo(_line(f"epoch {epoch.epoch}", epoch.samples_per_second, best, _of(epoch)))
+        typer.echo(_line(f"epoch {epoch.epoch}", epoch.samples_per_second, best, _note(epoch)))
     threads = counted(limit.threads, "thread")
     typer.echo(_line("decode limit", best, best, f"{threads}, rows in memory"))
     typer.echo(f"\n{loader.explain()!r}")
 
 
-def _of(epoch: Stats) -> str:
+def _note(epoch: Stats) -> str:
     return f"{epoch.wall:.2f} s, {size(epoch.bytes_read)} read"
 
 

@@ -96,6 +96,8 @@ class Blocks:
         Bytes that may be held.
     window : int
         Rows that an order goes through before it leaves them for good; 0 where it never does.
+    disk : Disk, optional
+        Where blocks are kept as files.
     """
 
     def __init__(

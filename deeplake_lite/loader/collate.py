@@ -26,6 +26,7 @@ type Collate = Literal["stack", "pad", "list", "ragged"]
 """How values of several rows go together."""
 
 CHOICES = ("stack", "pad", "list", "ragged")
+"""The same, to check what a user says."""
 
 NUMBERS = "biufcmM"
 """Kinds of dtypes that make arrays: numbers and times."""
@@ -39,6 +40,11 @@ class RaggedBatch:
     """(total, ...): of all rows."""
     lengths: NDArray[np.int64]
     """(rows,): how many are of each row."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the values and their lengths, bytes."""
+        return self.values.nbytes + self.lengths.nbytes
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -45,9 +45,7 @@ class Decoded:
             if recipe.shape is not None and recipe.dtype is not None
         }
         each = sum(int(np.prod(shape)) * dtype.itemsize for shape, dtype in kinds.values())
-        self.nbytes = each * rows
-        """Of all rows."""
-        self.rows = rows if self.nbytes <= limit else limit // max(1, each)
+        self.rows = min(rows, limit // max(1, each))
         """How many are kept."""
         self._values = {name: np.empty((self.rows, *s), d) for name, (s, d) in kinds.items()}
         self._known = {name: np.zeros(self.rows, bool) for name in kinds}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,7 @@ class Disk:
                 file.stem: np.load(file, mmap_mode="r" if file.stat().st_size > 4096 else None)
                 for file in place.iterdir()
             }
-        except (OSError, ValueError):
+        except (OSError, ValueError, EOFError):  # not there, or cut short by a crash
             return None
         names = {name.split(".")[0] for name in arrays}
         return {bytes.fromhex(name).decode(): _held(name, arrays) for name in names}
@@ -110,7 +111,7 @@ def _held(name: str, arrays: Mapping[str, NDArray[Any]], *, item: bool = False) 
 
 def _make_room(folder: Path, own: Path) -> None:
     """Remove other views' blocks, those used longest ago first, while all take too much."""
-    views = sorted((p for p in folder.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime)
+    views = sorted((p for p in folder.iterdir() if p.is_dir()), key=_last_used)
     sizes = {view: _size(view) for view in views}
     limit = SHARE * (shutil.disk_usage(folder).free + sum(sizes.values()))
     for view in views:
@@ -121,5 +122,19 @@ def _make_room(folder: Path, own: Path) -> None:
             sizes[view] = 0
 
 
+def _last_used(view: Path) -> float:
+    """Return when a view's blocks were used; 0 where another process has just removed them."""
+    try:
+        return view.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def _size(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*.npy"))
+    """Return what the files below a folder take, without those that go meanwhile."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += os.stat(os.path.join(place, name)).st_size
+    return total

@@ -288,9 +288,10 @@ class Loader:
         coming = self.shuffle.order(n, seed, progress.epoch + 1)
         first = progress.consumed // size
         blocks, workers = self._blocks, self.options.threads
+        works = self._works  # first: what cannot be made fails here, before anything is measured
         meter = Meter(progress.epoch, workers, blocks.tally, began, self._lanes)
+        run = Run(works, places, coming, first, progress.epoch, meter)
         self._meters.begin(meter)
-        run = Run(self._works, places, coming, first, progress.epoch, meter)
         self._runs.add(run)
         total = min(n, len(self) * size)
         try:

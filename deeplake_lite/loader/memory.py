@@ -43,11 +43,18 @@ class _Pool:
         return _fresh(size)
 
     def give(self, memory: NDArray[np.uint8]) -> None:
-        """Keep memory for later, in the place of what was kept longest."""
-        with self._lock:
+        """Keep memory for later, in the place of what was kept longest; not if that means waiting.
+
+        The garbage collector calls this anywhere, also in a thread that is within `take`.
+        """
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
             self._free.append(memory)
             while len(self._free) > MOST_FREE or self._held() > MOST_BYTES:
                 del self._free[0]
+        finally:
+            self._lock.release()
 
     def _held(self) -> int:
         return sum(memory.nbytes for memory in self._free)

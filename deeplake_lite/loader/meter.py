@@ -241,17 +241,13 @@ def batch_bytes(batch: Any) -> int:
     >>> batch_bytes((np.zeros(2), {"y": np.zeros(1)}))
     24
     """
+    if isinstance(batch, dict):
+        return sum(map(batch_bytes, batch.values()))
     if isinstance(batch, tuple):
         return sum(map(batch_bytes, batch))
-    if not isinstance(batch, dict):
-        return int(getattr(batch, "nbytes", 0))
-    total = 0
-    for value in batch.values():
-        if isinstance(value, list):
-            total += len(value) * getattr(value[0], "nbytes", 0) if value else 0
-        else:
-            total += getattr(value, "nbytes", 0)
-    return total
+    if isinstance(batch, list):
+        return len(batch) * batch_bytes(batch[0]) if batch else 0
+    return int(getattr(batch, "nbytes", 0))
 
 
 def peak_rss() -> int:

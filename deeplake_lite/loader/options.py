@@ -6,6 +6,7 @@ import operator
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -88,10 +89,6 @@ class Options:
                 "cache='decoded' keeps pixels where they are decoded, which is in no one process "
                 "with workers='processes'. Take workers='threads', or cache='encoded'."
             )
-        if self.cache == "decoded" and self.workers == "processes":
-            raise ValueError(
-                "cache='decoded' goes with workers='threads', which share it. Leave out one."
-            )
         named = self.collate.values() if isinstance(self.collate, Mapping) else [self.collate]
         for how in named:
             if not callable(how):
@@ -108,9 +105,9 @@ class Options:
         """How many threads, or processes, make batches; 0 for the caller's own thread."""
         return cores() if self.num_workers is None else self.num_workers
 
-    @property
+    @cached_property
     def budget(self) -> int:
-        """Bytes that the loader may hold: a quarter of what is free unless the user says."""
+        """Bytes that the loader may hold: as the user says, or a quarter of what was free."""
         if self.memory_budget is not None:
             return max(LEAST_BUDGET, int(self.memory_budget))
         return max(LEAST_BUDGET, free_memory() // 4)

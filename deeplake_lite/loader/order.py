@@ -2,8 +2,8 @@
 
 A permutation is a Feistel network over the least product of two numbers, one a power of two, that
 holds the range, walked along its cycles until it is within range: nothing is stored, and any part
-of it is computed alone. ``exact`` permutes all rows;
-``block`` permutes blocks of rows, and then the rows within windows of blocks.
+of it is computed alone. ``exact`` permutes all rows; ``block`` permutes blocks of rows, and then
+the rows within windows of blocks.
 """
 
 from __future__ import annotations

@@ -24,13 +24,10 @@ from weakref import WeakSet
 import numpy as np
 
 from deeplake_lite.htypes.cells import FlatCells, RaggedCells
-from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.memory import ALIGNMENT, aligned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-ALIGNMENT = 64
-"""Each buffer begins at a multiple of so many bytes."""
 
 INLINE_BYTES = 32 * 1024
 """Parcels up to this size go through the socket themselves; arrays up to this size are copied."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.parcels import Lane
-from deeplake_lite.loader.worker import Order
+from deeplake_lite.loader.worker import Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,6 +49,11 @@ ONE_THREAD = dict.fromkeys(
 )
 """Environment of a worker: libraries in it start no threads, unless the user has said how many."""
 
+CLOSED = (
+    "A loader that was closed makes no more batches of that epoch. Begin another: iter(loader)."
+)
+"""Message of the error that an epoch under way ends with."""
+
 
 class RemoteTracebackError(Exception):
     """The traceback of an error in another process, as text: the cause of the one raised here."""
@@ -69,18 +74,13 @@ class Crew:
     """
 
     def __init__(self, recipe: Recipe, count: int) -> None:
-        self._order = order_for(recipe)
+        self._assignment = assignment_for(recipe)
         self._lock = threading.Lock()
         self._workers: list[Worker] = []
         self.close = weakref.finalize(self, _end, self._workers, os.getpid())
         """End the processes; called when the crew is collected, and when the interpreter exits."""
         for _ in range(count):
-            self._workers.append(Worker(self._order))
-
-    @property
-    def lanes(self) -> int:
-        """How many threads may ask at a time."""
-        return LANES * len(self._workers)
+            self._workers.append(Worker(self._assignment))
 
     def make_all(self, jobs: Sequence[Job], epoch: int) -> tuple[Sequence[Made], Exception | None]:
         """Have batches made, as `Recipe.make_all` makes them.
@@ -115,7 +115,7 @@ class Crew:
             for at, worker in enumerate(self._workers):
                 if worker.ended:
                     worker.end(time.monotonic())
-                    self._workers[at] = Worker(self._order)
+                    self._workers[at] = Worker(self._assignment)
             chosen = max(self._workers, key=lambda worker: len(worker.free))
             return chosen, chosen.free.pop()
 
@@ -131,15 +131,10 @@ class Crew:
         )
 
 
-CLOSED = (
-    "A loader that was closed makes no more batches of that epoch. Begin another: iter(loader)."
-)
-
-
 class Worker:
     """One process, and the lanes to it."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, assignment: Assignment) -> None:
         pairs = [socket.socketpair() for _ in range(LANES)]
         theirs = [pair[1] for pair in pairs]
         try:
@@ -155,7 +150,7 @@ class Worker:
         self.refusal: Failure | None = None
         """Why it did not start, once it has said so."""
         with suppress(EOFError):  # who asks it next is told
-            self._lanes[0].send(order)
+            self._lanes[0].send(assignment)
 
     def how_it_ended(self) -> str:
         """Return a few words on how the process ended."""
@@ -253,7 +248,7 @@ def check_functions(options: Options) -> None:
             ) from error
 
 
-def order_for(recipe: Recipe) -> Order:
+def assignment_for(recipe: Recipe) -> Assignment:
     """Return what a worker is told: the recipe, and where the modules are that it needs.
 
     Raises
@@ -266,7 +261,7 @@ def order_for(recipe: Recipe) -> Order:
     if b"__main__" not in data:
         known = {key: value for key, value in known.items() if not key.startswith("init_main")}
     known.pop("authkey", None)  # a secret that is not needed
-    return Order(known, data)
+    return Assignment(known, data)
 
 
 def _pickled(value: Any) -> bytes:

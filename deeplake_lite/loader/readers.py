@@ -26,8 +26,6 @@ class Readers:
         self._gate = threading.Condition()
         self._waiting: deque[object] = deque()
         self._running, self.width = 0, LEAST
-        self.seconds = 0.0
-        """Spent in reads, of all threads together."""
 
     def submit[T](self, read: Callable[..., T], *args: object) -> Future[T]:
         """Run a read as soon as its turn has come."""
@@ -51,7 +49,6 @@ class Readers:
         finally:
             took = time.perf_counter() - started
             with self._gate:
-                self.seconds += took
                 self._running -= 1
                 self.width = width_for(took, self.width)
                 self._gate.notify_all()

@@ -92,7 +92,7 @@ class Made:
     batch: Batch | None
     """By column; None where every row was left out."""
     rows: int
-    """How many."""
+    """Of it, without padding."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Spent in each stage."""
     skipped: list[Skipped] = field(default_factory=list)

@@ -100,15 +100,20 @@ class Run:
             self._fill()
             if not self._pending:
                 return
-            try:
-                made, error = self._pending.popleft().result()
-            except CancelledError:
-                raise LoaderError(CLOSED) from None
+            made, error = self._finished(self._pending.popleft())
             self._here.extend(made)
             while self._here:
                 yield self._here.popleft()
             if error is not None:
                 raise error
+
+    def _finished(self, task: Future[Done]) -> Done:
+        """Wait for some batches; what goes wrong once the loader was closed is due to that."""
+        try:
+            made, error = task.result()
+        except CancelledError:
+            raise LoaderError(CLOSED) from None
+        return made, LoaderError(CLOSED) if error is not None and self._stopped else error
 
     @property
     def ready(self) -> bool:
@@ -116,14 +121,16 @@ class Run:
         if self._here or not self._pending:
             return bool(self._here)
         first = self._pending[0]
-        return first.done() and not first.cancelled() and first.result()[1] is None
+        if not first.done() or first.cancelled() or first.exception() is not None:
+            return False
+        return first.result()[1] is None
 
     def stop(self) -> None:
         """Drop what has not begun."""
         self._stopped = True
-        for future in self._pending:
+        for future in list(self._pending):  # another thread may be going through the batches
             future.cancel()
-        for request, _ in self._requests:
+        for request, _ in list(self._requests):
             if request.alone is not None:
                 request.alone.cancel()
 
@@ -182,14 +189,23 @@ class Run:
         self._settle(made)
         for batch, seconds in zip(made, waited, strict=False):
             batch.seconds["read"] = seconds
-            if batch.batch is not None:
-                batch.batch = self._works.convert(batch.batch)
+        made, refused = self._converted(made)
         spent = (time.perf_counter() - started) / task.count
         if spent < SHORT_TASK:
             self._group = min(MOST_BATCHES, self._group * 2)
         elif spent > 2 * SHORT_TASK:
             self._group = max(1, self._group // 2)
-        return made, error or unread
+        return made, refused or error or unread
+
+    def _converted(self, made: Sequence[Made]) -> Done:
+        """Bring batches to what a framework takes, up to the first that it refuses."""
+        for number, one in enumerate(made):
+            try:
+                if one.batch is not None:
+                    one.batch = self._works.convert(one.batch)
+            except Exception as error:
+                return made[:number], error
+        return made, None
 
     def _settle(self, made: Sequence[Made]) -> None:
         """Decide how many batches are made ahead, by the largest so far."""
@@ -221,7 +237,7 @@ class Run:
             return made, error
         job, (request, own) = jobs[len(made)], requests[len(made)]
         ids = DenseCells(self._works.samples.ids(request.positions))
-        _, error = self._works.maker.make_all(
+        _, told = self._works.maker.make_all(
             [Job({**job.cells, ROW_ID: ids}, own, job.kept)], self._epoch
         )
-        return made, error
+        return made, told or error  # what fails once may not fail again: the batch is not there

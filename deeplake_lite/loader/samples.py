@@ -24,7 +24,7 @@ from deeplake_lite.loader.schedule import Shuffle
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -121,6 +121,8 @@ class ViewSamples:
     ----------
     view : View
         Pinned to a version; columns that are not asked for are not in it.
+    with_ids : bool
+        Whether the rows' ids are read along.
     """
 
     view: View
@@ -205,9 +207,7 @@ class ViewSamples:
         if not isinstance(layout, Ragged) or not layout.ndim or not len(self):
             return None
         first: np.ndarray | None = None
-        for span in chunks.spans(len(self), SHAPE_ROWS):
-            table, slots = self.view._located(np.arange(span.start, span.stop))
-            shapes = table.shapes(f.id, slots)
+        for shapes in self._shapes(f):
             first = shapes[0] if first is None else first
             if (shapes != first).any():
                 return None
@@ -219,13 +219,17 @@ class ViewSamples:
         if isinstance(f.htype.layout, Dense):
             return axes_of(f.htype)
         extremes: list[np.ndarray] = []
+        for shapes in self._shapes(f):
+            there = shapes[(shapes >= 0).any(axis=1)]
+            if len(there):
+                extremes += [there.min(axis=0), there.max(axis=0)]
+        return seen_axes(f.htype, np.stack(extremes)) if extremes else axes_of(f.htype)
+
+    def _shapes(self, f: Field) -> Iterator[np.ndarray]:
+        """Yield the shapes of a column's cells, some rows at a time."""
         for span in chunks.spans(len(self), SHAPE_ROWS):
             table, slots = self.view._located(np.arange(span.start, span.stop))
-            shapes = table.shapes(f.id, slots)
-            shapes = shapes[(shapes >= 0).any(axis=1)]
-            if len(shapes):
-                extremes += [shapes.min(axis=0), shapes.max(axis=0)]
-        return seen_axes(f.htype, np.stack(extremes)) if extremes else axes_of(f.htype)
+            yield table.shapes(f.id, slots)
 
     @cached_property
     def fingerprint(self) -> str:

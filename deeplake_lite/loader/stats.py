@@ -29,6 +29,7 @@ NAMES = {
 """How people read them."""
 
 _PEAKS = ("workers", "peak_bytes", "rss_bytes")
+_OF_ONE = ("epoch", "epochs")
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,9 +129,9 @@ class Stats:
         if not given:
             return cls()
         values: dict[str, Any] = {}
-        for f in fields(cls)[:-2]:
-            every = [getattr(part, f.name) for part in given]
-            values[f.name] = max(every) if f.name in _PEAKS else sum(every)
+        for name in (f.name for f in fields(cls) if f.name not in _OF_ONE):
+            every = [getattr(part, name) for part in given]
+            values[name] = max(every) if name in _PEAKS else sum(every)
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,7 +140,9 @@ class Stats:
         >>> Stats(wall=2.0, samples=100).to_dict()["samples_per_second"]
         50.0
         """
-        own: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)[:-1]}
+        own: dict[str, Any] = {
+            f.name: getattr(self, f.name) for f in fields(self) if f.name != "epochs"
+        }
         own |= {"samples_per_second": self.samples_per_second, "cache_hits": self.cache_hits}
         if self.epoch is None:
             own["epochs"] = [epoch.to_dict() for epoch in self.epochs]

@@ -31,7 +31,7 @@ PARENT_POLL = 1.0
 
 
 @dataclass(frozen=True)
-class Order:
+class Assignment:
     """What a worker is told first."""
 
     preparation: Mapping[str, Any]
@@ -105,10 +105,10 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _serve(lanes: Sequence[Lane], order: Order) -> None:
+def _serve(lanes: Sequence[Lane], assignment: Assignment) -> None:
     recipe: Recipe | Failure
     try:
-        recipe = _prepared(order)
+        recipe = _prepared(assignment)
     except BaseException as error:
         recipe = Failure.of(error, at_start=True)
     with selectors.DefaultSelector() as ready:
@@ -120,13 +120,13 @@ def _serve(lanes: Sequence[Lane], order: Order) -> None:
                 _reply(lane, _answer(recipe, *lane.receive()))
 
 
-def _prepared(order: Order) -> Recipe:
+def _prepared(assignment: Assignment) -> Recipe:
     """Return the recipe, with what it needs imported and one thread for each library."""
     process = cast("Any", multiprocessing.process.current_process())
     process._inheriting = True  # a main module without a guard then says what it lacks
     try:
-        multiprocessing.spawn.prepare(cast("dict[str, Any]", order.preparation))
-        recipe: Recipe = pickle.loads(order.recipe)
+        multiprocessing.spawn.prepare(cast("dict[str, Any]", assignment.preparation))
+        recipe: Recipe = pickle.loads(assignment.recipe)
     finally:
         del process._inheriting
     torch, cv2 = sys.modules.get("torch"), sys.modules.get("cv2")

@@ -5,7 +5,7 @@ import gc
 import numpy as np
 import pytest
 
-from deeplake_lite.loader.memory import LARGE, aligned
+from deeplake_lite.loader.memory import LARGE, _Pool, aligned
 
 
 @pytest.mark.parametrize("shape", [(0,), (3,), (0, 4), (5, 3, 2), ()])
@@ -40,3 +40,10 @@ def test_memory_can_be_written_and_is_aligned_when_it_is_used_again():
         assert array.flags.c_contiguous
         assert array.ctypes.data % 64 == 0
         array[...] = 1
+
+
+def test_memory_that_is_given_back_while_the_same_thread_takes_some_is_let_go():
+    pool = _Pool()
+    with pool._lock:  # as when the garbage collector runs within `take`
+        pool.give(np.empty(LARGE, np.uint8))
+    assert pool._held() == 0

@@ -103,6 +103,14 @@ def test_a_budget_is_at_least_what_a_loader_takes():
     assert Options.of(batch_size=1).budget >= 64 * 2**20
 
 
+def test_a_budget_stays_what_it_was_at_first(monkeypatch):
+    options = Options.of(batch_size=1)
+    monkeypatch.setattr("deeplake_lite.loader.options.free_memory", lambda: 8 * 2**30)
+    assert options.budget == 2 * 2**30
+    monkeypatch.setattr("deeplake_lite.loader.options.free_memory", lambda: 0)
+    assert options.budget == 2 * 2**30
+
+
 def test_a_column_does_not_hide_what_a_batch_says_of_another(make_lake):
     schema = {"x": dl.Scalar("int8", nullable=True), "x_valid": "int8", "t": dl.Text(nullable=True)}
     ds = make_lake(schema | {"t_valid": "int8"}, x=[None], x_valid=[1], t=[None], t_valid=[1])

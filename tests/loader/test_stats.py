@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.loader.collate import RaggedBatch
 from deeplake_lite.loader.meter import Meter, Meters, batch_bytes
 from deeplake_lite.loader.recipe import Made
 from deeplake_lite.loader.stats import STAGES, Stats
@@ -285,3 +286,19 @@ def test_a_thousand_epochs_are_told_together_and_the_last_hundred_one_by_one():
     stats = meters.stats()
     assert (stats.samples, stats.batches) == (2000, 1000)
     assert [epoch.epoch for epoch in stats.epochs] == list(range(900, 1000))
+
+
+def test_the_memory_of_what_is_ragged_or_nested_counts():
+    ragged = RaggedBatch(np.zeros(10), np.array([4, 6]))
+    assert batch_bytes({"boxes": ragged}) == 96
+    assert batch_bytes({"both": {"x": np.zeros(2)}}) == 16
+    assert batch_bytes([{"x": np.zeros(2)}, {"x": np.zeros(2)}]) == 32
+
+
+def test_an_epoch_that_cannot_begin_is_not_measured(make_lake, monkeypatch):
+    lake = make_lake({"x": "int32"}, x=range(8))
+    loader = lake.batches(4)
+    monkeypatch.setattr(type(loader), "_maker", property(lambda _: 1 / 0))
+    with pytest.raises(ZeroDivisionError):
+        next(iter(loader))
+    assert loader.stats().epochs == ()
