@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sklearn.datasets import load_digits
 
 import deeplake_lite as dl
 
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow greets on stderr
 with contextlib.suppress(ImportError):  # not everywhere that PyTorch is
     import triton  # noqa: F401 both bring LLVM, and Triton's aborts behind TensorFlow's
 

@@ -1,17 +1,11 @@
 """All frameworks get the same bits, after the tables of dtypes."""
 
-import os
-
 import numpy as np
 import pytest
 
 from deeplake_lite.loader.jax import NARROW
 
 from .frameworks import SCHEMA, columns
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-pytest.importorskip("tensorflow")
-pytest.importorskip("jax")
 
 NUMBERS = ("image", "label", "count", "x", "wide", "score")
 RAGGED = ("photo", "boxes", "maybe", "tokens")

@@ -3,8 +3,11 @@
 import sys
 import types
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 import deeplake_lite as dl
 from deeplake_lite.errors import LoaderError
@@ -12,9 +15,6 @@ from deeplake_lite.loader.jax import NARROW
 from deeplake_lite.loader.topology import found_rank
 
 from .frameworks import BLOCKED, ROWS, SCHEMA, columns, run_python
-
-jax = pytest.importorskip("jax")
-jnp = jax.numpy
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_batches_lie_over_several_devices_and_the_last_is_padded():
 
 
 def test_a_model_learns_the_digits_in_one_epoch(make_lake):
-    digits = pytest.importorskip("sklearn.datasets").load_digits()
+    digits = load_digits()
     lake = make_lake(
         {"image": dl.Array("float32", (64,)), "label": dl.ClassLabel()},
         image=digits.data.astype(np.float32) / 16, label=digits.target,

@@ -139,7 +139,8 @@ def draw(sample):
 
 
 def test_torch_draws_the_same_and_tensors_come_back_as_tensors(numbers, monkeypatch, tmp_path):
-    torch = pytest.importorskip("torch")
+    import torch
+
     (tmp_path / "of_torch.py").write_text(OF_TORCH)
     monkeypatch.syspath_prepend(tmp_path)
     import of_torch
@@ -165,7 +166,6 @@ def test_uncommitted_edits_are_loaded_as_the_main_process_reads(numbers):
 
 
 def test_a_lambda_is_sent_by_cloudpickle_or_refused_in_words(numbers, monkeypatch):
-    pytest.importorskip("cloudpickle")
     doubled = batches_of(numbers, transform=lambda s: {"x": s["x"] * 2})
     assert doubled[0]["x"][2] == list(range(0, 14, 2))
     monkeypatch.setitem(sys.modules, "cloudpickle", None)

@@ -88,7 +88,6 @@ GUARD
 
 
 def test_functions_of_a_notebook_are_sent_by_value(tmp_path):
-    pytest.importorskip("cloudpickle")
     text = (
         HEAD
         + """

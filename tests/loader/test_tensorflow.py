@@ -1,18 +1,15 @@
 """Batches as a tf.data.Dataset."""
 
 import json
-import os
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import deeplake_lite as dl
 from deeplake_lite.errors import LoaderError
 
 from .frameworks import BLOCKED, ROWS, SCHEMA, columns, run_python
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-tf = pytest.importorskip("tensorflow")
 
 
 @pytest.fixture
