@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.values import decode_one
-from deeplake_lite.errors import ForkedError
+from deeplake_lite.errors import ForkedError, LoaderError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.loader.blocks import Blocks
 from deeplake_lite.loader.decoded import Decoded
@@ -293,7 +293,7 @@ class Loader:
         run = Run(works, places, coming, first, progress.epoch, meter)
         self._meters.begin(meter)
         self._runs.add(run)
-        total = min(n, len(self) * size)
+        total, given = min(n, len(self) * size), False
         try:
             with bar(progress, total, shown=self.options.progress) as show:
                 for number, made in enumerate(self._handed_over(run), first):
@@ -302,8 +302,16 @@ class Loader:
                     show(len(skipped))
                     meter.leave(number, made.rows)
                     if made.batch is not None:
+                        given = True
                         yield made.batch
                     meter.back()
+            if skipped and not given and first == 0:
+                raise LoaderError(
+                    f"on_error='skip' left out every row, all {len(skipped):,} of the epoch. The "
+                    f"first, row id {skipped[0].row_id}: {skipped[0].error}. See .skipped.",
+                    row_id=skipped[0].row_id,
+                    column=skipped[0].column,
+                )
         finally:
             run.stop()
             blocks.forget()

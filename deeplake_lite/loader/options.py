@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -62,6 +63,11 @@ class Options:
         >>> Options.of(batch_size=2, drop_last=True, columns=["x"]).last
         'drop'
         """
+        known = [f.name for f in fields(cls)]
+        for name in options.keys() - set(known):
+            near = get_close_matches(name, known, n=1)
+            hint = f"Did you mean {near[0]!r}? " if near else ""
+            raise TypeError(f"A loader has no option {name!r}. {hint}It has {', '.join(known)}.")
         if drop_last and options.get("last") not in (None, "drop"):
             raise ValueError(f"drop_last=True is last='drop', got last={options['last']!r}, too.")
         if drop_last:
@@ -90,9 +96,8 @@ class Options:
                 "with workers='processes'. Take workers='threads', or cache='encoded'."
             )
         named = self.collate.values() if isinstance(self.collate, Mapping) else [self.collate]
-        for how in named:
-            if not callable(how):
-                _check("collate", how, (*CHOICES, None))
+        for how in () if callable(self.collate) else named:
+            _check("collate", how, (*CHOICES, None))
 
     @property
     def needs_ids(self) -> bool:

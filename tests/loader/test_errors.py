@@ -378,3 +378,12 @@ def test_a_bar_shows_how_far_an_epoch_is(numbers, load, capsys, monkeypatch, wor
 def test_a_function_that_forgets_to_return_is_told(numbers, load, option):
     with pytest.raises(LoaderError, match=f"{option} returned None"):
         list(load(numbers, **{option: lambda _: None}))
+
+
+def test_an_epoch_of_which_no_row_is_left_says_so(numbers, load):
+    loader = load(numbers, on_error="skip", transform=lambda sample: sample["y"])
+    with pytest.raises(
+        LoaderError, match=r"left out every row, all 40 of the epoch.*KeyError: 'y'"
+    ):
+        list(loader)
+    assert len(loader.skipped) == 40

@@ -120,3 +120,13 @@ def test_a_column_does_not_hide_what_a_batch_says_of_another(make_lake):
     assert set(next(iter(ds.batches(1, columns=["x", "t", "t_valid"])))) == {
         "x", "x_valid", "t", "t_valid",
     }  # fmt: skip
+
+
+def test_an_option_that_there_is_not_is_told_with_the_nearest():
+    with pytest.raises(TypeError, match=r"no option 'shufle'\. Did you mean 'shuffle'\?"):
+        Options.of(batch_size=2, shufle=True)
+
+
+def test_a_function_for_one_column_alone_is_refused():
+    with pytest.raises(ValueError, match="collate is one of"):
+        Options.of(batch_size=2, collate={"boxes": len})
