@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.torch import TorchLoader as TorchLoader
     from deeplake_lite.loader.torch_datasets import TorchDataset as TorchDataset
     from deeplake_lite.loader.torch_datasets import TorchIterableDataset as TorchIterableDataset
+    from deeplake_lite.widget import Browser as Browser
 
 
 class LoaderOptions(TypedDict, total=False):
@@ -114,3 +115,10 @@ def jax(view: View | Mix, sharding: Any, **options: Any) -> JaxLoader:
     from deeplake_lite.loader.options import Options
 
     return JaxLoader(view, Options.of(**options), sharding)
+
+
+def browse(view: View, **options: Any) -> Browser:
+    """Return a browser of a view, for the notebook."""
+    from deeplake_lite.widget import browse
+
+    return browse(view, **options)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.upward import (
+        Browser,
         JaxLoader,
         Loader,
         LoaderOptions,
@@ -805,6 +806,37 @@ class View:
         return saved.materialize(self, url, message)
 
     # ---- showing
+
+    def browse(self, *, cache_bytes: int = 256 * 2**20) -> Browser:
+        """Return a browser for the notebook: look, filter, select, mend and commit.
+
+        Parameters
+        ----------
+        cache_bytes : int
+            Memory that small pictures may take.
+
+        Returns
+        -------
+        Browser
+            A widget. Its ``query``, ``view`` and ``selected`` can be read, set and observed;
+            ``selected_view()`` gives the selected rows.
+
+        Notes
+        -----
+        It needs no server and no network; what it shows stays in the notebook's kernel. Rows are
+        those of now: `Browser.refresh` takes what was added since.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://browse-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> w = ds.browse()
+        >>> w.query = "SELECT * WHERE x > 1"
+        >>> w
+        Browser of browse-doc: 2 rows, 'SELECT * WHERE x > 1'
+        """
+        return upward.browse(self, cache_bytes=cache_bytes)
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self.columns)
