@@ -15,7 +15,8 @@ from deeplake_lite.dataset.reading import read_values
 from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.virtual import KnownColumn, TakenColumn, VirtualTable
 from deeplake_lite.errors import InvalidValueError, SchemaError
-from deeplake_lite.htypes import Array, ClassLabel, Embedding, Scalar
+from deeplake_lite.htypes import ClassLabel, Embedding, Scalar
+from deeplake_lite.htypes.base import Dense
 from deeplake_lite.review.confident import judged
 from deeplake_lite.review.labels import Labels
 from deeplake_lite.review.neighbours import nearest
@@ -127,13 +128,12 @@ _WANTED = {
 
 def _fits(f: Field, by: By) -> bool:
     """Tell whether a column holds a vector per row; one of embeddings is no column of scores."""
-    if by == "embedding" and isinstance(f.htype, Embedding):
-        return True
-    return (
-        isinstance(f.htype, Array)
-        and len(f.htype.shape) == 1
-        and f.htype.shape[0] is not None
-        and np.dtype(f.htype.dtype).kind == "f"
+    layout = f.htype.layout
+    if not isinstance(layout, Dense) or len(layout.shape) != 1:
+        return False
+    is_embedding = isinstance(f.htype, Embedding)
+    return (is_embedding and by == "embedding") or (
+        not is_embedding and np.dtype(layout.dtype).kind == "f"
     )
 
 
