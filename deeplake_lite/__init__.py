@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query import query
     from deeplake_lite.query.functions.user import function
     from deeplake_lite.schema import Schema
+    from deeplake_lite.widget.browser import Browser
 
 _HOMES = {
     "dataset.column": "Column",
@@ -99,6 +100,7 @@ _HOMES = {
     "query": "query",
     "query.functions.user": "function",
     "schema": "Schema",
+    "widget.browser": "Browser",
 }
 """Which module a public name lives in; it is imported when the name is first used."""
 
@@ -130,6 +132,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "Array",
     "Boxes",
+    "Browser",
     "Bytes",
     "ClassLabel",
     "Column",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.torch import TorchLoader as TorchLoader
     from deeplake_lite.loader.torch_datasets import TorchDataset as TorchDataset
     from deeplake_lite.loader.torch_datasets import TorchIterableDataset as TorchIterableDataset
+    from deeplake_lite.widget import Browser as Browser
 
 
 class LoaderOptions(TypedDict, total=False):
@@ -65,10 +66,21 @@ async def query_async(
 
 
 def ask(question: Question) -> View:
-    """Answer a query again."""
+    """Answer a query, or rank by suspicion, again."""
+    if question.kind == "suspects":
+        from deeplake_lite.review import ask as rank
+
+        return rank(question)
     from deeplake_lite.query import ask
 
     return ask(question)
+
+
+def suspects(view: View, label: str, by: Any, column: str | None, neighbours: int) -> View:
+    """Rank rows by how suspicious their label is."""
+    from deeplake_lite.review import suspects
+
+    return suspects(view, label, by, column=column, neighbours=neighbours)
 
 
 def explain(view: View) -> str:
@@ -114,3 +126,10 @@ def jax(view: View | Mix, sharding: Any, **options: Any) -> JaxLoader:
     from deeplake_lite.loader.options import Options
 
     return JaxLoader(view, Options.of(**options), sharding)
+
+
+def browse(view: View, **options: Any) -> Browser:
+    """Return a browser of a view, for the notebook."""
+    from deeplake_lite.widget import browse
+
+    return browse(view, **options)

@@ -1,0 +1,263 @@
+"""The browser as users hold it: its traits, and the parts that answer what the page asks."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, override
+
+import anywidget
+import numpy as np
+import traitlets as t
+
+from deeplake_lite.dataset.show import title_of, version_of
+from deeplake_lite.errors import LakeError, shown_briefly
+from deeplake_lite.widget.asking import Asking, answer_of
+from deeplake_lite.widget.filters import order_of
+from deeplake_lite.widget.kinds import about_columns, picture_column
+from deeplake_lite.widget.messages import Desk, logger, problem_of
+from deeplake_lite.widget.selecting import Selecting
+from deeplake_lite.widget.shown import Shown
+from deeplake_lite.widget.thumbnails import Thumbnails
+from deeplake_lite.widget.traits import Positions, QueryText, ShownView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.widget.parts import Part
+
+HERE = Path(__file__).parent
+
+PARTS: tuple[type[Part], ...] = (Asking, Selecting)
+"""What the browser can do: a part for each of it."""
+
+GIVEN = "given"
+"""Name that queries have for a view that was put into the browser by hand."""
+
+SETTINGS: dict[str, Any] = {
+    "size": 160,
+    "picture": None,
+    "caption": [],
+    "overlays": {},
+    "colour_by": None,
+    "panel": "facets",
+    "theme": "auto",
+}
+"""Choices of the reader, as they are at first."""
+
+
+class Browser(anywidget.AnyWidget):
+    """A grid of a view's rows in the notebook: to look, filter, select and mend.
+
+    Made by `View.browse`.
+
+    Parameters
+    ----------
+    view : View
+        A dataset, or some rows of it.
+    cache_bytes : int
+        Memory that small pictures may take.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://browser-doc", {"x": "int32"})
+    >>> ds.append({"x": [1, 2, 3]})
+    >>> w = ds.browse()
+    >>> w.query = "SELECT * WHERE x > 1"
+    >>> w.selected = [1]
+    >>> w.selected_view()["x"][:]
+    array([3], dtype=int32)
+    """
+
+    _esm = HERE / "browser.js"
+    _css = HERE / "browser.css"
+
+    query = QueryText("", help="The query that is shown; empty for all rows.").tag(sync=True)
+    view = ShownView(help="The rows that are shown.")
+    selected = Positions(help="Positions of the selected rows in `view`, (n,) int64, ascending.")
+    _selected = t.Bytes(b"").tag(sync=True, from_json=lambda value, _: bytes(value))
+    settings = t.Dict().tag(sync=True)
+    about = t.Dict().tag(sync=True)
+    state = t.Dict().tag(sync=True)
+    staged: Any = t.List().tag(sync=True)
+    staged_count = t.Int(0).tag(sync=True)
+    problem: Any = t.Dict(None, allow_none=True).tag(sync=True)
+
+    def __init__(self, view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
+        self._lock, self._applying = threading.RLock(), True  # defaults are not queries
+        self._shown = Shown.of(view)
+        self.thumbnails = Thumbnails(self._shown.base.url, cache_bytes)
+        picture = picture_column(self._shown.view)
+        super().__init__(
+            settings={**SETTINGS, "picture": picture}, about=self._about(), state=self._state()
+        )
+        self._applying = bool(self.query)
+        self.parts = tuple(part(self) for part in PARTS)
+        handlers = {name: h for part in self.parts for name, h in part.handlers.items()}
+        self._desk = Desk(
+            {**handlers, "failed": self._failed},
+            lambda reply, buffers: self.send(reply, buffers),
+            lambda: self.generation,
+        )
+
+    # ---- what is shown
+
+    @property
+    def shown(self) -> Shown:
+        """What is shown now."""
+        return self._shown
+
+    @property
+    def generation(self) -> int:
+        """Which answer is shown: positions of another one mean other rows."""
+        return self._shown.generation
+
+    def ask(self, text: str) -> Mapping[str, Any]:
+        """Show the answer of a query; return how many rows, and how long it took."""
+        self.query = text
+        return answer_of(self)
+
+    def show(self, view: View, name: str) -> Mapping[str, Any]:
+        """Show a view as a source of a query, which filters can go on from."""
+        with self._lock:
+            self._shown = self._shown.named(name, view)
+            return self.ask(f"SELECT * FROM {name}")
+
+    def browse(self, view: View) -> None:
+        """Browse another view from now on; the query is asked of it, if it can be."""
+        with self._lock:
+            try:
+                self._now_shown(self._shown.based(view))
+            except LakeError as error:
+                self._now_shown(self._shown.asked("").based(view))
+                self.complain(error)
+
+    def refresh(self) -> None:
+        """Take the dataset as it is now. Selected rows stay selected, where they are still there.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://refresh-doc", {"x": "int32"})
+        >>> w = ds.browse()
+        >>> ds.append({"x": [1, 2]})
+        >>> w.refresh()
+        >>> len(w.view)
+        2
+        """
+        self.browse(self._shown.handle)
+
+    def selected_view(self) -> View:
+        """Return the selected rows, as a view: to train on, to save, to ask."""
+        found: View = self.view[self.selected]
+        return found
+
+    # ---- messages
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Send the page a message that it did not ask for."""
+        self.send(message)
+
+    def complain(self, error: Exception) -> None:
+        """Show an error in the page, and log it."""
+        logger.warning("%s", error)
+        self.problem = dict(problem_of(error))
+
+    @override
+    def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
+        super()._handle_custom_msg(content, buffers)
+        with self._lock:
+            self._desk.answer(content)
+
+    def _failed(self, request: Mapping[str, Any], _pack: Any) -> dict[str, Any]:
+        logger.error("The page of the browser failed: %.2000s", request.get("message"))
+        return {}
+
+    # ---- traits
+
+    def _take_query(self, text: str) -> str:
+        """Run a query that is set; called before the trait has it."""
+        if not self._applying:
+            with self._lock, shown_briefly():
+                self._now_shown(self._shown.asked(text))
+        return self._shown.text
+
+    def _take_view(self, view: View) -> View:
+        """Show a view that is set; called before the trait has it."""
+        if view is not self._shown.view and not self._applying:
+            self.show(view, GIVEN)
+        return self._shown.view
+
+    def _now_shown(self, shown: Shown) -> None:
+        """Bring all traits to what is shown now; the page hears of them at once."""
+        before, selected, self._shown = self._shown, self.selected, shown
+        self._applying = True
+        try:
+            with self.hold_sync():
+                self.about, self.state = self._about(), self._state()
+                self.problem = None
+                self.query, self.view = shown.text, shown.view
+                self.selected = shown.carried(before, selected)
+        finally:
+            self._applying = False
+
+    @t.default("view")
+    def _first_view(self) -> View:
+        return self._shown.view
+
+    @t.default("selected")
+    def _nothing(self) -> NDArray[np.int64]:
+        return np.empty(0, np.int64)
+
+    @t.observe("selected")
+    def _tell_selected(self, change: Any) -> None:
+        self._selected = change["new"].astype("<u4").tobytes()
+
+    @t.observe("_selected")
+    def _hear_selected(self, change: Any) -> None:
+        sent = np.frombuffer(change["new"], "<u4").astype(np.int64)
+        there = sent[sent < len(self._shown.view)]
+        if not np.array_equal(there, self.selected):
+            self.selected = there
+
+    def _about(self) -> dict[str, Any]:
+        """Return what is known of the lake and of the columns shown."""
+        shown = self._shown
+        branch = getattr(shown.handle, "current_branch", None)
+        return {
+            "title": title_of(shown.base.url),
+            "url": shown.base.url,
+            "version": shown.base.version,
+            "name": version_of(shown.handle)[0],
+            "branch": branch,
+            "writable": branch is not None,
+            "total": len(shown.base),
+            "columns": about_columns(shown.view),
+            "picture": picture_column(shown.view),
+            "has_ids": shown.has_ids,
+        }
+
+    def _state(self) -> dict[str, Any]:
+        """Return which answer is shown."""
+        shown = self._shown
+        return {
+            "generation": shown.generation,
+            "rows": len(shown.view),
+            "ms": shown.ms,
+            "query": shown.text,
+            "order": order_of(shown.text),
+        }
+
+    def __repr__(self) -> str:
+        shown = self._shown
+        asked = f", {shown.text!r:.60}" if shown.text else ""
+        return f"Browser of {title_of(shown.base.url)}: {len(shown.view):,} rows{asked}"
+
+
+def browse(view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> Browser:
+    """Return a browser of a view; see `View.browse`."""
+    return Browser(view, cache_bytes=cache_bytes)

@@ -1,0 +1,71 @@
+"""What the browser is made of: parts that answer messages, and what each of them may use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.widget.messages import Pack
+    from deeplake_lite.widget.shown import Shown
+    from deeplake_lite.widget.thumbnails import Thumbnails
+
+type Request = Mapping[str, Any]
+"""A message of the page."""
+
+type Handler = Callable[[Request, Pack], Mapping[str, Any]]
+"""Answers a request with the fields of the reply; bytes go into the pack."""
+
+
+class Host(Protocol):
+    """What a part may use of the browser."""
+
+    @property
+    def shown(self) -> Shown:
+        """What is shown now. It is replaced, never changed: take it once per message."""
+        ...
+
+    @property
+    def thumbnails(self) -> Thumbnails:
+        """Makes small pictures, and keeps them."""
+        ...
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Choices of the reader, such as ``size`` and ``picture``."""
+        ...
+
+    selected: Any
+    """Positions of the selected rows, (n,) int64, ascending."""
+
+    def ask(self, text: str) -> Mapping[str, Any]:
+        """Show the answer of a query; return the reply: ``rows``, ``ms``, ``query``."""
+        ...
+
+    def show(self, view: View, name: str) -> Mapping[str, Any]:
+        """Show a view as the source ``name`` of a query, which filters can go on from."""
+        ...
+
+    def browse(self, view: View) -> None:
+        """Browse another view from now on: another version, or the same one after a commit."""
+        ...
+
+    def refresh(self) -> None:
+        """Take the dataset as it is now: the query is asked again, the selection stays by row."""
+        ...
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Send a message that nobody asked for."""
+        ...
+
+
+class Part(Protocol):
+    """One thing that the browser can do."""
+
+    def __init__(self, host: Host) -> None: ...
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What it answers, by type of message."""
+        ...

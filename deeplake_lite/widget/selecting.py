@@ -1,0 +1,52 @@
+"""Which rows are selected: all, none, the others. Single rows the page sends as a trait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import LakeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.widget.messages import Pack
+    from deeplake_lite.widget.parts import Handler, Host, Request
+
+
+class Selecting:
+    """Selections of many rows, which Python makes and the page hears of."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What it answers, by type of message."""
+        return {"select": self.select}
+
+    def select(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+        """Select all rows shown, none, or those that were not."""
+        host = self._host
+        rows = len(host.shown.view)
+        host.selected = chosen(str(request.get("what")), host.selected, rows)
+        return {"rows": len(host.selected)}
+
+
+def chosen(what: str, selected: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+    """Return the positions of all rows, of none, or of those that were not selected.
+
+    >>> chosen("invert", np.array([1]), 3).tolist()
+    [0, 2]
+    """
+    match what:
+        case "all":
+            return np.arange(rows)
+        case "none":
+            return np.empty(0, np.int64)
+        case "invert":
+            return np.delete(np.arange(rows), selected)
+    raise LakeError(f"Rows are selected by 'all', 'none' or 'invert', got {what!r:.40}.")

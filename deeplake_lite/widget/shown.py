@@ -1,0 +1,111 @@
+"""What is shown: the browsed view, the query that is asked of it, and its answer.
+
+A `Shown` never changes; the next one has the next generation. A selection goes from one to the next
+by row id.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.virtual import VirtualTable
+from deeplake_lite.query import query
+from deeplake_lite.query.opening import as_it_is
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+
+type Positions = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What is shown.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://shown-doc", {"x": "int32"})
+    >>> ds.append({"x": [1, 2, 3]})
+    >>> shown = Shown.of(ds)
+    >>> few = shown.asked("SELECT * WHERE x > 1")
+    >>> few.generation, len(few.view), few.carried(shown, np.array([0, 2])).tolist()
+    (2, 2, [1])
+    """
+
+    handle: View
+    """What was asked to be browsed: a dataset may have moved on since."""
+    base: View
+    """The rows that it had: what queries are asked of."""
+    view: View
+    """The answer."""
+    text: str = ""
+    """The query; empty for all of the base."""
+    sources: Mapping[str, View] = field(default_factory=dict)
+    """Views that a query may name."""
+    generation: int = 1
+    """Which answer this is."""
+    ms: float = 0.0
+    """How long it took."""
+
+    @classmethod
+    def of(cls, view: View) -> Shown:
+        """Show a view as it is now."""
+        base = as_it_is(view)
+        return cls(view, base, base)
+
+    def asked(self, text: str) -> Shown:
+        """Return the answer of a query. Raises QueryError, and all else that a query raises."""
+        start = time.perf_counter()
+        text = text.strip()
+        view = query(text, view=self.base, sources=self.sources) if text else self.base
+        took = 1000 * (time.perf_counter() - start)
+        return replace(
+            self, view=view, text=text, ms=round(took, 1), generation=self.generation + 1
+        )
+
+    def named(self, name: str, view: View) -> Shown:
+        """Return the same with a view that queries know by name."""
+        return replace(self, sources={**self.sources, name: as_it_is(view)})
+
+    def based(self, view: View) -> Shown:
+        """Return the same query asked of another view, or of the same one as it is now."""
+        base = as_it_is(view)
+        return replace(self, handle=view, base=base, view=base).asked(self.text)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the dataset has other rows by now, or other cells."""
+        return self.handle._table is not self.base._table
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether each row shown is a row of the lake, with its id."""
+        table: Any = self.view._table
+        return not isinstance(table, VirtualTable) or table.has_ids
+
+    def ids(self, positions: Positions) -> Positions | None:
+        """Return the ids of some rows shown; None where they are no rows of the lake."""
+        if not self.has_ids:
+            return None
+        table, slots = self.view._located(positions)
+        return table.ids(slots)
+
+    def places(self, ids: Positions) -> Positions:
+        """Return the positions at which rows with some ids are shown, ascending."""
+        if not self.has_ids or not len(ids):
+            return np.empty(0, np.int64)
+        return np.flatnonzero(np.isin(self.view.row_ids, ids))
+
+    def carried(self, before: Shown, selected: Positions) -> Positions:
+        """Return a selection made in another answer: the same rows, those that are shown."""
+        ids = before.ids(selected) if len(selected) else None
+        return np.empty(0, np.int64) if ids is None else self.places(ids)

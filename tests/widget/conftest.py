@@ -1,0 +1,54 @@
+"""A browser without a page: requests go in, replies come out."""
+
+from __future__ import annotations
+
+import pytest
+
+from deeplake_lite.widget import Browser
+
+
+class Page:
+    """What stands for the page: it asks, and keeps what was sent."""
+
+    def __init__(self, view, **options):
+        self.sent = []
+        self.w = Browser(view, **options)
+        self.w.send = lambda content, buffers=None: self.sent.append((content, buffers or []))
+        self._req = 0
+
+    def ask(self, kind, *, gen=None, **fields):
+        """Return the reply to a request, and its bytes."""
+        self._req += 1
+        gen = self.w.generation if gen is None else gen
+        request = {"type": kind, "req": self._req, "gen": gen, **fields}
+        self.w._handle_custom_msg(request, [])
+        reply, buffers = self.sent[-1]
+        assert (reply["type"], reply["req"], reply["gen"]) == ("reply", self._req, gen)
+        assert len(buffers) <= 1
+        return reply, (bytes(buffers[0]) if buffers else b"")
+
+    def asks(self, kind, **fields):
+        """Return the reply to a request that goes well."""
+        reply, _ = self.ask(kind, **fields)
+        assert reply["ok"], reply
+        return reply
+
+    def fails(self, kind, **fields):
+        """Return what is wrong with a request."""
+        reply, _ = self.ask(kind, **fields)
+        assert not reply["ok"], reply
+        return reply["error"]
+
+
+@pytest.fixture
+def page():
+    """Make a page of a view."""
+    return Page
+
+
+def part(data, span):
+    """Return some bytes of a reply."""
+    offset, length, _ = span
+    found = data[offset : offset + length]
+    assert len(found) == length
+    return found

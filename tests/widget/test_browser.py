@@ -1,0 +1,119 @@
+"""The browser as users hold it: query, view and selection, read, set and observed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+
+@pytest.fixture
+def ds(make_lake):
+    return make_lake({"x": "int32", "t": "text"}, x=range(10), t=[f"row {i}" for i in range(10)])
+
+
+def test_a_query_can_be_set_and_the_view_follows(ds, page):
+    w = page(ds).w
+    w.query = "SELECT * WHERE x >= 6"
+    assert w.view["x"][:].tolist() == [6, 7, 8, 9]
+    assert (w.state["rows"], w.state["generation"], w.state["query"]) == (4, 2, w.query)
+
+
+def test_a_mistake_in_a_query_is_raised_and_all_stays_as_it_was(ds, page):
+    w = page(ds).w
+    w.query = "SELECT * WHERE x > 5"
+    w.selected = [1]
+    before = (w.query, w.view, w.state, w.selected.tolist(), w.generation)
+    with pytest.raises(dl.QuerySyntaxError, match="Expected"):
+        w.query = "SELECT * WHERE"
+    with pytest.raises(dl.ColumnNotFoundError, match="no column 'y'"):
+        w.query = "SELECT y"
+    assert before == (w.query, w.view, w.state, w.selected.tolist(), w.generation)
+
+
+def test_selected_rows_stay_selected_by_id_when_the_query_changes(ds, page):
+    w = page(ds).w
+    w.selected = [2, 7, 9]
+    w.query = "SELECT * WHERE x > 5 ORDER BY x DESC"
+    assert w.view["x"][w.selected].tolist() == [9, 7]
+    assert w.selected.tolist() == [0, 2]
+    w.query = ""
+    assert w.selected.tolist() == [7, 9]
+    assert w.selected_view()["x"][:].tolist() == [7, 9]
+
+
+def test_a_selection_can_be_set_by_mask_and_observed(ds, page):
+    w, seen = page(ds).w, []
+    w.observe(lambda change: seen.append(change["new"].tolist()), "selected")
+    w.selected = ds["x"] > 7
+    w.selected = [3, 3, -1]
+    assert seen == [[8, 9], [3, 9]]
+    assert np.frombuffer(w._selected, "<u4").tolist() == [3, 9]
+    with pytest.raises(IndexError, match="below 10"):
+        w.selected = [10]
+    with pytest.raises(TypeError, match="whole numbers"):
+        w.selected = ["a"]
+    assert w.selected.tolist() == [3, 9]
+
+
+def test_a_selection_of_the_page_arrives(ds, page):
+    w, seen = page(ds).w, []
+    w.observe(lambda change: seen.append(change["new"].tolist()), "selected")
+    w.set_state({"_selected": memoryview(np.array([1, 4], "<u4").tobytes())})
+    assert seen == [[1, 4]]
+    w.set_state({"_selected": memoryview(np.array([1, 40], "<u4").tobytes())})
+    assert w.selected.tolist() == [1]
+
+
+def test_a_view_can_be_set_and_filters_go_on_from_it(ds, page):
+    w, seen = page(ds).w, []
+    w.observe(lambda change: seen.append(len(change["new"])), "view")
+    w.view = ds[[8, 3, 5]]
+    assert w.view["x"][:].tolist() == [8, 3, 5]
+    assert w.query == "SELECT * FROM given"
+    w.query = f"{w.query} WHERE x > 4"
+    assert w.view["x"][:].tolist() == [8, 5]
+    assert seen == [3, 2]
+
+
+def test_all_rows_none_and_the_others_are_selected(ds, page):
+    p = page(ds)
+    assert p.asks("select", what="all")["rows"] == 10
+    p.w.selected = [0]
+    assert p.asks("select", what="invert")["rows"] == 9
+    assert p.asks("select", what="none")["rows"] == 0
+    assert "'all', 'none' or 'invert'" in p.fails("select", what="some")["message"]
+
+
+def test_refreshing_takes_what_was_added_and_keeps_query_and_selection(ds, page):
+    w = page(ds).w
+    w.query = "SELECT * WHERE x > 7"
+    w.selected = [1]
+    ds.delete([8])
+    ds.append({"x": [20], "t": ["new"]})
+    ds.commit("one less, one more")
+    assert w.view["x"][:].tolist() == [8, 9]
+    w.refresh()
+    assert w.view["x"][:].tolist() == [9, 20]
+    assert w.selected.tolist() == [0]
+
+
+def test_a_dataset_with_edits_that_are_not_committed_is_shown(ds, page):
+    ds.append({"x": [10], "t": ["pending"]})
+    ds["x"][0] = 100
+    w = page(ds).w
+    assert len(w.view) == 11
+    w.query = "SELECT * WHERE x >= 10"
+    assert w.view["x"][:].tolist() == [100, 10]
+
+
+def test_rows_without_ids_lose_the_selection(ds, page):
+    w = page(ds).w
+    w.selected = [1]
+    w.query = "SELECT x // 5 AS half, COUNT(*) AS n GROUP BY x // 5"
+    assert not w.about["has_ids"]
+    assert w.selected.tolist() == []
+    w.selected = [0]
+    w.query = ""
+    assert w.selected.tolist() == []
