@@ -322,17 +322,29 @@ export function simplify(/** @type {Point[]} */ polygon, least) {
 	return kept;
 }
 
-/** Indices of the points (x, y, x, y, …) inside. */
-export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]} */ polygon) {
+/** Indices of the points (x, y, x, y, …) inside; each looks only at the sides that cross its band. */
+export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]} */ polygon, bands = 256) {
 	if (polygon.length < 3) return new Uint32Array(0);
 	const [x0, y0, x1, y1] = bounds(polygon);
+	const bandOf = (y) => Math.min(bands - 1, Math.max(0, Math.floor(((y - y0) / (y1 - y0 || 1)) * bands)));
+	/** @type {number[][]} */
+	const sides = Array.from({ length: bands }, () => []);
+	polygon.forEach(([xi, yi], i) => {
+		const [xj, yj] = polygon[(i || polygon.length) - 1];
+		if (yi !== yj) for (let band = bandOf(Math.min(yi, yj)); band <= bandOf(Math.max(yi, yj)); band++) sides[band].push(xi, yi, xj, yj);
+	});
 	const found = new Uint32Array(xy.length >> 1);
 	let n = 0;
 	for (let i = 0; i < xy.length; i += 2) {
 		const x = xy[i];
 		const y = xy[i + 1];
-		if (x < x0 || x > x1 || y < y0 || y > y1) continue;
-		if (inPolygon(x, y, polygon)) found[n++] = i >> 1;
+		if (!(x >= x0 && x <= x1 && y >= y0 && y <= y1)) continue;
+		const near = sides[bandOf(y)];
+		let inside = false;
+		for (let k = 0; k < near.length; k += 4) {
+			if (near[k + 1] > y !== near[k + 3] > y && x < ((near[k + 2] - near[k]) * (y - near[k + 1])) / (near[k + 3] - near[k + 1]) + near[k]) inside = !inside;
+		}
+		if (inside) found[n++] = i >> 1;
 	}
 	return found.slice(0, n);
 }
@@ -737,16 +749,16 @@ function h(tag, with_ = {}, ...children) {
 /** Paths on a field of 16 × 16, drawn as lines. */
 const ICONS = {
 	filter: "M2 3.5h12M4.5 8h7M7 12.5h2", map: "M2.5 2v11.5H14M6 9.5h.01M8.5 5.5h.01M11.5 8h.01M12 3.5h.01",
-	versions: "M4.5 5.5v5M4.5 5.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM4.5 13.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5c0 3-7 1.500-7 4",
-	edits: "M3 13l.7-3L11 2.700l2.300 2.300L6 12.300z", help: "M6 6a2 2 0 113 1.700c-.7.4-1 .8-1 1.500M8 12h.01",
-	layers: "M8 2.500l6 3-6 3-6-3zM2 8.500l6 3 6-3M2 11.500l6 3 6-3", text: "M3 4h10M3 8h10M3 12h6", minus: "M3.500 8h9",
-	plus: "M3.500 8h9M8 3.500v9", close: "M4 4l8 8M12 4l-8 8", left: "M10 3.500L5.500 8l4.500 4.500", right: "M6 3.500L10.500 8 6 12.500",
-	down: "M4 6l4 4 4-4", save: "M3.500 2.500h9v11L8 10.500l-4.500 3z", undo: "M6 3.500L3 6.500l3 3M3 6.500h6.500a3.500 3.500 0 010 7H7",
-	redo: "M10 3.500l3 3-3 3M13 6.500H6.500a3.500 3.500 0 000 7H9", check: "M3.500 8.500l3 3 6-7", sort: "M5 3v10M5 13l-2.500-2.500M5 13l2.500-2.500M11 13V3M11 3L8.500 5.500M11 3l2.500 2.500",
-	theme: "M8 2.500a5.500 5.500 0 100 11zM8 2.500a5.500 5.500 0 010 11", lasso: "M4.500 10.500C2 9 1.500 6.500 3.500 4.500s6-2.500 8.500-1 2.500 4.500 0 6-5 1.500-7.500 1zM4.500 10.500c1 1 .5 2.500-1 3",
-	pan: "M8 2v12M2 8h12M8 2L6.500 3.500M8 2l1.500 1.500M8 14l-1.500-1.500M8 14l1.500-1.500M2 8l1.500-1.500M2 8l1.500 1.500M14 8l-1.500-1.500M14 8l-1.500 1.500",
-	box: "M3.500 3.500h9v9h-9zM3.500 3.500h.01M12.500 12.500h.01", suspects: "M7 11.500a4.500 4.500 0 100-9 4.500 4.500 0 000 9zM10.500 10.500L14 14M7 4.700v2.500M7 9.200h.01",
-	fit: "M2.500 6V2.500H6M10 2.500h3.500V6M13.500 10v3.500H10M6 13.500H2.500V10", history: "M8 4.500V8l2.500 1.500M2.500 8a5.500 5.500 0 101.600-3.900M2.500 2.500v2.500H5", tag: "M2.500 2.500h5l6 6-5 5-6-6zM5 5h.01",
+	versions: "M4.5 5.5v5M4.5 5.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM4.5 13.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5c0 3-7 1.5-7 4",
+	edits: "M3 13l.7-3L11 2.700l2.3 2.300L6 12.300z", help: "M6 6a2 2 0 113 1.700c-.7.4-1 .8-1 1.500M8 12h.01",
+	layers: "M8 2.500l6 3-6 3-6-3zM2 8.500l6 3 6-3M2 11.500l6 3 6-3", text: "M3 4h10M3 8h10M3 12h6", minus: "M3.5 8h9",
+	plus: "M3.5 8h9M8 3.500v9", close: "M4 4l8 8M12 4l-8 8", left: "M10 3.500L5.5 8l4.5 4.5", right: "M6 3.500L10.5 8 6 12.5",
+	down: "M4 6l4 4 4-4", save: "M3.5 2.500h9v11L8 10.500l-4.5 3z", undo: "M6 3.500L3 6.500l3 3M3 6.500h6.500a3.5 3.5 0 010 7H7",
+	redo: "M10 3.500l3 3-3 3M13 6.500H6.500a3.5 3.5 0 000 7H9", check: "M3.5 8.500l3 3 6-7", sort: "M5 3v10M5 13l-2.5-2.500M5 13l2.5-2.500M11 13V3M11 3L8.5 5.500M11 3l2.5 2.5",
+	theme: "M8 2.500a5.5 5.5 0 100 11zM8 2.500a5.5 5.5 0 010 11", lasso: "M4.5 10.500C2 9 1.5 6.5 3.5 4.500s6-2.5 8.5-1 2.5 4.5 0 6-5 1.5-7.5 1zM4.5 10.500c1 1 .5 2.5-1 3",
+	pan: "M8 2v12M2 8h12M8 2L6.5 3.500M8 2l1.5 1.500M8 14l-1.5-1.500M8 14l1.5-1.500M2 8l1.5-1.500M2 8l1.5 1.500M14 8l-1.5-1.500M14 8l-1.5 1.5",
+	box: "M3.5 3.500h9v9h-9zM3.5 3.500h.01M12.5 12.500h.01", suspects: "M7 11.500a4.5 4.5 0 100-9 4.5 4.5 0 000 9zM10.5 10.500L14 14M7 4.700v2.500M7 9.200h.01",
+	fit: "M2.5 6V2.500H6M10 2.500h3.500V6M13.5 10v3.500H10M6 13.500H2.500V10", history: "M8 4.500V8l2.5 1.500M2.5 8a5.5 5.5 0 101.6-3.900M2.5 2.500v2.500H5", tag: "M2.5 2.500h5l6 6-5 5-6-6zM5 5h.01",
 };
 
 function icon(/** @type {keyof typeof ICONS} */ name) {
@@ -768,6 +780,20 @@ function iconButton(name, title, /** @type {(event: any) => void} */ onclick, wi
 
 function textButton(text, onclick, with_ = {}) {
 	return h("button", { type: "button", class: "dl-button", onclick, ...with_ }, text);
+}
+
+const span = (text) => h("span", { text });
+const quiet = (text, tag = "span") => h(tag, { class: "dl-quiet", text });
+const padded = (text) => h("p", { class: "dl-quiet dl-pad", text });
+
+/** A button with an icon and a name that gives way where it is narrow. */
+function labelled(name, text, title, /** @type {any} */ onclick = null, with_ = {}) {
+	return h("button", { type: "button", class: "dl-button", title, "aria-label": text, onclick: onclick ?? undefined, ...with_ }, icon(name), h("span", { class: "dl-label", text }));
+}
+
+/** A line of a list to choose from. */
+function choice(name, text, note, onclick) {
+	return h("button", { type: "button", class: "dl-choice", onclick }, icon(name), h("span", { text }), note && quiet(note));
 }
 
 /** A dot in the colour of a class. */
@@ -1072,6 +1098,9 @@ class Core {
 		}
 	}
 
+	/** As `show`; a failure is shown to the reader. */
+	attempt(type, fields) { return this.show(type, fields).catch((error) => this.failed(error)); }
+
 	async hello() {
 		const probe = [1, 2, 3, 4];
 		for (const base64 of [false, true]) {
@@ -1343,9 +1372,9 @@ function drawChip(context, palette, text, colour, x, y, /** @type {Rect} */ with
 
 /**
  * One layer of marks over a picture at `at`.
- * @param {{marks: any, tint: any, opacity: number, layer: number, names: string[]|null, active?: number}} of
+ * @param {{marks: any, tint: any, opacity: number, layer: number, names: string[]|null, bones?: number[][], active?: number}} of
  */
-function drawMarks(context, palette, /** @type {Rect} */ at, { marks, tint, opacity, layer, names, active = -1 }) {
+function drawMarks(context, palette, /** @type {Rect} */ at, { marks, tint, opacity, layer, names, bones = [], active = -1 }) {
 	context.save();
 	const colourOf = (i) => classColour(marks.c ? (marks.c[i] ?? 0) : layer);
 	const nameOf = (i) => marks.n?.[i] ?? (marks.c && names ? names[marks.c[i]] : null);
@@ -1373,8 +1402,7 @@ function drawMarks(context, palette, /** @type {Rect} */ at, { marks, tint, opac
 	if (chips) (marks.boxes ?? []).forEach(([x0, y0, , y1], i) => nameOf(i) && drawChip(context, palette, String(nameOf(i)), colourOf(i), px(x0), layer ? py(y1) + 15 : py(y0), at));
 	(marks.rings ?? []).forEach((ring, i) => {
 		const colour = colourOf(i);
-		context.beginPath();
-		ring.forEach(([x, y], k) => (k ? context.lineTo(px(x), py(y)) : context.moveTo(px(x), py(y))));
+		trace(context, ring.map(([x, y]) => [px(x), py(y)]));
 		context.closePath();
 		context.globalAlpha = opacity * 0.4;
 		context.fillStyle = css(colour);
@@ -1388,6 +1416,13 @@ function drawMarks(context, palette, /** @type {Rect} */ at, { marks, tint, opac
 		const colour = colourOf(marks.c ? i : i + layer);
 		const radius = Math.max(1.5, Math.min(5, at.w / 70));
 		context.setLineDash([]);
+		context.globalAlpha = opacity;
+		context.strokeStyle = css(colour);
+		for (const [a, b] of bones) {
+			if (!figure[a]?.[2] || !figure[b]?.[2]) continue;
+			trace(context, [a, b].map((k) => [px(figure[k][0]), py(figure[k][1])]));
+			context.stroke();
+		}
 		for (const [x, y, seen] of figure) {
 			if (seen === 0) continue;
 			context.globalAlpha = Math.min(1, opacity + 0.4);
@@ -1403,14 +1438,35 @@ function drawMarks(context, palette, /** @type {Rect} */ at, { marks, tint, opac
 	context.restore();
 }
 
+/** Lines between points. */
+function trace(context, /** @type {number[][]} */ points) {
+	context.beginPath();
+	points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
+}
+
+function drawLasso(context, palette, /** @type {number[][]} */ polygon) {
+	if (polygon.length < 2) return;
+	trace(context, polygon);
+	context.closePath();
+	context.globalAlpha = 0.16;
+	context.fillStyle = palette.accent;
+	context.fill();
+	context.globalAlpha = 1;
+	context.strokeStyle = palette.accent;
+	context.lineWidth = 1.5;
+	context.stroke();
+}
+
 /** All layers that are shown, in the order of the columns. */
 function drawLayers(context, palette, /** @type {Core} */ core, cell, /** @type {Rect} */ at, chips = true) {
-	overlayColumns(core).forEach((column, layer) => {
+	const columns = overlayColumns(core).map((column, layer) => ({ column, layer }));
+	columns.sort((a, b) => Number(b.column.kind === "mask") - Number(a.column.kind === "mask")); // areas below lines
+	columns.forEach(({ column, layer }) => {
 		const marks = cell.marks?.[column.name];
 		if (!marks || !overlayShown(core, column.name)) return;
 		drawMarks(context, palette, at, {
 			marks, layer, tint: cell.tints?.[column.name], opacity: overlayOpacity(core, column.name),
-			names: chips ? (column.classes ?? []) : null,
+			names: chips ? (column.classes ?? []) : null, bones: column.connections,
 		});
 	});
 }
@@ -1687,7 +1743,7 @@ class Grid {
 		if (this.layout && position >= 0) this.moveTo(scrollTo(this.layout, position, this.top, this.height));
 	}
 
-	// ---- drawing ----
+	// drawing
 
 	later() {
 		this.due ??= requestAnimationFrame(() => {
@@ -1735,7 +1791,7 @@ class Grid {
 		this.empty.replaceChildren(
 			h("p", { class: "dl-empty-title", text: filtered ? "No row matches" : "No rows yet" }),
 			h("p", { text: filtered ? "Nothing answers this query together with the filters in it." : "Rows that are appended to this dataset show here." }),
-			filtered && textButton("Show all rows", () => this.core.emit("clear query"), { class: "dl-button dl-primary" }),
+			...(filtered ? [textButton("Show all rows", () => this.core.emit("clear query"), { class: "dl-button dl-primary" })] : []),
 		);
 	}
 
@@ -1762,7 +1818,7 @@ class Grid {
 			if (record && layout.caption) this.caption(context, record, columns, { x: rect.x, y: rect.y + layout.picture, w: rect.w, h: layout.caption });
 			this.drawState(context, position, picture, record);
 		});
-		this.drawLasso(context);
+		drawLasso(context, palette, this.lasso.map(([x, y]) => [x, y - this.top]));
 	}
 
 	caption(context, record, columns, at) {
@@ -1784,10 +1840,7 @@ class Grid {
 		};
 		if (record?.staged?.length) {
 			context.fillStyle = palette.edit;
-			context.beginPath();
-			context.moveTo(at.x + at.w - 14, at.y + at.h);
-			context.lineTo(at.x + at.w, at.y + at.h - 14);
-			context.lineTo(at.x + at.w, at.y + at.h);
+			trace(context, [[at.x + at.w - 14, at.y + at.h], [at.x + at.w, at.y + at.h - 14], [at.x + at.w, at.y + at.h]]);
 			context.fill();
 		}
 		if (hovered && !selected) ring(0.5, 1, palette.muted);
@@ -1814,10 +1867,7 @@ class Grid {
 		context.lineWidth = 1.5;
 		context.stroke();
 		if (!selected) return;
-		context.beginPath();
-		context.moveTo(x - 3.5, y);
-		context.lineTo(x - 0.8, y + 2.8);
-		context.lineTo(x + 3.8, y - 2.8);
+		trace(context, [[x - 3.5, y], [x - 0.8, y + 2.8], [x + 3.8, y - 2.8]]);
 		context.strokeStyle = this.palette["on-accent"];
 		context.lineWidth = 2;
 		context.stroke();
@@ -1831,31 +1881,13 @@ class Grid {
 		context.fill();
 		context.strokeStyle = "#fff";
 		context.lineWidth = 1.5;
-		context.beginPath();
-		context.moveTo(x + 0.5, y - 4.5);
-		context.lineTo(x + 4.5, y - 4.5);
-		context.lineTo(x + 4.5, y - 0.5);
-		context.moveTo(x - 0.5, y + 4.5);
-		context.lineTo(x - 4.5, y + 4.5);
-		context.lineTo(x - 4.5, y + 0.5);
-		context.stroke();
+		for (const side of [1, -1]) {
+			trace(context, [[0.5, -4.5], [4.5, -4.5], [4.5, -0.5]].map(([dx, dy]) => [x + side * dx, y + side * dy]));
+			context.stroke();
+		}
 	}
 
-	drawLasso(context) {
-		if (this.lasso.length < 2) return;
-		context.beginPath();
-		this.lasso.forEach(([x, y], i) => (i ? context.lineTo(x, y - this.top) : context.moveTo(x, y - this.top)));
-		context.closePath();
-		context.globalAlpha = 0.16;
-		context.fillStyle = this.palette.accent;
-		context.fill();
-		context.globalAlpha = 1;
-		context.strokeStyle = this.palette.accent;
-		context.lineWidth = 1.5;
-		context.stroke();
-	}
-
-	// ---- the transparent layer ----
+	// the transparent layer
 
 	/** Elements for what is in view, so that the grid can be read and driven without seeing it. */
 	describe(start, stop) {
@@ -1912,7 +1944,7 @@ class Grid {
 		return `Row ${grouped(position)}${parts.length ? ": " + parts.join(", ") : ""}`;
 	}
 
-	// ---- pointer ----
+	// pointer
 
 	at(event) {
 		const box = this.stage.getBoundingClientRect();
@@ -1975,12 +2007,12 @@ class Grid {
 		const rect = cardRect(this.layout, position, this.top);
 		core.active = position;
 		if (rect.w >= 96 && x > rect.x + rect.w - 28 && y < rect.y + 28) return this.open(position);
-		if (core.noSelection) return this.open(position);
+		if (core.noSelection) return this.later();
 		const onTick = rect.w >= 64 && x < rect.x + 28 && y < rect.y + 28;
 		core.pick(position, { range: event.shiftKey, toggle: event.ctrlKey || event.metaKey || onTick });
 	}
 
-	// ---- keys ----
+	// keys
 
 	key(event) {
 		const { core, layout } = this;
@@ -2132,9 +2164,9 @@ function chooser(root, title, /** @type {string[]} */ names, chosen, { free = fa
 		if (free && typed && !names.includes(typed)) shown.push({ index: -1, name: typed, fresh: true });
 		at = 0;
 		list.replaceChildren(...shown.map((choice, i) => h("div", { role: "option", id: `dl-choice-${i}`, class: "dl-choice", onclick: () => pick(choice) },
-			classes && choice.index >= 0 && dot(choice.index), h("span", { text: choice.fresh ? `New: ${choice.name}` : choice.name }),
+			classes && choice.index >= 0 && dot(choice.index), span(choice.fresh ? `New: ${choice.name}` : choice.name),
 			choice.index >= 0 && choice.index < 9 && classes && h("kbd", { text: String(choice.index + 1) }))));
-		if (!shown.length) list.append(h("p", { class: "dl-quiet", text: "No such name" }));
+		if (!shown.length) list.append(quiet("No such name", "p"));
 		mark();
 	};
 	input.addEventListener("input", refresh);
@@ -2150,7 +2182,7 @@ function chooser(root, title, /** @type {string[]} */ names, chosen, { free = fa
 		}
 	});
 	refresh();
-	const close = dialog(root, title, [h("div", { class: "dl-dialog-body" }, input, note instanceof Node ? note : note && h("p", { class: "dl-quiet", text: note }), list)]);
+	const close = dialog(root, title, [h("div", { class: "dl-dialog-body" }, input, note instanceof Node ? note : note && quiet(note, "p"), list)]);
 }
 
 /** Asks for a line of text. @returns {void} */
@@ -2162,7 +2194,7 @@ function ask(root, title, { label, value = "", action, note = "", extra }, /** @
 		close();
 		done(input.value.trim());
 	};
-	const form = h("form", { class: "dl-dialog-body", onsubmit: submit }, input, note && h("p", { class: "dl-quiet", text: note }), extra,
+	const form = h("form", { class: "dl-dialog-body", onsubmit: submit }, input, note && quiet(note, "p"), extra,
 		h("div", { class: "dl-dialog-foot" }, h("button", { type: "submit", class: "dl-button dl-primary", text: action })));
 	const close = dialog(root, title, [form]);
 }
@@ -2278,7 +2310,7 @@ class QueryBox {
 		}), this.text.endsWith("\n") ? "\n " : "");
 		this.clear.hidden = !this.text;
 		this.input.style.height = "auto";
-		this.input.style.height = `${Math.min(96, Math.max(20, this.input.scrollHeight))}px`;
+		this.input.style.height = `${Math.min(96, Math.max(28, this.input.scrollHeight))}px`;
 	}
 
 	typed() {
@@ -2311,7 +2343,7 @@ class QueryBox {
 			class: "dl-completion", role: "option", id: `dl-completion-${i}`, "aria-selected": String(i === this.at),
 			onpointerdown: (event) => { event.preventDefault(); this.accept(i); },
 		}, h("span", { class: `dl-kind dl-kind-${kind}`, text: { column: "c", function: "ƒ", class: "•", keyword: "k" }[kind] ?? "v" }),
-			h("span", { class: "dl-completion-text", text }), h("span", { class: "dl-quiet", text: detail ?? kind }))));
+			h("span", { class: "dl-completion-text", text }), quiet(detail ?? kind))));
 		this.place();
 		this.list.hidden = false;
 		this.input.setAttribute("aria-expanded", "true");
@@ -2320,9 +2352,9 @@ class QueryBox {
 
 	/** Under the word that is completed. */
 	place() {
-		const probe = h("span", { text: this.text.slice(0, this.word) || "\u200b" });
+		const probe = span(this.text.slice(0, this.word) || "\u200b");
 		const mirror = this.mirror.cloneNode(false);
-		mirror.append(probe, h("span", { text: "\u200b" }));
+		mirror.append(probe, span("\u200b"));
 		this.mirror.parentElement.append(mirror);
 		const end = mirror.lastChild.getBoundingClientRect();
 		const box = this.element.getBoundingClientRect();
@@ -2428,7 +2460,7 @@ class QueryBox {
 		this.element.classList.toggle("dl-faulty", Boolean(error));
 		this.input.setAttribute("aria-invalid", String(Boolean(error)));
 		if (!error) return;
-		this.error.replaceChildren(h("strong", { text: errorTitle(error.kind) }), h("span", { text: error.message }), error.hint && h("span", { class: "dl-quiet", text: error.hint }));
+		this.error.replaceChildren(h("strong", { text: errorTitle(error.kind) }), span(error.message), error.hint && quiet(error.hint));
 		if (this.mark && document.activeElement === this.input) {
 			const at = caretOffset(this.text, error.line, error.column ?? 1);
 			this.input.setSelectionRange(at, at);
@@ -2449,7 +2481,7 @@ class Facets {
 		this.core = core;
 		this.title = "Filters";
 		this.list = h("div", { class: "dl-facets" });
-		this.note = h("p", { class: "dl-quiet dl-pad", text: "Counting …" });
+		this.note = padded("Counting …");
 		this.element = h("div", { class: "dl-panel-scroll" }, this.note, this.list);
 		/** @type {Map<string, any>} */
 		this.parts = new Map();
@@ -2492,21 +2524,13 @@ class Facets {
 	}
 
 	async filter(facet, op, values) {
-		try {
-			await this.core.show("filter", { expression: facet.expression, kind: facet.kind, op, values });
-		} catch (error) {
-			this.core.failed(error);
-		}
+		await this.core.attempt("filter", { expression: facet.expression, kind: facet.kind, op, values });
 	}
 
 	async sort(facet) {
 		const next = { asc: "desc", desc: null }[facet.sort] ?? (facet.sort === null || facet.sort === undefined ? "asc" : null);
 		const fields = next ? { expression: facet.expression, descending: next === "desc" } : { expression: null };
-		try {
-			await this.core.show("sort", fields);
-		} catch (error) {
-			this.core.failed(error);
-		}
+		await this.core.attempt("sort", fields);
 	}
 }
 
@@ -2743,7 +2767,7 @@ class MapPanel {
 		const selects = [
 			names.length > 1 && select(names, this.column, choose("column"), "Embedding"),
 			core.about.umap && select(["pca", "umap"], this.method, choose("method"), "Method"),
-			colours.length && h("label", { class: "dl-row-field" }, h("span", { class: "dl-quiet", text: "Colour" }), select(["", ...colours], this.colour, choose("colour"), "Colour by")),
+			colours.length && h("label", { class: "dl-row-field" }, quiet("Colour"), select(["", ...colours], this.colour, choose("colour"), "Colour by", "one colour")),
 		].filter(Boolean);
 		this.element = h("div", { class: "dl-map-panel" },
 			h("div", { class: "dl-map-tools" }, ...selects, h("span", { class: "dl-space" }), ...this.modes, iconButton("fit", "Fit (0)", () => this.fit())), this.box, this.legend);
@@ -2819,11 +2843,11 @@ class MapPanel {
 		if (!colour || !values) return this.legend.replaceChildren();
 		if (colour.kind !== "classes") {
 			const [low, high] = colour.range;
-			return this.legend.replaceChildren(h("span", { text: short(low) }), h("span", { class: "dl-ramp" }), h("span", { text: short(high) }));
+			return this.legend.replaceChildren(span(short(low)), h("span", { class: "dl-ramp" }), span(short(high)));
 		}
 		const present = [...new Set(values)].filter((c) => c >= 0).sort((a, b) => a - b);
-		this.legend.replaceChildren(...present.slice(0, 24).map((c) => h("span", { class: "dl-legend-item" }, dot(c), h("span", { text: colour.names?.[c] ?? String(c) }))),
-			present.length > 24 && h("span", { class: "dl-quiet", text: `and ${present.length - 24} more` }) || "");
+		this.legend.replaceChildren(...present.slice(0, 24).map((c) => h("span", { class: "dl-legend-item" }, dot(c), span(colour.names?.[c] ?? String(c)))),
+			present.length > 24 && quiet(`and ${present.length - 24} more`) || "");
 	}
 
 	fit() {
@@ -2855,18 +2879,7 @@ class MapPanel {
 		const ratio = this.canvas.width / w;
 		this.drawPoints(context, scale * ratio, left * ratio, top * ratio);
 		const { palette } = this.core;
-		if (this.lasso.length > 1) {
-			context.beginPath();
-			this.lasso.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
-			context.closePath();
-			context.globalAlpha = 0.15;
-			context.fillStyle = palette.accent;
-			context.fill();
-			context.globalAlpha = 1;
-			context.strokeStyle = palette.accent;
-			context.lineWidth = 1.5;
-			context.stroke();
-		}
+		drawLasso(context, palette, this.lasso);
 		for (const i of [this.hover, this.indexOf(this.core.hovered)]) {
 			if (i < 0) continue;
 			context.beginPath();
@@ -2910,7 +2923,7 @@ class MapPanel {
 		context.putImageData(this.image, 0, 0);
 	}
 
-	// ---- pointer and keys ----
+	// pointer and keys
 
 	place(event) {
 		const box = this.box.getBoundingClientRect();
@@ -2989,7 +3002,7 @@ class MapPanel {
 		const canvas = h("canvas", {});
 		const context = sharpen(canvas, 112, 112);
 		drawPicture(context, this.core.palette, this.core, cell, { x: 0, y: 0, w: 112, h: 112 });
-		const lines = Object.entries(cell.caption ?? {}).map(([, value]) => h("div", { class: "dl-tip-line" }, dot(value.c), h("span", { text: value.t || "–" })));
+		const lines = Object.entries(cell.caption ?? {}).map(([, value]) => h("div", { class: "dl-tip-line" }, dot(value.c), span(value.t || "–")));
 		this.tip.replaceChildren(canvas, ...lines);
 		this.tip.hidden = false;
 		const [w, hgt] = [this.box.clientWidth, this.box.clientHeight];
@@ -3035,11 +3048,11 @@ class Versions {
 	}
 
 	async open() {
-		if (!this.element.childElementCount) this.element.replaceChildren(h("p", { class: "dl-quiet dl-pad", text: "Reading the history …" }));
+		if (!this.element.childElementCount) this.element.replaceChildren(padded("Reading the history …"));
 		try {
 			this.show(await this.core.latest("versions", "versions"));
 		} catch (error) {
-			if (!(error instanceof Stale)) this.element.replaceChildren(h("p", { class: "dl-quiet dl-pad", text: error.message }));
+			if (!(error instanceof Stale)) this.element.replaceChildren(padded(error.message));
 		}
 	}
 
@@ -3059,7 +3072,7 @@ class Versions {
 
 	row(version, title, note, current) {
 		return h("button", { type: "button", class: "dl-version", "aria-pressed": String(current), onclick: () => this.choose(version) },
-			h("span", { class: "dl-version-name", text: title, title }), note && h("span", { class: "dl-quiet", text: note }));
+			h("span", { class: "dl-version-name", text: title, title }), note && quiet(note));
 	}
 
 	async choose(version) {
@@ -3086,7 +3099,7 @@ class Edits {
 		this.tools = h("span", { class: "dl-group" }, this.undo, this.redo);
 		this.keys = h("div", { class: "dl-label-keys" });
 		this.list = h("ul", { class: "dl-edits" });
-		this.none = h("p", { class: "dl-quiet dl-pad", text: "Nothing is staged. Select rows and press 1 … 9 or l to set their class; edits wait here until you commit." });
+		this.none = padded("Nothing is staged. Select rows and press 1 … 9 or l to set their class; edits wait here until you commit.");
 		this.message = h("input", { type: "text", class: "dl-input", placeholder: "Message of the commit", "aria-label": "Message of the commit", autocomplete: "off" });
 		this.message.addEventListener("keydown", (event) => event.stopPropagation());
 		this.write = h("button", { type: "submit", class: "dl-button dl-primary", text: "Commit" });
@@ -3117,8 +3130,8 @@ class Edits {
 		say(this.write, `Commit ${counted(stagedCount, "edit")}`);
 		const more = stagedCount - staged.length;
 		this.list.replaceChildren(...(more > 0 ? [h("li", { class: "dl-quiet dl-pad", text: `${grouped(more)} earlier edits` })] : []), ...[...staged].reverse().map((edit) =>
-			h("li", { class: "dl-edit" }, h("span", { class: "dl-edit-what" }, h("strong", { text: edit.column }), h("span", { text: edit.what })),
-				h("span", { class: "dl-quiet", text: counted(edit.rows, "row") }), iconButton("close", `Drop the edit of ${edit.column}`, () => core.edit("drop", { id: edit.id })))));
+			h("li", { class: "dl-edit" }, h("span", { class: "dl-edit-what" }, h("strong", { text: edit.column }), span(edit.what)),
+				quiet(counted(edit.rows, "row")), iconButton("close", `Drop the edit of ${edit.column}`, () => core.edit("drop", { id: edit.id })))));
 	}
 
 	/** Which class each number key sets. */
@@ -3131,9 +3144,9 @@ class Edits {
 			core.labelling = name;
 			this.showKeys();
 		};
-		this.keys.replaceChildren(h("div", { class: "dl-row-field" }, h("span", { class: "dl-quiet", text: "Keys set" }),
+		this.keys.replaceChildren(h("div", { class: "dl-row-field" }, quiet("Keys set"),
 			columns.length > 1 ? select(columns.map((one) => one.name), column.name, choose, "Column that the number keys set") : h("strong", { text: column.name })),
-		h("div", { class: "dl-key-list" }, ...(column.classes ?? []).slice(0, 9).map((name, i) => h("span", { class: "dl-legend-item" }, h("kbd", { text: String(i + 1) }), dot(i), h("span", { text: name })))));
+		h("div", { class: "dl-key-list" }, ...(column.classes ?? []).slice(0, 9).map((name, i) => h("span", { class: "dl-legend-item" }, h("kbd", { text: String(i + 1) }), dot(i), span(name)))));
 	}
 
 	async commit(event) {
@@ -3177,7 +3190,7 @@ class Edits {
 			h("div", { class: "dl-dialog-body" }, h("p", { text: error.message }),
 				h("div", { class: "dl-table-scroll", tabindex: "0", role: "group", "aria-label": "Conflicts" }, h("table", { class: "dl-table" },
 					h("thead", {}, h("tr", {}, ...["Row", "Column", "Yours", "Theirs"].map((text) => h("th", { scope: "col", text })))), h("tbody", {}, ...cells))),
-				rows.length > 100 && h("p", { class: "dl-quiet", text: `and ${grouped(rows.length - 100)} more` })),
+				rows.length > 100 && quiet(`and ${grouped(rows.length - 100)} more`, "p")),
 			h("div", { class: "dl-dialog-foot" }, textButton("Keep staged", () => close()), textButton("Take theirs", () => resolve("theirs")), textButton("Write mine over", () => resolve("ours"), { class: "dl-button dl-primary", "data-first": true })),
 		], { wide: true });
 	}
@@ -3492,7 +3505,7 @@ class Detail {
 			const reply = await this.core.latest("detail", "detail", { p: position, size }, { bound: true });
 			if (position === this.position) await this.take(reply, size);
 		} catch (error) {
-			if (!(error instanceof Stale)) this.info.replaceChildren(h("p", { class: "dl-quiet dl-pad", text: `This row cannot be read: ${error.message}` }));
+			if (!(error instanceof Stale)) this.info.replaceChildren(padded(`This row cannot be read: ${error.message}`));
 		} finally {
 			if (position === this.position) this.element.classList.remove("dl-loading");
 		}
@@ -3525,21 +3538,23 @@ class Detail {
 		this.load(0);
 	}
 
-	// ---- the columns ----
+	// the columns
 
 	fill({ columns, id, bytes }) {
-		if (this.info.contains(document.activeElement) && document.activeElement.matches("textarea, input")) return;
+		const held = this.info.contains(document.activeElement) ? document.activeElement : null;
+		if (held?.matches("textarea, input")) return;
 		this.forget();
 		const open = this.info.querySelector("details")?.open;
 		const history = h("details", { class: "dl-history" }, h("summary", { text: "History" }));
 		history.addEventListener("toggle", () => history.open && this.history(history));
-		this.info.replaceChildren(h("dl", {}, ...columns.map((column) => this.column(column, bytes)), h("div", { class: "dl-field" }, h("dt", {}, h("span", { text: "row id" })), h("dd", { class: "dl-mono", text: String(id ?? "") }))), this.core.static ? "" : history);
+		this.info.replaceChildren(h("dl", {}, ...columns.map((column) => this.column(column, bytes)), h("div", { class: "dl-field" }, h("dt", {}, span("row id")), h("dd", { class: "dl-mono", text: String(id ?? "") }))), this.core.static ? "" : history);
 		if (open) history.open = true;
+		if (held) (held.matches("summary") ? history.firstElementChild : this.info).focus();
 	}
 
 	column(column, bytes) {
 		const type = [column.type ?? column.kind, Array.isArray(column.shape) ? column.shape.map((n) => n ?? "?").join(" × ") : column.shape, column.dtype && column.dtype !== column.type ? column.dtype : ""].filter(Boolean).join(" · ");
-		return h("div", { class: column.staged ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, h("span", { text: column.name }), h("span", { class: "dl-quiet", text: type })), h("dd", {}, this.value(column, bytes)));
+		return h("div", { class: column.staged ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, span(column.name), quiet(type)), h("dd", {}, this.value(column, bytes)));
 	}
 
 	value(column, bytes) {
@@ -3566,14 +3581,14 @@ class Detail {
 	classField(column) {
 		const names = column.classes ?? this.core.column(column.name)?.classes ?? [];
 		return h("button", { type: "button", class: "dl-button dl-edit-value", "aria-label": `${column.name}: ${column.text ?? "none"}. Change`, onclick: () =>
-			chooser(this.core.root, `Set ${column.name}`, names, ({ index }) => this.put(column, index)) }, dot(column.value), h("span", { text: column.text ?? "–" }), icon("edits"));
+			chooser(this.core.root, `Set ${column.name}`, names, ({ index }) => this.put(column, index)) }, dot(column.value), span(column.text ?? "–"), icon("edits"));
 	}
 
 	tagsField(column) {
 		const names = column.classes ?? this.core.column(column.name)?.classes ?? [];
 		const nameOf = (value) => (typeof value === "number" ? (names[value] ?? String(value)) : String(value));
 		const add = () => chooser(this.core.root, `Add to ${column.name}`, names, ({ index, name }) => this.put(column, index >= 0 ? index : name, "add_tag"), { free: !names.length });
-		return h("span", { class: "dl-tags" }, ...(column.value ?? []).map((value) => h("span", { class: "dl-tag" }, typeof value === "number" && dot(value), h("span", { text: nameOf(value) }),
+		return h("span", { class: "dl-tags" }, ...(column.value ?? []).map((value) => h("span", { class: "dl-tag" }, typeof value === "number" && dot(value), span(nameOf(value)),
 			iconButton("close", `Remove ${nameOf(value)}`, () => this.put(column, value, "remove_tag")))), iconButton("plus", `Add to ${column.name}`, add));
 	}
 
@@ -3596,21 +3611,22 @@ class Detail {
 
 	async history(details) {
 		const { position } = this;
-		const note = h("p", { class: "dl-quiet", text: "Looking through the versions …" });
-		details.replaceChildren(details.firstElementChild, note);
+		const note = quiet("Looking through the versions …", "p");
+		while (details.childElementCount > 1) details.lastElementChild.remove();
+		details.append(note);
 		try {
 			const { versions, complete: all } = await this.core.latest("history", "history", { p: position }, { bound: true });
 			note.remove();
 			details.append(h("ol", { class: "dl-changes" }, ...versions.map((version) => h("li", {}, h("strong", { text: version.message || "(no message)" }),
-				h("span", { class: "dl-quiet", text: [shortTime(typeof version.time === "string" ? Date.parse(version.time) : version.time, 0), version.author, String(version.version).slice(0, 8)].filter(Boolean).join(" · ") }),
-				...version.changes.map((change) => h("div", { class: "dl-change" }, h("span", { text: change.column }), h("del", { text: asText(change.before) }), "→", h("ins", { text: asText(change.after) })))))),
-			!versions.length && h("p", { class: "dl-quiet", text: "No version changed this row." }) || "", !all && h("p", { class: "dl-quiet", text: "Older versions were not searched." }) || "");
+				quiet([shortTime(typeof version.time === "string" ? Date.parse(version.time) : version.time, 0), version.author, String(version.version).slice(0, 8)].filter(Boolean).join(" · ")),
+				...version.changes.map((change) => h("div", { class: "dl-change" }, span(change.column), h("del", { text: asText(change.before) }), "→", h("ins", { text: asText(change.after) })))))),
+			!versions.length && quiet("No version changed this row.", "p") || "", !all && quiet("Older versions were not searched.", "p") || "");
 		} catch (error) {
 			if (!(error instanceof Stale)) say(note, error.message);
 		}
 	}
 
-	// ---- boxes and keys ----
+	// boxes and keys
 
 	toggleBoxes() {
 		if (this.viewer.boxes) return this.stopBoxes();
@@ -3684,9 +3700,9 @@ function diffGrid(/** @type {Core} */ core, open) {
 /** Tabs of the kinds of change, and which column has to differ. */
 function diffBar(/** @type {Core} */ core, ...tools) {
 	const { about } = core;
-	const show = (tab, column) => core.show("tab", { tab, column }).catch((error) => core.failed(error));
+	const show = (tab, column) => core.attempt("tab", { tab, column });
 	const tabs = Object.entries(CHANGES).map(([tab, name]) => h("button", { type: "button", class: "dl-button", "data-tab": tab, onclick: () => show(tab, null) },
-		h("span", { text: name }), h("span", { class: "dl-badge", text: short(about.counts?.[tab] ?? 0) })));
+		span(name), h("span", { class: "dl-badge", text: short(about.counts?.[tab] ?? 0) })));
 	const names = Object.entries(about.changed_columns ?? {});
 	const every = "all columns";
 	const column = select([every, ...names.map(([name]) => name)], every, (value) => show("changed", value === every ? null : value), "Changed column");
@@ -3715,6 +3731,7 @@ class PairDetail extends Detail {
 			this.viewer.split = Number(this.swipe.value) / 100;
 			this.viewer.later();
 		} });
+		this.boxing.remove();
 		this.mode = textButton("Swipe", () => this.setMode(!this.swiping), { "aria-pressed": "false" });
 		this.tick.parentElement.replaceWith(this.mode, this.swipe);
 		this.viewer.element.parentElement.append(this.other.element);
@@ -3779,8 +3796,8 @@ class PairDetail extends Detail {
 		this.info.replaceChildren(h("dl", {}, ...names.map((name) => {
 			const [before, after] = [valueOf(a, name), valueOf(b, name)];
 			const differs = (after?.changed ?? before?.changed) ?? before?.text !== after?.text;
-			return h("div", { class: differs && a && b ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, h("span", { text: name }), h("span", { class: "dl-quiet", text: (after ?? before)?.type ?? "" })),
-				h("dd", { class: "dl-change" }, ...(differs && a && b ? [h("del", { text: before?.text ?? "–" }), "→", h("ins", { text: after?.text ?? "–" })] : [h("span", { text: (after ?? before)?.text ?? "–" })])));
+			return h("div", { class: differs && a && b ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, span(name), quiet((after ?? before)?.type ?? "")),
+				h("dd", { class: "dl-change" }, ...(differs && a && b ? [h("del", { text: before?.text ?? "–" }), "→", h("ins", { text: after?.text ?? "–" })] : [span((after ?? before)?.text ?? "–")])));
 		})));
 	}
 
@@ -3834,7 +3851,7 @@ class Shell {
 		return panels;
 	}
 
-	// ---- toolbar ----
+	// toolbar
 
 	top() {
 		const { core } = this;
@@ -3846,8 +3863,7 @@ class Shell {
 		const theme = iconButton("theme", "Light or dark", () => core.set({ theme: this.root.dataset.theme === "dark" ? "light" : "dark" }));
 		const help = iconButton("help", "Keys (?)", () => this.help());
 		this.count = h("span", { class: "dl-count" });
-		const suspects = core.about.suspects?.length ? textButton("Review", () => this.suspects(), { class: "dl-button", title: "Rank rows whose labels look wrong (s)" }) : null;
-		suspects?.prepend(icon("suspects"));
+		const suspects = core.about.suspects?.length ? labelled("suspects", "Review", "Rank rows whose labels look wrong (s)", () => this.suspects()) : null;
 		return h("div", { class: "dl-top" },
 			h("div", { class: "dl-bar" }, h("div", { class: "dl-name" }, this.title, this.version), this.query.element, h("div", { class: "dl-group" }, !core.static && saver, theme, help)),
 			h("div", { class: "dl-bar dl-bar-2", role: "toolbar", "aria-label": "View" }, h("div", { class: "dl-group" }, ...this.side.buttons()), suspects, this.count,
@@ -3877,11 +3893,11 @@ class Shell {
 		const { core } = this;
 		const columns = overlayColumns(core);
 		const pictures = core.kinds("image", "mask", "video");
-		const button = h("button", { type: "button", class: "dl-button", title: "Overlays (o)" }, icon("layers"), h("span", { class: "dl-label", text: "Overlays" }));
+		const button = labelled("layers", "Overlays", "Overlays (o)");
 		button.hidden = !columns.length && pictures.length < 2;
 		popover(button, "Overlays", () => [
 			...columns.map((column, layer) => this.layerRow(column, layer)),
-			pictures.length > 1 && h("label", { class: "dl-row-field" }, h("span", { text: "Picture" }),
+			pictures.length > 1 && h("label", { class: "dl-row-field" }, span("Picture"),
 				select(pictures.map((column) => column.name), core.settings.picture ?? pictures[0].name, (picture) => core.set({ picture }), "Picture")),
 		].filter(Boolean));
 		return button;
@@ -3895,34 +3911,34 @@ class Shell {
 		};
 		const line = h("span", { class: "dl-layer-line", "data-dash": String(layer % 3), "aria-hidden": "true" });
 		return h("div", { class: "dl-layer" },
-			h("label", {}, h("input", { type: "checkbox", checked: overlayShown(core, column.name), onchange: (event) => put({ shown: event.target.checked }) }), line, h("span", { text: column.name }), h("span", { class: "dl-quiet", text: column.kind })),
+			h("label", {}, h("input", { type: "checkbox", "aria-label": `Show ${column.name}`, checked: overlayShown(core, column.name), onchange: (event) => put({ shown: event.target.checked }) }), line, span(column.name), quiet(column.kind)),
 			h("input", { type: "range", min: "0", max: "100", class: "dl-slider", "aria-label": `Opacity of ${column.name}`, value: String(Math.round(100 * overlayOpacity(core, column.name))), oninput: (event) => put({ opacity: event.target.value / 100 }) }));
 	}
 
 	captionButton() {
 		const { core } = this;
-		const button = h("button", { type: "button", class: "dl-button", title: "Text under the cards" }, icon("text"), h("span", { class: "dl-label", text: "Captions" }));
+		const button = labelled("text", "Captions", "Text under the cards");
 		popover(button, "Captions", () => core.columns.filter((column) => !["image", "video", "audio", "mask", ...OVERLAYS].includes(column.kind)).map((column) => {
 			const put = (event) => {
 				const now = captionColumns(core);
 				core.set({ caption: event.target.checked ? [...now, column.name] : now.filter((name) => name !== column.name) });
 			};
-			return h("label", { class: "dl-check" }, h("input", { type: "checkbox", checked: captionColumns(core).includes(column.name), onchange: put }), h("span", { text: column.name }), h("span", { class: "dl-quiet", text: column.kind }));
+			return h("label", { class: "dl-check" }, h("input", { type: "checkbox", checked: captionColumns(core).includes(column.name), onchange: put }), span(column.name), quiet(column.kind));
 		}));
 		return button;
 	}
 
-	// ---- foot: what the selection can do ----
+	// foot: what the selection can do
 
 	foot() {
 		const { core } = this;
-		if (core.about.mode === "diff") return h("div", { class: "dl-foot" }, h("span", { class: "dl-quiet", text: "Enter opens a pair · ? shows the keys" }));
+		if (core.about.mode === "diff") return h("div", { class: "dl-foot" }, quiet("Enter opens a pair · ? shows the keys"));
 		this.chosen = h("span", { class: "dl-chosen-count" });
 		this.all = textButton("Select all", () => core.select("all"), { class: "dl-link" });
 		this.none = textButton("Clear", () => core.select("none"), { class: "dl-link" });
 		this.invert = textButton("Invert", () => core.select("invert"), { class: "dl-link" });
-		this.relabel = h("button", { type: "button", class: "dl-button", title: "Set the class (l, or 1 … 9)", onclick: () => this.chooseClass() }, icon("edits"), h("span", { class: "dl-label", text: "Relabel" }));
-		this.tagging = h("button", { type: "button", class: "dl-button", title: "Add or remove a tag (t)", onclick: () => this.chooseTag() }, icon("tag"), h("span", { class: "dl-label", text: "Tag" }));
+		this.relabel = labelled("edits", "Relabel", "Set the class (l, or 1 … 9)", () => this.chooseClass());
+		this.tagging = labelled("tag", "Tag", "Add or remove a tag (t)", () => this.chooseTag());
 		this.commit = h("button", { type: "button", class: "dl-button dl-primary", onclick: () => this.side.show("edits") });
 		return h("div", { class: "dl-foot" }, this.chosen, this.all, this.none, this.invert, h("span", { class: "dl-space" }), this.relabel, this.tagging, this.commit);
 	}
@@ -3950,7 +3966,7 @@ class Shell {
 		say(this.commit, `Commit ${counted(core.stagedCount, "edit")} …`);
 	}
 
-	// ---- events ----
+	// events
 
 	listen() {
 		const { core } = this;
@@ -4005,7 +4021,7 @@ class Shell {
 		core.say(shown ? "Overlays hidden" : "Overlays shown");
 	}
 
-	// ---- edits of the selection ----
+	// edits of the selection
 
 	labelColumn() {
 		const columns = this.core.kinds("class");
@@ -4030,14 +4046,14 @@ class Shell {
 		const column = this.core.kinds("tags")[0];
 		if (!column || !this.core.targetCount()) return;
 		const targets = this.core.targets();
-		const note = h("label", { class: "dl-check" }, h("input", { type: "checkbox" }), h("span", { text: "Remove instead of add" }));
+		const note = h("label", { class: "dl-check" }, h("input", { type: "checkbox" }), span("Remove instead of add"));
 		chooser(this.root, `Tag ${counted(this.core.targetCount(), "row")} in ${column.name}`, column.classes ?? [], (choice) => {
 			const value = choice.index >= 0 ? choice.index : choice.name;
 			this.core.stage([{ positions: targets, column: column.name, op: note.querySelector("input").checked ? "remove_tag" : "add_tag", value }]);
 		}, { free: !column.classes?.length, note: note });
 	}
 
-	// ---- rows and dialogs ----
+	// rows and dialogs
 
 	openRow(position) {
 		const { core } = this;
@@ -4059,24 +4075,25 @@ class Shell {
 	suspects() {
 		const choices = this.core.about.suspects ?? [];
 		if (!choices.length) return;
-		const buttons = choices.map((choice) => h("button", { type: "button", class: "dl-choice", onclick: async () => {
+		const words = {
+			embedding: ({ label, column }) => `${label}: labels unlike their neighbours in ${column}`,
+			scores: ({ label, column }) => `${label}: labels that the scores in ${column} doubt`,
+			agreement: ({ label, column }) => `${label} against ${column}: least agreement first`,
+		};
+		const buttons = choices.map((one) => choice("suspects", words[one.by]?.(one) ?? `${one.label} by ${one.by}`, "", () => {
 			close();
-			try {
-				await this.core.show("suspects", choice);
-			} catch (error) {
-				this.core.failed(error);
-			}
-		} }, icon("suspects"), h("span", { text: { embedding: `${choice.label}: labels unlike their neighbours in ${choice.column}`, scores: `${choice.label}: labels that the scores in ${choice.column} doubt`, agreement: `${choice.label} against ${choice.column}: little agreement first` }[choice.by] ?? `${choice.label} by ${choice.by}` })));
-		const close = dialog(this.root, "Rows to review", [h("div", { class: "dl-dialog-body" }, h("p", { class: "dl-quiet", text: "Ranks the rows shown, most doubtful first." }), ...buttons)]);
+			this.core.attempt("suspects", one);
+		}));
+		const close = dialog(this.root, "Rows to review", [h("div", { class: "dl-dialog-body" }, quiet("Ranks the rows shown, most doubtful first.", "p"), ...buttons)]);
 	}
 
 	/** Saves the query as a view, and shows the views there are. */
 	async views() {
 		const { core } = this;
-		const list = h("div", { class: "dl-choices" }, h("p", { class: "dl-quiet", text: "Looking for saved views …" }));
+		const list = h("div", { class: "dl-choices" }, quiet("Looking for saved views …", "p"));
 		const overwrite = h("input", { type: "checkbox" });
 		ask(this.root, "Saved views", {
-			label: "Name for what is shown now", action: "Save", extra: h("div", {}, h("label", { class: "dl-check" }, overwrite, h("span", { text: "Replace a view of that name" })), list),
+			label: "Name for what is shown now", action: "Save", extra: h("div", {}, h("label", { class: "dl-check" }, overwrite, span("Replace a view of that name")), list),
 		}, async (name) => {
 			try {
 				await core.ask("save_view", { name, overwrite: overwrite.checked });
@@ -4087,13 +4104,13 @@ class Shell {
 		});
 		try {
 			const { views } = await core.ask("views");
-			list.replaceChildren(...views.map((view) => h("button", { type: "button", class: "dl-choice", onclick: () => {
+			list.replaceChildren(...views.map((view) => choice("save", view.name, typeof view.rows === "number" ? counted(view.rows, "row") : "", () => {
 				this.root.querySelector(".dl-shade")?.dispatchEvent(new CustomEvent("dl-close"));
-				core.show("show_view", { name: view.name }).catch((error) => core.failed(error));
-			} }, icon("save"), h("span", { text: view.name }), h("span", { class: "dl-quiet", text: view.rows === null || view.rows === undefined ? "" : counted(view.rows, "row") }))));
-			if (!views.length) list.append(h("p", { class: "dl-quiet", text: "No view is saved yet." }));
+				core.attempt("show_view", { name: view.name });
+			})));
+			if (!views.length) list.append(quiet("No view is saved yet.", "p"));
 		} catch (error) {
-			list.replaceChildren(h("p", { class: "dl-quiet", text: error.message }));
+			list.replaceChildren(quiet(error.message, "p"));
 		}
 	}
 
@@ -4104,8 +4121,8 @@ class Shell {
 }
 
 /** A choice among few names. */
-function select(/** @type {string[]} */ names, value, chosen, label) {
-	const field = h("select", { class: "dl-input", "aria-label": label, onchange: () => chosen(field.value) }, ...names.map((name) => h("option", { value: name, text: name })));
+function select(/** @type {string[]} */ names, value, chosen, label, none = "") {
+	const field = h("select", { class: "dl-input", "aria-label": label, onchange: () => chosen(field.value) }, ...names.map((name) => h("option", { value: name, text: name || none })));
 	field.value = value;
 	field.addEventListener("keydown", (event) => event.stopPropagation());
 	return field;
@@ -4134,8 +4151,8 @@ class Side {
 	buttons() {
 		const made = Object.keys(this.panels).map((name) => {
 			const [picture, title, key] = PANELS[name];
-			this.tabs[name] = h("button", { type: "button", class: "dl-button", title: `${title} (${key})`, "aria-pressed": "false", onclick: () => this.toggle(name) },
-				icon(picture), h("span", { class: "dl-label", text: title }), name === "edits" && h("span", { class: "dl-badge", hidden: true }));
+			this.tabs[name] = labelled(picture, title, `${title} (${key})`, () => this.toggle(name), { "aria-pressed": "false" });
+			if (name === "edits") this.tabs[name].append(h("span", { class: "dl-badge", hidden: true }));
 			return this.tabs[name];
 		});
 		this.apply();
