@@ -13,6 +13,7 @@ import traitlets as t
 from deeplake_lite.dataset.show import title_of, version_of
 from deeplake_lite.errors import LakeError, shown_briefly
 from deeplake_lite.widget.asking import Asking, answer_of
+from deeplake_lite.widget.cells import Cells
 from deeplake_lite.widget.filters import order_of
 from deeplake_lite.widget.kinds import about_columns, picture_column
 from deeplake_lite.widget.messages import Desk, logger, problem_of
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.widget.parts import Part
+    from deeplake_lite.widget.parts import Addition, Part
 
 HERE = Path(__file__).parent
 
-PARTS: tuple[type[Part], ...] = (Asking, Selecting)
+PARTS: tuple[type[Part], ...] = (Asking, Cells, Selecting)
 """What the browser can do: a part for each of it."""
 
 GIVEN = "given"
@@ -96,6 +97,7 @@ class Browser(anywidget.AnyWidget):
             settings={**SETTINGS, "picture": picture}, about=self._about(), state=self._state()
         )
         self._applying = bool(self.query)
+        self.additions: list[Addition] = []
         self.parts = tuple(part(self) for part in PARTS)
         handlers = {name: h for part in self.parts for name, h in part.handlers.items()}
         self._desk = Desk(
@@ -155,6 +157,10 @@ class Browser(anywidget.AnyWidget):
         """Return the selected rows, as a view: to train on, to save, to ask."""
         found: View = self.view[self.selected]
         return found
+
+    def part[T](self, kind: type[T]) -> T:
+        """Return one of the parts."""
+        return next(part for part in self.parts if isinstance(part, kind))
 
     # ---- messages
 

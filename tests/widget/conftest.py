@@ -44,11 +44,3 @@ class Page:
 def page():
     """Make a page of a view."""
     return Page
-
-
-def part(data, span):
-    """Return some bytes of a reply."""
-    offset, length, _ = span
-    found = data[offset : offset + length]
-    assert len(found) == length
-    return found
