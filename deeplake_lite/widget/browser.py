@@ -14,6 +14,8 @@ from deeplake_lite.dataset.show import title_of, version_of
 from deeplake_lite.errors import LakeError, shown_briefly
 from deeplake_lite.widget.asking import Asking, answer_of
 from deeplake_lite.widget.cells import Cells
+from deeplake_lite.widget.facets import Facets
+from deeplake_lite.widget.filtering import Filtering
 from deeplake_lite.widget.filters import order_of
 from deeplake_lite.widget.kinds import about_columns, picture_column
 from deeplake_lite.widget.messages import Desk, logger, problem_of
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 
-PARTS: tuple[type[Part], ...] = (Asking, Cells, Selecting)
+PARTS: tuple[type[Part], ...] = (Asking, Cells, Selecting, Facets, Filtering)
 """What the browser can do: a part for each of it."""
 
 GIVEN = "given"
