@@ -76,7 +76,7 @@ def layout_of(htype):
         case "scalar":
             return "dense", stored(htype["dtype"]), (), None
         case "array":
-            shape = htype["shape"]
+            shape = htype["shape"] or [None] * 8
             if None not in shape and htype.get("codec") is None:
                 return "dense", stored(htype["dtype"]), tuple(shape), None
             return "ragged", stored(htype["dtype"]), len(shape), None

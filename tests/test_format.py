@@ -148,6 +148,11 @@ CASES = {
         ],
         None,
     ),
+    "array/axes": (
+        dl.Array("int16", None, nullable=True),
+        [np.zeros((2, 3), "int16"), [4], None, np.ones((1, 1, 5), "int16"), [], [7, 8]],
+        None,
+    ),
     "array/times": (
         dl.Array("timedelta64[ms]", (None,)),
         [np.arange(n).astype("m8[ms]") for n in range(6)],

@@ -151,7 +151,7 @@ def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
         return texts_of(FlatCells.of(cells))
     shapes = np.maximum(cells.shapes, 0).astype(np.int64)
     values = _flat(htype, cells, layout.dtype)
-    if isinstance(htype, Image):
+    if isinstance(htype, Image) or (isinstance(htype, Array) and htype.shape is None):
         return _tensors(values, cells, null)
     if len(values) != shapes.prod(axis=1).sum():
         raise DamagedError("Cells are not as long as their shapes say. Run ds.verify().")

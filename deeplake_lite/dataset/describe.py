@@ -105,7 +105,7 @@ def axes_of(htype: Htype) -> tuple[Axis, ...]:
     """
     match htype:
         case Array(shape=shape):
-            return shape
+            return shape or ()
         case Boxes():
             return (None, 4)
         case Image(mode=mode):

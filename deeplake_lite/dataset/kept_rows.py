@@ -59,6 +59,7 @@ class Keeper:
     def _query(self, question: Question, rows: int) -> Document:
         asked = question.asked
         return {
+            **({} if question.kind == "query" else {"kind": question.kind}),
             "text": question.text,
             "params": params_to_json(question.params),
             "seed": question.seed,
@@ -121,6 +122,7 @@ class Opener:
             query["seed"],
             None if query["asked"] is None else self.open(query["asked"]),
             {(s["name"], s["label"]): self.open(s) for s in query["sources"]},
+            query.get("kind", "query"),
         ).ask()
         if found._table.slots != query["rows"]:
             raise DamagedError(

@@ -1,7 +1,7 @@
 """A query as something that can be kept and asked again: its words, its values, what it read.
 
-Views of a query's result carry the `Question` behind it. It goes with them when they are pickled,
-and into the document of a saved view.
+A ranking by suspicion is such a question, too. Views of a result carry the `Question` behind it. It
+goes with them when they are pickled, and into the document of a saved view.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import base64
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -27,15 +27,17 @@ class Question:
     """A query with all that its answer depends on."""
 
     text: str
-    """The SELECT."""
+    """The SELECT; of a ranking, a few words."""
     params: Params = ()
-    """Values of ``?`` in order, or of ``$name``."""
+    """Values of ``?`` in order, or of ``$name``; what a ranking is by."""
     seed: int | None = None
     """The seed that was drawn, if one was."""
     asked: View | None = None
     """The view that it was asked of, as it was then."""
     sources: Mapping[tuple[str, str | None], View] = field(default_factory=dict)
     """What FROM named, by name and VERSION, as it was then."""
+    kind: Literal["query", "suspects"] = "query"
+    """Who answers: the query engine, or the review of labels."""
 
     def ask(self) -> View:
         """Return the answer, the same as it was."""

@@ -66,10 +66,21 @@ async def query_async(
 
 
 def ask(question: Question) -> View:
-    """Answer a query again."""
+    """Answer a query, or rank by suspicion, again."""
+    if question.kind == "suspects":
+        from deeplake_lite.review import ask as rank
+
+        return rank(question)
     from deeplake_lite.query import ask
 
     return ask(question)
+
+
+def suspects(view: View, label: str, by: Any, column: str | None, neighbours: int) -> View:
+    """Rank rows by how suspicious their label is."""
+    from deeplake_lite.review import suspects
+
+    return suspects(view, label, by, column=column, neighbours=neighbours)
 
 
 def explain(view: View) -> str:

@@ -397,6 +397,67 @@ class View:
         """
         return await upward.query_async(self, text, params, sources)
 
+    def suspects(
+        self,
+        label: str,
+        by: Literal["embedding", "scores"] = "embedding",
+        *,
+        column: str | None = None,
+        neighbours: int = 10,
+    ) -> View:
+        """Rank the rows by how likely their label is wrong, the most suspicious first.
+
+        Parameters
+        ----------
+        label : str
+            Column of one label per row: classes, texts or numbers.
+        by : {"embedding", "scores"}
+            What contradicts a label: the labels of the nearest vectors, by cosine, or what a model
+            that did not see the row gives each class.
+        column : str, optional
+            Column of the vectors, or of the probabilities, one per class. Left out: the one called
+            as `by` is, or the only one of its kind.
+        neighbours : int
+            Vectors that have a say about a label.
+
+        Returns
+        -------
+        View
+            The rows that have a label and a vector, with two columns more: ``suspicion``, 0 to 1,
+            and ``suggested``, the label that speaks most for itself; it is the row's own where
+            nothing speaks against that.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            For a column that the view does not have.
+        SchemaError
+            For columns of other types, or when several may be meant.
+        InvalidValueError
+            For scores that are no probabilities.
+
+        Notes
+        -----
+        Neighbours are exact up to 32,768 rows; beyond, each row is compared with the 4,096 of the
+        nearest clusters. By scores it is confident learning: Northcutt, Jiang, Chuang (JAIR 2021),
+        https://arxiv.org/abs/1911.00068; by neighbours see Bahri, Jiang, Gupta (ICML 2020),
+        https://arxiv.org/abs/2004.12289.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> schema = {"label": dl.ClassLabel(["x", "y"]), "embedding": dl.Embedding(2)}
+        >>> ds = dl.create("memory://suspects-doc", schema)
+        >>> vectors = [[9, 1], [9, 2], [9, 3], [9, 0], [1, 9], [2, 9], [3, 9], [0, 9]]
+        >>> ds.append({"label": ["x", "x", "x", "y", "y", "y", "y", "y"], "embedding": vectors})
+        >>> found = ds.suspects("label", neighbours=3)
+        >>> found[0]["label"], found[0]["suggested"], found[0]["suspicion"]
+        (np.int32(1), np.int32(0), np.float32(1.0))
+        >>> len(found.query("SELECT * WHERE suggested != label"))
+        1
+        """
+        return upward.suspects(self, label, by, column, neighbours)
+
     def batches(
         self,
         batch_size: int,

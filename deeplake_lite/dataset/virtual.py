@@ -82,6 +82,19 @@ class TakenColumn:
         return out
 
 
+@dataclass(frozen=True, eq=False)
+class KnownColumn:
+    """Cells that are there already, one for each row."""
+
+    htype: Htype
+    """What they mean."""
+    cells: Cells
+
+    def read(self, rows: Rows) -> Cells:
+        """Return the cells of some rows."""
+        return take(self.cells, rows)
+
+
 class VirtualTable:
     """The rows of a derived view.
 

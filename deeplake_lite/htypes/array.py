@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 import numpy as np
 
 from deeplake_lite import codecs
-from deeplake_lite.errors import SchemaError
+from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.arrays import Shape, as_array, as_block, as_buffer, each, from_buffer
 from deeplake_lite.htypes.base import Check, Dense, Htype, Ragged
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _LARGEST = 1 << 31  # bytes of one cell
 _MOST_AXES = 32
+MOST_ANY_AXES = 8
+"""Of an array, where the number of axes differs from row to row."""
 _CODECS = ("zstd", "lz4", "blosc")
 
 
@@ -38,7 +40,8 @@ class Array(Htype):
     dtype : str
         As for `Scalar`.
     shape : tuple of int or None
-        Size of each axis; None for an axis whose size varies from row to row.
+        Size of each axis; None for an axis whose size varies from row to row. None instead of the
+        tuple for arrays that differ in how many axes they have: 1 to 8.
     codec : {"zstd", "lz4", "blosc"}, optional
         Compresses each row's array by itself. Without one, arrays of varying shape are kept as raw
         bytes, and arrays of one shape as one Zarr array, whose chunks Zarr compresses.
@@ -57,8 +60,8 @@ class Array(Htype):
     dtype: str
     """Name of the dtype that users see."""
 
-    shape: Shape
-    """Size of each axis, None where it varies."""
+    shape: Shape | None
+    """Size of each axis, None where it varies; None where the number of axes does."""
 
     codec: str | None = None
     """Name of the codec of each row's bytes."""
@@ -68,7 +71,8 @@ class Array(Htype):
     @override
     def __post_init__(self) -> None:
         self._set(dtype=check_dtype(self.dtype))
-        self._set(shape=check_shape(self.shape, self.dtype))
+        if self.shape is not None:
+            self._set(shape=check_shape(self.shape, self.dtype))
         if self.codec is not None:
             way = "Pictures are of type Image."
             self._set(codec=choice("codec of an array", self.codec, _CODECS, ALIASES, else_=way))
@@ -77,20 +81,25 @@ class Array(Htype):
     @property
     @override
     def layout(self) -> Dense | Ragged:
-        if self.codec is None and None not in self.shape:
-            return Dense(stored_dtype(self.dtype), tuple(size for size in self.shape if size))
-        return Ragged(stored_dtype(self.dtype), len(self.shape))
+        if self.codec is None and None not in self._sizes:
+            return Dense(stored_dtype(self.dtype), tuple(size for size in self._sizes if size))
+        return Ragged(stored_dtype(self.dtype), len(self._sizes))
+
+    @property
+    def _sizes(self) -> Shape:
+        """Sizes of the axes whose length is kept."""
+        return (None,) * MOST_ANY_AXES if self.shape is None else self.shape
 
     @property
     @override
     def varying(self) -> int:
         """Axes up to the last whose size is not declared."""
-        return max((i + 1 for i, size in enumerate(self.shape) if size is None), default=0)
+        return max((i + 1 for i, size in enumerate(self._sizes) if size is None), default=0)
 
     @property
     @override
     def blank(self) -> NDArray[Any]:
-        return np.zeros([size or 0 for size in self.shape], self.dtype)
+        return np.zeros([0] if self.shape is None else [n or 0 for n in self.shape], self.dtype)
 
     @cached_property
     def _codec(self) -> Codec | None:
@@ -99,15 +108,22 @@ class Array(Htype):
     @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> Cells:
         if isinstance(self.layout, Dense):
-            return DenseCells(as_stored(as_block(values, self.dtype, self.shape)))
+            return DenseCells(as_stored(as_block(values, self.dtype, self._sizes)))
         arrays = each(values, self._read)
         return RaggedCells(
-            [self._to_buffer(array) for array in arrays], shapes_of(arrays, len(self.shape))
+            [self._to_buffer(array) for array in arrays], shapes_of(arrays, len(self._sizes))
         )
 
     def _read(self, value: Any) -> NDArray[Any]:
         """Check one row's array."""
-        return as_array(value, self.dtype, self.shape)
+        if self.shape is not None:
+            return as_array(value, self.dtype, self.shape)
+        array = as_array(value, self.dtype, (None,) * np.ndim(value))
+        if not 0 < array.ndim <= MOST_ANY_AXES:
+            raise InvalidValueError(
+                f"must have 1 to {MOST_ANY_AXES} axes, got shape {array.shape}. Reshape it."
+            )
+        return array
 
     def _to_buffer(self, array: NDArray[Any]) -> Buffer:
         """Return the stored bytes of one array."""
@@ -158,5 +174,6 @@ def check_shape(shape: Any, dtype: str) -> Shape:
 
 
 def shapes_of(arrays: Sequence[NDArray[Any]], ndim: int) -> NDArray[np.int32]:
-    """Return the shapes of arrays as (n, ndim) int32."""
-    return np.array([array.shape for array in arrays], np.int32).reshape(len(arrays), ndim)
+    """Return the shapes of arrays as (n, ndim) int32, -1 for axes that an array does not have."""
+    shapes = [(*array.shape, *(-1,) * (ndim - array.ndim)) for array in arrays]
+    return np.array(shapes, np.int32).reshape(len(arrays), ndim)

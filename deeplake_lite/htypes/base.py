@@ -235,7 +235,8 @@ class Htype(ABC):
                     for value, v in zip(self.decode(block, ()), valid, strict=True)
                 ]
             case RaggedCells(buffers, shapes):
-                values = zip(buffers, map(tuple, shapes.tolist()), strict=True)
+                kept = (tuple(n for n in shape if n >= 0) for shape in shapes.tolist())
+                values = zip(buffers, kept, strict=True)
             case NestedCells(counts, items):
                 nested = self.layout
                 if not isinstance(nested, Nested):

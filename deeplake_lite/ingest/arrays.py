@@ -255,7 +255,7 @@ def _of_lists(lists: list[Any]) -> Htype:
     nulls = any(v is None for items in lists for v in items)
     if isinstance(item, Scalar) and not nulls:
         return Array(item.dtype, (None,))
-    if isinstance(item, Array) and None not in item.shape and not nulls:
+    if isinstance(item, Array) and item.shape and None not in item.shape and not nulls:
         return Array(item.dtype, (None, *item.shape))
     return Sequence(replace(item, nullable=nulls))
 

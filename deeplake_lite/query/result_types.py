@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from deeplake_lite.query.functions import Type
     from deeplake_lite.query.values import Kind, Tree
 
-MOST_AXES = 4
-"""Of computed arrays, where how many they have differs from row to row."""
-
 
 def htype_of_tree(tree: Tree) -> Htype:
     """Return the htype of a column that a tree computes."""
@@ -58,7 +55,7 @@ def htype_of_type(type_: Type) -> Htype:
         return Json(nullable=True)
     if shape == ():
         return Scalar(type_.dtype, nullable=True)
-    return Array(type_.dtype, (None,) * MOST_AXES if shape is None else shape, nullable=True)
+    return Array(type_.dtype, shape, nullable=True)
 
 
 def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:

@@ -95,13 +95,13 @@ class Source:
     @cached_property
     def positions(self) -> Rows:
         """The rows' positions, (rows,)."""
-        return self._located[1] if self._is_all else np.arange(len(self))
+        return self._located[1] if self._is_all else chunks.count_up(len(self))
 
     @cached_property
     def _is_all(self) -> bool:
         """Whether the rows are all slots, in their order."""
         slots = self._located[1]
-        return len(slots) == self.table.slots and _counts_up(slots)
+        return len(slots) == self.table.slots and chunks.counts_up(slots)
 
     def at(self, rows: Rows) -> Rows:
         """Return the slots of some rows."""
@@ -191,7 +191,7 @@ class Source:
         )
         if not (CACHE.holds(self._key(f, "dense")) or (wanted and CACHE.has_room(size))):
             return None
-        return self._kept(f, "dense", lambda: self.values(f, np.arange(len(self))))
+        return self._kept(f, "dense", lambda: self.values(f, chunks.count_up(len(self))))
 
     def _read_scalar(self, f: Field, slots: Rows) -> pa.Array:
         """Read a column as Arrow: numbers as they are, classes as numbers, text as text."""
@@ -276,7 +276,7 @@ class Source:
         return self._kept(f, "words", make), None if self._is_all else self._located[1]
 
     def _every(self) -> Rows:
-        return self._located[1] if self._is_all else np.arange(self.table.slots)
+        return self._located[1] if self._is_all else chunks.count_up(self.table.slots)
 
     def _key(self, f: Field, what: Any) -> tuple[Any, ...]:
         return self.view.url, self.table.snapshot_id, f.id, what
@@ -347,15 +347,6 @@ def one(cells: RaggedCells, row: int) -> RaggedCells:
     """Return one cell of a block, without a copy."""
     valid = None if cells.valid is None else cells.valid[row : row + 1]
     return RaggedCells([cells.buffers[row]], cells.shapes[row : row + 1], valid)
-
-
-def _counts_up(slots: Rows, size: int = 65_536) -> bool:
-    """Tell whether slots are 0, 1, 2, …; without an array of their length."""
-    if not len(slots):
-        return True
-    base = np.arange(min(size, len(slots)))
-    spans = chunks.spans(len(slots), size)
-    return all(bool((slots[s] - s.start == base[: s.stop - s.start]).all()) for s in spans)
 
 
 def _run(rows: Rows) -> slice | Rows:

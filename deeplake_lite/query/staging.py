@@ -20,6 +20,7 @@ from deeplake_lite.query.evaluate import evaluate
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.pruning import rows_left
 from deeplake_lite.query.trees import keys
+from deeplake_lite.storage.chunks import count_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,7 +98,7 @@ class Staging:
         asked = table.select([n for n in table.column_names if n in names and n != ROW])
         if ROW in names:
             asked = asked.append_column(ROW, table[ROW])
-        asked = asked.append_column(AT, numbers_of(np.arange(len(table))))
+        asked = asked.append_column(AT, numbers_of(count_up(len(table))))
         order = numbers_in(self.ask(select, **{LEFT: asked})[AT])
         if (np.diff(order) < 0).any():
             order = np.sort(order)

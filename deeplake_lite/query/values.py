@@ -8,6 +8,7 @@ scalar. Both are values: lowering makes new ones, nobody changes them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -253,8 +254,13 @@ class Constant:
     """The same value for every row: of the query's text, or a parameter."""
 
     value: Any
-    node: exp.Expr
-    """As SQL; arrays are lists."""
+    sql: exp.Expr | Callable[[], exp.Expr]
+    """As SQL, or what makes it: of an array it is a long list, which hardly any query asks for."""
+
+    @cached_property
+    def node(self) -> exp.Expr:
+        """As SQL; arrays are lists."""
+        return self.sql() if callable(self.sql) else self.sql
 
 
 type Value = Sql | Tensor | Constant

@@ -24,6 +24,36 @@ GAP_BYTES = 64 * 1024
 """Cells of one chunk that lie closer than this are read in one request."""
 
 
+_MOST_COUNTED = 4_194_304
+"""Numbers from 0 that are kept: 32 MiB of them at the most."""
+
+_counted = np.arange(0)
+
+
+def count_up(count: int) -> NDArray[np.int64]:
+    """Return 0, 1, 2, …: read-only, and in the same memory every time unless it is very long.
+
+    A new array of a million costs more than what many a query does with it.
+
+    >>> count_up(3)
+    array([0, 1, 2])
+    """
+    global _counted
+    if count > _MOST_COUNTED:
+        return np.arange(count)
+    numbers = _counted
+    if len(numbers) < count:
+        numbers = np.arange(min(_MOST_COUNTED, 2 * count))
+        numbers.flags.writeable = False
+        _counted = numbers
+    return numbers[:count]
+
+
+def _is_counted(slots: NDArray[np.int64]) -> bool:
+    """Tell, without a look at them, whether numbers are a piece of those that `count_up` keeps."""
+    return slots.base is _counted and slots.strides == _counted.strides
+
+
 def contiguous(slots: NDArray[np.int64]) -> slice | None:
     """Return `slots` as a slice when each is one more than the one before.
 
@@ -34,9 +64,22 @@ def contiguous(slots: NDArray[np.int64]) -> slice | None:
     """
     if len(slots) == 0 or int(slots[-1]) - int(slots[0]) + 1 != len(slots):
         return None
-    if not (np.diff(slots) == 1).all():
+    if not _is_counted(slots) and not (np.diff(slots) == 1).all():
         return None
     return slice(int(slots[0]), int(slots[-1]) + 1)
+
+
+def counts_up(slots: NDArray[np.int64], size: int = 65_536) -> bool:
+    """Tell whether slots are 0, 1, 2, …; without an array of their length.
+
+    >>> counts_up(np.array([0, 1, 2])), counts_up(np.array([1, 2, 0]))
+    (True, False)
+    """
+    if not len(slots) or (_is_counted(slots) and slots[0] == 0):
+        return True
+    base = count_up(min(size, len(slots)))
+    runs = spans(len(slots), size)
+    return all(bool((slots[s] - s.start == base[: s.stop - s.start]).all()) for s in runs)
 
 
 def runs_of_equal(keys: NDArray[np.int64]) -> list[slice]:

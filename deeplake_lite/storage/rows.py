@@ -173,7 +173,7 @@ class Rows:
 
     def live(self) -> Slots:
         """Return the slots of all rows, in their order."""
-        return np.arange(self.slots) if self.order is None else self.order
+        return chunks.count_up(self.slots) if self.order is None else self.order
 
     async def ids_at(self, slots: Slots) -> NDArray[np.int64]:
         """Return the ids of some slots."""

@@ -109,6 +109,8 @@ def _arrays(dtype: str, shape: Any) -> SearchStrategy[Any]:
 
 
 def _array(htype: Any) -> SearchStrategy[Any]:
+    if htype.shape is None:
+        return npst.array_shapes(max_side=SIDE).flatmap(lambda s: _arrays(htype.dtype, s))
     axes = [st.integers(0, SIDE) if n is None else st.just(n) for n in htype.shape]
     return st.tuples(*axes).flatmap(lambda shape: _arrays(htype.dtype, shape))
 

@@ -1,9 +1,4325 @@
-// The page of the browser: asks Python for what is in sight, and draws it.
-/** @param {{model: any, el: HTMLElement}} of */
-function render({ model, el }) {
-  el.classList.add("dl-browser");
-  const show = () => { el.textContent = `${model.get("about").title}: ${model.get("state").rows} rows`; };
-  model.on("change:state", show);
-  show();
+// @ts-check
+/**
+ * The notebook browser: what the reader of a dataset sees and does.
+ *
+ * Python holds the data and decides; this module draws and asks. First comes what can be tested without
+ * a page (arithmetic, colours, bookkeeping: all exported), then the parts of the page from the smallest
+ * to the whole, then the model of the static page. Nothing from the data ever becomes HTML.
+ */
+
+/** @typedef {[number, number, number, number]} Box  x0, y0, x1, y1 in 0..1 of the picture */
+/** @typedef {{x: number, y: number, w: number, h: number}} Rect */
+/** @typedef {[number, number]} Point */
+
+// ---- layout of the grid ----
+
+export const MARGIN = 8;
+export const LINE = 17;
+const LEAST_FOR_CAPTION = 88;
+
+/**
+ * Where cards go: as many columns as fit, cards as wide as then fits, whole pixels.
+ * @param {{width: number, height: number, size: number, rows: number, lines: number, aspect?: number}} of
+ */
+export function gridLayout({ width, height, size, rows, lines, aspect = 1 }) {
+	const gap = size < LEAST_FOR_CAPTION ? 3 : 8;
+	const inner = Math.max(32, width - 2 * MARGIN);
+	const columns = Math.max(1, Math.floor((inner + gap) / (size * aspect + gap)));
+	const card = Math.floor((inner - gap * (columns - 1)) / columns);
+	const caption = size >= LEAST_FOR_CAPTION && lines ? lines * LINE + 7 : 0;
+	const square = Math.round(card / aspect);
+	const picture = columns === 1 ? Math.max(64, Math.min(square, height - caption - 2 * MARGIN)) : square;
+	const step = picture + caption + gap;
+	const count = Math.ceil(rows / columns);
+	const total = count ? count * step - gap + 2 * MARGIN : 0;
+	return { columns, card, picture, caption, gap, step, count, total };
 }
+
+/** @typedef {ReturnType<typeof gridLayout>} Layout */
+
+/** Positions [start, stop) of cards that show between `top` and `top + height`. */
+export function visibleRange(/** @type {Layout} */ layout, top, height, rows) {
+	const first = Math.max(0, Math.floor((top - MARGIN) / layout.step));
+	const last = Math.max(first, Math.ceil((top + height - MARGIN) / layout.step));
+	return [Math.min(rows, first * layout.columns), Math.min(rows, last * layout.columns)];
+}
+
+/** The card of a position, relative to what is scrolled to. @returns {Rect} */
+export function cardRect(/** @type {Layout} */ layout, position, top) {
+	const row = Math.floor(position / layout.columns);
+	const column = position % layout.columns;
+	return {
+		x: MARGIN + column * (layout.card + layout.gap),
+		y: MARGIN + row * layout.step - top,
+		w: layout.card,
+		h: layout.picture + layout.caption,
+	};
+}
+
+/** The position under a point of the view, -1 between cards. */
+export function hitCard(/** @type {Layout} */ layout, x, y, top, rows) {
+	const column = Math.floor((x - MARGIN) / (layout.card + layout.gap));
+	const row = Math.floor((y + top - MARGIN) / layout.step);
+	if (column < 0 || column >= layout.columns || row < 0) return -1;
+	const position = row * layout.columns + column;
+	if (position >= rows) return -1;
+	const rect = cardRect(layout, position, top);
+	return x < rect.x + rect.w && y < rect.y + rect.h ? position : -1;
+}
+
+/** Scroll offset that brings a position into view with the least movement. */
+export function scrollTo(/** @type {Layout} */ layout, position, top, height) {
+	const rect = cardRect(layout, position, top);
+	if (rect.y < MARGIN) return Math.max(0, top + rect.y - MARGIN);
+	const beyond = rect.y + rect.h + MARGIN - height;
+	return beyond > 0 ? Math.min(top + beyond, top + rect.y - MARGIN) : top;
+}
+
+/** Positions whose card the lasso encloses or touches; `polygon` in pixels of the content. */
+export function cardsInLasso(/** @type {Layout} */ layout, /** @type {Point[]} */ polygon, rows) {
+	const [x0, y0, x1, y1] = bounds(polygon);
+	const first = Math.max(0, Math.floor((y0 - MARGIN) / layout.step));
+	const last = Math.min(layout.count - 1, Math.floor((y1 - MARGIN) / layout.step));
+	const touched = new Set();
+	for (const [x, y] of polygon) touched.add(hitCard(layout, x, y, 0, rows));
+	const found = [];
+	for (let row = first; row <= last; row++) {
+		for (let column = 0; column < layout.columns; column++) {
+			const position = row * layout.columns + column;
+			if (position >= rows) break;
+			const { x, y, w, h } = cardRect(layout, position, 0);
+			if (x > x1 || x + w < x0) continue;
+			if (touched.has(position) || inPolygon(x + w / 2, y + h / 2, polygon)) found.push(position);
+		}
+	}
+	return Uint32Array.from(found);
+}
+
+/** Browsers clamp the height of an element (Chrome at 33,554,428 px, Firefox lower). */
+export const MAX_HEIGHT = 20_000_000;
+
+/** Height of the scrolled element, and how many pixels of content one of its pixels stands for. */
+export function scrollScale(total, view) {
+	const height = Math.min(total, MAX_HEIGHT);
+	return { height, factor: total > height ? (total - view) / (height - view) : 1 };
+}
+
+/** The step of thumbnail asked for: the least that is sharp at `pixels`. */
+export function levelFor(pixels) {
+	for (const level of [64, 128, 256, 512]) if (pixels <= level * 1.12) return level;
+	return 1024;
+}
+
+/** The largest rectangle of a picture's shape within another. @returns {Rect} */
+export function fit(width, height, /** @type {Rect} */ into, most = Infinity) {
+	const scale = Math.min(into.w / Math.max(1, width), into.h / Math.max(1, height), most);
+	const w = Math.max(1, Math.round(width * scale));
+	const h = Math.max(1, Math.round(height * scale));
+	return { x: into.x + Math.round((into.w - w) / 2), y: into.y + Math.round((into.h - h) / 2), w, h };
+}
+
+// ---- selection ----
+
+/** Which rows are selected: one bit each, so that a million cost 125 kB. */
+export class Selection {
+	constructor(rows = 0) {
+		this.rows = rows;
+		this.count = 0;
+		this.bits = new Uint32Array(0);
+	}
+
+	/** @param {Iterable<number>} positions */
+	static of(rows, positions) {
+		const made = new Selection(rows);
+		for (const position of positions) made.set(position, true);
+		return made;
+	}
+
+	has(position) {
+		return ((this.bits[position >>> 5] ?? 0) & (1 << (position & 31))) !== 0;
+	}
+
+	set(position, on) {
+		if (position < 0 || position >= this.rows || this.has(position) === on) return;
+		if (!this.bits.length) this.bits = new Uint32Array(Math.ceil(this.rows / 32));
+		this.bits[position >>> 5] ^= 1 << (position & 31);
+		this.count += on ? 1 : -1;
+	}
+
+	toggle(position) {
+		this.set(position, !this.has(position));
+	}
+
+	/** From `a` to `b`, both included, in either order. */
+	range(a, b, on = true) {
+		for (let i = Math.min(a, b); i <= Math.max(a, b); i++) this.set(i, on);
+	}
+
+	/** Ascending. */
+	positions() {
+		const found = new Uint32Array(this.count);
+		let n = 0;
+		for (let i = 0; i < this.bits.length; i++) {
+			for (let word = this.bits[i]; word; word &= word - 1) {
+				found[n++] = i * 32 + 31 - Math.clz32(word & -word);
+			}
+		}
+		return found;
+	}
+
+	/** The only selected position, -1 when there are none or more. */
+	only() {
+		return this.count === 1 ? this.positions()[0] : -1;
+	}
+}
+
+/** Positions as the bytes of little-endian uint32, and back. */
+export function packPositions(/** @type {Uint32Array} */ positions) {
+	const view = new DataView(new ArrayBuffer(positions.length * 4));
+	for (let i = 0; i < positions.length; i++) view.setUint32(i * 4, positions[i], true);
+	return view;
+}
+
+export function unpackPositions(/** @type {unknown} */ packed) {
+	const bytes = asBytes(packed);
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+	const positions = new Uint32Array(bytes.byteLength >> 2);
+	for (let i = 0; i < positions.length; i++) positions[i] = view.getUint32(i * 4, true);
+	return positions;
+}
+
+/** A server closes the socket beyond 10 MiB a message: parts stay under 4 MB. */
+export function chunked(/** @type {Uint32Array} */ positions, most = 1_000_000) {
+	const parts = [];
+	for (let i = 0; i < positions.length; i += most) parts.push(positions.subarray(i, i + most));
+	return parts.length ? parts : [positions];
+}
+
+// ---- bytes ----
+
+/** Whatever a host hands over as binary, as bytes. @returns {Uint8Array} */
+export function asBytes(/** @type {any} */ value) {
+	if (!value) return new Uint8Array(0);
+	if (value instanceof Uint8Array) return value;
+	if (value instanceof ArrayBuffer) return new Uint8Array(value);
+	return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+}
+
+export function fromBase64(/** @type {string} */ text) {
+	const raw = atob(text);
+	const bytes = new Uint8Array(raw.length);
+	for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+	return bytes;
+}
+
+/** Numbers of a packed buffer, copied where they do not lie on a boundary of four. */
+export function numbersAt(/** @type {Uint8Array} */ bytes, /** @type {number[]} */ [offset, length], Kind) {
+	const start = bytes.byteOffset + offset;
+	if (start % 4 === 0) return new Kind(bytes.buffer, start, length >> 2);
+	return new Kind(bytes.slice(offset, offset + length).buffer);
+}
+
+// ---- colours ----
+
+const HUES = [
+	[78, 121, 167], [242, 142, 43], [89, 161, 79], [225, 87, 89], [176, 122, 161], [237, 201, 72],
+	[118, 183, 178], [255, 157, 167], [156, 117, 95], [148, 103, 189], [23, 190, 207], [188, 189, 34],
+	[214, 39, 140], [44, 160, 120], [255, 112, 67], [92, 107, 192],
+];
+
+/** A class keeps its colour: in every card, chart, layer and session. @returns {number[]} 0..255 */
+export function classColour(/** @type {number} */ index) {
+	const i = Math.max(0, Math.floor(index) || 0);
+	if (i < HUES.length) return HUES[i];
+	const hue = (i * 0.61803398875) % 1;
+	return hslToRgb(hue, 0.5 + 0.2 * ((i >> 2) % 2), 0.48 + 0.12 * (i % 2));
+}
+
+export function hslToRgb(h, s, l) {
+	const a = s * Math.min(l, 1 - l);
+	const at = (n) => {
+		const k = (n + h * 12) % 12;
+		return Math.round(255 * (l - a * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+	};
+	return [at(0), at(8), at(4)];
+}
+
+export const css = (/** @type {number[]} */ [r, g, b], alpha = 1) => `rgba(${r},${g},${b},${alpha})`;
+
+/** Relative luminance of WCAG 2. */
+export function luminance(/** @type {number[]} */ rgb) {
+	const [r, g, b] = rgb.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+export function contrast(a, b) {
+	const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+	return (high + 0.05) / (low + 0.05);
+}
+
+/** Black or white, whichever reads better. */
+export const inkOn = (/** @type {number[]} */ rgb) => (luminance(rgb) > 0.179 ? [0, 0, 0] : [255, 255, 255]);
+
+/** A scale from blue over green to yellow (after viridis), for numbers. */
+export function numberColour(/** @type {number} */ share) {
+	const stops = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+	const at = Math.min(1, Math.max(0, share || 0)) * (stops.length - 1);
+	const i = Math.min(stops.length - 2, Math.floor(at));
+	return stops[i].map((v, k) => Math.round(v + (stops[i + 1][k] - v) * (at - i)));
+}
+
+/** Class numbers, one per pixel, in their colours; class 0 is background. */
+export function colourMask(/** @type {Uint8ClampedArray} */ rgba) {
+	const table = new Uint32Array(256);
+	for (let i = 1; i < 256; i++) {
+		const [r, g, b] = classColour(i);
+		table[i] = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+	}
+	const out = new Uint32Array(rgba.buffer, rgba.byteOffset, rgba.length >> 2);
+	for (let i = 0; i < out.length; i++) out[i] = table[rgba[i * 4]];
+	return rgba;
+}
+
+/** `rgb(…)` or `#rrggbb` as numbers, null for what says nothing (transparent, a name). */
+export function parseColour(/** @type {string} */ text) {
+	const hex = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.exec(text.trim());
+	if (hex) {
+		const digits = hex[1].length === 3 ? [...hex[1]].map((d) => d + d).join("") : hex[1];
+		return [0, 2, 4].map((i) => parseInt(digits.slice(i, i + 2), 16));
+	}
+	const parts = /^rgba?\(([^)]+)\)$/.exec(text.trim())?.[1].split(/[\s,/]+/).map(Number);
+	return parts && parts[3] !== 0 ? parts.slice(0, 3) : null;
+}
+
+// ---- lasso ----
+
+export function bounds(/** @type {Point[]} */ polygon) {
+	let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
+	for (const [x, y] of polygon) {
+		x0 = Math.min(x0, x); y0 = Math.min(y0, y); x1 = Math.max(x1, x); y1 = Math.max(y1, y);
+	}
+	return [x0, y0, x1, y1];
+}
+
+/** Even-odd rule. */
+export function inPolygon(x, y, /** @type {Point[]} */ polygon) {
+	let inside = false;
+	for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
+		const [xi, yi] = polygon[i];
+		const [xj, yj] = polygon[j];
+		if (yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi) inside = !inside;
+	}
+	return inside;
+}
+
+/** Without points closer than `least` to the one before. */
+export function simplify(/** @type {Point[]} */ polygon, least) {
+	const kept = polygon.slice(0, 1);
+	for (const point of polygon) {
+		const last = kept[kept.length - 1];
+		if (Math.hypot(point[0] - last[0], point[1] - last[1]) >= least) kept.push(point);
+	}
+	return kept;
+}
+
+/** Indices of the points (x, y, x, y, …) inside. */
+export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]} */ polygon) {
+	if (polygon.length < 3) return new Uint32Array(0);
+	const [x0, y0, x1, y1] = bounds(polygon);
+	const found = new Uint32Array(xy.length >> 1);
+	let n = 0;
+	for (let i = 0; i < xy.length; i += 2) {
+		const x = xy[i];
+		const y = xy[i + 1];
+		if (x < x0 || x > x1 || y < y0 || y > y1) continue;
+		if (inPolygon(x, y, polygon)) found[n++] = i >> 1;
+	}
+	return found.slice(0, n);
+}
+
+/** Finds the point next to a place: points by square of a raster. */
+export class PointIndex {
+	constructor(/** @type {Float32Array} */ xy, side = 128) {
+		this.xy = xy;
+		this.side = side;
+		const count = xy.length >> 1;
+		const starts = new Uint32Array(side * side + 1);
+		const square = new Uint32Array(count);
+		for (let i = 0; i < count; i++) {
+			square[i] = this.row(xy[2 * i + 1]) * side + this.row(xy[2 * i]);
+			starts[square[i] + 1]++;
+		}
+		for (let i = 0; i < side * side; i++) starts[i + 1] += starts[i];
+		this.starts = starts.slice();
+		this.order = new Uint32Array(count);
+		for (let i = 0; i < count; i++) this.order[starts[square[i]]++] = i;
+	}
+
+	row(v) {
+		return Math.min(this.side - 1, Math.max(0, Math.floor(v * this.side)));
+	}
+
+	/** The index of the nearest point within `radius`, -1 when there is none. */
+	nearest(x, y, radius) {
+		let [best, least] = [-1, radius * radius];
+		for (let j = this.row(y - radius); j <= this.row(y + radius); j++) {
+			for (let i = this.row(x - radius); i <= this.row(x + radius); i++) {
+				const at = j * this.side + i;
+				for (let k = this.starts[at]; k < this.starts[at + 1]; k++) {
+					const point = this.order[k];
+					const far = (this.xy[2 * point] - x) ** 2 + (this.xy[2 * point + 1] - y) ** 2;
+					if (far <= least) [best, least] = [point, far];
+				}
+			}
+		}
+		return best;
+	}
+}
+
+// ---- boxes ----
+
+/** Corners in order and within the picture. @returns {Box} */
+export function tidyBox(/** @type {number[]} */ [x0, y0, x1, y1]) {
+	const clip = (v) => Math.min(1, Math.max(0, v));
+	return [clip(Math.min(x0, x1)), clip(Math.min(y0, y1)), clip(Math.max(x0, x1)), clip(Math.max(y0, y1))];
+}
+
+/**
+ * What a press on a box takes hold of: "nw" … "se" of its border, "move" inside, null outside.
+ * @param {Point} near  how near counts, in the box's units
+ */
+export function boxHandle(/** @type {Box} */ [x0, y0, x1, y1], x, y, [nx, ny]) {
+	if (x < x0 - nx || x > x1 + nx || y < y0 - ny || y > y1 + ny) return null;
+	const vertical = Math.abs(y - y0) <= ny ? "n" : Math.abs(y - y1) <= ny ? "s" : "";
+	const horizontal = Math.abs(x - x0) <= nx ? "w" : Math.abs(x - x1) <= nx ? "e" : "";
+	return vertical + horizontal || "move";
+}
+
+/** The box after its handle moved; moving keeps its size, also at the border. @returns {Box} */
+export function dragBox(/** @type {Box} */ box, /** @type {string} */ handle, dx, dy) {
+	const [x0, y0, x1, y1] = box;
+	if (handle === "move") {
+		const mx = Math.min(1 - x1, Math.max(-x0, dx));
+		const my = Math.min(1 - y1, Math.max(-y0, dy));
+		return [x0 + mx, y0 + my, x1 + mx, y1 + my];
+	}
+	return tidyBox([
+		handle.includes("w") ? x0 + dx : x0, handle.includes("n") ? y0 + dy : y0,
+		handle.includes("e") ? x1 + dx : x1, handle.includes("s") ? y1 + dy : y1,
+	]);
+}
+
+/** The topmost hold among boxes: the active one first, then the smallest. */
+export function boxAt(/** @type {Box[]} */ boxes, x, y, /** @type {Point} */ near, active = -1) {
+	const area = (/** @type {Box} */ b) => (b[2] - b[0]) * (b[3] - b[1]);
+	const order = boxes.map((_, i) => i).sort((a, b) => area(boxes[a]) - area(boxes[b]));
+	if (active >= 0 && active < boxes.length) order.unshift(active);
+	for (const index of order) {
+		const handle = boxHandle(boxes[index], x, y, near);
+		if (handle) return { index, handle };
+	}
+	return null;
+}
+
+// ---- text of a query ----
+
+const KEYWORDS = new Set(
+	("SELECT FROM WHERE AND OR NOT IN IS NULL LIKE ILIKE BETWEEN ORDER GROUP BY HAVING LIMIT OFFSET ASC DESC AS CASE WHEN " +
+		"THEN ELSE END DISTINCT TRUE FALSE JOIN LEFT RIGHT INNER OUTER ON UNION ALL ANY EXISTS WITH SAMPLE UNGROUP EXPAND " +
+		"VERSION CAST USING REPLACE NULLS FIRST LAST OVER PARTITION CONTAINS EXCEPT INTERSECT").split(" "),
+);
+const TOKEN =
+	/(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<string>'(?:[^']|'')*'?)|(?<name>"(?:[^"]|"")*"?)|(?<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|(?<space>\s+)|(?<mark>.)/gsu;
+
+/** Parts of a query for colouring; joined they are the text again. */
+export function tokens(/** @type {string} */ text) {
+	const found = [];
+	for (const match of text.matchAll(TOKEN)) {
+		const groups = /** @type {Record<string, string|undefined>} */ (match.groups);
+		let kind = Object.keys(groups).find((name) => groups[name] !== undefined) ?? "mark";
+		const start = match.index ?? 0;
+		const stop = start + match[0].length;
+		if (kind === "word") {
+			if (KEYWORDS.has(match[0].toUpperCase())) kind = "keyword";
+			else if (/^\s*\(/.test(text.slice(stop, stop + 8))) kind = "function";
+		}
+		found.push({ kind, start, stop, text: match[0] });
+	}
+	return found;
+}
+
+/** Offset of a line and column, both counted from 1, kept within the text. */
+export function caretOffset(/** @type {string} */ text, line, column) {
+	const lines = text.split("\n");
+	const at = Math.min(Math.max(1, line), lines.length) - 1;
+	const before = lines.slice(0, at).reduce((sum, l) => sum + l.length + 1, 0);
+	return before + Math.min(Math.max(1, column) - 1, lines[at].length);
+}
+
+/** What an error marks: the token at the place, or the last one when the text ended too soon. */
+export function errorSpan(/** @type {string} */ text, line, column) {
+	const at = caretOffset(text, line, column);
+	const solid = tokens(text).filter((t) => t.kind !== "space");
+	const hit = solid.find((t) => at >= t.start && at < t.stop) ?? solid.find((t) => t.start >= at) ?? solid[solid.length - 1];
+	return hit ? [hit.start, hit.stop] : [0, 0];
+}
+
+/** The text with the word before the cursor replaced. */
+export function complete(/** @type {string} */ text, cursor, word, /** @type {string} */ choice) {
+	return { text: text.slice(0, word) + choice + text.slice(cursor), cursor: word + choice.length };
+}
+
+/** Queries asked before, newest last; `older` and `newer` walk from the text being typed. */
+export class History {
+	constructor(/** @type {string[]} */ entries = [], most = 100) {
+		this.entries = entries.filter((entry) => typeof entry === "string").slice(-most);
+		this.most = most;
+		this.at = this.entries.length;
+		this.draft = "";
+	}
+
+	push(/** @type {string} */ text) {
+		if (text.trim()) this.entries = [...this.entries.filter((entry) => entry !== text), text].slice(-this.most);
+		this.at = this.entries.length;
+	}
+
+	older(/** @type {string} */ current) {
+		if (!this.at) return null;
+		if (this.at === this.entries.length) this.draft = current;
+		return this.entries[--this.at];
+	}
+
+	newer() {
+		if (this.at >= this.entries.length) return null;
+		this.at++;
+		return this.at === this.entries.length ? this.draft : this.entries[this.at];
+	}
+}
+
+/** Names that fit what was typed: beginning first, then a word's beginning, then anywhere. */
+export function typeAhead(/** @type {string[]} */ names, /** @type {string} */ typed, most = 200) {
+	const wanted = typed.trim().toLowerCase();
+	const ranked = [];
+	for (let i = 0; i < names.length; i++) {
+		const name = names[i].toLowerCase();
+		const at = name.indexOf(wanted);
+		if (at < 0) continue;
+		const rank = name === wanted ? 0 : at === 0 ? 1 : /[\s_\-./]/.test(name[at - 1]) ? 2 : 3;
+		ranked.push({ index: i, name: names[i], rank });
+	}
+	return ranked.sort((a, b) => a.rank - b.rank || a.index - b.index).slice(0, most);
+}
+
+// ---- numbers ----
+
+const GROUPED = new Intl.NumberFormat("en-US");
+export const grouped = (/** @type {number} */ n) => GROUPED.format(n);
+export const counted = (/** @type {number} */ n, /** @type {string} */ noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
+
+/** A number at a glance: 1.2M, 12.5k, 0.03. */
+export function short(/** @type {number} */ n) {
+	if (!Number.isFinite(n)) return String(n);
+	const size = Math.abs(n);
+	for (const [unit, name] of /** @type {[number, string][]} */ ([[1e9, "G"], [1e6, "M"], [1e3, "k"]])) {
+		if (size >= unit * (name === "k" ? 10 : 1)) return `${Number((n / unit).toPrecision(3))}${name}`;
+	}
+	return String(Number(n.toPrecision(size >= 1000 ? 4 : 3)));
+}
+
+/** Milliseconds since 1970 as a date, with the time where the span is short. */
+export function shortTime(/** @type {number} */ ms, span = Infinity) {
+	const date = new Date(ms);
+	if (Number.isNaN(date.getTime())) return "–";
+	const text = date.toISOString();
+	return span < 3 * 86_400_000 ? `${text.slice(0, 10)} ${text.slice(11, 16)}` : text.slice(0, 10);
+}
+
+/** The values a brush over a histogram means: whole bins, from the pixels of its ends. */
+export function brushed(/** @type {number[]} */ edges, x0, x1, width) {
+	const bins = edges.length - 1;
+	const bin = (x) => Math.min(bins - 1, Math.max(0, Math.floor((x / width) * bins)));
+	const [low, high] = [bin(Math.min(x0, x1)), bin(Math.max(x0, x1))];
+	return [edges[low], edges[high + 1]];
+}
+
+/** Where a value lies on a histogram of equal bins, 0..1. */
+export function alongEdges(/** @type {number[]} */ edges, value) {
+	const [low, high] = [edges[0], edges[edges.length - 1]];
+	return high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0;
+}
+
+// ---- keeping and asking ----
+
+/** Keeps what was used last within a budget of bytes; what falls out is disposed of. */
+export class Lru {
+	constructor(budget, dispose = (/** @type {any} */ _value) => {}) {
+		this.budget = budget;
+		this.dispose = dispose;
+		this.used = 0;
+		/** @type {Map<any, {value: any, bytes: number}>} */
+		this.entries = new Map();
+	}
+
+	get(key) {
+		const entry = this.entries.get(key);
+		if (!entry) return undefined;
+		this.entries.delete(key);
+		this.entries.set(key, entry);
+		return entry.value;
+	}
+
+	peek(key) {
+		return this.entries.get(key)?.value;
+	}
+
+	set(key, value, bytes) {
+		this.delete(key, value);
+		this.entries.set(key, { value, bytes });
+		this.used += bytes;
+		for (const old of this.entries.keys()) {
+			if (this.used <= this.budget || old === key) break;
+			this.delete(old);
+		}
+	}
+
+	/** @param {any} [keep]  not disposed of: it comes back under the same key */
+	delete(key, keep) {
+		const entry = this.entries.get(key);
+		if (!entry) return;
+		this.entries.delete(key);
+		this.used -= entry.bytes;
+		if (entry.value !== keep) this.dispose(entry.value);
+	}
+
+	clear() {
+		for (const key of [...this.entries.keys()]) this.delete(key);
+	}
+}
+
+/** An answer that no longer matters: another generation is shown, or a newer question was asked. */
+export class Stale extends Error {}
+
+/** A refusal from Python, with its place in the query where there is one. */
+export class Refusal extends Error {
+	constructor(/** @type {any} */ error) {
+		super(error?.message ?? "The request failed.");
+		this.kind = error?.kind ?? "Error";
+		this.line = error?.line ?? null;
+		this.column = error?.column ?? null;
+		this.hint = error?.hint ?? null;
+		this.conflicts = error?.conflicts ?? [];
+	}
+}
+
+/** Which questions are open: gives them numbers, matches answers, notices lateness. */
+export class Requests {
+	/** @param {{send: (message: object, buffers?: any[]) => void, generation?: () => number, now?: () => number, first?: number}} of */
+	constructor({ send, generation = () => 0, now = () => performance.now(), first = 1 }) {
+		this.send = send;
+		this.generation = generation;
+		this.now = now;
+		this.next = first;
+		/** @type {Map<number, any>} */
+		this.open = new Map();
+		/** @type {Map<string, {busy: boolean, waiting: any}>} */
+		this.lanes = new Map();
+		this.base64 = false;
+	}
+
+	/**
+	 * @param {string} type @param {object} fields
+	 * @param {{bound?: boolean, buffers?: any[], progress?: (done: number, total: number) => void}} [how]
+	 *   bound: the answer counts only while the generation asked about is shown
+	 * @returns {Promise<any>}
+	 */
+	ask(type, fields = {}, { bound = false, buffers, progress } = {}) {
+		const req = this.next++;
+		const message = { type, req, gen: this.generation(), ...fields };
+		return new Promise((resolve, reject) => {
+			this.open.set(req, { message, buffers, bound, progress, resolve, reject, since: this.now() });
+			this.send(message, buffers);
+		});
+	}
+
+	/** At most one open question a lane; while it is open only the newest other one waits. */
+	latest(lane, type, fields = {}, how = {}) {
+		const state = this.lanes.get(lane) ?? { busy: false, waiting: null };
+		this.lanes.set(lane, state);
+		return new Promise((resolve, reject) => {
+			state.waiting?.reject(new Stale());
+			state.waiting = { type, fields, how, resolve, reject };
+			this.advance(state);
+		});
+	}
+
+	advance(state) {
+		if (state.busy || !state.waiting) return;
+		const { type, fields, how, resolve, reject } = state.waiting;
+		state.waiting = null;
+		state.busy = true;
+		this.ask(type, fields, how).then(resolve, reject).finally(() => {
+			state.busy = false;
+			this.advance(state);
+		});
+	}
+
+	/** Takes a message of Python's; false where it is none of ours. */
+	receive(/** @type {any} */ content, /** @type {any[]} */ buffers = []) {
+		const entry = this.open.get(content?.req);
+		if (!entry) return false;
+		if (content.type === "progress") {
+			entry.since = this.now();
+			entry.progress?.(content.done, content.total);
+			return true;
+		}
+		if (content.type !== "reply") return false;
+		this.open.delete(content.req);
+		if (entry.bound && entry.message.gen !== this.generation()) entry.reject(new Stale());
+		else if (content.ok === false) entry.reject(content.error?.kind === "Stale" ? new Stale() : new Refusal(content.error));
+		else entry.resolve({ ...content, bytes: content.b64 ? fromBase64(content.b64) : asBytes(buffers?.[0]) });
+		return true;
+	}
+
+	/** Milliseconds that the oldest open question has waited. */
+	waited() {
+		let since = Infinity;
+		for (const entry of this.open.values()) since = Math.min(since, entry.since);
+		return since === Infinity ? 0 : this.now() - since;
+	}
+
+	/** Asks all that is open once more, under the same numbers. */
+	retry() {
+		for (const entry of this.open.values()) {
+			entry.since = this.now();
+			this.send(entry.message, entry.buffers);
+		}
+	}
+
+	close() {
+		for (const entry of this.open.values()) entry.reject(new Stale());
+		this.open.clear();
+	}
+}
+
+/** Dash of an overlay's lines: whole for the first layer, dashed for predictions laid over truth. */
+export function layerDash(/** @type {number} */ layer) {
+	return [[], [6, 3], [2, 2]][layer % 3];
+}
+
+/** Values of a picture's sides under the pointer after zooming there by `by`. */
+export function zoomAt(/** @type {{scale: number, x: number, y: number}} */ view, px, py, by, [least, most]) {
+	const scale = Math.min(most, Math.max(least, view.scale * by));
+	const ratio = scale / view.scale;
+	return { scale, x: px - (px - view.x) * ratio, y: py - (py - view.y) * ratio };
+}
+
+// ---- parts of a page ----
+
+/**
+ * An element: `on…` are listeners, `class`, `text` and properties are set, the rest are attributes.
+ * @param {string} tag @param {Record<string, any>} [with_] @param {...(Node|string|null|undefined|false)} children
+ * @returns {any}
+ */
+function h(tag, with_ = {}, ...children) {
+	const node = document.createElement(tag);
+	for (const [name, value] of Object.entries(with_)) {
+		if (value === undefined || value === null || value === false) continue;
+		if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+		else if (name === "text") node.textContent = value;
+		else if (name === "class") node.className = value;
+		else if (name === "value" || name === "checked" || name === "disabled" || name === "hidden") node[name] = value;
+		else node.setAttribute(name, value === true ? "" : String(value));
+	}
+	node.append(...children.filter((child) => child || child === ""));
+	return node;
+}
+
+/** Paths on a field of 16 × 16, drawn as lines. */
+const ICONS = {
+	filter: "M2 3.5h12M4.5 8h7M7 12.5h2", map: "M2.5 2v11.5H14M6 9.5h.01M8.5 5.5h.01M11.5 8h.01M12 3.5h.01",
+	versions: "M4.5 5.5v5M4.5 5.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM4.5 13.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5c0 3-7 1.500-7 4",
+	edits: "M3 13l.7-3L11 2.700l2.300 2.300L6 12.300z", help: "M6 6a2 2 0 113 1.700c-.7.4-1 .8-1 1.500M8 12h.01",
+	layers: "M8 2.500l6 3-6 3-6-3zM2 8.500l6 3 6-3M2 11.500l6 3 6-3", text: "M3 4h10M3 8h10M3 12h6", minus: "M3.500 8h9",
+	plus: "M3.500 8h9M8 3.500v9", close: "M4 4l8 8M12 4l-8 8", left: "M10 3.500L5.500 8l4.500 4.500", right: "M6 3.500L10.500 8 6 12.500",
+	down: "M4 6l4 4 4-4", save: "M3.500 2.500h9v11L8 10.500l-4.500 3z", undo: "M6 3.500L3 6.500l3 3M3 6.500h6.500a3.500 3.500 0 010 7H7",
+	redo: "M10 3.500l3 3-3 3M13 6.500H6.500a3.500 3.500 0 000 7H9", check: "M3.500 8.500l3 3 6-7", sort: "M5 3v10M5 13l-2.500-2.500M5 13l2.500-2.500M11 13V3M11 3L8.500 5.500M11 3l2.500 2.500",
+	theme: "M8 2.500a5.500 5.500 0 100 11zM8 2.500a5.500 5.500 0 010 11", lasso: "M4.500 10.500C2 9 1.500 6.500 3.500 4.500s6-2.500 8.500-1 2.500 4.500 0 6-5 1.500-7.500 1zM4.500 10.500c1 1 .5 2.500-1 3",
+	pan: "M8 2v12M2 8h12M8 2L6.500 3.500M8 2l1.500 1.500M8 14l-1.500-1.500M8 14l1.500-1.500M2 8l1.500-1.500M2 8l1.500 1.500M14 8l-1.500-1.500M14 8l-1.500 1.500",
+	box: "M3.500 3.500h9v9h-9zM3.500 3.500h.01M12.500 12.500h.01", suspects: "M7 11.500a4.500 4.500 0 100-9 4.500 4.500 0 000 9zM10.500 10.500L14 14M7 4.700v2.500M7 9.200h.01",
+	fit: "M2.500 6V2.500H6M10 2.500h3.500V6M13.500 10v3.500H10M6 13.500H2.500V10", history: "M8 4.500V8l2.500 1.500M2.500 8a5.500 5.500 0 101.600-3.900M2.500 2.500v2.500H5", tag: "M2.500 2.500h5l6 6-5 5-6-6zM5 5h.01",
+};
+
+function icon(/** @type {keyof typeof ICONS} */ name) {
+	const space = "http://www.w3.org/2000/svg";
+	const svg = document.createElementNS(space, "svg");
+	svg.setAttribute("viewBox", "0 0 16 16");
+	svg.setAttribute("aria-hidden", "true");
+	svg.setAttribute("class", "dl-icon");
+	const path = document.createElementNS(space, "path");
+	path.setAttribute("d", ICONS[name]);
+	svg.append(path);
+	return svg;
+}
+
+/** A button with an icon, its name for everyone in `title`. */
+function iconButton(name, title, /** @type {(event: any) => void} */ onclick, with_ = {}) {
+	return h("button", { type: "button", class: "dl-button dl-only-icon", title, "aria-label": title, onclick, ...with_ }, icon(name));
+}
+
+function textButton(text, onclick, with_ = {}) {
+	return h("button", { type: "button", class: "dl-button", onclick, ...with_ }, text);
+}
+
+/** A dot in the colour of a class. */
+function dot(/** @type {number|null|undefined} */ index) {
+	if (index === null || index === undefined) return null;
+	const made = h("span", { class: "dl-dot", "aria-hidden": "true" });
+	made.style.background = css(classColour(index));
+	return made;
+}
+
+/** Shows `text` only where it changed, so that screen readers and layouts are left alone. */
+function say(/** @type {Element} */ node, /** @type {string} */ text) {
+	if (node.textContent !== text) node.textContent = text;
+}
+
+/** A pointer's way from press to release. @param {(move: {x: number, y: number, dx: number, dy: number, event: PointerEvent}) => void} onmove */
+function drag(/** @type {PointerEvent} */ start, onmove, onend = (/** @type {boolean} */ _moved) => {}) {
+	const target = /** @type {HTMLElement} */ (start.currentTarget);
+	const box = target.getBoundingClientRect();
+	let moved = false;
+	const move = (/** @type {PointerEvent} */ event) => {
+		const [dx, dy] = [event.clientX - start.clientX, event.clientY - start.clientY];
+		if (!moved && Math.hypot(dx, dy) < 4) return;
+		moved = true;
+		onmove({ x: event.clientX - box.left, y: event.clientY - box.top, dx, dy, event });
+	};
+	const end = () => {
+		target.removeEventListener("pointermove", move);
+		target.removeEventListener("pointerup", end);
+		target.removeEventListener("pointercancel", end);
+		onend(moved);
+	};
+	try {
+		target.setPointerCapture(start.pointerId);
+	} catch {
+		// a synthetic press has no pointer to capture
+	}
+	target.addEventListener("pointermove", move);
+	target.addEventListener("pointerup", end);
+	target.addEventListener("pointercancel", end);
+}
+
+/** A canvas as sharp as the screen; returns its context in CSS pixels. */
+function sharpen(/** @type {HTMLCanvasElement} */ canvas, width, height) {
+	const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
+	const [w, hgt] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
+	if (canvas.width !== w || canvas.height !== hgt) {
+		canvas.width = w;
+		canvas.height = hgt;
+		canvas.style.width = `${width}px`;
+		canvas.style.height = `${height}px`;
+	}
+	const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+	context.setTransform(ratio, 0, 0, ratio, 0, 0);
+	return context;
+}
+
+/** Small things kept between sessions where the page allows it. */
+const memory = {
+	read(/** @type {string} */ name, fallback) {
+		try {
+			return JSON.parse(localStorage.getItem(`dl-browser:${name}`) ?? "null") ?? fallback;
+		} catch {
+			return fallback;
+		}
+	},
+	write(/** @type {string} */ name, value) {
+		try {
+			localStorage.setItem(`dl-browser:${name}`, JSON.stringify(value));
+		} catch {
+			// private windows and file:// may refuse
+		}
+	},
+};
+
+// ---- the core ----
+
+const LATE = 10_000;
+const GONE = 40_000;
+const SETTINGS = { size: 160, picture: null, caption: null, overlays: {}, colour_by: null, panel: null, theme: "auto" };
+const EMPTY_STATE = { generation: 0, rows: 0, ms: 0, query: "" };
+
+/** What all parts share: the model, open questions, the selection, and who wants to know of changes. */
+class Core {
+	constructor(/** @type {any} */ model) {
+		this.model = model;
+		this.palette = /** @type {any} */ ({});
+		this.root = /** @type {any} */ (null);
+		this.requests = new Requests({
+			send: (message, buffers) => model.send(message, undefined, buffers),
+			generation: () => this.state.generation,
+			first: 1 + Math.floor(Math.random() * 1e9) * 1000,
+		});
+		/** @type {Map<string, Set<(value: any) => void>>} */
+		this.listeners = new Map();
+		this.selection = new Selection(0);
+		this.active = 0;
+		this.anchor = 0;
+		this.hovered = -1;
+		this.noSelection = false;
+		this.closing = new AbortController();
+		this.sending = 0;
+		this.listen();
+	}
+
+	listen() {
+		const model = this.model;
+		const wire = (event, handler) => {
+			model.on(event, handler);
+			this.closing.signal.addEventListener("abort", () => model.off(event, handler));
+		};
+		wire("msg:custom", (content, buffers) => this.receive(content, buffers));
+		wire("change:state", () => this.turn());
+		for (const name of ["settings", "about", "staged", "staged_count", "query", "problem"]) {
+			wire(`change:${name}`, () => this.emit(name, model.get(name)));
+		}
+		wire("change:_selected", () => {
+			if (!this.sending) this.takeSelection();
+		});
+		this.shown = this.state.generation;
+		this.takeSelection();
+		const clock = setInterval(() => this.emit("waited", this.requests.waited()), 1000);
+		this.closing.signal.addEventListener("abort", () => {
+			clearInterval(clock);
+			this.requests.close();
+		});
+	}
+
+	get about() { return this.model.get("about") ?? { columns: [], total: 0 }; }
+	get state() { return this.model.get("state") ?? EMPTY_STATE; }
+	get settings() { return { ...SETTINGS, ...(this.model.get("settings") ?? {}) }; }
+	get staged() { return this.model.get("staged") ?? []; }
+	get stagedCount() { return this.model.get("staged_count") ?? this.staged.length; }
+	get columns() { return this.about.columns ?? []; }
+	get writable() { return Boolean(this.about.writable) && !this.static; }
+	get static() { return Boolean(this.about.static); }
+
+	column(name) { return this.columns.find((column) => column.name === name); }
+	kinds(...kinds) { return this.columns.filter((column) => kinds.includes(column.kind)); }
+
+	on(name, /** @type {(value: any) => void} */ handler) {
+		if (!this.listeners.has(name)) this.listeners.set(name, new Set());
+		this.listeners.get(name)?.add(handler);
+	}
+
+	emit(name, value = null) {
+		for (const handler of [...(this.listeners.get(name) ?? [])]) {
+			try {
+				handler(value);
+			} catch (error) {
+				this.failed(error);
+			}
+		}
+	}
+
+	set(patch) {
+		this.model.set("settings", { ...this.settings, ...patch });
+		this.model.save_changes();
+		this.emit("settings", this.settings);
+	}
+
+	receive(content, buffers) {
+		if (this.requests.receive(content, buffers)) this.emit("waited", this.requests.waited());
+		else if (content?.type === "changed") this.emit("changed", content.positions ?? null);
+	}
+
+	/** A new generation is shown. */
+	turn() {
+		const { generation, rows } = this.state;
+		if (generation === this.shown) return this.emit("count");
+		this.shown = generation;
+		this.active = Math.min(this.active, Math.max(0, rows - 1));
+		this.anchor = this.active;
+		this.hovered = -1;
+		this.takeSelection();
+		this.emit("state", this.state);
+		this.say(`${counted(rows, "row")} shown`);
+	}
+
+	takeSelection() {
+		this.selection = Selection.of(this.state.rows, unpackPositions(this.model.get("_selected")));
+		this.emit("selection");
+	}
+
+	/** The selection changed here: draw at once, tell Python once a frame. */
+	selected() {
+		this.emit("selection");
+		this.selectionDue ??= requestAnimationFrame(() => {
+			this.selectionDue = undefined;
+			this.sendSelection();
+		});
+	}
+
+	sendSelection() {
+		const parts = chunked(this.selection.positions());
+		if (parts.length > 1 || parts[0].length > 500_000) {
+			parts.forEach((part, i) => {
+				this.ask("select", { what: "set", part: i, parts: parts.length }, { buffers: [packPositions(part).buffer] })
+					.catch((error) => this.failed(error));
+			});
+		} else {
+			this.sending++;
+			this.model.set("_selected", packPositions(parts[0]));
+			this.model.save_changes();
+			this.sending--;
+		}
+		const { count } = this.selection;
+		this.say(count ? `${counted(count, "row")} selected` : "Nothing selected");
+	}
+
+	select(/** @type {"all"|"none"|"invert"} */ what) {
+		const { rows } = this.state;
+		if (what === "none") this.selection = new Selection(rows);
+		else if (what === "all") {
+			this.selection = new Selection(rows);
+			if (rows) this.selection.range(0, rows - 1);
+		} else {
+			for (let i = 0; i < rows; i++) this.selection.toggle(i);
+		}
+		this.emit("selection");
+		this.ask("select", { what }).catch((error) => this.failed(error));
+		this.say(`${counted(this.selection.count, "row")} selected`);
+	}
+
+	/** One row: alone, in addition, or with all from the last one on. */
+	pick(position, { range = false, toggle = false } = {}) {
+		if (range) {
+			if (!toggle) this.selection = new Selection(this.state.rows);
+			this.selection.range(this.anchor, position);
+		} else if (toggle) {
+			this.selection.toggle(position);
+			this.anchor = position;
+		} else {
+			this.selection = Selection.of(this.state.rows, [position]);
+			this.anchor = position;
+		}
+		this.active = position;
+		this.selected();
+	}
+
+	/** Many rows, from a lasso: instead of what is selected, or with it. */
+	take(positions, { shiftKey = false, ctrlKey = false, metaKey = false } = {}) {
+		if (!shiftKey && !ctrlKey && !metaKey) this.selection = new Selection(this.state.rows);
+		for (const position of positions) this.selection.set(position, true);
+		if (positions.length) this.anchor = positions[0];
+		this.selected();
+	}
+
+	/** @returns {Promise<any>} */
+	ask(type, fields = {}, how = {}) { return this.requests.ask(type, fields, how); }
+	latest(lane, type, fields = {}, how = {}) { return this.requests.latest(lane, type, fields, how); }
+
+	/** Shows an error to the reader; what is stale is no error. */
+	failed(error) {
+		if (error instanceof Stale || this.closing.signal.aborted) return;
+		this.emit("banner", { level: "error", text: error?.message ?? String(error) });
+		if (!(error instanceof Refusal)) {
+			console.error(error);
+			this.model.send({ type: "failed", message: String(error?.stack ?? error) });
+		}
+	}
+
+	/** For screen readers. */
+	say(text) { this.emit("say", text); }
+
+	/** What an edit is for: the selected rows, or the one that has the focus. */
+	targets() {
+		return this.selection.count ? "selected" : this.state.rows ? [this.active] : [];
+	}
+
+	targetCount() { return this.selection.count || (this.state.rows ? 1 : 0); }
+
+	/** Stages edits; cells of these rows are asked again. @param {object[]} edits */
+	async stage(edits) {
+		if (!this.writable) {
+			const text = this.static ? "This page is a copy: open the dataset in a notebook to edit." : "This version is read only: show a branch to edit.";
+			this.emit("banner", { level: "note", text });
+			return null;
+		}
+		return this.edit("stage", { edits });
+	}
+
+	async edit(type, fields = {}) {
+		try {
+			const reply = await this.ask(type, fields);
+			this.emit("undoable", reply);
+			this.emit("changed", reply.positions ?? null);
+			return reply;
+		} catch (error) {
+			this.failed(error);
+			return null;
+		}
+	}
+
+	/** Asks what changes the rows shown: query, filter, sort … */
+	async show(type, fields) {
+		this.emit("busy", true);
+		try {
+			return await this.ask(type, fields);
+		} finally {
+			this.emit("busy", false);
+		}
+	}
+
+	async hello() {
+		const probe = [1, 2, 3, 4];
+		for (const base64 of [false, true]) {
+			const reply = await this.ask("hello", base64 ? { base64 } : {});
+			if (probe.every((byte, i) => reply.bytes[i] === byte)) return;
+		}
+		throw new Refusal({ message: "This notebook drops binary messages, and text ones too: pictures cannot be shown." });
+	}
+}
+
+// ---- theme ----
+
+/** "light" or "dark": as set, else as the host's background says, else as the system prefers. */
+function themeOf(/** @type {HTMLElement} */ root, wanted) {
+	if (wanted === "light" || wanted === "dark") return wanted;
+	const style = getComputedStyle(root);
+	for (const name of ["--jp-layout-color0", "--vscode-editor-background", "--colab-primary-surface-color"]) {
+		const colour = parseColour(style.getPropertyValue(name));
+		if (colour) return luminance(colour) > 0.3 ? "light" : "dark";
+	}
+	return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+/** Keeps root's theme right, also when the host or the system turns dark. */
+function followTheme(/** @type {HTMLElement} */ root, /** @type {Core} */ core, changed) {
+	const apply = () => {
+		const wanted = core.settings.theme;
+		const theme = themeOf(root, wanted);
+		root.dataset.theme = theme;
+		root.dataset.host = String(wanted === "auto");
+		changed();
+	};
+	const observer = new MutationObserver(apply);
+	observer.observe(document.body, { attributes: true });
+	observer.observe(document.documentElement, { attributes: true, attributeFilter: ["class", "style", "theme", "data-theme"] });
+	const media = matchMedia("(prefers-color-scheme: dark)");
+	media.addEventListener("change", apply);
+	core.on("settings", apply);
+	core.closing.signal.addEventListener("abort", () => {
+		observer.disconnect();
+		media.removeEventListener("change", apply);
+	});
+	apply();
+}
+
+/** The colours of the style sheet, for canvases. */
+function paletteOf(/** @type {HTMLElement} */ root) {
+	const style = getComputedStyle(root);
+	const names = ["bg", "ink", "muted", "line", "fill", "card", "accent", "on-accent", "soft", "bad", "edit"];
+	/** @type {Record<string, string>} */
+	const palette = { font: style.fontFamily, mono: style.getPropertyValue("--dl-mono") };
+	for (const name of names) palette[name] = style.getPropertyValue(`--dl-${name}`).trim();
+	return palette;
+}
+
+// ---- cells: what cards are drawn from ----
+
+const CELL_BYTES = 192 * 2 ** 20;
+
+/** Thumbnails and marks of rows: asked one viewport at a time, kept within a budget, closed when dropped. */
+class Cells {
+	constructor(/** @type {Core} */ core, /** @type {() => void} */ changed) {
+		this.core = core;
+		this.changed = changed;
+		this.lru = new Lru(CELL_BYTES, dropCell);
+		this.wanted = { start: 0, stop: 0, level: 128, ahead: 1, still: true };
+		this.busy = false;
+		this.again = 0;
+	}
+
+	get(position) { return this.lru.get(position); }
+
+	/** All is asked again; what was drawn stays until it is replaced. */
+	outdate(/** @type {number[]|null} */ positions) {
+		for (const [position, { value }] of this.lru.entries) {
+			if (!positions || positions.includes(position)) value.old = true;
+		}
+	}
+
+	clear() {
+		this.lru.clear();
+		this.failedAt = null;
+	}
+
+	want(wanted) {
+		this.wanted = wanted;
+		this.pump();
+	}
+
+	/** Why a row must be asked: unknown, outdated, too coarse, or a layer or caption is new. */
+	missing(position, level, fields) {
+		const cell = this.lru.peek(position);
+		if (!cell || cell.old) return true;
+		if (cell.level < level && Math.max(cell.w ?? 0, cell.h ?? 0) > cell.level) return true;
+		return cell.fields !== fields && !fieldsWithin(fields, cell.fields);
+	}
+
+	/** The span of missing rows within [start, stop). */
+	span(start, stop, level, fields) {
+		let [first, last] = [-1, -1];
+		for (let i = start; i < stop; i++) {
+			if (!this.missing(i, level, fields)) continue;
+			if (first < 0) first = i;
+			last = i;
+		}
+		return first < 0 ? null : [first, Math.min(last + 1, first + 1200)];
+	}
+
+	fields() {
+		const { picture, caption } = this.core.settings;
+		const overlays = overlayColumns(this.core).filter((column) => overlayShown(this.core, column.name)).map((column) => column.name);
+		return JSON.stringify({ picture, columns: captionColumns(this.core, caption), overlays });
+	}
+
+	/** Asks for the next span: what shows first, then one viewport ahead; nothing while flying past. */
+	pump() {
+		const { start, stop, level, ahead, still } = this.wanted;
+		if (this.busy || !still || this.failedAt === this.core.state.generation) return;
+		const { rows } = this.core.state;
+		const fields = this.fields();
+		const more = Math.max(0, stop - start);
+		const next = ahead >= 0 ? [stop, Math.min(rows, stop + more)] : [Math.max(0, start - more), start];
+		const span = this.span(start, stop, level, fields) ?? this.span(next[0], next[1], level, fields);
+		if (span) this.fetch(span[0], span[1], level, fields);
+	}
+
+	async fetch(start, stop, level, fields) {
+		this.busy = true;
+		try {
+			const reply = await this.core.ask("cells", { start, stop, size: level, ...JSON.parse(fields) }, { bound: true });
+			const generation = this.core.state.generation;
+			const cells = await Promise.all(reply.cells.map((cell) => readCell(cell, reply.bytes, level, fields)));
+			if (generation === this.core.state.generation) this.keep(cells);
+			else cells.forEach(dropCell);
+		} catch (error) {
+			if (!(error instanceof Stale)) {
+				this.failedAt = this.core.state.generation;
+				this.core.failed(error);
+			}
+		} finally {
+			this.busy = false;
+			this.changed();
+			this.pump();
+		}
+	}
+
+	keep(cells) {
+		for (const cell of cells) this.lru.set(cell.p, cell, cell.bytes);
+	}
+}
+
+const fieldsWithin = (wanted, had) => {
+	const [a, b] = [JSON.parse(wanted), JSON.parse(had)];
+	return a.picture === b.picture && a.columns.every((c) => b.columns.includes(c)) && a.overlays.every((c) => b.overlays.includes(c));
+};
+
+const OVERLAYS = ["boxes", "mask", "polygons", "keypoints"];
+const overlayColumns = (/** @type {Core} */ core) => core.kinds(...OVERLAYS);
+const overlayShown = (/** @type {Core} */ core, name) => core.settings.overlays?.[name]?.shown ?? true;
+const overlayOpacity = (/** @type {Core} */ core, name) => core.settings.overlays?.[name]?.opacity ?? 0.6;
+
+/** Columns under a card: as set, else the first column of labels. */
+function captionColumns(/** @type {Core} */ core, caption = core.settings.caption) {
+	return caption ?? core.kinds("class", "tags").slice(0, 1).map((column) => column.name);
+}
+
+/** Decodes a cell of a reply, off the main thread. @returns {Promise<any>} */
+async function readCell(/** @type {any} */ cell, /** @type {Uint8Array} */ bytes, level, fields) {
+	const made = { ...cell, level, fields, bytes: 512 };
+	if (cell.a || cell.b) {
+		[made.a, made.b] = await Promise.all([cell.a, cell.b].map((side) => side && readCell(side, bytes, level, fields)));
+		made.bytes += (made.a?.bytes ?? 0) + (made.b?.bytes ?? 0);
+		made.w = Math.max(made.a?.w ?? 0, made.b?.w ?? 0);
+		made.h = Math.max(made.a?.h ?? 0, made.b?.h ?? 0);
+		return made;
+	}
+	made.bitmap = cell.v ? await readPicture(bytes, cell.v).catch(() => null) : null;
+	made.broken = Boolean(cell.v) && !made.bitmap;
+	made.tints = {};
+	for (const [name, marks] of Object.entries(cell.marks ?? {})) {
+		if (marks?.v) made.tints[name] = await readMask(bytes, marks.v).catch(() => null);
+	}
+	for (const picture of [made.bitmap, ...Object.values(made.tints)]) if (picture) made.bytes += picture.width * picture.height * 4;
+	return made;
+}
+
+function dropCell(cell) {
+	if (cell.a) dropCell(cell.a);
+	if (cell.b) dropCell(cell.b);
+	cell.bitmap?.close();
+	for (const tint of Object.values(cell.tints ?? {})) tint?.close();
+}
+
+const blobOf = (bytes, [offset, length, mime]) => new Blob([bytes.subarray(offset, offset + length)], { type: mime });
+const readPicture = (bytes, at) => createImageBitmap(blobOf(bytes, at));
+
+/** A mask in the colours of its classes, from grey values that are class numbers. */
+async function readMask(bytes, at) {
+	const grey = await createImageBitmap(blobOf(bytes, at), { colorSpaceConversion: "none", premultiplyAlpha: "none" });
+	const canvas = new OffscreenCanvas(grey.width, grey.height);
+	const context = /** @type {any} */ (canvas.getContext("2d", { willReadFrequently: true }));
+	context.drawImage(grey, 0, 0);
+	const pixels = context.getImageData(0, 0, grey.width, grey.height);
+	grey.close();
+	colourMask(pixels.data);
+	return createImageBitmap(pixels);
+}
+
+// ---- drawing ----
+
+/** Text cut to a width, remembered: measuring is the slow part of a card. */
+const cuts = new Map();
+function cut(context, text, width) {
+	const key = `${context.font}|${Math.round(width)}|${text}`;
+	const known = cuts.get(key);
+	if (known !== undefined) return known;
+	let made = text;
+	if (context.measureText(text).width > width) {
+		let [low, high] = [0, text.length];
+		while (low < high) {
+			const middle = (low + high + 1) >> 1;
+			if (context.measureText(text.slice(0, middle) + "…").width <= width) low = middle;
+			else high = middle - 1;
+		}
+		made = low ? text.slice(0, low) + "…" : "";
+	}
+	if (cuts.size > 8000) cuts.clear();
+	cuts.set(key, made);
+	return made;
+}
+
+/** Text broken into lines at spaces, long words anywhere; the last line is cut. */
+function wrap(context, text, width, most) {
+	const lines = [];
+	for (const paragraph of text.split("\n")) {
+		let line = "";
+		for (const word of paragraph.split(/(?<=\s)/)) {
+			if (lines.length >= most) return lines;
+			if (line && context.measureText(line + word).width > width) {
+				lines.push(line);
+				line = "";
+			}
+			line += word;
+		}
+		lines.push(line);
+	}
+	if (lines.length > most) {
+		lines.length = most;
+		lines[most - 1] += "…";
+	}
+	return lines.map((line) => cut(context, line, width));
+}
+
+/** A chip with the name of a class on its colour. */
+function drawChip(context, palette, text, colour, x, y, /** @type {Rect} */ within) {
+	context.font = `600 11px ${palette.font}`;
+	const shown = cut(context, text, within.w - 8);
+	if (!shown) return;
+	const width = context.measureText(shown).width + 8;
+	const left = Math.max(within.x, Math.min(x, within.x + within.w - width));
+	const top = Math.min(within.y + within.h - 15, Math.max(within.y, y - 15));
+	context.globalAlpha = 1;
+	context.fillStyle = css(colour);
+	context.fillRect(left, top, width, 15);
+	context.fillStyle = css(inkOn(colour));
+	context.textBaseline = "middle";
+	context.fillText(shown, left + 4, top + 8);
+}
+
+/**
+ * One layer of marks over a picture at `at`.
+ * @param {{marks: any, tint: any, opacity: number, layer: number, names: string[]|null, active?: number}} of
+ */
+function drawMarks(context, palette, /** @type {Rect} */ at, { marks, tint, opacity, layer, names, active = -1 }) {
+	context.save();
+	const colourOf = (i) => classColour(marks.c ? (marks.c[i] ?? 0) : layer);
+	const nameOf = (i) => marks.n?.[i] ?? (marks.c && names ? names[marks.c[i]] : null);
+	const px = (x) => at.x + x * at.w;
+	const py = (y) => at.y + y * at.h;
+	context.lineWidth = at.w > 400 ? 2 : 1.5;
+	context.lineJoin = "round";
+	context.setLineDash(layerDash(layer));
+	if (tint) {
+		context.globalAlpha = opacity;
+		context.imageSmoothingEnabled = false;
+		context.drawImage(tint, at.x, at.y, at.w, at.h);
+	}
+	const chips = at.w >= 150 && names !== null;
+	(marks.boxes ?? []).forEach(([x0, y0, x1, y1], i) => {
+		const colour = colourOf(i);
+		context.globalAlpha = opacity * 0.22;
+		context.fillStyle = css(colour);
+		context.fillRect(px(x0), py(y0), (x1 - x0) * at.w, (y1 - y0) * at.h);
+		context.globalAlpha = Math.min(1, opacity + 0.4);
+		context.strokeStyle = css(colour);
+		context.lineWidth = i === active ? 3 : at.w > 400 ? 2 : 1.5;
+		context.strokeRect(px(x0), py(y0), (x1 - x0) * at.w, (y1 - y0) * at.h);
+	});
+	if (chips) (marks.boxes ?? []).forEach(([x0, y0, , y1], i) => nameOf(i) && drawChip(context, palette, String(nameOf(i)), colourOf(i), px(x0), layer ? py(y1) + 15 : py(y0), at));
+	(marks.rings ?? []).forEach((ring, i) => {
+		const colour = colourOf(i);
+		context.beginPath();
+		ring.forEach(([x, y], k) => (k ? context.lineTo(px(x), py(y)) : context.moveTo(px(x), py(y))));
+		context.closePath();
+		context.globalAlpha = opacity * 0.4;
+		context.fillStyle = css(colour);
+		context.fill();
+		context.globalAlpha = Math.min(1, opacity + 0.4);
+		context.strokeStyle = css(colour);
+		context.stroke();
+		if (chips && nameOf(i) && ring.length) drawChip(context, palette, String(nameOf(i)), colour, px(ring[0][0]), py(ring[0][1]), at);
+	});
+	(marks.points ?? []).forEach((figure, i) => {
+		const colour = colourOf(marks.c ? i : i + layer);
+		const radius = Math.max(1.5, Math.min(5, at.w / 70));
+		context.setLineDash([]);
+		for (const [x, y, seen] of figure) {
+			if (seen === 0) continue;
+			context.globalAlpha = Math.min(1, opacity + 0.4);
+			context.beginPath();
+			context.arc(px(x), py(y), radius, 0, 7);
+			context.fillStyle = css(colour);
+			if (seen !== 1) context.fill();
+			context.strokeStyle = seen === 1 ? css(colour) : "rgba(255,255,255,.9)";
+			context.lineWidth = 1;
+			context.stroke();
+		}
+	});
+	context.restore();
+}
+
+/** All layers that are shown, in the order of the columns. */
+function drawLayers(context, palette, /** @type {Core} */ core, cell, /** @type {Rect} */ at, chips = true) {
+	overlayColumns(core).forEach((column, layer) => {
+		const marks = cell.marks?.[column.name];
+		if (!marks || !overlayShown(core, column.name)) return;
+		drawMarks(context, palette, at, {
+			marks, layer, tint: cell.tints?.[column.name], opacity: overlayOpacity(core, column.name),
+			names: chips ? (column.classes ?? []) : null,
+		});
+	});
+}
+
+/** A card where there is no picture: text, numbers, a curve. */
+function drawCard(context, palette, card, /** @type {Rect} */ at) {
+	const inner = { x: at.x + 8, y: at.y + 8, w: at.w - 16, h: at.h - 16 };
+	context.fillStyle = palette.card;
+	context.fillRect(at.x, at.y, at.w, at.h);
+	if (at.w < 40) return;
+	if (card.kind === "missing") return drawNote(context, palette, card.text ?? "missing", at);
+	if (card.numbers?.length) return drawNumbers(context, palette, card, inner);
+	if (card.rows?.length) return drawTable(context, palette, card.rows, inner);
+	const large = card.kind === "number" || card.kind === "class";
+	context.fillStyle = palette.ink;
+	context.textBaseline = "top";
+	if (large) {
+		context.font = `500 ${Math.max(11, Math.min(28, at.w / 7))}px ${palette.font}`;
+		context.textBaseline = "middle";
+		context.textAlign = "center";
+		context.fillText(cut(context, String(card.text ?? ""), inner.w), at.x + at.w / 2, at.y + at.h / 2);
+		context.textAlign = "start";
+		return;
+	}
+	const mono = card.kind === "json";
+	const px = at.w < 110 ? 10 : 12;
+	context.font = `${px}px ${mono ? palette.mono : palette.font}`;
+	const step = Math.round(px * 1.42);
+	wrap(context, String(card.text ?? ""), inner.w, Math.max(1, Math.floor(inner.h / step)))
+		.forEach((line, i) => context.fillText(line, inner.x, inner.y + i * step));
+}
+
+function drawNumbers(context, palette, { numbers, kind }, /** @type {Rect} */ at) {
+	const most = Math.max(1e-9, ...numbers.map((v) => Math.abs(v) || 0));
+	const zero = at.y + at.h / 2;
+	const step = at.w / numbers.length;
+	context.fillStyle = palette.line;
+	context.fillRect(at.x, Math.round(zero), at.w, 1);
+	numbers.forEach((v, i) => {
+		const tall = ((v || 0) / most) * (at.h / 2 - 2);
+		context.fillStyle = kind === "audio" ? palette.accent : v >= 0 ? palette.accent : palette.bad;
+		const width = Math.max(1, step * 0.7);
+		if (kind === "audio") context.fillRect(at.x + i * step, zero - Math.abs(tall), width, Math.max(1, 2 * Math.abs(tall)));
+		else context.fillRect(at.x + i * step, Math.min(zero, zero - tall), width, Math.max(1, Math.abs(tall)));
+	});
+}
+
+function drawTable(context, palette, rows, /** @type {Rect} */ at) {
+	const wide = at.w / Math.max(1, rows[0].length);
+	rows.slice(0, Math.floor(at.h / 16)).forEach((row, i) => {
+		context.font = `${i ? 400 : 600} 11px ${palette.font}`;
+		context.fillStyle = i ? palette.ink : palette.muted;
+		context.textBaseline = "top";
+		row.forEach((value, k) => context.fillText(cut(context, String(value), wide - 6), at.x + k * wide, at.y + i * 16));
+		if (!i) {
+			context.fillStyle = palette.line;
+			context.fillRect(at.x, at.y + 14, at.w, 1);
+		}
+	});
+}
+
+function drawNote(context, palette, text, /** @type {Rect} */ at) {
+	context.fillStyle = palette.muted;
+	context.font = `11px ${palette.font}`;
+	context.textBaseline = "middle";
+	context.textAlign = "center";
+	context.fillText(cut(context, text, at.w - 8), at.x + at.w / 2, at.y + at.h / 2);
+	context.textAlign = "start";
+}
+
+/** The picture of a cell, or what stands for it, with its layers. */
+function drawPicture(context, palette, core, cell, /** @type {Rect} */ at) {
+	if (cell.bitmap) {
+		const tall = cell.w && cell.h ? fit(cell.w, cell.h, at) : fit(cell.bitmap.width, cell.bitmap.height, at);
+		context.fillStyle = palette.card;
+		context.fillRect(at.x, at.y, at.w, at.h);
+		context.imageSmoothingEnabled = tall.w < cell.bitmap.width * 3;
+		context.drawImage(cell.bitmap, tall.x, tall.y, tall.w, tall.h);
+		drawLayers(context, palette, core, cell, tall);
+	} else if (cell.card) {
+		drawCard(context, palette, cell.card, at);
+	} else {
+		context.fillStyle = palette.card;
+		context.fillRect(at.x, at.y, at.w, at.h);
+		drawNote(context, palette, cell.broken ? "cannot be decoded" : "no picture", at);
+	}
+}
+
+/** Lines under a card: name of the class with its dot, text, an edit in its own colour. */
+function drawCaption(context, palette, cell, columns, /** @type {Rect} */ at) {
+	context.font = `12px ${palette.font}`;
+	columns.forEach((name, i) => {
+		const value = cell.caption?.[name];
+		const y = at.y + 6 + i * LINE + LINE / 2;
+		let x = at.x + 2;
+		if (value?.c !== null && value?.c !== undefined) {
+			context.fillStyle = css(classColour(value.c));
+			context.beginPath();
+			context.arc(x + 4, y, 4, 0, 7);
+			context.fill();
+			x += 13;
+		}
+		const staged = cell.staged?.includes(name);
+		context.fillStyle = staged ? palette.edit : value?.t ? palette.ink : palette.muted;
+		context.font = `${staged ? "600 " : ""}12px ${palette.font}`;
+		context.textBaseline = "middle";
+		context.fillText(cut(context, (value?.t || "–") + (staged ? " ✎" : ""), at.x + at.w - x - 2), x, y);
+	});
+}
+
+// ---- the grid ----
+
+const LARGEST = 1024;
+const SMALLEST = 48;
+let instances = 0;
+
+/** Cards of all rows on one canvas, with a transparent grid of elements over it for those who do not see it. */
+class Grid {
+	/** @param {Core} core @param {{aspect?: number, paint?: any, open: (position: number) => void, lines?: () => number}} how */
+	constructor(core, { aspect = 1, paint = drawPicture, open, lines }) {
+		this.core = core;
+		this.aspect = aspect;
+		this.paint = paint;
+		this.open = open;
+		this.lines = lines ?? (() => captionColumns(core).length);
+		this.uid = `dl${++instances}`;
+		this.palette = /** @type {any} */ ({});
+		this.top = 0;
+		this.ownScroll = 0;
+		this.width = 0;
+		this.height = 0;
+		this.speed = 0;
+		this.ahead = 1;
+		this.hold = 0;
+		this.lasso = /** @type {Point[]} */ ([]);
+		this.cells = new Cells(core, () => this.later());
+		this.build();
+		this.listen();
+	}
+
+	build() {
+		this.canvas = h("canvas", { class: "dl-canvas", "aria-hidden": "true" });
+		this.layer = h("div", { class: "dl-cells", role: "rowgroup" });
+		this.empty = h("div", { class: "dl-empty", hidden: true });
+		this.stage = h("div", { class: "dl-stage", role: "presentation" }, this.canvas, this.layer);
+		this.spacer = h("div", { class: "dl-spacer", role: "presentation" });
+		this.scroller = h("div", {
+			class: "dl-scroller", role: "grid", tabindex: "0", "aria-label": "Rows", "aria-multiselectable": "true",
+		}, this.stage, this.spacer);
+		this.element = h("div", { class: "dl-grid" }, this.scroller, this.empty);
+		this.rowPool = /** @type {any[]} */ ([]);
+	}
+
+	listen() {
+		const { core, scroller, stage } = this;
+		scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
+		scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+		scroller.addEventListener("keydown", (event) => this.key(event));
+		scroller.addEventListener("focus", () => this.later());
+		scroller.addEventListener("blur", () => this.later());
+		stage.addEventListener("pointerdown", (event) => this.press(event));
+		stage.addEventListener("pointermove", (event) => this.hover(event));
+		stage.addEventListener("pointerleave", () => this.hoverAt(-1));
+		stage.addEventListener("dblclick", (event) => {
+			const position = this.at(event);
+			if (position >= 0) this.open(position);
+		});
+		const observer = new ResizeObserver(() => this.resized());
+		observer.observe(this.element);
+		core.closing.signal.addEventListener("abort", () => {
+			observer.disconnect();
+			this.cells.clear();
+		});
+		core.on("state", () => this.turned());
+		core.on("count", () => this.relayout());
+		core.on("settings", () => this.relayout());
+		core.on("selection", () => this.later());
+		core.on("hover", () => this.later());
+		core.on("changed", (positions) => {
+			this.cells.outdate(positions);
+			this.later();
+		});
+		core.on("reveal", (position) => this.reveal(position));
+	}
+
+	resized() {
+		const { clientWidth, clientHeight } = this.scroller;
+		if (!clientWidth || !clientHeight || (clientWidth === this.width && clientHeight === this.height)) return;
+		this.width = clientWidth;
+		this.height = clientHeight;
+		this.relayout();
+	}
+
+	turned() {
+		this.cells.clear();
+		this.hold = performance.now() + 220;
+		this.moveTo(0);
+		this.relayout();
+	}
+
+	/** Computes where cards go, keeping in view what is first in view. */
+	relayout() {
+		if (!this.width) return;
+		const { rows } = this.core.state;
+		const before = this.layout;
+		const first = before ? visibleRange(before, this.top + before.step / 2, this.height, Infinity)[0] : 0;
+		const size = this.core.settings.size >= LARGEST ? this.width : this.core.settings.size;
+		this.layout = gridLayout({ width: this.width, height: this.height, size, rows, lines: this.lines(), aspect: this.aspect });
+		this.scale = scrollScale(this.layout.total, this.height);
+		this.stage.style.height = `${this.height}px`;
+		this.spacer.style.height = `${Math.max(0, this.scale.height - this.height)}px`;
+		const same = before && before.columns === this.layout.columns && before.step === this.layout.step;
+		if (before && !same && this.top > 0) this.moveTo(cardRect(this.layout, first, 0).y - MARGIN);
+		else this.moveTo(this.top);
+		this.scroller.setAttribute("aria-rowcount", String(this.layout.count));
+		this.scroller.setAttribute("aria-colcount", String(this.layout.columns));
+		this.later();
+	}
+
+	moveTo(top) {
+		const most = this.layout ? Math.max(0, this.layout.total - this.height) : 0;
+		this.top = Math.min(most, Math.max(0, top));
+		this.ownScroll = Math.round(this.top / (this.scale?.factor ?? 1));
+		if (this.scroller.scrollTop !== this.ownScroll) this.scroller.scrollTop = this.ownScroll;
+		this.later();
+	}
+
+	scrolled() {
+		const at = this.scroller.scrollTop;
+		if (Math.abs(at - this.ownScroll) < 1) return;
+		this.ownScroll = at;
+		this.moved(at * (this.scale?.factor ?? 1));
+	}
+
+	/** Notices direction and speed: while flying past nothing is asked for. */
+	moved(top) {
+		const now = performance.now();
+		const way = top - this.top;
+		const since = now - (this.lastMove ?? 0);
+		this.lastMove = now;
+		if (way) this.ahead = Math.sign(way);
+		this.speed = since < 120 ? Math.abs(way) / Math.max(1, since) : 0;
+		this.top = top;
+		clearTimeout(this.calming);
+		this.calming = setTimeout(() => {
+			this.speed = 0;
+			this.later();
+		}, 70);
+		this.later();
+	}
+
+	wheel(event) {
+		if (event.ctrlKey || event.metaKey) {
+			event.preventDefault();
+			this.zoom(event.deltaY < 0 ? 1.12 : 1 / 1.12);
+		} else if (this.scale && this.scale.factor > 1) {
+			const before = this.top;
+			const step = event.deltaMode === 1 ? 40 : event.deltaMode === 2 ? this.height : 1;
+			const most = Math.max(0, this.layout.total - this.height);
+			const top = Math.min(most, Math.max(0, before + event.deltaY * step));
+			if (top === before) return;
+			event.preventDefault();
+			this.moved(top);
+			this.moveTo(top);
+		}
+	}
+
+	zoom(by) {
+		const size = Math.round(Math.min(LARGEST, Math.max(SMALLEST, Math.min(this.core.settings.size, this.width) * by)));
+		this.core.set({ size });
+	}
+
+	reveal(position) {
+		if (this.layout && position >= 0) this.moveTo(scrollTo(this.layout, position, this.top, this.height));
+	}
+
+	// ---- drawing ----
+
+	later() {
+		this.due ??= requestAnimationFrame(() => {
+			this.due = undefined;
+			if (!this.core.closing.signal.aborted) this.frame();
+		});
+	}
+
+	frame() {
+		const { layout, core } = this;
+		if (!layout || !this.width) return;
+		const { rows, generation } = core.state;
+		const [start, stop] = visibleRange(layout, this.top, this.height, rows);
+		const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
+		const level = levelFor(Math.min(layout.picture, layout.card) * ratio);
+		const still = this.speed < (4 * this.height) / 1000;
+		this.cells.want({ start, stop, level, ahead: this.ahead, still });
+		const records = [];
+		let missing = 0;
+		for (let i = start; i < stop; i++) {
+			const record = this.cells.get(i);
+			if (!record || record.old) missing++;
+			records.push(record);
+		}
+		const root = this.element.closest(".dl-browser");
+		if (root) Object.assign(root.dataset, { missing, rows, generation, pending: core.requests.open.size, start, stop });
+		this.showEmpty(rows);
+		if (missing && performance.now() < this.hold) {
+			setTimeout(() => this.later(), 30);
+		} else {
+			this.hold = 0;
+			this.draw(start, records);
+		}
+		if (still) this.describe(start, stop);
+	}
+
+	showEmpty(rows) {
+		this.empty.hidden = rows > 0;
+		this.scroller.classList.toggle("dl-none", rows === 0);
+		if (rows > 0) return;
+		const filtered = Boolean(this.core.state.query);
+		const key = String(filtered);
+		if (this.empty.dataset.key === key) return;
+		this.empty.dataset.key = key;
+		this.empty.replaceChildren(
+			h("p", { class: "dl-empty-title", text: filtered ? "No row matches" : "No rows yet" }),
+			h("p", { text: filtered ? "Nothing answers this query together with the filters in it." : "Rows that are appended to this dataset show here." }),
+			filtered && textButton("Show all rows", () => this.core.emit("clear query"), { class: "dl-button dl-primary" }),
+		);
+	}
+
+	draw(start, records) {
+		const { layout, palette, core } = this;
+		const context = sharpen(this.canvas, this.width, this.height);
+		context.clearRect(0, 0, this.width, this.height);
+		const columns = captionColumns(core);
+		records.forEach((record, i) => {
+			const position = start + i;
+			const rect = cardRect(layout, position, this.top);
+			const picture = { x: rect.x, y: rect.y, w: rect.w, h: layout.picture };
+			context.save();
+			context.beginPath();
+			context.roundRect(picture.x, picture.y, picture.w, picture.h, layout.gap > 4 ? 4 : 2);
+			context.clip();
+			if (record) {
+				this.paint(context, palette, core, record, picture);
+			} else {
+				context.fillStyle = palette.card;
+				context.fillRect(picture.x, picture.y, picture.w, picture.h);
+			}
+			context.restore();
+			if (record && layout.caption) this.caption(context, record, columns, { x: rect.x, y: rect.y + layout.picture, w: rect.w, h: layout.caption });
+			this.drawState(context, position, picture, record);
+		});
+		this.drawLasso(context);
+	}
+
+	caption(context, record, columns, at) {
+		drawCaption(context, this.palette, record, columns, at);
+	}
+
+	/** Selection, hover and focus of one card. */
+	drawState(context, position, /** @type {Rect} */ at, record) {
+		const { palette, core } = this;
+		const selected = core.selection.has(position);
+		const hovered = core.hovered === position;
+		const radius = this.layout.gap > 4 ? 4 : 2;
+		const ring = (inset, width, colour) => {
+			context.strokeStyle = colour;
+			context.lineWidth = width;
+			context.beginPath();
+			context.roundRect(at.x + inset, at.y + inset, at.w - 2 * inset, at.h - 2 * inset, radius);
+			context.stroke();
+		};
+		if (record?.staged?.length) {
+			context.fillStyle = palette.edit;
+			context.beginPath();
+			context.moveTo(at.x + at.w - 14, at.y + at.h);
+			context.lineTo(at.x + at.w, at.y + at.h - 14);
+			context.lineTo(at.x + at.w, at.y + at.h);
+			context.fill();
+		}
+		if (hovered && !selected) ring(0.5, 1, palette.muted);
+		if (selected) {
+			ring(1, 3, palette.accent);
+			ring(3, 1, palette.bg);
+		}
+		if (at.w >= 64 && (selected || (hovered && !core.noSelection))) this.drawTick(context, at, selected);
+		if (hovered && at.w >= 96) this.drawOpener(context, at);
+		if (core.active === position && document.activeElement === this.scroller && this.byKey) {
+			context.setLineDash([4, 3]);
+			ring(-2, 2, palette.ink);
+			context.setLineDash([]);
+		}
+	}
+
+	drawTick(context, /** @type {Rect} */ at, selected) {
+		const [x, y] = [at.x + 15, at.y + 15];
+		context.beginPath();
+		context.arc(x, y, 8, 0, 7);
+		context.fillStyle = selected ? this.palette.accent : "rgba(0,0,0,.45)";
+		context.fill();
+		context.strokeStyle = "#fff";
+		context.lineWidth = 1.5;
+		context.stroke();
+		if (!selected) return;
+		context.beginPath();
+		context.moveTo(x - 3.5, y);
+		context.lineTo(x - 0.8, y + 2.8);
+		context.lineTo(x + 3.8, y - 2.8);
+		context.strokeStyle = this.palette["on-accent"];
+		context.lineWidth = 2;
+		context.stroke();
+	}
+
+	drawOpener(context, /** @type {Rect} */ at) {
+		const [x, y] = [at.x + at.w - 15, at.y + 15];
+		context.fillStyle = "rgba(0,0,0,.45)";
+		context.beginPath();
+		context.roundRect(x - 9, y - 9, 18, 18, 4);
+		context.fill();
+		context.strokeStyle = "#fff";
+		context.lineWidth = 1.5;
+		context.beginPath();
+		context.moveTo(x + 0.5, y - 4.5);
+		context.lineTo(x + 4.5, y - 4.5);
+		context.lineTo(x + 4.5, y - 0.5);
+		context.moveTo(x - 0.5, y + 4.5);
+		context.lineTo(x - 4.5, y + 4.5);
+		context.lineTo(x - 4.5, y + 0.5);
+		context.stroke();
+	}
+
+	drawLasso(context) {
+		if (this.lasso.length < 2) return;
+		context.beginPath();
+		this.lasso.forEach(([x, y], i) => (i ? context.lineTo(x, y - this.top) : context.moveTo(x, y - this.top)));
+		context.closePath();
+		context.globalAlpha = 0.16;
+		context.fillStyle = this.palette.accent;
+		context.fill();
+		context.globalAlpha = 1;
+		context.strokeStyle = this.palette.accent;
+		context.lineWidth = 1.5;
+		context.stroke();
+	}
+
+	// ---- the transparent layer ----
+
+	/** Elements for what is in view, so that the grid can be read and driven without seeing it. */
+	describe(start, stop) {
+		const { layout, core } = this;
+		const first = Math.floor(start / layout.columns);
+		const count = stop > start ? Math.ceil(stop / layout.columns) - first : 0;
+		while (this.rowPool.length < count) {
+			const row = h("div", { role: "row", class: "dl-row" });
+			this.rowPool.push(row);
+			this.layer.append(row);
+		}
+		while (this.rowPool.length > count) this.rowPool.pop().remove();
+		this.layer.style.transform = `translateY(${MARGIN + first * layout.step - this.top}px)`;
+		this.rowPool.forEach((row, i) => this.describeRow(row, first + i, i * layout.step));
+		const active = core.active >= start && core.active < stop;
+		if (active) this.scroller.setAttribute("aria-activedescendant", `${this.uid}-${core.active}`);
+		else this.scroller.removeAttribute("aria-activedescendant");
+	}
+
+	describeRow(row, index, y) {
+		const { layout, core } = this;
+		const from = index * layout.columns;
+		const count = Math.min(layout.columns, core.state.rows - from);
+		while (row.children.length < count) row.append(h("div", { role: "gridcell", class: "dl-cell" }));
+		while (row.children.length > count) row.lastChild.remove();
+		row.setAttribute("aria-rowindex", String(index + 1));
+		for (let column = 0; column < count; column++) {
+			const position = from + column;
+			const cell = row.children[column];
+			const place = `${column * (layout.card + layout.gap)}px,${y}px,${layout.card}px,${layout.picture + layout.caption}px`;
+			if (cell.dataset.place !== place) {
+				const [left, top, width, height] = place.split(",");
+				Object.assign(cell.style, { left: `calc(${left} + ${MARGIN}px)`, top, width, height });
+				cell.dataset.place = place;
+			}
+			const label = this.labelOf(position);
+			if (cell.getAttribute("aria-label") !== label) cell.setAttribute("aria-label", label);
+			const selected = String(core.selection.has(position));
+			if (cell.getAttribute("aria-selected") !== selected) cell.setAttribute("aria-selected", selected);
+			if (cell.id !== `${this.uid}-${position}`) {
+				cell.id = `${this.uid}-${position}`;
+				cell.dataset.position = String(position);
+				cell.setAttribute("aria-colindex", String(column + 1));
+			}
+		}
+	}
+
+	labelOf(position) {
+		const record = this.cells.lru.peek(position);
+		const parts = Object.entries(record?.caption ?? {}).map(([name, value]) => `${name} ${/** @type {any} */ (value)?.t ?? "none"}`);
+		if (record?.changed) parts.push(`changed: ${record.changed.join(", ")}`);
+		if (record?.card?.text) parts.push(String(record.card.text).slice(0, 80));
+		if (record?.staged?.length) parts.push("edited");
+		return `Row ${grouped(position)}${parts.length ? ": " + parts.join(", ") : ""}`;
+	}
+
+	// ---- pointer ----
+
+	at(event) {
+		const box = this.stage.getBoundingClientRect();
+		return this.layout ? hitCard(this.layout, event.clientX - box.left, event.clientY - box.top, this.top, this.core.state.rows) : -1;
+	}
+
+	hover(event) {
+		if (event.pointerType !== "touch") this.hoverAt(this.lasso.length ? -1 : this.at(event));
+	}
+
+	hoverAt(position) {
+		if (position === this.core.hovered) return;
+		this.core.hovered = position;
+		this.core.emit("hover");
+	}
+
+	press(event) {
+		if (event.button !== 0) return;
+		this.byKey = false;
+		const box = this.stage.getBoundingClientRect();
+		const start = /** @type {Point} */ ([event.clientX - box.left, event.clientY - box.top]);
+		const lassoing = event.pointerType !== "touch" && !this.core.noSelection;
+		const from = /** @type {Point} */ ([start[0], start[1] + this.top]);
+		drag(event, ({ x, y }) => {
+			if (!lassoing) return;
+			if (!this.lasso.length) this.lasso = [from];
+			this.lasso.push([x, y + this.top]);
+			this.scrollAtEdge(y);
+			this.later();
+		}, (moved) => {
+			clearInterval(this.edging);
+			if (moved && lassoing) this.endLasso(event);
+			else this.click(event, start);
+		});
+	}
+
+	/** Near the upper and lower border a lasso scrolls on. */
+	scrollAtEdge(y) {
+		clearInterval(this.edging);
+		const beyond = y < 24 ? y - 24 : y > this.height - 24 ? y - this.height + 24 : 0;
+		if (!beyond) return;
+		this.edging = setInterval(() => {
+			this.moveTo(this.top + Math.max(-24, Math.min(24, beyond)));
+			const last = this.lasso[this.lasso.length - 1];
+			if (last) this.lasso.push([last[0], y + this.top]);
+		}, 16);
+	}
+
+	endLasso(event) {
+		const found = cardsInLasso(this.layout, simplify(this.lasso, 3), this.core.state.rows);
+		this.lasso = [];
+		this.core.take(found, event);
+		this.later();
+	}
+
+	click(event, [x, y]) {
+		const { core } = this;
+		const position = this.at(event);
+		if (position < 0) return event.shiftKey || event.ctrlKey || event.metaKey ? undefined : core.take([], event);
+		const rect = cardRect(this.layout, position, this.top);
+		core.active = position;
+		if (rect.w >= 96 && x > rect.x + rect.w - 28 && y < rect.y + 28) return this.open(position);
+		if (core.noSelection) return this.open(position);
+		const onTick = rect.w >= 64 && x < rect.x + 28 && y < rect.y + 28;
+		core.pick(position, { range: event.shiftKey, toggle: event.ctrlKey || event.metaKey || onTick });
+	}
+
+	// ---- keys ----
+
+	key(event) {
+		const { core, layout } = this;
+		const { rows } = core.state;
+		if (!layout || !rows || event.altKey) return;
+		const page = Math.max(1, Math.floor(this.height / layout.step)) * layout.columns;
+		const whole = event.ctrlKey || event.metaKey;
+		/** @type {Record<string, number>} */
+		const moves = {
+			ArrowLeft: core.active - 1, ArrowRight: core.active + 1,
+			ArrowUp: core.active - layout.columns, ArrowDown: core.active + layout.columns,
+			PageUp: core.active - page, PageDown: core.active + page,
+			Home: whole ? 0 : core.active - (core.active % layout.columns),
+			End: whole ? rows - 1 : core.active - (core.active % layout.columns) + layout.columns - 1,
+		};
+		this.byKey = true;
+		if (event.key in moves) {
+			event.preventDefault();
+			const beyond = moves[event.key] < 0 || moves[event.key] >= rows;
+			const vertical = event.key === "ArrowUp" || event.key === "ArrowDown";
+			const next = beyond && vertical && moves[event.key] < 0 ? core.active : Math.min(rows - 1, Math.max(0, moves[event.key]));
+			this.activate(next, event.shiftKey && !core.noSelection);
+		} else if (event.key === " " && !core.noSelection) {
+			event.preventDefault();
+			core.pick(core.active, { range: event.shiftKey, toggle: !event.shiftKey });
+		} else if (event.key === "Enter") {
+			event.preventDefault();
+			this.open(core.active);
+		} else if (whole && event.key.toLowerCase() === "a" && !core.noSelection) {
+			event.preventDefault();
+			core.select("all");
+		}
+	}
+
+	activate(position, extend) {
+		const { core } = this;
+		if (extend) {
+			core.pick(position, { range: true });
+		} else {
+			core.active = position;
+			core.anchor = position;
+		}
+		core.active = position;
+		this.reveal(position);
+		this.frame();
+		this.describe(...visibleRange(this.layout, this.top, this.height, core.state.rows));
+	}
+}
+
+// ---- what lies over the page ----
+
+/** A small panel under a button; Escape and a press elsewhere close it. */
+function popover(/** @type {HTMLElement} */ button, name, /** @type {() => Node[]} */ build) {
+	button.setAttribute("aria-haspopup", "dialog");
+	button.setAttribute("aria-expanded", "false");
+	let panel = /** @type {any} */ (null);
+	const close = (refocus = false) => {
+		if (!panel) return;
+		panel.remove();
+		panel = null;
+		button.setAttribute("aria-expanded", "false");
+		document.removeEventListener("pointerdown", outside, true);
+		if (refocus) button.focus();
+	};
+	const outside = (event) => {
+		if (!panel.contains(event.target) && !button.contains(event.target)) close();
+	};
+	button.addEventListener("click", () => {
+		if (panel) return close();
+		panel = h("div", { class: "dl-popover", role: "dialog", "aria-label": name }, ...build());
+		const root = /** @type {HTMLElement} */ (button.closest(".dl-browser"));
+		root.append(panel);
+		const [a, b] = [button.getBoundingClientRect(), root.getBoundingClientRect()];
+		const left = Math.min(a.left - b.left, b.width - panel.offsetWidth - 8);
+		panel.style.left = `${Math.max(8, left)}px`;
+		const below = a.bottom - b.top + 4;
+		const upwards = below + panel.offsetHeight > b.height - 8 && a.top - b.top > panel.offsetHeight;
+		panel.style.top = `${upwards ? a.top - b.top - panel.offsetHeight - 4 : below}px`;
+		panel.style.maxHeight = `${upwards ? a.top - b.top - 8 : b.height - below - 8}px`;
+		panel.addEventListener("keydown", (event) => {
+			if (event.key !== "Escape") return;
+			event.stopPropagation();
+			close(true);
+		});
+		button.setAttribute("aria-expanded", "true");
+		document.addEventListener("pointerdown", outside, true);
+		panel.querySelector("input, button, [tabindex]")?.focus();
+	});
+	return close;
+}
+
+/** A dialog over the widget; what lies under it is inert until it closes. */
+function dialog(/** @type {HTMLElement} */ root, title, /** @type {Node[]} */ content, { wide = false, closed = () => {} } = {}) {
+	root.querySelector(".dl-shade")?.dispatchEvent(new CustomEvent("dl-close"));
+	const before = /** @type {any} */ (document.activeElement);
+	const rest = [...root.children].filter((child) => child instanceof HTMLElement);
+	const close = () => {
+		if (!shade.isConnected) return;
+		shade.remove();
+		rest.forEach((child) => (child.inert = false));
+		closed();
+		if (before?.isConnected) before.focus({ preventScroll: true });
+	};
+	const box = h("div", { class: wide ? "dl-dialog dl-wide" : "dl-dialog", role: "dialog", "aria-modal": "true", "aria-label": title },
+		h("div", { class: "dl-dialog-head" }, h("h2", { text: title }), iconButton("close", "Close (Esc)", close)), ...content);
+	const shade = h("div", { class: "dl-shade", onpointerdown: (event) => event.target === shade && close() }, box);
+	shade.addEventListener("dl-close", close);
+	shade.addEventListener("keydown", (event) => {
+		event.stopPropagation();
+		if (event.key === "Escape") close();
+		else if (event.key === "Tab") wrapFocus(event, box);
+	});
+	rest.forEach((child) => (child.inert = true));
+	root.append(shade);
+	(box.querySelector("[data-first], input, textarea, select") ?? box.querySelector(".dl-dialog-body button") ?? box.querySelector("button"))?.focus();
+	return close;
+}
+
+function wrapFocus(event, box) {
+	const stops = [...box.querySelectorAll("button, input, textarea, select, [tabindex='0']")].filter((node) => !node.disabled && node.offsetParent);
+	const [first, last] = [stops[0], stops[stops.length - 1]];
+	if (event.shiftKey ? document.activeElement === first : document.activeElement === last) {
+		event.preventDefault();
+		(event.shiftKey ? last : first).focus();
+	}
+}
+
+/** Asks for one of many names by typing its beginning. @param {(choice: {index: number, name: string}) => void} chosen */
+function chooser(root, title, /** @type {string[]} */ names, chosen, { free = false, classes = true, note = /** @type {any} */ ("") } = {}) {
+	const input = h("input", {
+		type: "text", class: "dl-input", role: "combobox", "aria-expanded": "true", "aria-controls": "dl-choices",
+		"aria-label": title, placeholder: free ? "Type a name, old or new" : "Type to find", autocomplete: "off", spellcheck: "false",
+	});
+	const list = h("div", { class: "dl-choices", role: "listbox", id: "dl-choices", "aria-label": title });
+	let [shown, at] = [/** @type {any[]} */ ([]), 0];
+	const pick = (choice) => {
+		close();
+		chosen(choice);
+	};
+	const mark = () => {
+		[...list.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === at)));
+		list.children[at]?.scrollIntoView({ block: "nearest" });
+		if (shown.length) input.setAttribute("aria-activedescendant", `dl-choice-${at}`);
+		else input.removeAttribute("aria-activedescendant");
+	};
+	const refresh = () => {
+		shown = typeAhead(names, input.value);
+		const typed = input.value.trim();
+		if (free && typed && !names.includes(typed)) shown.push({ index: -1, name: typed, fresh: true });
+		at = 0;
+		list.replaceChildren(...shown.map((choice, i) => h("div", { role: "option", id: `dl-choice-${i}`, class: "dl-choice", onclick: () => pick(choice) },
+			classes && choice.index >= 0 && dot(choice.index), h("span", { text: choice.fresh ? `New: ${choice.name}` : choice.name }),
+			choice.index >= 0 && choice.index < 9 && classes && h("kbd", { text: String(choice.index + 1) }))));
+		if (!shown.length) list.append(h("p", { class: "dl-quiet", text: "No such name" }));
+		mark();
+	};
+	input.addEventListener("input", refresh);
+	input.addEventListener("keydown", (event) => {
+		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+		if (step) {
+			event.preventDefault();
+			at = Math.min(shown.length - 1, Math.max(0, at + step));
+			mark();
+		} else if (event.key === "Enter" && shown[at]) {
+			event.preventDefault();
+			pick(shown[at]);
+		}
+	});
+	refresh();
+	const close = dialog(root, title, [h("div", { class: "dl-dialog-body" }, input, note instanceof Node ? note : note && h("p", { class: "dl-quiet", text: note }), list)]);
+}
+
+/** Asks for a line of text. @returns {void} */
+function ask(root, title, { label, value = "", action, note = "", extra }, /** @type {(text: string) => void} */ done) {
+	const input = h("input", { type: "text", class: "dl-input", "aria-label": label, placeholder: label, value, autocomplete: "off" });
+	const submit = (event) => {
+		event.preventDefault();
+		if (!input.value.trim()) return;
+		close();
+		done(input.value.trim());
+	};
+	const form = h("form", { class: "dl-dialog-body", onsubmit: submit }, input, note && h("p", { class: "dl-quiet", text: note }), extra,
+		h("div", { class: "dl-dialog-foot" }, h("button", { type: "submit", class: "dl-button dl-primary", text: action })));
+	const close = dialog(root, title, [form]);
+}
+
+/** One line over the grid for what the reader must know; the newest wins, lateness yields to errors. */
+class Banner {
+	constructor(/** @type {Core} */ core) {
+		this.core = core;
+		this.text = h("span", { class: "dl-banner-text" });
+		this.action = textButton("", () => this.run?.());
+		this.element = h("div", { class: "dl-banner", role: "alert", hidden: true }, this.text, this.action,
+			iconButton("close", "Dismiss", () => this.hide()));
+		core.on("banner", (message) => this.show(message));
+		core.on("waited", (ms) => this.waited(ms));
+		core.on("problem", (problem) => (problem ? this.show({ level: "error", text: problemText(problem) }) : this.hide("problem")));
+		const problem = core.model.get("problem");
+		if (problem) this.show({ level: "error", text: problemText(problem) });
+	}
+
+	show({ level, text, action = "", run = undefined }) {
+		this.level = level;
+		this.run = run;
+		this.element.dataset.level = level;
+		say(this.text, text);
+		say(this.action, action);
+		this.action.hidden = !action;
+		this.element.hidden = false;
+	}
+
+	hide() {
+		this.element.hidden = true;
+		this.level = null;
+	}
+
+	/** The kernel takes long, or is gone. */
+	waited(ms) {
+		if (ms < LATE) {
+			if (this.level === "late") this.hide();
+			return;
+		}
+		if (this.level === "error" && !this.element.hidden) return;
+		const gone = ms >= GONE;
+		this.show({
+			level: "late",
+			text: gone
+				? `No answer for ${Math.round(ms / 1000)} s. If the kernel has restarted, this view is a picture of what was: run the cell again.`
+				: `Waiting for the kernel (${Math.round(ms / 1000)} s): another cell may be running.`,
+			action: "Ask again",
+			run: () => this.core.requests.retry(),
+		});
+	}
+}
+
+const problemText = (problem) => [problem.kind, problem.message].filter(Boolean).join(": ") + (problem.where ? ` (${problem.where})` : "");
+
+// ---- the query box ----
+
+/** Text of the query with its parts coloured, completion, the place of an error, and what was asked before. */
+class QueryBox {
+	constructor(/** @type {Core} */ core) {
+		this.core = core;
+		this.history = new History(memory.read("history", []));
+		this.items = /** @type {any[]} */ ([]);
+		this.at = -1;
+		this.word = 0;
+		this.mark = /** @type {number[]|null} */ (null);
+		this.build();
+		core.on("query", () => this.take());
+		core.on("clear query", () => this.run(""));
+		core.on("busy", (busy) => this.element.classList.toggle("dl-busy", busy));
+		this.take();
+	}
+
+	build() {
+		this.input = h("textarea", {
+			class: "dl-query-text", rows: "1", spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "soft",
+			"aria-label": "Query", role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "dl-completions",
+			placeholder: this.core.static ? "This page is a copy: queries need a notebook" : "Query, for example  SELECT * WHERE label = 'cat'",
+			oninput: () => this.typed(), onkeydown: (event) => this.key(event), onblur: () => setTimeout(() => this.close(), 150),
+			onscroll: () => (this.mirror.scrollTop = this.input.scrollTop), disabled: this.core.static,
+		});
+		this.mirror = h("pre", { class: "dl-query-mirror", "aria-hidden": "true" });
+		this.list = h("div", { class: "dl-completions", role: "listbox", id: "dl-completions", "aria-label": "Completions", hidden: true });
+		this.error = h("div", { class: "dl-query-error", role: "alert", hidden: true });
+		this.clear = iconButton("close", "Clear the query: show all rows", () => this.run(""), { hidden: true });
+		this.element = h("div", { class: "dl-query", role: "search" },
+			h("div", { class: "dl-query-field" }, this.mirror, this.input), this.clear, this.list, this.error);
+	}
+
+	get text() { return this.input.value; }
+
+	/** The text that Python shows. */
+	take() {
+		const text = this.core.model.get("query") ?? "";
+		if (document.activeElement === this.input && this.text !== this.sent) return;
+		this.put(text);
+		this.sent = text;
+		this.fault(null);
+	}
+
+	put(text, cursor = text.length) {
+		this.input.value = text;
+		this.input.setSelectionRange(cursor, cursor);
+		this.paint();
+	}
+
+	/** Colours the parts; what is wrong is underlined. */
+	paint() {
+		const marked = this.mark;
+		this.mirror.replaceChildren(...tokens(this.text).map(({ kind, start, stop, text }) => {
+			const wrong = marked && start < marked[1] && stop > marked[0];
+			return h("span", { class: `dl-t-${kind}${wrong ? " dl-wrong" : ""}`, text });
+		}), this.text.endsWith("\n") ? "\n " : "");
+		this.clear.hidden = !this.text;
+		this.input.style.height = "auto";
+		this.input.style.height = `${Math.min(96, Math.max(20, this.input.scrollHeight))}px`;
+	}
+
+	typed() {
+		this.mark = null;
+		this.error.hidden = true;
+		this.paint();
+		clearTimeout(this.waiting);
+		this.waiting = setTimeout(() => this.askCompletion(), 60);
+	}
+
+	async askCompletion(always = false) {
+		const cursor = this.input.selectionStart;
+		const text = this.text;
+		if (!always && !/[\p{L}\p{N}_.'"(]$/u.test(text.slice(0, cursor))) return this.close();
+		try {
+			const { items, word } = await this.core.latest("complete", "complete", { text, cursor });
+			if (this.text === text && this.input.selectionStart === cursor) this.offer(items, word, always);
+		} catch {
+			this.close();
+		}
+	}
+
+	offer(items, word, always) {
+		const typed = this.text.slice(word, this.input.selectionStart);
+		this.items = items.filter(([text]) => text !== typed).slice(0, 50);
+		this.word = word;
+		if (!this.items.length || document.activeElement !== this.input) return this.close();
+		this.at = always ? 0 : -1;
+		this.list.replaceChildren(...this.items.map(([text, kind, detail], i) => h("div", {
+			class: "dl-completion", role: "option", id: `dl-completion-${i}`, "aria-selected": String(i === this.at),
+			onpointerdown: (event) => { event.preventDefault(); this.accept(i); },
+		}, h("span", { class: `dl-kind dl-kind-${kind}`, text: { column: "c", function: "ƒ", class: "•", keyword: "k" }[kind] ?? "v" }),
+			h("span", { class: "dl-completion-text", text }), h("span", { class: "dl-quiet", text: detail ?? kind }))));
+		this.place();
+		this.list.hidden = false;
+		this.input.setAttribute("aria-expanded", "true");
+		this.highlight();
+	}
+
+	/** Under the word that is completed. */
+	place() {
+		const probe = h("span", { text: this.text.slice(0, this.word) || "\u200b" });
+		const mirror = this.mirror.cloneNode(false);
+		mirror.append(probe, h("span", { text: "\u200b" }));
+		this.mirror.parentElement.append(mirror);
+		const end = mirror.lastChild.getBoundingClientRect();
+		const box = this.element.getBoundingClientRect();
+		mirror.remove();
+		const left = Math.min(end.left - box.left - 26, box.width - 240);
+		this.list.style.left = `${Math.max(0, left)}px`;
+		this.list.style.top = `${Math.min(box.height, end.bottom - box.top - this.input.scrollTop) + 6}px`;
+	}
+
+	highlight() {
+		[...this.list.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === this.at)));
+		this.list.children[this.at]?.scrollIntoView({ block: "nearest" });
+		if (this.at >= 0) this.input.setAttribute("aria-activedescendant", `dl-completion-${this.at}`);
+		else this.input.removeAttribute("aria-activedescendant");
+	}
+
+	accept(index) {
+		const made = complete(this.text, this.input.selectionStart, this.word, this.items[index][0]);
+		this.close();
+		this.put(made.text, made.cursor);
+		if (this.items[index][1] === "function" && !made.text.slice(made.cursor).startsWith("(") && !made.text.endsWith("(")) {
+			this.put(made.text.slice(0, made.cursor) + "(" + made.text.slice(made.cursor), made.cursor + 1);
+		}
+		this.input.focus();
+	}
+
+	close() {
+		clearTimeout(this.waiting);
+		this.list.hidden = true;
+		this.input.setAttribute("aria-expanded", "false");
+		this.input.removeAttribute("aria-activedescendant");
+	}
+
+	key(event) {
+		event.stopPropagation();
+		const open = !this.list.hidden;
+		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+		if (event.key === " " && event.ctrlKey) {
+			event.preventDefault();
+			this.askCompletion(true);
+		} else if (open && step) {
+			event.preventDefault();
+			this.at = (this.at + step + this.items.length) % this.items.length;
+			this.highlight();
+		} else if (open && (event.key === "Tab" || (event.key === "Enter" && this.at >= 0))) {
+			event.preventDefault();
+			this.accept(Math.max(0, this.at));
+		} else if (event.key === "Escape") {
+			event.preventDefault();
+			if (open) this.close();
+			else this.leave();
+		} else if (event.key === "Enter" && !event.shiftKey) {
+			event.preventDefault();
+			this.run(this.text);
+		} else if (step) {
+			this.walk(event, step);
+		}
+	}
+
+	leave() {
+		this.sent = undefined;
+		this.input.blur();
+		this.put(this.core.model.get("query") ?? "");
+		this.fault(null);
+		this.core.emit("focus grid");
+	}
+
+	walk(event, step) {
+		const { selectionStart } = this.input;
+		const alone = step < 0 ? !this.text.slice(0, selectionStart).includes("\n") : !this.text.slice(selectionStart).includes("\n");
+		const entry = alone ? (step < 0 ? this.history.older(this.text) : this.history.newer()) : null;
+		if (entry === null) return;
+		event.preventDefault();
+		this.put(entry);
+	}
+
+	async run(text) {
+		clearTimeout(this.waiting);
+		this.close();
+		this.put(text);
+		this.sent = text;
+		try {
+			const reply = await this.core.show("query", { text });
+			this.remember(reply.query ?? text);
+			this.fault(null);
+			if (this.text === text && reply.query !== undefined) this.put(reply.query);
+			this.sent = this.text;
+		} catch (error) {
+			if (!(error instanceof Stale)) this.fault(error);
+		}
+	}
+
+	remember(text) {
+		this.history.push(text);
+		memory.write("history", this.history.entries);
+	}
+
+	/** Shows where and why a query fails, with the caret there. */
+	fault(error) {
+		this.mark = error && error.line ? errorSpan(this.text, error.line, error.column ?? 1) : null;
+		this.paint();
+		this.error.hidden = !error;
+		this.element.classList.toggle("dl-faulty", Boolean(error));
+		this.input.setAttribute("aria-invalid", String(Boolean(error)));
+		if (!error) return;
+		this.error.replaceChildren(h("strong", { text: errorTitle(error.kind) }), h("span", { text: error.message }), error.hint && h("span", { class: "dl-quiet", text: error.hint }));
+		if (this.mark && document.activeElement === this.input) {
+			const at = caretOffset(this.text, error.line, error.column ?? 1);
+			this.input.setSelectionRange(at, at);
+		}
+	}
+}
+
+/** "QuerySyntaxError" as people say it. */
+const errorTitle = (kind) => String(kind ?? "Error").replace(/Error$/, "").replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase().replace(/^./, (c) => c.toUpperCase()) || "Error";
+
+// ---- facets ----
+
+const HISTOGRAM = 52;
+
+/** Charts of the columns, counts of what is shown against all; a choice writes itself into the query. */
+class Facets {
+	constructor(/** @type {Core} */ core) {
+		this.core = core;
+		this.title = "Filters";
+		this.list = h("div", { class: "dl-facets" });
+		this.note = h("p", { class: "dl-quiet dl-pad", text: "Counting …" });
+		this.element = h("div", { class: "dl-panel-scroll" }, this.note, this.list);
+		/** @type {Map<string, any>} */
+		this.parts = new Map();
+		core.on("state", () => this.refresh());
+		core.on("theme", () => this.parts.forEach((part) => part.draw?.()));
+	}
+
+	open() { this.refresh(); }
+
+	async refresh() {
+		if (!this.element.isConnected) return;
+		try {
+			const { facets } = await this.core.latest("facets", "facets", { columns: null }, { bound: true });
+			this.note.hidden = facets.length > 0;
+			say(this.note, "No column here has a chart.");
+			this.show(facets);
+		} catch (error) {
+			if (error instanceof Stale) return;
+			this.note.hidden = false;
+			say(this.note, `Charts could not be counted: ${error.message}`);
+		}
+	}
+
+	show(facets) {
+		const keys = new Set(facets.map((facet) => facet.expression));
+		for (const [key, part] of this.parts) {
+			if (keys.has(key)) continue;
+			part.element.remove();
+			this.parts.delete(key);
+		}
+		facets.forEach((facet, i) => {
+			let part = this.parts.get(facet.expression);
+			if (!part) {
+				part = facet.edges ? new HistogramFacet(this, facet) : new ValueFacet(this, facet);
+				this.parts.set(facet.expression, part);
+				this.list.insertBefore(part.element, this.list.children[i] ?? null);
+			}
+			part.update(facet);
+		});
+	}
+
+	async filter(facet, op, values) {
+		try {
+			await this.core.show("filter", { expression: facet.expression, kind: facet.kind, op, values });
+		} catch (error) {
+			this.core.failed(error);
+		}
+	}
+
+	async sort(facet) {
+		const next = { asc: "desc", desc: null }[facet.sort] ?? (facet.sort === null || facet.sort === undefined ? "asc" : null);
+		const fields = next ? { expression: facet.expression, descending: next === "desc" } : { expression: null };
+		try {
+			await this.core.show("sort", fields);
+		} catch (error) {
+			this.core.failed(error);
+		}
+	}
+}
+
+/** Heading of a facet: its name folds it; sort and clear stand at the right. */
+class FacetFrame {
+	constructor(/** @type {Facets} */ owner, facet) {
+		this.owner = owner;
+		this.facet = facet;
+		this.name = h("span", { class: "dl-facet-name", text: facet.label ?? facet.expression, title: facet.expression });
+		this.fold = h("button", { type: "button", class: "dl-facet-fold", "aria-expanded": "true", onclick: () => this.toggle() }, icon("down"), this.name);
+		this.sorter = iconButton("sort", `Sort by ${facet.label ?? facet.expression}`, () => owner.sort(this.facet));
+		this.clearer = textButton("Clear", () => owner.filter(this.facet, "clear", []), { class: "dl-link", hidden: true, "aria-label": `Clear the filter of ${facet.label}` });
+		this.body = h("div", { class: "dl-facet-body" });
+		this.element = h("section", { class: "dl-facet", "aria-label": facet.label ?? facet.expression },
+			h("div", { class: "dl-facet-head" }, this.fold, this.clearer, this.sorter), this.body);
+	}
+
+	toggle() {
+		this.body.hidden = !this.body.hidden;
+		this.fold.setAttribute("aria-expanded", String(!this.body.hidden));
+		if (!this.body.hidden) this.draw();
+	}
+
+	draw() {}
+
+	update(facet) {
+		this.facet = facet;
+		const chosen = Boolean(facet.chosen?.length);
+		this.clearer.hidden = !chosen;
+		this.element.classList.toggle("dl-chosen", chosen);
+		this.sorter.hidden = this.owner.core.static;
+		this.sorter.dataset.sort = facet.sort ?? "";
+		this.sorter.setAttribute("aria-pressed", String(Boolean(facet.sort)));
+	}
+}
+
+/** Values with a bar each: those of all rows pale, those shown in colour. */
+class ValueFacet extends FacetFrame {
+	constructor(owner, facet) {
+		super(owner, facet);
+		this.more = h("p", { class: "dl-quiet" });
+		this.rows = h("div", { class: "dl-values", role: "group", "aria-label": `Values of ${facet.label}` });
+		this.find = h("input", { type: "search", class: "dl-input dl-find", placeholder: "Find a value", "aria-label": `Find a value of ${facet.label}`, oninput: () => this.fill() });
+		this.find.addEventListener("keydown", (event) => event.stopPropagation());
+		this.body.append(this.find, this.rows, this.more);
+	}
+
+	update(facet) {
+		super.update(facet);
+		this.find.hidden = facet.values.length <= 12;
+		this.fill();
+		const notes = [facet.more ? `${grouped(facet.more)} more values` : "", facet.nulls?.[0] ? `${grouped(facet.nulls[1])} of ${grouped(facet.nulls[0])} have none` : ""];
+		say(this.more, notes.filter(Boolean).join(" · "));
+		this.more.hidden = !this.more.textContent;
+	}
+
+	fill() {
+		const { facet, rows } = this;
+		const wanted = this.find.hidden ? null : new Set(typeAhead(facet.values.map((v) => String(v[1])), this.find.value, 500).map((hit) => hit.index));
+		const values = facet.values.filter((_, i) => !wanted || wanted.has(i));
+		const most = Math.max(1, ...facet.values.map((value) => value[2]));
+		while (rows.children.length < values.length) rows.append(this.row());
+		while (rows.children.length > values.length) rows.lastChild.remove();
+		values.forEach((value, i) => this.fillRow(rows.children[i], value, most));
+	}
+
+	row() {
+		const row = h("button", { type: "button", class: "dl-value", onclick: () => this.owner.filter(this.facet, "toggle", [row.choice]) },
+			h("span", { class: "dl-bar-all" }), h("span", { class: "dl-bar-shown" }), h("span", { class: "dl-dot" }),
+			h("span", { class: "dl-value-name" }), h("span", { class: "dl-value-count" }));
+		return row;
+	}
+
+	fillRow(row, [value, name, all, shown, colour], most) {
+		const [barAll, barShown, mark, label, count] = row.children;
+		const chosen = (this.facet.chosen ?? []).some((choice) => choice === value);
+		row.choice = value;
+		barAll.style.width = `${(100 * all) / most}%`;
+		barShown.style.width = `${(100 * shown) / most}%`;
+		const tint = colour ?? (this.facet.kind === "classes" && typeof value === "number" ? value : null);
+		mark.hidden = tint === null;
+		if (tint !== null) mark.style.background = css(classColour(tint));
+		say(label, String(name ?? value));
+		label.title = String(name ?? value);
+		say(count, shown === all ? grouped(all) : `${short(shown)} / ${short(all)}`);
+		row.setAttribute("aria-pressed", String(chosen));
+		row.setAttribute("aria-label", `${name ?? value}: ${grouped(shown)} of ${grouped(all)} rows`);
+	}
+}
+
+/** Bins of a number or a time; dragging over them filters, so do the two fields. */
+class HistogramFacet extends FacetFrame {
+	constructor(owner, facet) {
+		super(owner, facet);
+		this.canvas = h("canvas", { class: "dl-histogram", "aria-hidden": "true" });
+		this.holder = h("div", { class: "dl-histogram-box", title: "Drag to filter, double-click to clear" }, this.canvas);
+		this.low = this.field("at least");
+		this.high = this.field("at most");
+		this.nulls = h("span", { class: "dl-quiet" });
+		this.body.append(this.holder, h("div", { class: "dl-range" }, this.low, this.nulls, this.high));
+		this.holder.addEventListener("pointerdown", (event) => this.press(event));
+		this.holder.addEventListener("pointermove", (event) => this.hover(event));
+		this.holder.addEventListener("pointerleave", () => this.legend());
+		this.holder.addEventListener("dblclick", () => owner.filter(this.facet, "clear", []));
+		const observer = new ResizeObserver(() => this.draw());
+		observer.observe(this.holder);
+		owner.core.closing.signal.addEventListener("abort", () => observer.disconnect());
+	}
+
+	field(name) {
+		const field = h("input", { type: "text", class: "dl-range-field", inputmode: "decimal", "aria-label": `${this.facet.label} ${name}`, onchange: () => this.typed() });
+		field.addEventListener("keydown", (event) => event.stopPropagation());
+		return field;
+	}
+
+	update(facet) {
+		super.update(facet);
+		const [low, high] = facet.chosen?.length ? facet.chosen : [facet.edges[0], facet.edges[facet.edges.length - 1]];
+		this.low.value = this.format(low);
+		this.high.value = this.format(high);
+		this.legend();
+		this.draw();
+	}
+
+	legend() {
+		const nulls = this.facet.nulls?.[0];
+		say(this.nulls, nulls ? `${short(nulls)} empty` : "");
+	}
+
+	format(value) {
+		const { kind, edges } = this.facet;
+		if (value === null || value === undefined) return "";
+		return kind === "times" ? shortTime(value, edges[edges.length - 1] - edges[0]) : String(Number(Number(value).toPrecision(6)));
+	}
+
+	parse(text) {
+		if (this.facet.kind !== "times") return text.trim() === "" ? NaN : Number(text.replace(/,/g, ""));
+		return Date.parse(text.trim().replace(" ", "T") + (text.includes(":") ? "Z" : ""));
+	}
+
+	typed() {
+		const range = [this.parse(this.low.value), this.parse(this.high.value)];
+		if (range.some(Number.isNaN)) return this.update(this.facet);
+		this.owner.filter(this.facet, "set", [Math.min(...range), Math.max(...range)]);
+	}
+
+	press(event) {
+		if (event.button !== 0) return;
+		const box = this.holder.getBoundingClientRect();
+		const start = event.clientX - box.left;
+		drag(event, ({ x }) => {
+			this.brush = brushed(this.facet.edges, start, x, box.width);
+			this.low.value = this.format(this.brush[0]);
+			this.high.value = this.format(this.brush[1]);
+			this.draw();
+		}, (moved) => {
+			const range = moved ? this.brush : event.detail < 2 ? brushed(this.facet.edges, start, start, box.width) : null;
+			this.brush = null;
+			if (range) this.owner.filter(this.facet, "set", range);
+		});
+	}
+
+	hover(event) {
+		const box = this.holder.getBoundingClientRect();
+		const { edges, all, shown } = this.facet;
+		const bin = Math.min(all.length - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * all.length)));
+		say(this.nulls, `${this.format(edges[bin])}: ${short(shown[bin])} / ${short(all[bin])}`);
+	}
+
+	draw() {
+		const width = this.holder.clientWidth;
+		if (!width || this.body.hidden) return;
+		const { palette } = this.owner.core;
+		const context = sharpen(this.canvas, width, HISTOGRAM);
+		context.clearRect(0, 0, width, HISTOGRAM);
+		const { all, shown, edges, chosen } = this.facet;
+		const most = Math.max(1, ...all);
+		const step = width / all.length;
+		const tall = (count) => (count ? Math.max(1.5, (count / most) * (HISTOGRAM - 4)) : 0);
+		const range = this.brush ?? (chosen?.length ? chosen : null);
+		if (range) {
+			const [a, b] = range.map((value) => alongEdges(edges, value) * width);
+			context.fillStyle = palette.soft;
+			context.fillRect(a, 0, Math.max(2, b - a), HISTOGRAM);
+		}
+		const inset = step > 4 ? 1 : 0;
+		all.forEach((count, i) => {
+			context.fillStyle = palette.line;
+			context.fillRect(i * step + inset / 2, HISTOGRAM - tall(count), step - inset, tall(count));
+			context.fillStyle = palette.accent;
+			context.fillRect(i * step + inset / 2, HISTOGRAM - tall(shown[i]), step - inset, tall(shown[i]));
+		});
+	}
+}
+
+// ---- the map ----
+
+/** Points of an embedding, painted pixel by pixel; a lasso selects, the selection shows. */
+class MapPanel {
+	constructor(/** @type {Core} */ core) {
+		this.core = core;
+		this.title = "Map";
+		this.view = { scale: 1, x: 0, y: 0 };
+		this.mode = "lasso";
+		this.lasso = /** @type {Point[]} */ ([]);
+		this.hover = -1;
+		this.build();
+		core.on("state", () => this.refresh());
+		core.on("selection", () => this.later());
+		core.on("hover", () => this.later());
+		core.on("theme", () => this.later());
+	}
+
+	build() {
+		const { core } = this;
+		const names = core.about.embeddings ?? [];
+		this.column = names[0];
+		this.method = "pca";
+		this.colour = core.settings.colour_by ?? core.kinds("class")[0]?.name ?? "";
+		const colours = core.kinds("class", "number", "bool").map((column) => column.name);
+		this.canvas = h("canvas", { class: "dl-map", "aria-hidden": "true" });
+		this.tip = h("div", { class: "dl-tip", hidden: true });
+		this.note = h("p", { class: "dl-map-note", text: "" });
+		this.legend = h("div", { class: "dl-legend", "aria-label": "Colours" });
+		this.box = h("div", {
+			class: "dl-map-box", tabindex: "0", role: "application", "aria-label": "Map of the embedding: arrows move, plus and minus zoom, 0 fits. Selecting by lasso needs a pointer.",
+		}, this.canvas, this.tip, this.note);
+		this.modes = ["lasso", "pan"].map((mode) => iconButton(mode, mode === "lasso" ? "Drag selects (Shift to pan)" : "Drag pans (Shift to select)", () => this.setMode(mode), { "aria-pressed": String(mode === this.mode) }));
+		const choose = (field) => (value) => {
+			this[field] = value;
+			if (field === "colour") core.set({ colour_by: value || null });
+			this.refresh();
+		};
+		const selects = [
+			names.length > 1 && select(names, this.column, choose("column"), "Embedding"),
+			core.about.umap && select(["pca", "umap"], this.method, choose("method"), "Method"),
+			colours.length && h("label", { class: "dl-row-field" }, h("span", { class: "dl-quiet", text: "Colour" }), select(["", ...colours], this.colour, choose("colour"), "Colour by")),
+		].filter(Boolean);
+		this.element = h("div", { class: "dl-map-panel" },
+			h("div", { class: "dl-map-tools" }, ...selects, h("span", { class: "dl-space" }), ...this.modes, iconButton("fit", "Fit (0)", () => this.fit())), this.box, this.legend);
+		this.box.addEventListener("pointerdown", (event) => this.press(event));
+		this.box.addEventListener("pointermove", (event) => this.move(event));
+		this.box.addEventListener("pointerleave", () => this.point(-1));
+		this.box.addEventListener("dblclick", () => this.hover >= 0 && core.emit("open", this.data.positions[this.hover]));
+		this.box.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+		this.box.addEventListener("keydown", (event) => this.key(event));
+		const observer = new ResizeObserver(() => this.later());
+		observer.observe(this.box);
+		core.closing.signal.addEventListener("abort", () => observer.disconnect());
+	}
+
+	open() {
+		if (this.generation !== this.core.state.generation) this.refresh();
+		else this.later();
+	}
+
+	setMode(mode) {
+		this.mode = mode;
+		this.modes.forEach((button, i) => button.setAttribute("aria-pressed", String(["lasso", "pan"][i] === mode)));
+	}
+
+	async refresh() {
+		if (!this.element.isConnected) return;
+		this.generation = this.core.state.generation;
+		if (!this.data) say(this.note, "Computing the map …");
+		const progress = (done, total) => say(this.note, `Computing the map … ${Math.round((100 * done) / Math.max(1, total))} %`);
+		try {
+			const reply = await this.core.latest("points", "points", { column: this.column, method: this.method, colour: this.colour || null }, { bound: true, progress });
+			this.take(reply);
+		} catch (error) {
+			if (error instanceof Stale) return;
+			say(this.note, error.message);
+			this.data = null;
+			this.later();
+		}
+	}
+
+	take({ n, of, colour, v, bytes }) {
+		const xy = numbersAt(bytes, v.xy, Float32Array);
+		const values = v.colour && colour ? numbersAt(bytes, v.colour, colour.kind === "classes" ? Int32Array : Float32Array) : null;
+		this.data = { n, xy, positions: numbersAt(bytes, v.positions, Uint32Array), values, colour };
+		this.index = new PointIndex(xy);
+		this.byPosition = null;
+		this.paints = this.paintsOf(colour, values, n);
+		say(this.note, n ? (of > n ? `${grouped(n)} of ${grouped(of)} points` : "") : "No row here has an embedding.");
+		this.drawLegend(colour, values);
+		this.later();
+	}
+
+	/** One 32-bit colour a point. */
+	paintsOf(colour, values, n) {
+		const pack = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+		const paints = new Uint32Array(n);
+		if (!values) return paints.fill(pack([78, 121, 167]));
+		const [low, high] = colour.range ?? [0, 1];
+		const known = new Map();
+		for (let i = 0; i < n; i++) {
+			const key = colour.kind === "classes" ? values[i] : Math.round((255 * (values[i] - low)) / Math.max(1e-12, high - low));
+			let paint = known.get(key);
+			if (paint === undefined) {
+				paint = pack(colour.kind === "classes" ? (key < 0 ? [140, 140, 140] : classColour(key)) : numberColour(key / 255));
+				known.set(key, paint);
+			}
+			paints[i] = paint;
+		}
+		return paints;
+	}
+
+	drawLegend(colour, values) {
+		if (!colour || !values) return this.legend.replaceChildren();
+		if (colour.kind !== "classes") {
+			const [low, high] = colour.range;
+			return this.legend.replaceChildren(h("span", { text: short(low) }), h("span", { class: "dl-ramp" }), h("span", { text: short(high) }));
+		}
+		const present = [...new Set(values)].filter((c) => c >= 0).sort((a, b) => a - b);
+		this.legend.replaceChildren(...present.slice(0, 24).map((c) => h("span", { class: "dl-legend-item" }, dot(c), h("span", { text: colour.names?.[c] ?? String(c) }))),
+			present.length > 24 && h("span", { class: "dl-quiet", text: `and ${present.length - 24} more` }) || "");
+	}
+
+	fit() {
+		this.view = { scale: 1, x: 0, y: 0 };
+		this.later();
+	}
+
+	later() {
+		this.due ??= requestAnimationFrame(() => {
+			this.due = undefined;
+			if (this.element.isConnected) this.draw();
+		});
+	}
+
+	/** From 0..1 to pixels: a square in the middle, moved and scaled. */
+	frame() {
+		const [w, hgt] = [this.box.clientWidth, this.box.clientHeight];
+		const side = Math.max(10, Math.min(w, hgt) - 24);
+		const scale = side * this.view.scale;
+		return { w, h: hgt, scale, left: (w - side) / 2 + this.view.x, top: (hgt - side) / 2 + this.view.y };
+	}
+
+	draw() {
+		const { w, h: hgt, scale, left, top } = this.frame();
+		if (!w || !hgt) return;
+		const context = sharpen(this.canvas, w, hgt);
+		context.clearRect(0, 0, w, hgt);
+		if (!this.data) return;
+		const ratio = this.canvas.width / w;
+		this.drawPoints(context, scale * ratio, left * ratio, top * ratio);
+		const { palette } = this.core;
+		if (this.lasso.length > 1) {
+			context.beginPath();
+			this.lasso.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
+			context.closePath();
+			context.globalAlpha = 0.15;
+			context.fillStyle = palette.accent;
+			context.fill();
+			context.globalAlpha = 1;
+			context.strokeStyle = palette.accent;
+			context.lineWidth = 1.5;
+			context.stroke();
+		}
+		for (const i of [this.hover, this.indexOf(this.core.hovered)]) {
+			if (i < 0) continue;
+			context.beginPath();
+			context.arc(left + this.data.xy[2 * i] * scale, top + this.data.xy[2 * i + 1] * scale, 7, 0, 7);
+			context.strokeStyle = palette.ink;
+			context.lineWidth = 2;
+			context.stroke();
+		}
+	}
+
+	/** Where a row of the grid is on the map. */
+	indexOf(position) {
+		if (position < 0 || !this.data) return -1;
+		this.byPosition ??= new Map(Array.from(this.data.positions, (p, i) => [p, i]));
+		return this.byPosition.get(position) ?? -1;
+	}
+
+	/** Squares of pixels, what is selected last and larger, the others pale beside it. */
+	drawPoints(context, scale, left, top) {
+		const { width, height } = this.canvas;
+		if (this.image?.width !== width || this.image?.height !== height) this.image = new ImageData(width, height);
+		const pixels = new Uint32Array(this.image.data.buffer);
+		pixels.fill(0);
+		const { xy, positions, n } = this.data;
+		const { selection } = this.core;
+		const dense = n / ((scale * scale) / 400);
+		const side = Math.max(1, Math.min(7, Math.round((dense > 6 ? 1 : dense > 1.5 ? 2 : dense > 0.3 ? 3 : 5) * (width / this.box.clientWidth))));
+		const some = selection.count > 0;
+		for (let pass = 0; pass < (some ? 2 : 1); pass++) {
+			const grown = pass ? side + 1 : side;
+			const half = grown >> 1;
+			for (let i = 0; i < n; i++) {
+				if (some && selection.has(positions[i]) !== (pass === 1)) continue;
+				const x = (left + xy[2 * i] * scale - half) | 0;
+				const y = (top + xy[2 * i + 1] * scale - half) | 0;
+				if (x < 0 || y < 0 || x + grown > width || y + grown > height) continue;
+				const paint = some && !pass ? (this.paints[i] & 0xffffff) | 0x38000000 : this.paints[i];
+				for (let v = 0; v < grown; v++) pixels.fill(paint, (y + v) * width + x, (y + v) * width + x + grown);
+			}
+		}
+		context.putImageData(this.image, 0, 0);
+	}
+
+	// ---- pointer and keys ----
+
+	place(event) {
+		const box = this.box.getBoundingClientRect();
+		return [event.clientX - box.left, event.clientY - box.top];
+	}
+
+	press(event) {
+		if (event.button !== 0 || !this.data) return;
+		const selecting = (this.mode === "lasso") !== event.shiftKey;
+		const from = /** @type {Point} */ (this.place(event));
+		const before = { ...this.view };
+		drag(event, ({ x, y, dx, dy }) => {
+			if (selecting) {
+				if (!this.lasso.length) this.lasso.push(from);
+				this.lasso.push([x, y]);
+			} else {
+				this.view = { ...before, x: before.x + dx, y: before.y + dy };
+			}
+			this.later();
+		}, (moved) => {
+			if (moved && selecting) this.endLasso(event);
+			else if (!moved) this.click(event);
+		});
+	}
+
+	endLasso(event) {
+		const { scale, left, top } = this.frame();
+		const polygon = simplify(this.lasso, 3).map(([x, y]) => /** @type {Point} */ ([(x - left) / scale, (y - top) / scale]));
+		this.lasso = [];
+		const found = pointsInLasso(this.data.xy, polygon).map((i) => this.data.positions[i]).sort();
+		this.core.take(found, { ctrlKey: event.ctrlKey, metaKey: event.metaKey });
+		if (found.length) this.core.emit("reveal", found[0]);
+		this.later();
+	}
+
+	click(event) {
+		const i = this.near(event);
+		if (i < 0) return this.core.take([], event);
+		const position = this.data.positions[i];
+		this.core.pick(position, { toggle: event.ctrlKey || event.metaKey });
+		this.core.emit("reveal", position);
+	}
+
+	near(event) {
+		if (!this.data) return -1;
+		const { scale, left, top } = this.frame();
+		const [x, y] = this.place(event);
+		return this.index.nearest((x - left) / scale, (y - top) / scale, Math.min(0.05, 9 / scale));
+	}
+
+	move(event) {
+		if (event.buttons || event.pointerType === "touch") return this.point(-1);
+		this.point(this.near(event), event);
+	}
+
+	/** Shows the row under the pointer. */
+	async point(i, event = null) {
+		if (i === this.hover) return;
+		this.hover = i;
+		this.later();
+		this.tip.hidden = true;
+		if (i < 0) return;
+		const [x, y] = this.place(event);
+		try {
+			const { picture } = this.core.settings;
+			const reply = await this.core.latest("tip", "cells", { positions: [this.data.positions[i]], size: 128, picture, columns: captionColumns(this.core), overlays: [] }, { bound: true });
+			const cell = reply.cells[0] && (await readCell(reply.cells[0], reply.bytes, 128, ""));
+			if (cell && this.hover === i) this.showTip(cell, x, y);
+			if (cell) dropCell(cell);
+		} catch (error) {
+			if (!(error instanceof Stale)) this.tip.hidden = true;
+		}
+	}
+
+	showTip(cell, x, y) {
+		const canvas = h("canvas", {});
+		const context = sharpen(canvas, 112, 112);
+		drawPicture(context, this.core.palette, this.core, cell, { x: 0, y: 0, w: 112, h: 112 });
+		const lines = Object.entries(cell.caption ?? {}).map(([, value]) => h("div", { class: "dl-tip-line" }, dot(value.c), h("span", { text: value.t || "–" })));
+		this.tip.replaceChildren(canvas, ...lines);
+		this.tip.hidden = false;
+		const [w, hgt] = [this.box.clientWidth, this.box.clientHeight];
+		this.tip.style.left = `${x + 140 > w ? Math.max(0, x - 136) : x + 12}px`;
+		this.tip.style.top = `${Math.max(0, Math.min(y - 40, hgt - this.tip.offsetHeight - 4))}px`;
+	}
+
+	wheel(event) {
+		event.preventDefault();
+		const [x, y] = this.place(event);
+		const { w, h: hgt } = this.frame();
+		const side = Math.max(10, Math.min(w, hgt) - 24);
+		this.view = zoomAt(this.view, x - (w - side) / 2, y - (hgt - side) / 2, Math.exp(-event.deltaY / 300), [0.5, 200]);
+		this.point(-1);
+		this.later();
+	}
+
+	key(event) {
+		const moves = { ArrowLeft: [40, 0], ArrowRight: [-40, 0], ArrowUp: [0, 40], ArrowDown: [0, -40] }[event.key];
+		const { w, h: hgt } = this.frame();
+		const side = Math.max(10, Math.min(w, hgt) - 24);
+		const zoom = (by) => zoomAt(this.view, side / 2, side / 2, by, [0.5, 200]);
+		if (moves) this.view = { ...this.view, x: this.view.x + moves[0], y: this.view.y + moves[1] };
+		else if (event.key === "+" || event.key === "=") this.view = zoom(1.3);
+		else if (event.key === "-") this.view = zoom(1 / 1.3);
+		else if (event.key === "0") this.view = { scale: 1, x: 0, y: 0 };
+		else return;
+		event.preventDefault();
+		event.stopPropagation();
+		this.later();
+	}
+}
+
+// ---- versions ----
+
+/** Branches, tags and commits to show instead. */
+class Versions {
+	constructor(/** @type {Core} */ core) {
+		this.core = core;
+		this.title = "Versions";
+		this.element = h("div", { class: "dl-panel-scroll" });
+		core.on("about", () => this.element.isConnected && this.open());
+	}
+
+	async open() {
+		if (!this.element.childElementCount) this.element.replaceChildren(h("p", { class: "dl-quiet dl-pad", text: "Reading the history …" }));
+		try {
+			this.show(await this.core.latest("versions", "versions"));
+		} catch (error) {
+			if (!(error instanceof Stale)) this.element.replaceChildren(h("p", { class: "dl-quiet dl-pad", text: error.message }));
+		}
+	}
+
+	show({ branches, tags, commits, shown }) {
+		const named = (entry) => (typeof entry === "string" ? { name: entry, id: entry } : entry);
+		const about = this.core.about;
+		const is = (...names) => names.includes(about.branch ?? about.version ?? shown);
+		const part = (title, rows) => rows.length > 0 && h("section", { class: "dl-versions" }, h("h3", { text: title }), ...rows);
+		this.element.replaceChildren(...[
+			part("Branches", branches.map(named).map(({ name }) => this.row(name, name, "", is(name)))),
+			part("Tags", tags.map(named).map(({ name }) => this.row(name, name, "", !about.branch && is(name)))),
+			part("Commits", commits.map((commit) => this.row(commit.id, commit.message || "(no message)",
+				[shortTime(typeof commit.time === "string" ? Date.parse(commit.time) : commit.time, 0), commit.author, String(commit.id).slice(0, 8), ...(commit.names ?? [])].filter(Boolean).join(" · "),
+				!about.branch && is(commit.id, ...(commit.names ?? []))))),
+		].filter(Boolean));
+	}
+
+	row(version, title, note, current) {
+		return h("button", { type: "button", class: "dl-version", "aria-pressed": String(current), onclick: () => this.choose(version) },
+			h("span", { class: "dl-version-name", text: title, title }), note && h("span", { class: "dl-quiet", text: note }));
+	}
+
+	async choose(version) {
+		try {
+			const reply = await this.core.show("show_version", { version });
+			this.core.say(`${reply.branch ?? reply.version ?? version} shown, ${counted(reply.rows, "row")}`);
+			this.open();
+		} catch (error) {
+			this.core.failed(error);
+		}
+	}
+}
+
+// ---- edits ----
+
+/** What is staged, how to take it back, and how to write it. */
+class Edits {
+	constructor(/** @type {Core} */ core) {
+		this.core = core;
+		this.title = "Edits";
+		this.undoable = { can_undo: false, can_redo: false };
+		this.undo = iconButton("undo", "Undo (Ctrl Z)", () => core.edit("undo"));
+		this.redo = iconButton("redo", "Redo (Ctrl Shift Z)", () => core.edit("redo"));
+		this.tools = h("span", { class: "dl-group" }, this.undo, this.redo);
+		this.keys = h("div", { class: "dl-label-keys" });
+		this.list = h("ul", { class: "dl-edits" });
+		this.none = h("p", { class: "dl-quiet dl-pad", text: "Nothing is staged. Select rows and press 1 … 9 or l to set their class; edits wait here until you commit." });
+		this.message = h("input", { type: "text", class: "dl-input", placeholder: "Message of the commit", "aria-label": "Message of the commit", autocomplete: "off" });
+		this.message.addEventListener("keydown", (event) => event.stopPropagation());
+		this.write = h("button", { type: "submit", class: "dl-button dl-primary", text: "Commit" });
+		this.form = h("form", { class: "dl-commit", onsubmit: (event) => this.commit(event) }, this.message, this.write);
+		this.element = h("div", { class: "dl-edit-panel" }, this.keys, h("div", { class: "dl-panel-scroll" }, this.none, this.list), this.form);
+		for (const name of ["staged", "staged_count", "about"]) core.on(name, () => this.show());
+		core.on("undoable", (reply) => {
+			this.undoable = reply;
+			this.show();
+		});
+		core.on("message", (text) => (this.message.value = text));
+		this.show();
+	}
+
+	open() {
+		this.showKeys();
+		this.show();
+	}
+
+	show() {
+		const { core } = this;
+		const { staged, stagedCount } = core;
+		this.undo.disabled = !(this.undoable.can_undo ?? stagedCount > 0) && !stagedCount;
+		this.redo.disabled = !this.undoable.can_redo;
+		this.none.hidden = stagedCount > 0;
+		if (!core.writable) say(this.none, "This version is read only. Show a branch to edit it.");
+		this.form.hidden = !stagedCount;
+		say(this.write, `Commit ${counted(stagedCount, "edit")}`);
+		const more = stagedCount - staged.length;
+		this.list.replaceChildren(...(more > 0 ? [h("li", { class: "dl-quiet dl-pad", text: `${grouped(more)} earlier edits` })] : []), ...[...staged].reverse().map((edit) =>
+			h("li", { class: "dl-edit" }, h("span", { class: "dl-edit-what" }, h("strong", { text: edit.column }), h("span", { text: edit.what })),
+				h("span", { class: "dl-quiet", text: counted(edit.rows, "row") }), iconButton("close", `Drop the edit of ${edit.column}`, () => core.edit("drop", { id: edit.id })))));
+	}
+
+	/** Which class each number key sets. */
+	showKeys() {
+		const { core } = this;
+		const columns = core.kinds("class");
+		if (!columns.length || !core.writable) return this.keys.replaceChildren();
+		const column = columns.find((one) => one.name === core.labelling) ?? columns[0];
+		const choose = (name) => {
+			core.labelling = name;
+			this.showKeys();
+		};
+		this.keys.replaceChildren(h("div", { class: "dl-row-field" }, h("span", { class: "dl-quiet", text: "Keys set" }),
+			columns.length > 1 ? select(columns.map((one) => one.name), column.name, choose, "Column that the number keys set") : h("strong", { text: column.name })),
+		h("div", { class: "dl-key-list" }, ...(column.classes ?? []).slice(0, 9).map((name, i) => h("span", { class: "dl-legend-item" }, h("kbd", { text: String(i + 1) }), dot(i), h("span", { text: name })))));
+	}
+
+	async commit(event) {
+		event.preventDefault();
+		const { core } = this;
+		this.write.disabled = true;
+		try {
+			const reply = await core.ask("commit", { message: this.message.value.trim() });
+			this.written(reply);
+		} catch (error) {
+			if (error instanceof Refusal && error.kind.includes("Conflict")) this.conflict(error);
+			else core.failed(error);
+		} finally {
+			this.write.disabled = false;
+		}
+	}
+
+	written({ version, rows }) {
+		this.message.value = "";
+		this.undoable = { can_undo: false, can_redo: false };
+		this.core.emit("changed", null);
+		this.core.emit("banner", { level: "note", text: `Committed${rows ? " " + counted(rows, "row") : ""} as ${String(version).slice(0, 12)}.` });
+		this.core.say("Committed");
+		this.show();
+	}
+
+	/** Another writer was first: shows both values of each row and lets one side win. */
+	conflict(error) {
+		const rows = error.conflicts ?? [];
+		const resolve = async (choice) => {
+			close();
+			try {
+				this.written(await this.core.ask("resolve", { choice }));
+			} catch (again) {
+				if (again instanceof Refusal && again.kind.includes("Conflict")) this.conflict(again);
+				else this.core.failed(again);
+			}
+		};
+		const cells = rows.slice(0, 100).map((row) => h("tr", {}, h("td", { text: grouped(row.p ?? 0) }), h("td", { text: row.column }), h("td", { text: asText(row.ours) }), h("td", { text: asText(row.theirs) })));
+		const close = dialog(this.core.root, "Someone else wrote these rows", [
+			h("div", { class: "dl-dialog-body" }, h("p", { text: error.message }),
+				h("div", { class: "dl-table-scroll", tabindex: "0", role: "group", "aria-label": "Conflicts" }, h("table", { class: "dl-table" },
+					h("thead", {}, h("tr", {}, ...["Row", "Column", "Yours", "Theirs"].map((text) => h("th", { scope: "col", text })))), h("tbody", {}, ...cells))),
+				rows.length > 100 && h("p", { class: "dl-quiet", text: `and ${grouped(rows.length - 100)} more` })),
+			h("div", { class: "dl-dialog-foot" }, textButton("Keep staged", () => close()), textButton("Take theirs", () => resolve("theirs")), textButton("Write mine over", () => resolve("ours"), { class: "dl-button dl-primary", "data-first": true })),
+		], { wide: true });
+	}
+}
+
+const asText = (value) => (value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
+
+// ---- one row, large ----
+
+/** A picture that can be moved and zoomed, with its layers; `over` is a second one behind a swipe. */
+class Viewer {
+	constructor(/** @type {Core} */ core, { moved = () => {}, name = "Picture" } = {}) {
+		this.core = core;
+		this.moved = moved;
+		this.view = { scale: 1, x: 0, y: 0 };
+		this.cell = /** @type {any} */ (null);
+		this.over = /** @type {any} */ (null);
+		this.split = 0.5;
+		this.boxes = /** @type {BoxEditor|null} */ (null);
+		this.canvas = h("canvas", { class: "dl-canvas", "aria-hidden": "true" });
+		this.element = h("div", { class: "dl-viewer", role: "img", "aria-label": name }, this.canvas);
+		this.element.addEventListener("pointerdown", (event) => this.press(event));
+		this.element.addEventListener("pointermove", (event) => this.boxes?.hover(this.inPicture(event)));
+		this.element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+		this.element.addEventListener("dblclick", (event) => this.toggleSize(event));
+		this.observer = new ResizeObserver(() => this.later());
+		this.observer.observe(this.element);
+	}
+
+	close() {
+		this.observer.disconnect();
+		this.show(null, null);
+	}
+
+	show(cell, over = null) {
+		for (const old of [this.cell, this.over]) if (old && old !== cell && old !== over) dropCell(old);
+		this.cell = cell;
+		this.over = over;
+		this.later();
+	}
+
+	/** The rectangle that shows the whole picture, before zoom. */
+	fitted() {
+		const { clientWidth: w, clientHeight: hgt } = this.element;
+		const of = this.cell ?? this.over ?? {};
+		return fit(of.w || of.bitmap?.width || 1, of.h || of.bitmap?.height || 1, { x: 12, y: 12, w: Math.max(1, w - 24), h: Math.max(1, hgt - 24) }, 24);
+	}
+
+	/** @returns {Rect} */
+	rect() {
+		const base = this.fitted();
+		return { x: base.x * this.view.scale + this.view.x, y: base.y * this.view.scale + this.view.y, w: base.w * this.view.scale, h: base.h * this.view.scale };
+	}
+
+	set(view) {
+		this.view = view;
+		this.moved(view);
+		this.later();
+	}
+
+	zoom(by, x = this.element.clientWidth / 2, y = this.element.clientHeight / 2) {
+		this.set(zoomAt(this.view, x, y, by, [0.5, 64]));
+	}
+
+	fit() { this.set({ scale: 1, x: 0, y: 0 }); }
+
+	/** Fit, or one pixel a pixel where the pointer is. */
+	toggleSize(event) {
+		if (this.boxes) return;
+		if (this.view.scale !== 1) return this.fit();
+		const box = this.element.getBoundingClientRect();
+		const whole = (this.cell?.w ?? 1) / this.fitted().w;
+		this.zoom(whole > 1.2 ? whole : 3, event.clientX - box.left, event.clientY - box.top);
+	}
+
+	wheel(event) {
+		event.preventDefault();
+		const box = this.element.getBoundingClientRect();
+		this.zoom(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);
+	}
+
+	inPicture(event) {
+		const box = this.element.getBoundingClientRect();
+		const at = this.rect();
+		return { x: (event.clientX - box.left - at.x) / at.w, y: (event.clientY - box.top - at.y) / at.h, near: /** @type {Point} */ ([7 / at.w, 7 / at.h]), w: at.w, h: at.h };
+	}
+
+	press(event) {
+		if (event.button !== 0 || !this.cell) return;
+		if (this.boxes) return this.boxes.press(event, this.inPicture(event));
+		const before = this.view;
+		drag(event, ({ dx, dy }) => this.set({ ...before, x: before.x + dx, y: before.y + dy }));
+	}
+
+	later() {
+		this.due ??= requestAnimationFrame(() => {
+			this.due = undefined;
+			if (this.element.isConnected) this.draw();
+		});
+	}
+
+	draw() {
+		const { clientWidth: w, clientHeight: hgt } = this.element;
+		if (!w || !hgt) return;
+		const context = sharpen(this.canvas, w, hgt);
+		context.clearRect(0, 0, w, hgt);
+		const at = this.rect();
+		this.layer(context, this.cell, at);
+		if (this.over) {
+			const x = at.x + at.w * this.split;
+			context.save();
+			context.beginPath();
+			context.rect(x, 0, w, hgt);
+			context.clip();
+			context.fillStyle = this.core.palette.bg;
+			context.fillRect(x, 0, w, hgt);
+			this.layer(context, this.over, at);
+			context.restore();
+			context.fillStyle = this.core.palette.accent;
+			context.fillRect(x - 1, at.y, 2, at.h);
+		}
+		this.boxes?.draw(context, at);
+	}
+
+	layer(context, cell, /** @type {Rect} */ at) {
+		if (!cell) return;
+		const { core } = this;
+		if (!cell.bitmap) return drawPicture(context, core.palette, core, cell, { x: 12, y: 12, w: this.element.clientWidth - 24, h: this.element.clientHeight - 24 });
+		context.imageSmoothingEnabled = at.w < cell.bitmap.width * 2;
+		context.drawImage(cell.bitmap, at.x, at.y, at.w, at.h);
+		const hidden = this.boxes?.column;
+		const marks = hidden ? { ...cell.marks, [hidden]: undefined } : cell.marks;
+		drawLayers(context, core.palette, core, { ...cell, marks }, at);
+	}
+}
+
+/** Boxes of one column while they are edited: each finished gesture is staged. */
+class BoxEditor {
+	constructor(/** @type {Core} */ core, /** @type {Viewer} */ viewer, column, marks, /** @type {() => number} */ position) {
+		this.core = core;
+		this.viewer = viewer;
+		this.column = column.name;
+		this.names = column.classes ?? [];
+		this.position = position;
+		this.active = -1;
+		this.take(marks);
+	}
+
+	take(marks) {
+		this.list = (marks?.boxes ?? []).map((box) => [...box]);
+		this.classes = marks?.c ? [...marks.c] : this.names.length ? this.list.map(() => 0) : null;
+		this.active = Math.min(this.active, this.list.length - 1);
+		this.viewer.later();
+	}
+
+	draw(context, /** @type {Rect} */ at) {
+		const { palette } = this.core;
+		drawMarks(context, palette, at, { marks: { boxes: this.list, c: this.classes }, tint: null, opacity: 0.7, layer: 0, names: this.names, active: this.active });
+		const box = this.list[this.active];
+		if (!box) return;
+		const [xs, ys] = [[box[0], (box[0] + box[2]) / 2, box[2]], [box[1], (box[1] + box[3]) / 2, box[3]]];
+		xs.forEach((x, i) => ys.forEach((y, j) => {
+			if (i === 1 && j === 1) return;
+			context.fillStyle = "#fff";
+			context.strokeStyle = "#000";
+			context.lineWidth = 1;
+			context.beginPath();
+			context.rect(Math.round(at.x + x * at.w) - 3.5, Math.round(at.y + y * at.h) - 3.5, 7, 7);
+			context.fill();
+			context.stroke();
+		}));
+	}
+
+	hover({ x, y, near }) {
+		const hit = boxAt(this.list, x, y, near, this.active);
+		const cursors = { move: "move", n: "ns-resize", s: "ns-resize", w: "ew-resize", e: "ew-resize", nw: "nwse-resize", se: "nwse-resize", ne: "nesw-resize", sw: "nesw-resize" };
+		this.viewer.element.style.cursor = hit ? cursors[hit.handle] : "crosshair";
+	}
+
+	press(event, { x, y, near, w, h: hgt }) {
+		const hit = boxAt(this.list, x, y, near, this.active);
+		const before = hit ? [...this.list[hit.index]] : [x, y, x, y];
+		if (hit) this.active = hit.index;
+		this.viewer.later();
+		drag(event, ({ dx, dy }) => {
+			if (!hit && this.drawing === undefined) this.drawing = this.add();
+			this.list[hit?.index ?? this.drawing] = hit ? dragBox(before, hit.handle, dx / w, dy / hgt) : tidyBox([x, y, x + dx / w, y + dy / hgt]);
+			this.viewer.later();
+		}, (moved) => {
+			this.drawing = undefined;
+			if (!moved && !hit) this.active = -1;
+			if (moved) this.save();
+			this.viewer.later();
+		});
+	}
+
+	add() {
+		this.classes?.push(this.classes[this.active] ?? this.last ?? 0);
+		this.active = this.list.length;
+		this.list.push([0, 0, 0, 0]);
+		return this.active;
+	}
+
+	remove() {
+		if (this.active < 0) return;
+		this.list.splice(this.active, 1);
+		this.classes?.splice(this.active, 1);
+		this.active = Math.min(this.active, this.list.length - 1);
+		this.save();
+	}
+
+	setClass(index) {
+		if (!this.classes || this.active < 0 || index >= this.names.length) return;
+		this.classes[this.active] = this.last = index;
+		this.save();
+	}
+
+	/** Keys: the next box, moving it by a pixel, its class, removing it. */
+	key(event) {
+		const step = (event.shiftKey ? 10 : 1) / Math.max(1, this.viewer.cell?.w ?? 100);
+		const move = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] }[event.key];
+		const box = this.list[this.active];
+		if (event.key === "n") this.active = (this.active + 1) % Math.max(1, this.list.length);
+		else if (event.key === "a") { this.list[this.add()] = [0.35, 0.35, 0.65, 0.65]; this.save(); }
+		else if ((event.key === "Delete" || event.key === "Backspace") && box) this.remove();
+		else if (/^[1-9]$/.test(event.key)) this.setClass(Number(event.key) - 1);
+		else if (event.key === "l" && box && this.classes) chooser(this.core.root, "Class of the box", this.names, ({ index }) => this.setClass(index));
+		else if (move && box) {
+			this.list[this.active] = dragBox(box, "move", move[0], move[1]);
+			clearTimeout(this.due);
+			this.due = setTimeout(() => this.save(), 400);
+		} else return false;
+		this.viewer.later();
+		return true;
+	}
+
+	save() {
+		this.viewer.later();
+		return this.core.stage([{ positions: [this.position()], column: this.column, op: "set_boxes", value: { boxes: this.list, c: this.classes } }]);
+	}
+}
+
+/** One row: its picture, every column with type and shape, what it was in other versions. */
+class Detail {
+	constructor(/** @type {Core} */ core, /** @type {() => void} */ closed) {
+		this.core = core;
+		this.closed = closed;
+		this.viewer = new Viewer(core);
+		this.position = -1;
+		this.urls = /** @type {string[]} */ ([]);
+		this.onchange = () => this.position >= 0 && this.load();
+		this.ondraw = () => this.viewer.later();
+		core.on("changed", this.onchange);
+		core.on("settings", this.ondraw);
+		core.on("theme", this.ondraw);
+		this.build();
+	}
+
+	build() {
+		const { core, viewer } = this;
+		this.title = h("h2", {});
+		this.boxing = iconButton("box", "Edit boxes (b)", () => this.toggleBoxes(), { "aria-pressed": "false" });
+		this.hint = h("p", { class: "dl-hint", hidden: true, text: "Drag to draw, move or resize. 1 … 9 or l: class. Delete: remove. n: next. a: add. Esc: done." });
+		this.boxing.hidden = !core.kinds("boxes").length || !core.writable;
+		this.tick = h("input", { type: "checkbox", onchange: () => core.pick(this.position, { toggle: true }) });
+		this.info = h("div", { class: "dl-info", tabindex: "0", role: "group", "aria-label": "Columns" });
+		this.element = h("section", { class: "dl-detail", tabindex: "-1", "aria-label": "Row", onkeydown: (event) => this.key(event) },
+			h("div", { class: "dl-detail-head" },
+				iconButton("left", "Previous row (←)", () => this.step(-1)), iconButton("right", "Next row (→)", () => this.step(1)), this.title, h("label", { class: "dl-check" }, this.tick, "Selected"), h("span", { class: "dl-space" }),
+				this.boxing, iconButton("minus", "Zoom out (−)", () => viewer.zoom(1 / 1.4)), iconButton("fit", "Fit (0)", () => viewer.fit()), iconButton("plus", "Zoom in (+)", () => viewer.zoom(1.4)), iconButton("close", "Back to the grid (Esc)", () => this.close())),
+			h("div", { class: "dl-detail-body" }, h("div", { class: "dl-viewer-box" }, viewer.element, this.hint), this.info));
+		viewer.moved = () => this.sharper();
+	}
+
+	close() {
+		if (!this.element.isConnected) return;
+		for (const [name, handler] of /** @type {[string, any][]} */ ([["changed", this.onchange], ["settings", this.ondraw], ["theme", this.ondraw]])) this.core.listeners.get(name)?.delete(handler);
+		this.position = -1;
+		this.viewer.close();
+		this.forget();
+		this.element.remove();
+		this.closed();
+	}
+
+	forget() {
+		this.urls.splice(0).forEach((url) => URL.revokeObjectURL(url));
+	}
+
+	step(by) {
+		const next = this.position + by;
+		if (next < 0 || next >= this.core.state.rows) return;
+		this.core.active = next;
+		this.core.emit("reveal", next);
+		this.show(next);
+	}
+
+	show(position) {
+		this.position = position;
+		this.full = false;
+		this.stopBoxes();
+		this.viewer.view = { scale: 1, x: 0, y: 0 };
+		this.tick.checked = this.core.selection.has(position);
+		say(this.title, `Row ${grouped(position)} of ${grouped(this.core.state.rows)}`);
+		this.core.say(this.title.textContent);
+		return this.load();
+	}
+
+	async load(size = this.full ? 0 : 1024) {
+		const { position } = this;
+		this.element.classList.add("dl-loading");
+		try {
+			const reply = await this.core.latest("detail", "detail", { p: position, size }, { bound: true });
+			if (position === this.position) await this.take(reply, size);
+		} catch (error) {
+			if (!(error instanceof Stale)) this.info.replaceChildren(h("p", { class: "dl-quiet dl-pad", text: `This row cannot be read: ${error.message}` }));
+		} finally {
+			if (position === this.position) this.element.classList.remove("dl-loading");
+		}
+	}
+
+	async take(reply, size) {
+		const { core } = this;
+		const wanted = core.settings.picture;
+		const pictures = reply.columns.filter((column) => column.v && !/^(audio|video)/.test(column.v[2]) && !OVERLAYS.includes(column.kind));
+		const main = pictures.find((column) => column.name === wanted) ?? pictures[0] ?? reply.columns.find((column) => column.v && column.kind === "mask");
+		const marks = Object.fromEntries(reply.columns.filter((column) => column.marks).map((column) => [column.name, column.marks]));
+		const cell = await readCell({ p: reply.position, v: main?.v ?? null, w: reply.w, h: reply.h, marks }, reply.bytes, size || 1e9, "");
+		if (reply.position !== this.position) return dropCell(cell);
+		this.viewer.show(cell);
+		this.viewer.element.parentElement.hidden = !main;
+		this.element.classList.toggle("dl-no-picture", !main);
+		this.viewer.element.setAttribute("aria-label", `${main?.name ?? "Picture"} of row ${this.position}`);
+		this.viewer.boxes?.take(marks[this.viewer.boxes.column]);
+		this.boxing.hidden = !core.writable || !Object.values(marks).some((mark) => mark.boxes) || !main;
+		this.marks = marks;
+		this.fill(reply);
+	}
+
+	/** Beyond the pixels it has, the picture is asked for in full. */
+	sharper() {
+		const { cell } = this.viewer;
+		const shown = this.viewer.rect().w * (globalThis.devicePixelRatio || 1);
+		if (this.full || !cell?.bitmap || shown < cell.bitmap.width * 1.3 || cell.w <= cell.bitmap.width) return;
+		this.full = true;
+		this.load(0);
+	}
+
+	// ---- the columns ----
+
+	fill({ columns, id, bytes }) {
+		if (this.info.contains(document.activeElement) && document.activeElement.matches("textarea, input")) return;
+		this.forget();
+		const open = this.info.querySelector("details")?.open;
+		const history = h("details", { class: "dl-history" }, h("summary", { text: "History" }));
+		history.addEventListener("toggle", () => history.open && this.history(history));
+		this.info.replaceChildren(h("dl", {}, ...columns.map((column) => this.column(column, bytes)), h("div", { class: "dl-field" }, h("dt", {}, h("span", { text: "row id" })), h("dd", { class: "dl-mono", text: String(id ?? "") }))), this.core.static ? "" : history);
+		if (open) history.open = true;
+	}
+
+	column(column, bytes) {
+		const type = [column.type ?? column.kind, Array.isArray(column.shape) ? column.shape.map((n) => n ?? "?").join(" × ") : column.shape, column.dtype && column.dtype !== column.type ? column.dtype : ""].filter(Boolean).join(" · ");
+		return h("div", { class: column.staged ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, h("span", { text: column.name }), h("span", { class: "dl-quiet", text: type })), h("dd", {}, this.value(column, bytes)));
+	}
+
+	value(column, bytes) {
+		const media = column.v && /^(audio|video)/.exec(column.v[2])?.[1];
+		if (media) {
+			const url = URL.createObjectURL(blobOf(bytes, column.v));
+			this.urls.push(url);
+			return h(media, { controls: true, src: url, class: "dl-media", "aria-label": column.name });
+		}
+		const editable = column.editable && this.core.writable;
+		if (editable && column.kind === "class") return this.classField(column);
+		if (editable && column.kind === "tags") return this.tagsField(column);
+		if (editable && column.kind === "bool") return h("input", { type: "checkbox", checked: column.value === true, "aria-label": column.name, onchange: (event) => this.put(column, event.target.checked) });
+		if (editable && (column.kind === "text" || column.kind === "number")) return this.textField(column);
+		const tint = column.kind === "class" ? dot(column.value) : null;
+		const text = h(["json", "array", "embedding", "table"].includes(column.kind) ? "pre" : "span", { class: "dl-value-text", text: column.text ?? "–" });
+		return tint ? h("span", { class: "dl-with-dot" }, tint, text) : text;
+	}
+
+	put(column, value, op = "set") {
+		return this.core.stage([{ positions: [this.position], column: column.name, op, value }]);
+	}
+
+	classField(column) {
+		const names = column.classes ?? this.core.column(column.name)?.classes ?? [];
+		return h("button", { type: "button", class: "dl-button dl-edit-value", "aria-label": `${column.name}: ${column.text ?? "none"}. Change`, onclick: () =>
+			chooser(this.core.root, `Set ${column.name}`, names, ({ index }) => this.put(column, index)) }, dot(column.value), h("span", { text: column.text ?? "–" }), icon("edits"));
+	}
+
+	tagsField(column) {
+		const names = column.classes ?? this.core.column(column.name)?.classes ?? [];
+		const nameOf = (value) => (typeof value === "number" ? (names[value] ?? String(value)) : String(value));
+		const add = () => chooser(this.core.root, `Add to ${column.name}`, names, ({ index, name }) => this.put(column, index >= 0 ? index : name, "add_tag"), { free: !names.length });
+		return h("span", { class: "dl-tags" }, ...(column.value ?? []).map((value) => h("span", { class: "dl-tag" }, typeof value === "number" && dot(value), h("span", { text: nameOf(value) }),
+			iconButton("close", `Remove ${nameOf(value)}`, () => this.put(column, value, "remove_tag")))), iconButton("plus", `Add to ${column.name}`, add));
+	}
+
+	textField(column) {
+		const number = column.kind === "number";
+		const before = column.value === null || column.value === undefined ? "" : String(column.value);
+		const field = h(number ? "input" : "textarea", { class: "dl-input", "aria-label": column.name, value: before, rows: number ? null : String(Math.min(8, 1 + Math.floor(before.length / 38))) });
+		field.addEventListener("keydown", (event) => {
+			event.stopPropagation();
+			if (event.key === "Escape") field.value = before;
+			if (event.key === "Escape" || (event.key === "Enter" && (number || event.ctrlKey || event.metaKey))) this.element.focus();
+		});
+		field.addEventListener("blur", () => {
+			if (field.value === before) return;
+			if (number && field.value.trim() && !Number.isFinite(Number(field.value))) return void (field.value = before);
+			this.put(column, number ? (field.value.trim() ? Number(field.value) : null) : field.value);
+		});
+		return field;
+	}
+
+	async history(details) {
+		const { position } = this;
+		const note = h("p", { class: "dl-quiet", text: "Looking through the versions …" });
+		details.replaceChildren(details.firstElementChild, note);
+		try {
+			const { versions, complete: all } = await this.core.latest("history", "history", { p: position }, { bound: true });
+			note.remove();
+			details.append(h("ol", { class: "dl-changes" }, ...versions.map((version) => h("li", {}, h("strong", { text: version.message || "(no message)" }),
+				h("span", { class: "dl-quiet", text: [shortTime(typeof version.time === "string" ? Date.parse(version.time) : version.time, 0), version.author, String(version.version).slice(0, 8)].filter(Boolean).join(" · ") }),
+				...version.changes.map((change) => h("div", { class: "dl-change" }, h("span", { text: change.column }), h("del", { text: asText(change.before) }), "→", h("ins", { text: asText(change.after) })))))),
+			!versions.length && h("p", { class: "dl-quiet", text: "No version changed this row." }) || "", !all && h("p", { class: "dl-quiet", text: "Older versions were not searched." }) || "");
+		} catch (error) {
+			if (!(error instanceof Stale)) say(note, error.message);
+		}
+	}
+
+	// ---- boxes and keys ----
+
+	toggleBoxes() {
+		if (this.viewer.boxes) return this.stopBoxes();
+		const name = Object.keys(this.marks ?? {}).find((key) => this.marks[key].boxes);
+		const column = name && this.core.column(name);
+		if (!column || !this.core.writable) return;
+		this.viewer.boxes = new BoxEditor(this.core, this.viewer, column, this.marks[name], () => this.position);
+		this.boxing.setAttribute("aria-pressed", "true");
+		this.hint.hidden = false;
+		this.viewer.later();
+	}
+
+	stopBoxes() {
+		this.viewer.boxes = null;
+		this.viewer.element.style.cursor = "";
+		this.boxing.setAttribute("aria-pressed", "false");
+		this.hint.hidden = true;
+		this.viewer.later();
+	}
+
+	key(event) {
+		if (event.target.closest("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+		const { viewer } = this;
+		const boxed = viewer.boxes?.key(event);
+		const act = boxed ? () => {} : {
+			ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1), b: () => this.toggleBoxes(), "0": () => viewer.fit(), "+": () => viewer.zoom(1.4), "=": () => viewer.zoom(1.4), "-": () => viewer.zoom(1 / 1.4),
+			Escape: () => (viewer.boxes ? this.stopBoxes() : this.close()), " ": () => this.tick.click(),
+		}[event.key];
+		if (!act || (event.key === " " && event.target.closest("button, summary"))) return;
+		event.preventDefault();
+		event.stopPropagation();
+		act();
+	}
+}
+
+// ---- two versions side by side ----
+
+const CHANGES = { changed: "Changed", added: "Added", removed: "Removed" };
+
+/** A pair on one card: before at the left, after at the right. */
+function drawPair(context, palette, core, pair, /** @type {Rect} */ at) {
+	const half = Math.floor((at.w - 2) / 2);
+	[pair.a, pair.b].forEach((cell, i) => {
+		const side = { x: at.x + i * (half + 2), y: at.y, w: half, h: at.h };
+		if (cell) return drawPicture(context, palette, core, cell, side);
+		context.fillStyle = palette.card;
+		context.fillRect(side.x, side.y, side.w, side.h);
+		drawNote(context, palette, i ? "removed" : "not there", side);
+	});
+}
+
+function diffGrid(/** @type {Core} */ core, open) {
+	const grid = new Grid(core, { aspect: 2, paint: drawPair, open, lines: () => (core.state.tab === "changed" ? 2 : 1) });
+	grid.caption = (context, pair, columns, at) => {
+		const { palette } = grid;
+		const changed = pair.changed ?? [];
+		const names = core.state.tab === "changed" ? changed.slice(0, 2) : columns.slice(0, 1);
+		names.forEach((name, i) => {
+			const [before, after] = [pair.a?.caption?.[name]?.t, pair.b?.caption?.[name]?.t];
+			const text = core.state.tab !== "changed" ? (before ?? after ?? "") : before === after ? `${name} changed` : `${name}: ${before ?? "–"} → ${after ?? "–"}`;
+			const more = i === 1 && changed.length > 2 ? ` (+${changed.length - 2})` : "";
+			context.font = `12px ${palette.font}`;
+			context.fillStyle = palette.ink;
+			context.textBaseline = "middle";
+			context.fillText(cut(context, text + more, at.w - 4), at.x + 2, at.y + 6 + i * LINE + LINE / 2);
+		});
+	};
+	return grid;
+}
+
+/** Tabs of the kinds of change, and which column has to differ. */
+function diffBar(/** @type {Core} */ core, ...tools) {
+	const { about } = core;
+	const show = (tab, column) => core.show("tab", { tab, column }).catch((error) => core.failed(error));
+	const tabs = Object.entries(CHANGES).map(([tab, name]) => h("button", { type: "button", class: "dl-button", "data-tab": tab, onclick: () => show(tab, null) },
+		h("span", { text: name }), h("span", { class: "dl-badge", text: short(about.counts?.[tab] ?? 0) })));
+	const names = Object.entries(about.changed_columns ?? {});
+	const every = "all columns";
+	const column = select([every, ...names.map(([name]) => name)], every, (value) => show("changed", value === every ? null : value), "Changed column");
+	[...column.options].forEach((option, i) => i && (option.textContent = `${names[i - 1][0]} (${short(names[i - 1][1])})`));
+	const mark = () => {
+		tabs.forEach((tab) => tab.setAttribute("aria-pressed", String(tab.dataset.tab === core.state.tab)));
+		column.hidden = core.state.tab !== "changed" || !names.length;
+		column.value = core.state.column ?? every;
+	};
+	core.on("state", mark);
+	core.on("count", mark);
+	mark();
+	return h("div", { class: "dl-top" }, h("div", { class: "dl-bar dl-bar-2" }, h("div", { class: "dl-name" }, h("span", { class: "dl-title", text: about.title ?? "Difference" }),
+		h("span", { class: "dl-pill", text: `${about.a ?? "a"} → ${about.b ?? "b"}` })), h("div", { class: "dl-group", role: "group", "aria-label": "Kind of change" }, ...tabs), column, h("span", { class: "dl-space" }), ...tools));
+}
+
+/** A pair large: side by side with one zoom for both, or one over the other behind a swipe. */
+class PairDetail extends Detail {
+	build() {
+		this.swiping = memory.read("swipe", false);
+		super.build();
+		const { core } = this;
+		this.other = new Viewer(core, { name: "After", moved: (view) => this.link(this.viewer, view) });
+		this.viewer.moved = (view) => this.link(this.other, view);
+		this.swipe = h("input", { type: "range", min: "0", max: "100", value: "50", class: "dl-slider dl-swipe", "aria-label": "Share of the version before", oninput: () => {
+			this.viewer.split = Number(this.swipe.value) / 100;
+			this.viewer.later();
+		} });
+		this.mode = textButton("Swipe", () => this.setMode(!this.swiping), { "aria-pressed": "false" });
+		this.tick.parentElement.replaceWith(this.mode, this.swipe);
+		this.viewer.element.parentElement.append(this.other.element);
+		this.setMode(this.swiping);
+	}
+
+	link(viewer, view) {
+		viewer.view = view;
+		viewer.later();
+	}
+
+	setMode(swiping) {
+		this.swiping = swiping;
+		memory.write("swipe", swiping);
+		this.mode.setAttribute("aria-pressed", String(swiping));
+		this.swipe.hidden = !swiping;
+		this.other.element.hidden = swiping;
+		if (this.replies) this.pair();
+	}
+
+	async load() {
+		const { position, core } = this;
+		this.element.classList.add("dl-loading");
+		const ask = (side) => core.latest(`detail ${side}`, "detail", { p: position, size: 1024, side }, { bound: true }).catch((error) => {
+			if (error instanceof Stale) throw error;
+			return null;
+		});
+		try {
+			this.replies = await Promise.all([ask("a"), ask("b")]);
+			if (position === this.position) await this.pair();
+		} catch (error) {
+			if (!(error instanceof Stale)) core.failed(error);
+		} finally {
+			if (position === this.position) this.element.classList.remove("dl-loading");
+		}
+	}
+
+	async pair() {
+		const read = (reply) => {
+			if (!reply?.columns) return null;
+			const main = reply.columns.find((column) => column.v && !OVERLAYS.includes(column.kind)) ?? reply.columns.find((column) => column.v);
+			const marks = Object.fromEntries(reply.columns.filter((column) => column.marks).map((column) => [column.name, column.marks]));
+			return readCell({ v: main?.v ?? null, w: reply.w, h: reply.h, marks, card: main ? null : { kind: "text", text: "no picture" } }, reply.bytes, 1024, "");
+		};
+		const [a, b] = await Promise.all(this.replies.map(read));
+		const one = this.core.state.tab !== "changed" || !a || !b;
+		this.other.element.hidden = this.swiping || one;
+		if (this.swiping && !one) {
+			this.viewer.show(a, b);
+			this.other.show(null);
+		} else {
+			this.viewer.show(a ?? b);
+			this.other.show(one ? null : b);
+		}
+		this.fill(...this.replies);
+	}
+
+	/** Both values of every column, those that differ marked. */
+	fill(a, b) {
+		const names = [...new Set([...(a?.columns ?? []), ...(b?.columns ?? [])].map((column) => column.name))];
+		const valueOf = (reply, name) => reply?.columns?.find((column) => column.name === name);
+		this.info.replaceChildren(h("dl", {}, ...names.map((name) => {
+			const [before, after] = [valueOf(a, name), valueOf(b, name)];
+			const differs = (after?.changed ?? before?.changed) ?? before?.text !== after?.text;
+			return h("div", { class: differs && a && b ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, h("span", { text: name }), h("span", { class: "dl-quiet", text: (after ?? before)?.type ?? "" })),
+				h("dd", { class: "dl-change" }, ...(differs && a && b ? [h("del", { text: before?.text ?? "–" }), "→", h("ins", { text: after?.text ?? "–" })] : [h("span", { text: (after ?? before)?.text ?? "–" })])));
+		})));
+	}
+
+	close() {
+		this.other.close();
+		super.close();
+	}
+}
+
+// ---- the whole ----
+
+const KEYS = [
+	["Look", [["← → ↑ ↓", "Move between rows"], ["Enter", "Open the row"], ["Home / End", "First and last of the line"], ["Ctrl Home / End", "First and last row"], ["Page Up / Down", "One page"], ["+ / −", "Larger and smaller cards"], ["o", "Show or hide all overlays"]]],
+	["Find", [["/", "Type a query"], ["Ctrl Space", "Complete what is typed"], ["↑ ↓", "Queries asked before"], ["f", "Filters"], ["m", "Map"], ["v", "Versions"], ["s", "Rows to review"]]],
+	["Select", [["Space", "Select or deselect"], ["Shift + arrows", "Extend the selection"], ["Ctrl A", "Select all that match"], ["i", "Invert"], ["Esc", "Select nothing"], ["Drag", "Lasso"]]],
+	["Edit", [["1 … 9", "Set the class of the selection"], ["l", "Choose the class by name"], ["t", "Add or remove a tag"], ["e", "Edits"], ["Ctrl Z", "Undo"], ["Ctrl Shift Z", "Redo"]]],
+	["In a row", [["← →", "Previous and next row"], ["+ / −", "Zoom"], ["0", "Fit"], ["b", "Edit boxes"], ["Delete", "Remove the box"], ["Esc", "Back to the grid"]]],
+];
+
+/** Toolbar, panels, grid and detail of a dataset. */
+class Shell {
+	constructor(/** @type {Core} */ core, /** @type {HTMLElement} */ el) {
+		this.core = core;
+		this.root = h("div", { class: "dl-browser", "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": `Dataset ${core.about.title ?? ""}` });
+		core.root = this.root;
+		core.noSelection = core.about.mode === "diff";
+		this.live = h("div", { class: "dl-live", role: "status", "aria-live": "polite" });
+		this.grid = core.about.mode === "diff" ? diffGrid(core, (p) => this.openRow(p)) : new Grid(core, { open: (p) => this.openRow(p) });
+		this.banner = new Banner(core);
+		this.side = new Side(core, this.panels());
+		this.main = h("div", { class: "dl-main" }, this.grid.element);
+		this.root.append(this.top(), this.banner.element, h("div", { class: "dl-body" }, this.side.element, this.side.splitter, this.main), this.foot(), this.live);
+		el.append(this.root);
+		this.listen();
+		followTheme(this.root, core, () => {
+			core.palette = this.grid.palette = paletteOf(this.root);
+			core.emit("theme");
+			this.grid.later();
+		});
+		this.refresh();
+		this.grid.resized();
+	}
+
+	panels() {
+		const { core } = this;
+		if (core.about.mode === "diff") return {};
+		/** @type {Record<string, any>} */
+		const panels = { facets: new Facets(core) };
+		if (core.about.embeddings?.length) panels.map = new MapPanel(core);
+		if (!core.static) Object.assign(panels, { versions: new Versions(core), edits: new Edits(core) });
+		return panels;
+	}
+
+	// ---- toolbar ----
+
+	top() {
+		const { core } = this;
+		if (core.about.mode === "diff") return diffBar(core, this.zoomControl(), this.layersButton());
+		this.query = new QueryBox(core);
+		this.version = h("button", { type: "button", class: "dl-pill", title: "Branch, tag or commit shown (v)", onclick: () => this.side.toggle("versions"), disabled: core.static });
+		this.title = h("span", { class: "dl-title", text: core.about.title ?? "Dataset", title: core.about.url ?? "" });
+		const saver = iconButton("save", "Save as a named view", () => this.views());
+		const theme = iconButton("theme", "Light or dark", () => core.set({ theme: this.root.dataset.theme === "dark" ? "light" : "dark" }));
+		const help = iconButton("help", "Keys (?)", () => this.help());
+		this.count = h("span", { class: "dl-count" });
+		const suspects = core.about.suspects?.length ? textButton("Review", () => this.suspects(), { class: "dl-button", title: "Rank rows whose labels look wrong (s)" }) : null;
+		suspects?.prepend(icon("suspects"));
+		return h("div", { class: "dl-top" },
+			h("div", { class: "dl-bar" }, h("div", { class: "dl-name" }, this.title, this.version), this.query.element, h("div", { class: "dl-group" }, !core.static && saver, theme, help)),
+			h("div", { class: "dl-bar dl-bar-2", role: "toolbar", "aria-label": "View" }, h("div", { class: "dl-group" }, ...this.side.buttons()), suspects, this.count,
+				h("span", { class: "dl-space" }), this.layersButton(), this.captionButton(), this.zoomControl()));
+	}
+
+	zoomControl() {
+		const { core } = this;
+		const steps = Math.log(LARGEST / SMALLEST);
+		const slider = h("input", {
+			type: "range", min: "0", max: "100", step: "1", class: "dl-slider", "aria-label": "Size of the cards",
+			oninput: () => core.set({ size: Math.round(SMALLEST * Math.exp((slider.value / 100) * steps)) }),
+		});
+		slider.addEventListener("keydown", (event) => event.stopPropagation());
+		const show = () => {
+			slider.value = String(Math.round((100 * Math.log(core.settings.size / SMALLEST)) / steps));
+			slider.setAttribute("aria-valuetext", `${core.settings.size} pixels`);
+		};
+		core.on("settings", show);
+		show();
+		return h("div", { class: "dl-group dl-zoom" }, iconButton("minus", "Smaller cards (−)", () => this.grid.zoom(0.8)), slider,
+			iconButton("plus", "Larger cards (+)", () => this.grid.zoom(1.25)));
+	}
+
+	/** Toggle and opacity of every overlay, and which column is the picture. */
+	layersButton() {
+		const { core } = this;
+		const columns = overlayColumns(core);
+		const pictures = core.kinds("image", "mask", "video");
+		const button = h("button", { type: "button", class: "dl-button", title: "Overlays (o)" }, icon("layers"), h("span", { class: "dl-label", text: "Overlays" }));
+		button.hidden = !columns.length && pictures.length < 2;
+		popover(button, "Overlays", () => [
+			...columns.map((column, layer) => this.layerRow(column, layer)),
+			pictures.length > 1 && h("label", { class: "dl-row-field" }, h("span", { text: "Picture" }),
+				select(pictures.map((column) => column.name), core.settings.picture ?? pictures[0].name, (picture) => core.set({ picture }), "Picture")),
+		].filter(Boolean));
+		return button;
+	}
+
+	layerRow(column, layer) {
+		const { core } = this;
+		const put = (patch) => {
+			const now = { shown: overlayShown(core, column.name), opacity: overlayOpacity(core, column.name), ...patch };
+			core.set({ overlays: { ...core.settings.overlays, [column.name]: now } });
+		};
+		const line = h("span", { class: "dl-layer-line", "data-dash": String(layer % 3), "aria-hidden": "true" });
+		return h("div", { class: "dl-layer" },
+			h("label", {}, h("input", { type: "checkbox", checked: overlayShown(core, column.name), onchange: (event) => put({ shown: event.target.checked }) }), line, h("span", { text: column.name }), h("span", { class: "dl-quiet", text: column.kind })),
+			h("input", { type: "range", min: "0", max: "100", class: "dl-slider", "aria-label": `Opacity of ${column.name}`, value: String(Math.round(100 * overlayOpacity(core, column.name))), oninput: (event) => put({ opacity: event.target.value / 100 }) }));
+	}
+
+	captionButton() {
+		const { core } = this;
+		const button = h("button", { type: "button", class: "dl-button", title: "Text under the cards" }, icon("text"), h("span", { class: "dl-label", text: "Captions" }));
+		popover(button, "Captions", () => core.columns.filter((column) => !["image", "video", "audio", "mask", ...OVERLAYS].includes(column.kind)).map((column) => {
+			const put = (event) => {
+				const now = captionColumns(core);
+				core.set({ caption: event.target.checked ? [...now, column.name] : now.filter((name) => name !== column.name) });
+			};
+			return h("label", { class: "dl-check" }, h("input", { type: "checkbox", checked: captionColumns(core).includes(column.name), onchange: put }), h("span", { text: column.name }), h("span", { class: "dl-quiet", text: column.kind }));
+		}));
+		return button;
+	}
+
+	// ---- foot: what the selection can do ----
+
+	foot() {
+		const { core } = this;
+		if (core.about.mode === "diff") return h("div", { class: "dl-foot" }, h("span", { class: "dl-quiet", text: "Enter opens a pair · ? shows the keys" }));
+		this.chosen = h("span", { class: "dl-chosen-count" });
+		this.all = textButton("Select all", () => core.select("all"), { class: "dl-link" });
+		this.none = textButton("Clear", () => core.select("none"), { class: "dl-link" });
+		this.invert = textButton("Invert", () => core.select("invert"), { class: "dl-link" });
+		this.relabel = h("button", { type: "button", class: "dl-button", title: "Set the class (l, or 1 … 9)", onclick: () => this.chooseClass() }, icon("edits"), h("span", { class: "dl-label", text: "Relabel" }));
+		this.tagging = h("button", { type: "button", class: "dl-button", title: "Add or remove a tag (t)", onclick: () => this.chooseTag() }, icon("tag"), h("span", { class: "dl-label", text: "Tag" }));
+		this.commit = h("button", { type: "button", class: "dl-button dl-primary", onclick: () => this.side.show("edits") });
+		return h("div", { class: "dl-foot" }, this.chosen, this.all, this.none, this.invert, h("span", { class: "dl-space" }), this.relabel, this.tagging, this.commit);
+	}
+
+	refresh() {
+		const { core } = this;
+		const { rows, ms } = core.state;
+		const { total } = core.about;
+		if (core.about.mode === "diff") return;
+		say(this.count, `${rows === total || total === undefined ? grouped(rows) : `${grouped(rows)} of ${grouped(total)}`} row${rows === 1 ? "" : "s"}${ms ? ` · ${short(ms)} ms` : ""}`);
+		say(this.version, core.about.branch ?? core.about.version ?? "latest");
+		say(this.title, core.about.title ?? "Dataset");
+		this.version.hidden = !core.about.version && !core.about.branch;
+		this.version.dataset.writable = String(core.writable);
+		this.version.title = core.writable ? "Branch shown (v)" : "Read only: branch, tag or commit shown (v)";
+		const { count } = core.selection;
+		say(this.chosen, count ? `${grouped(count)} selected` : "Nothing selected");
+		this.all.hidden = rows === 0 || count === rows;
+		say(this.all, `Select all ${grouped(rows)}`);
+		this.none.hidden = this.invert.hidden = !count;
+		const editable = core.writable && rows > 0;
+		this.relabel.hidden = !editable || !core.kinds("class").length;
+		this.tagging.hidden = !editable || !core.kinds("tags").length;
+		this.commit.hidden = !core.stagedCount;
+		say(this.commit, `Commit ${counted(core.stagedCount, "edit")} …`);
+	}
+
+	// ---- events ----
+
+	listen() {
+		const { core } = this;
+		for (const name of ["state", "count", "about", "selection", "staged", "staged_count"]) core.on(name, () => this.refresh());
+		core.on("say", (text) => say(this.live, text));
+		core.on("focus grid", () => this.grid.scroller.focus());
+		core.on("open", (position) => this.openRow(position));
+		core.on("busy", (busy) => this.root.classList.toggle("dl-working", busy));
+		core.on("about", () => this.grid.relayout());
+		core.on("state", () => this.detail?.close());
+		this.root.addEventListener("keydown", (event) => this.key(event));
+	}
+
+	key(event) {
+		const typing = event.target.closest?.("input, textarea, select");
+		if (event.defaultPrevented || typing || event.altKey) return;
+		const whole = event.ctrlKey || event.metaKey;
+		const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+		const act = whole ? { z: () => this.core.edit(event.shiftKey ? "redo" : "undo"), y: () => this.core.edit("redo") }[name] : this.action(name);
+		if (!act) return;
+		event.preventDefault();
+		event.stopPropagation();
+		act();
+	}
+
+	/** What a single key does. @returns {(() => void)|undefined} */
+	action(name) {
+		const { core, side, grid } = this;
+		if (/^[1-9]$/.test(name) && core.kinds("class").length) return () => this.setClass(Number(name) - 1);
+		const diff = core.about.mode === "diff";
+		return {
+			"?": () => this.help(), "+": () => grid.zoom(1.25), "=": () => grid.zoom(1.25), "-": () => grid.zoom(0.8), o: () => this.toggleOverlays(),
+			Escape: () => this.escape(),
+			...(diff ? {} : {
+				"/": () => this.query.input.focus(), f: () => side.toggle("facets"), m: () => side.toggle("map"), v: () => side.toggle("versions"),
+				e: () => side.toggle("edits"), s: () => this.suspects(), l: () => this.chooseClass(), t: () => this.chooseTag(), i: () => core.select("invert"),
+			}),
+		}[name];
+	}
+
+	escape() {
+		if (this.detail) this.detail.close();
+		else if (!this.core.noSelection && this.core.selection.count) this.core.select("none");
+	}
+
+	toggleOverlays() {
+		const { core } = this;
+		const columns = overlayColumns(core);
+		const shown = columns.some((column) => overlayShown(core, column.name));
+		const overlays = Object.fromEntries(columns.map((column) => [column.name, { shown: !shown, opacity: overlayOpacity(core, column.name) }]));
+		core.set({ overlays: { ...core.settings.overlays, ...overlays } });
+		core.say(shown ? "Overlays hidden" : "Overlays shown");
+	}
+
+	// ---- edits of the selection ----
+
+	labelColumn() {
+		const columns = this.core.kinds("class");
+		return columns.find((column) => column.name === this.core.labelling) ?? columns[0];
+	}
+
+	setClass(index) {
+		const column = this.labelColumn();
+		const name = column?.classes?.[index];
+		if (name === undefined || !this.core.targetCount()) return;
+		this.core.stage([{ positions: this.core.targets(), column: column.name, op: "set", value: index }])
+			.then((reply) => reply && this.core.say(`${column.name} of ${counted(this.core.targetCount(), "row")} set to ${name}`));
+	}
+
+	chooseClass() {
+		const column = this.labelColumn();
+		if (!column || !this.core.targetCount()) return;
+		chooser(this.root, `Set ${column.name} of ${counted(this.core.targetCount(), "row")}`, column.classes ?? [], (choice) => this.setClass(choice.index));
+	}
+
+	chooseTag() {
+		const column = this.core.kinds("tags")[0];
+		if (!column || !this.core.targetCount()) return;
+		const targets = this.core.targets();
+		const note = h("label", { class: "dl-check" }, h("input", { type: "checkbox" }), h("span", { text: "Remove instead of add" }));
+		chooser(this.root, `Tag ${counted(this.core.targetCount(), "row")} in ${column.name}`, column.classes ?? [], (choice) => {
+			const value = choice.index >= 0 ? choice.index : choice.name;
+			this.core.stage([{ positions: targets, column: column.name, op: note.querySelector("input").checked ? "remove_tag" : "add_tag", value }]);
+		}, { free: !column.classes?.length, note: note });
+	}
+
+	// ---- rows and dialogs ----
+
+	openRow(position) {
+		const { core } = this;
+		if (position < 0 || position >= core.state.rows) return;
+		core.active = position;
+		this.grid.reveal(position);
+		if (this.detail) return this.detail.show(position);
+		this.detail = new (core.about.mode === "diff" ? PairDetail : Detail)(core, () => {
+			this.detail = null;
+			this.grid.element.inert = false;
+			this.grid.scroller.focus({ preventScroll: true });
+		});
+		this.grid.element.inert = true;
+		this.main.append(this.detail.element);
+		this.detail.show(position);
+		this.detail.element.focus({ preventScroll: true });
+	}
+
+	suspects() {
+		const choices = this.core.about.suspects ?? [];
+		if (!choices.length) return;
+		const buttons = choices.map((choice) => h("button", { type: "button", class: "dl-choice", onclick: async () => {
+			close();
+			try {
+				await this.core.show("suspects", choice);
+			} catch (error) {
+				this.core.failed(error);
+			}
+		} }, icon("suspects"), h("span", { text: { embedding: `${choice.label}: labels unlike their neighbours in ${choice.column}`, scores: `${choice.label}: labels that the scores in ${choice.column} doubt`, agreement: `${choice.label} against ${choice.column}: little agreement first` }[choice.by] ?? `${choice.label} by ${choice.by}` })));
+		const close = dialog(this.root, "Rows to review", [h("div", { class: "dl-dialog-body" }, h("p", { class: "dl-quiet", text: "Ranks the rows shown, most doubtful first." }), ...buttons)]);
+	}
+
+	/** Saves the query as a view, and shows the views there are. */
+	async views() {
+		const { core } = this;
+		const list = h("div", { class: "dl-choices" }, h("p", { class: "dl-quiet", text: "Looking for saved views …" }));
+		const overwrite = h("input", { type: "checkbox" });
+		ask(this.root, "Saved views", {
+			label: "Name for what is shown now", action: "Save", extra: h("div", {}, h("label", { class: "dl-check" }, overwrite, h("span", { text: "Replace a view of that name" })), list),
+		}, async (name) => {
+			try {
+				await core.ask("save_view", { name, overwrite: overwrite.checked });
+				core.emit("banner", { level: "note", text: `Saved as the view “${name}”.` });
+			} catch (error) {
+				core.failed(error);
+			}
+		});
+		try {
+			const { views } = await core.ask("views");
+			list.replaceChildren(...views.map((view) => h("button", { type: "button", class: "dl-choice", onclick: () => {
+				this.root.querySelector(".dl-shade")?.dispatchEvent(new CustomEvent("dl-close"));
+				core.show("show_view", { name: view.name }).catch((error) => core.failed(error));
+			} }, icon("save"), h("span", { text: view.name }), h("span", { class: "dl-quiet", text: view.rows === null || view.rows === undefined ? "" : counted(view.rows, "row") }))));
+			if (!views.length) list.append(h("p", { class: "dl-quiet", text: "No view is saved yet." }));
+		} catch (error) {
+			list.replaceChildren(h("p", { class: "dl-quiet", text: error.message }));
+		}
+	}
+
+	help() {
+		dialog(this.root, "Keys", [h("div", { class: "dl-dialog-body dl-keys" }, ...KEYS.map(([title, keys]) =>
+			h("section", {}, h("h3", { text: title }), h("dl", {}, .../** @type {string[][]} */ (keys).flatMap(([key, what]) => [h("dt", {}, h("kbd", { text: key })), h("dd", { text: what })])))))], { wide: true });
+	}
+}
+
+/** A choice among few names. */
+function select(/** @type {string[]} */ names, value, chosen, label) {
+	const field = h("select", { class: "dl-input", "aria-label": label, onchange: () => chosen(field.value) }, ...names.map((name) => h("option", { value: name, text: name })));
+	field.value = value;
+	field.addEventListener("keydown", (event) => event.stopPropagation());
+	return field;
+}
+
+const PANELS = { facets: ["filter", "Filters", "f"], map: ["map", "Map", "m"], versions: ["versions", "Versions", "v"], edits: ["edits", "Edits", "e"] };
+const PANEL_WIDTH = { facets: 260, map: 460, versions: 300, edits: 300 };
+
+/** The panel at the left: one at a time, as wide as the reader makes it. */
+class Side {
+	constructor(/** @type {Core} */ core, /** @type {Record<string, any>} */ panels) {
+		this.core = core;
+		this.panels = panels;
+		this.widths = memory.read("widths", {});
+		this.element = h("aside", { class: "dl-side", hidden: true });
+		this.splitter = h("div", {
+			class: "dl-splitter", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": "Width of the panel", hidden: true,
+			onpointerdown: (event) => this.split(event), onkeydown: (event) => this.nudge(event),
+		});
+		core.on("settings", () => this.apply());
+		core.on("staged_count", () => this.mark());
+		core.on("staged", () => this.mark());
+		this.tabs = /** @type {Record<string, any>} */ ({});
+	}
+
+	buttons() {
+		const made = Object.keys(this.panels).map((name) => {
+			const [picture, title, key] = PANELS[name];
+			this.tabs[name] = h("button", { type: "button", class: "dl-button", title: `${title} (${key})`, "aria-pressed": "false", onclick: () => this.toggle(name) },
+				icon(picture), h("span", { class: "dl-label", text: title }), name === "edits" && h("span", { class: "dl-badge", hidden: true }));
+			return this.tabs[name];
+		});
+		this.apply();
+		this.mark();
+		return made;
+	}
+
+	mark() {
+		const badge = this.tabs.edits?.querySelector(".dl-badge");
+		if (!badge) return;
+		badge.hidden = !this.core.stagedCount;
+		say(badge, short(this.core.stagedCount));
+	}
+
+	toggle(name) {
+		if (name in this.panels) this.core.set({ panel: this.core.settings.panel === name ? null : name });
+	}
+
+	show(name) {
+		if (this.core.settings.panel !== name) this.toggle(name);
+		requestAnimationFrame(() => this.element.querySelector("input, textarea")?.focus());
+	}
+
+	apply() {
+		const name = this.core.settings.panel in this.panels ? this.core.settings.panel : null;
+		if (name === this.shown) return;
+		this.shown = name;
+		this.element.hidden = this.splitter.hidden = !name;
+		for (const [other, tab] of Object.entries(this.tabs)) tab.setAttribute("aria-pressed", String(other === name));
+		if (!name) return this.element.replaceChildren();
+		const panel = this.panels[name];
+		this.element.setAttribute("aria-label", panel.title);
+		this.element.replaceChildren(h("div", { class: "dl-side-head" }, h("h2", { text: panel.title }), panel.tools ?? "", iconButton("close", "Close the panel", () => this.toggle(name))), panel.element);
+		this.width(this.widths[name] ?? PANEL_WIDTH[name]);
+		queueMicrotask(() => panel.open?.());
+	}
+
+	width(px) {
+		const wide = Math.round(Math.min(900, Math.max(180, px)));
+		this.widths[this.shown] = wide;
+		this.element.style.setProperty("--dl-side", `${wide}px`);
+		this.splitter.setAttribute("aria-valuenow", String(wide));
+		this.splitter.setAttribute("aria-valuemin", "180");
+		this.splitter.setAttribute("aria-valuemax", "900");
+	}
+
+	split(event) {
+		const before = this.element.offsetWidth;
+		event.preventDefault();
+		drag(event, ({ dx }) => this.width(before + dx), () => memory.write("widths", this.widths));
+	}
+
+	nudge(event) {
+		const step = { ArrowLeft: -24, ArrowRight: 24 }[event.key];
+		if (!step) return;
+		event.preventDefault();
+		event.stopPropagation();
+		this.width(this.element.offsetWidth + step);
+		memory.write("widths", this.widths);
+	}
+}
+
+// ---- the static page ----
+
+/** The face of a notebook's model over data in the page: pictures, filters of what is embedded, no kernel. */
+export class StaticModel {
+	/** @param {any} data @param {Uint8Array} bytes */
+	constructor(data, bytes) {
+		this.data = data;
+		this.bytes = bytes;
+		/** @type {Record<string, any>} */
+		this.traits = { settings: {}, staged: [], query: "", _selected: new DataView(new ArrayBuffer(0)), ...data.traits };
+		this.all = data.cells.map((_, i) => i);
+		this.shown = this.all;
+		/** @type {Map<string, {kind: string, values: any[]}>} */
+		this.filters = new Map();
+		/** @type {Map<string, Set<Function>>} */
+		this.handlers = new Map();
+	}
+
+	get(name) { return this.traits[name]; }
+	save_changes() {}
+
+	set(name, value) {
+		this.traits[name] = value;
+		for (const handler of [...(this.handlers.get(`change:${name}`) ?? [])]) handler();
+	}
+
+	on(name, handler) {
+		if (!this.handlers.has(name)) this.handlers.set(name, new Set());
+		this.handlers.get(name)?.add(handler);
+	}
+
+	off(name, handler) { this.handlers.get(name)?.delete(handler); }
+
+	send(/** @type {any} */ message) {
+		if (!message.req) return;
+		queueMicrotask(() => {
+			const answer = this.answer(message);
+			const reply = answer ? { ok: true, ...answer } : { ok: false, error: { kind: "Static", message: "This page is a copy of some rows: that needs the notebook." } };
+			const { at, ...fields } = /** @type {any} */ (reply);
+			const buffers = at === null ? [] : [new DataView((at ?? this.bytes).buffer, (at ?? this.bytes).byteOffset, (at ?? this.bytes).byteLength)];
+			for (const handler of [...(this.handlers.get("msg:custom") ?? [])]) handler({ type: "reply", req: message.req, gen: message.gen, ...fields }, buffers);
+		});
+	}
+
+	answer(message) {
+		const rows = this.shown.length;
+		switch (message.type) {
+			case "hello": return { probe: 4, at: Uint8Array.of(1, 2, 3, 4) };
+			case "cells": {
+				const wanted = message.positions ?? Array.from({ length: Math.max(0, Math.min(message.stop, rows) - message.start) }, (_, i) => message.start + i);
+				return { cells: wanted.filter((p) => p < rows).map((p) => ({ ...this.data.cells[this.shown[p]], p })) };
+			}
+			case "detail": {
+				const original = this.data.cells[this.shown[message.p]];
+				const detail = this.data.details?.[original.p];
+				return detail ? { ...detail, position: message.p } : null;
+			}
+			case "facets": return { facets: (this.data.facets?.facets ?? []).map((facet) => this.count(facet)), ms: 0 };
+			case "filter": return this.filter(message);
+			case "points": return this.data.points?.[message.column] && this.shown === this.all ? this.data.points[message.column] : null;
+			case "select": return this.select(message.what);
+			default: return null;
+		}
+	}
+
+	select(what) {
+		const rows = this.shown.length;
+		const before = Selection.of(rows, unpackPositions(this.traits._selected));
+		const wanted = { all: () => true, none: () => false, invert: (p) => !before.has(p) }[what];
+		this.set("_selected", packPositions(Uint32Array.from(this.shown.keys()).filter(wanted)));
+		return { rows };
+	}
+
+	/** Whether a row passes all filters but those of `except`. */
+	passes(i, except = "") {
+		const values = this.data.cells[i].facet ?? {};
+		return [...this.filters].every(([expression, { kind, values: wanted }]) => {
+			if (expression === except) return true;
+			const value = values[expression];
+			if (kind === "numbers" || kind === "times") return value >= wanted[0] && value <= wanted[1];
+			return wanted.some((choice) => (Array.isArray(value) ? value.includes(choice) : value === choice));
+		});
+	}
+
+	filter({ expression, kind, op, values }) {
+		const before = this.filters.get(expression)?.values ?? [];
+		const ranged = kind === "numbers" || kind === "times";
+		const after = op === "clear" ? [] : op === "toggle" && !ranged ? (before.includes(values[0]) ? before.filter((v) => v !== values[0]) : [...before, values[0]]) : values;
+		if (after.length) this.filters.set(expression, { kind, values: after });
+		else this.filters.delete(expression);
+		this.shown = this.filters.size ? this.all.filter((i) => this.passes(i)) : this.all;
+		this.set("_selected", new DataView(new ArrayBuffer(0)));
+		this.set("state", { ...this.traits.state, generation: this.traits.state.generation + 1, rows: this.shown.length, ms: 0 });
+		return { rows: this.shown.length, query: "" };
+	}
+
+	/** The facet with counts of what is embedded. */
+	count(facet) {
+		const rows = this.shown.map((i) => this.data.cells[i].facet?.[facet.expression]);
+		const chosen = this.filters.get(facet.expression)?.values ?? null;
+		if (!facet.edges) {
+			const tally = new Map();
+			for (const value of rows.flat()) tally.set(value, (tally.get(value) ?? 0) + 1);
+			return { ...facet, chosen, values: facet.values.map(([value, name, all, , colour]) => [value, name, all, tally.get(value) ?? 0, colour]) };
+		}
+		const shown = facet.all.map(() => 0);
+		for (const value of rows) if (typeof value === "number") shown[Math.min(shown.length - 1, Math.floor(alongEdges(facet.edges, value) * shown.length))]++;
+		return { ...facet, chosen, shown };
+	}
+}
+
+/** @param {{model: any, el: HTMLElement, signal?: AbortSignal}} host */
+function render({ model, el, signal }) {
+	const core = new Core(model);
+	const shell = new Shell(core, el);
+	core.hello().catch((error) => core.failed(error));
+	const close = () => {
+		core.closing.abort();
+		shell.root.remove();
+	};
+	signal?.addEventListener("abort", close);
+	return close;
+}
+
 export default { render };

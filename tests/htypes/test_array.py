@@ -26,6 +26,21 @@ def test_ragged_arrays_come_back(codec, data):
     assert [value.shape for value in decoded] == [value.shape for value in values]
 
 
+@pytest.mark.parametrize("codec", CODECS)
+def test_arrays_of_any_number_of_axes_come_back(codec):
+    htype = Array("int16", None, codec)
+    check_config(htype)
+    values = [np.arange(6).reshape(2, 3), [4], np.zeros((1, 0, 2)), [[[5]]]]
+    decoded = check_encode_decode(htype, values, [np.asarray(v, "int16") for v in values])
+    assert [value.shape for value in decoded] == [(2, 3), (1,), (1, 0, 2), (1, 1, 1)]
+    assert htype.encode(values).shapes[1].tolist() == [1, -1, -1, -1, -1, -1, -1, -1]
+
+
+@pytest.mark.parametrize("value", [3, np.zeros((1,) * 9, "int16")])
+def test_arrays_of_any_number_of_axes_have_some(value):
+    check_refuses(Array("int16", None), value, r"must have 1 to 8 axes, got shape \(.*Reshape it")
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "datetime64[s]"])
 def test_arrays_of_one_shape_are_dense(dtype):
     htype = Array(dtype, (2, 3))
@@ -93,7 +108,7 @@ def test_the_row_of_one_wrong_shape_in_a_dense_block_is_found():
 
 
 @pytest.mark.parametrize(
-    "shape", [(), None, (0,), (-1,), (1.5,), ("a",), "ab", (True,), (None,) * 33, (2**20, 2**20), 0]
+    "shape", [(), (0,), (-1,), (1.5,), ("a",), "ab", (True,), (None,) * 33, (2**20, 2**20), 0]
 )
 def test_impossible_shapes_are_schema_errors(shape):
     with pytest.raises(SchemaError, match=r"shape must be a tuple|up to 2 GiB"):

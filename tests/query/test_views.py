@@ -316,3 +316,22 @@ def test_the_view_that_is_asked_has_names_without_from(ds):
     found = ds.query("SELECT id WHERE EXISTS (SELECT 1 FROM ds b WHERE b.id = dataset.id + 1)")
     ids = set(ds["id"][:].tolist())
     assert set(found["id"][:].tolist()) == {i for i in ids if i + 1 in ids}
+
+
+def test_computed_arrays_of_different_axes_go_to_arrow_pandas_and_a_lake(make_lake, new_url):
+    grey, colour = np.array([[9, 3]], "uint8"), np.arange(12, dtype="uint8").reshape(2, 2, 3)
+    ds = make_lake({"image": dl.Image("png")}, image=[grey, colour])
+    view = ds.query("SELECT SORT(image) AS s")
+    assert view.to_arrow()["s"].to_pylist() == [
+        {"data": [3, 9], "shape": [1, 2]},
+        {"data": list(range(12)), "shape": [2, 2, 3]},
+    ]
+    for found in (view.to_pandas()["s"], view.materialize(new_url())["s"][:]):
+        assert [a.tolist() for a in found] == [[[3, 9]], colour.tolist()]
+
+
+def test_a_frame_by_range_goes_down_a_column_that_may_be_nan(make_lake):
+    ds = make_lake({"x": "float32"}, x=[1.0, 3.5, 2.0, np.nan])
+    frame = "ORDER BY x DESC RANGE BETWEEN 1.5 PRECEDING AND CURRENT ROW"
+    found = ds.query(f"SELECT x, SUM(x) OVER ({frame}) AS s WHERE x > 0 ORDER BY x DESC")
+    assert found["s"][:].tolist() == [3.5, 5.5, 3.0]

@@ -169,25 +169,21 @@ def _row_number() -> Sql:
 
 def ordered(low: Lowering, order: exp.Order, scope: Scope) -> list[exp.Expr]:
     """Return what a window sorts by."""
-    return [
-        part
-        for term in order.expressions
-        for part in sorted_by(low.value(term.this, scope), term, low, scope)
-    ]
+    return [sorted_by(low.value(term.this, scope), term, low, scope) for term in order.expressions]
 
 
-def sorted_by(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> list[exp.Expr]:
-    """Return what to sort by: NaN last either way, and null behind it unless it is said."""
+def sorted_by(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> exp.Ordered:
+    """Return what to sort by: NaN last either way, and null behind it unless it is said.
+
+    NaN is the greatest to DuckDB, its negative too: what descends is the negative, ascending.
+    """
     node, descends = ordering(value, low, scope), bool(term.args.get("desc"))
     if node.find(exp.Column, exp.Query, exp.Anonymous) is None:  # to SQL, a position or an error
         node = func("coalesce", node, exp.null())
     nulls_first = bool(term.args.get("nulls_first"))
-    out: list[exp.Expr] = []
     if kind_of(value).real and descends:
-        nan = func("isnan", node.copy())
-        out.append(exp.Ordered(this=nan, desc=False, nulls_first=nulls_first))
-    out.append(exp.Ordered(this=node, desc=descends, nulls_first=nulls_first))
-    return out
+        node, descends = exp.Neg(this=exp.paren(node)), False
+    return exp.Ordered(this=node, desc=descends, nulls_first=nulls_first)
 
 
 def filtered(low: Lowering, e: exp.Filter, scope: Scope) -> Value:

@@ -33,7 +33,7 @@ def constant(value: Any) -> Constant:
         value = _of_array(value)
     match value:
         case np.ndarray():
-            return Constant(value, exp.Array(expressions=[constant(v).node for v in value]))
+            return Constant(value, lambda: exp.Array(expressions=[constant(v).node for v in value]))
         case list() | tuple() | set() | frozenset() | range():
             parts = [constant(v) for v in value]
             return Constant(

@@ -26,17 +26,17 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
     for term in order.expressions:
         e = term.this
         if isinstance(e, exp.Var) and e.name.upper() == "ALL":
-            for item in items:
-                terms += sorted_by(item, term, binder.low, scope)
+            terms += [sorted_by(item, term, binder.low, scope) for item in items]
             continue
         if is_number(e):
-            terms += sorted_by(items[item_number(e, len(items), "ORDER")], term, binder.low, scope)
+            item = items[item_number(e, len(items), "ORDER")]
+            terms.append(sorted_by(item, term, binder.low, scope))
             continue
         if isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
             value = binder.low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
         else:
             value = binder.low.value(e, scope)
-        terms += sorted_by(value, term, binder.low, scope)
+        terms.append(sorted_by(value, term, binder.low, scope))
     return terms
 
 

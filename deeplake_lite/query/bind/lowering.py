@@ -146,7 +146,7 @@ class Lowering:
             For a tensor.
         """
         match value:
-            case Sql(node) | Constant(_, node):
+            case Sql(node) | Constant(node=node):
                 return node.copy()
             case Tensor() if value.is_scalar:
                 return self._island(value, scope)

@@ -49,7 +49,7 @@ class Projection:
                 return Sql(plain.row, kind, plain)
             case Sql(node, kind):
                 return Sql(self.column(node), kind, plain)
-            case Constant(_, node):
+            case Constant(node=node):
                 return Sql(self.column(node), kind_of(value))
             case Tensor(tree, env, text):
                 moved = {key: self.column(node) for key, node in env.items()}

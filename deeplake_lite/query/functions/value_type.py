@@ -67,7 +67,7 @@ class Type:
             raise QueryTypeError(f"{htype} holds sequences, of which functions take the items.")
         if layout.dtype in ("utf8", "json"):
             return cls("str" if layout.dtype == "utf8" else "object", (), htype)
-        if htype.name == "image":
+        if htype.name == "image" or getattr(htype, "shape", ()) is None:
             return cls(getattr(htype, "dtype", "uint8"), None, htype)
         dtype = getattr(htype, "dtype", "uint8") if layout.dtype == "bytes" else layout.dtype
         shape = getattr(htype, "shape", None) or (None,) * layout.ndim

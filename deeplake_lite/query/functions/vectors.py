@@ -113,8 +113,9 @@ def _products(a: NDArray[Any], b: NDArray[Any], aside: Any = None) -> Any:  # no
 def _cosine(a: NDArray[Any], b: NDArray[Any], aside: Any) -> Any:
     lengths = np.sqrt(np.vecdot(a, a) if aside is None else aside) * np.sqrt(np.vecdot(b, b))
     product = np.asarray(_products(a, b))
-    ratio = product / np.where(lengths == 0, 1, lengths).astype(product.dtype)
-    return np.clip(np.where(lengths == 0, np.zeros_like(product), ratio), -1, 1)
+    lengths = lengths.astype(product.dtype, copy=False)
+    ratio = np.divide(product, lengths, out=np.zeros_like(product), where=lengths != 0)
+    return np.clip(ratio, -1, 1, out=ratio)
 
 
 def _distance(a: NDArray[Any], b: NDArray[Any], aside: Any) -> Any:

@@ -1,0 +1,76 @@
+"""A column of labels as numbers from 0 on, whatever its type, and numbers as such labels again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from deeplake_lite.dataset.reading import read_values
+from deeplake_lite.dataset.values import with_none
+from deeplake_lite.errors import SchemaError
+from deeplake_lite.htypes import ClassLabel, Scalar, Text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
+
+type Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The labels of some rows."""
+
+    codes: Rows
+    """(n,) int64: which class each row has, -1 for none."""
+    values: list[Any]
+    """What the classes are in the column."""
+    htype: Htype
+    """The column's type, without nulls."""
+
+    @classmethod
+    def of(cls, view: View, name: str) -> Self:
+        """Read a column.
+
+        Raises
+        ------
+        SchemaError
+            For a column that holds no one label per row.
+        """
+        f = view[name]._field
+        if not isinstance(f.htype, ClassLabel | Text | Scalar) or _has_several(f.htype):
+            raise SchemaError(
+                f"labels are one per row, of a ClassLabel, text or numbers; column {name!r} is "
+                f"{f.htype}. Name another column."
+            )
+        htype = replace(f.htype, nullable=False, default=None)
+        found = read_values(view, [f], np.arange(len(view)))[name]
+        if isinstance(f.htype, ClassLabel):
+            codes = np.ma.filled(found, -1).astype(np.int64)
+            known = len(f.htype.names) or int(codes.max(initial=-1)) + 1
+            return cls(codes, list(range(known)), htype)
+        plain = with_none(found)
+        there = np.array([v is not None for v in plain], bool)
+        values, inverse = np.unique(
+            np.array([v for v in plain if v is not None]), return_inverse=True
+        )
+        codes = np.full(len(plain), -1)
+        codes[there] = inverse
+        return cls(codes, values.tolist(), htype)
+
+    def at(self, rows: Rows) -> Labels:
+        """Return the labels of some rows."""
+        return replace(self, codes=self.codes[rows])
+
+    def cells(self, codes: Rows) -> Cells:
+        """Return cells of the column that hold some classes."""
+        return self.htype.encode([self.values[code] for code in codes.tolist()])
+
+
+def _has_several(htype: Htype) -> bool:
+    return isinstance(htype, ClassLabel) and htype.multiple

@@ -1,0 +1,58 @@
+"""What neighbours say about a label: how few of them have it, and which one most of them have.
+
+Neighbours vote with their cosine, as in Bahri, Jiang, Gupta, Deep k-NN for Noisy Labels (ICML
+2020), https://arxiv.org/abs/2004.12289, and Zhu, Dong, Liu, Detecting Corrupted Labels Without
+Training a Model to Predict (ICML 2022), https://arxiv.org/abs/2110.06283.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_FAINT = 1e-6  # what a neighbour weighs at a right angle or beyond
+
+
+def votes(
+    codes: NDArray[np.int64], rows: NDArray[np.int64], cosines: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return how much of its neighbours' weight is against each row's label, and what it is for.
+
+    Parameters
+    ----------
+    codes : ndarray, (n,) int64
+        Labels.
+    rows, cosines : ndarray, (n, k)
+        Neighbours of each row, -1 where there is none.
+
+    Returns
+    -------
+    suspicion : ndarray, (n,) float32
+        0 where all neighbours have the label, 1 where none has; 0 where there are none.
+    suggested : ndarray, (n,) int64
+        The label of most weight; a tie goes to the row's own.
+
+    Examples
+    --------
+    >>> labels, rows = np.array([7, 7, 5]), np.array([[1, 2], [0, 2], [0, 1]])
+    >>> suspicion, suggested = votes(labels, rows, np.array([[0.5, 0.5], [0.9, 0.1], [0.5, 0.5]]))
+    >>> suspicion.tolist(), suggested.tolist()
+    ([0.5, 0.10000000149011612, 1.0], [7, 7, 7])
+    """
+    weights = np.where(rows >= 0, np.maximum(cosines, _FAINT), 0)
+    theirs, own = codes[rows], codes[:, np.newaxis]
+    mine = np.where(theirs == own, weights, 0).sum(axis=1)
+    every = weights.sum(axis=1)
+    support = np.stack(
+        [np.where(theirs == voted[:, np.newaxis], weights, 0).sum(axis=1) for voted in theirs.T],
+        axis=1,
+    )
+    best = support.argmax(axis=1)[:, np.newaxis]
+    ahead = np.take_along_axis(support, best, axis=1)[:, 0] > mine
+    suggested = np.where(ahead, np.take_along_axis(theirs, best, axis=1)[:, 0], codes)
+    share = np.divide(mine, every, out=np.ones_like(mine), where=every > 0)
+    return (1 - share).astype(np.float32), suggested

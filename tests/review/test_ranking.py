@@ -1,0 +1,153 @@
+"""Suspects are the labels that were made wrong; the ranking is a view like any other."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.review.confident import judged
+
+CLASSES = ["ant", "bee", "cat", "dog"]
+
+
+@pytest.fixture
+def lake(make_lake):
+    """Return rows around four directions, six of which have another's label, and one has none."""
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 4, 400)
+    vectors = np.eye(4, 8)[truth] + 0.15 * random.normal(size=(400, 8))
+    labels = truth.copy()
+    labels[:6] = (labels[:6] + 1) % 4
+    scores = np.full((400, 4), 0.1)
+    scores[np.arange(400), truth] = 0.7
+    given = [None if i == 399 else int(label) for i, label in enumerate(labels)]
+    schema = {
+        "label": dl.ClassLabel(CLASSES, nullable=True),
+        "truth": "int32",
+        "embedding": dl.Embedding(8),
+        "scores": dl.Array("float32", (4,)),
+        "name": "text",
+    }
+    return make_lake(
+        schema,
+        label=given,
+        truth=truth,
+        embedding=vectors,
+        scores=scores,
+        name=[CLASSES[i] for i in labels],
+    )
+
+
+@pytest.mark.parametrize("by", ["embedding", "scores"])
+def test_wrong_labels_come_first_with_the_right_one_beside_them(lake, by):
+    found = lake.suspects("label", by=by)
+    assert sorted(found.row_ids[:6].tolist()) == sorted(lake.row_ids[:6].tolist())
+    assert found[:6]["suggested"][:].tolist() == found[:6]["truth"][:].tolist()
+    assert found["suggested"].names == tuple(CLASSES)
+    suspicion = found["suspicion"][:]
+    assert (np.diff(suspicion) <= 0).all()
+    assert suspicion.min() >= 0
+    assert suspicion.max() <= 1
+    assert len(found) == 399  # what has no label is not suspected of a wrong one
+
+
+def test_labels_may_be_texts_and_numbers(lake):
+    texts = lake.suspects("name")
+    assert set(texts.row_ids[:6].tolist()) == set(lake.row_ids[:6].tolist())
+    assert texts[0]["suggested"] == CLASSES[texts[0]["truth"]]
+    assert lake.suspects("truth")["suspicion"][:].max() < 0.5
+
+
+def test_the_ranking_is_asked_sliced_and_loaded(lake):
+    found = lake.suspects("label")
+    assert len(found.query("SELECT * WHERE suggested != label")) == 6
+    assert found[["label", "suspicion"]][:3].to_pandas().shape == (3, 2)
+    [batch] = list(found[:6].batches(6))
+    assert batch["suggested"].tolist() == found[:6]["truth"][:].tolist()
+    assert lake[:100].suspects("label")[0]["suspicion"] > 0.8
+
+
+def test_the_ranking_is_pickled_and_saved(lake):
+    found = lake.suspects("label", by="scores")[:5]
+    for again in (pickle.loads(pickle.dumps(found)), _saved(lake, found)):
+        assert again.columns == found.columns
+        assert again.row_ids.tolist() == found.row_ids.tolist()
+        assert np.allclose(again["suspicion"][:], found["suspicion"][:])
+
+
+def _saved(lake, view):
+    view.save("five")
+    return dl.open(lake.url).views()["five"]
+
+
+def test_a_ranking_of_a_ranking_has_its_columns_once(lake):
+    again = lake.suspects("label").suspects("label", by="scores")
+    assert again.columns.count("suspicion") == 1
+    assert len(again) == 399
+
+
+def test_the_ranking_stays_when_the_lake_moves_on(lake):
+    found = lake.suspects("label")
+    before = found["label"][:6].tolist()
+    lake.update(range(len(lake)), {"label": 0})
+    lake.commit("all ants")
+    assert found["label"][:6].tolist() == before
+
+
+def test_few_rows_have_few_neighbours_or_none(make_lake):
+    schema = {"label": "int32", "embedding": dl.Embedding(2)}
+    assert len(make_lake(schema, label=[], embedding=[]).suspects("label")) == 0
+    alone = make_lake(schema, label=[1], embedding=[[0, 1]]).suspects("label")
+    assert alone["suspicion"][:].tolist() == [0]
+    two = make_lake(schema, label=[1, 2], embedding=[[0, 1], [0, 1]]).suspects("label")
+    assert two["suggested"][:].tolist() == [2, 1]
+
+
+def test_rows_without_a_vector_are_left_out(make_lake):
+    schema = {"label": "int32", "embedding": dl.Embedding(2, nullable=True)}
+    lake = make_lake(schema, label=[1, 2, 3], embedding=[[0, 1], None, [0, 1]])
+    assert sorted(lake.suspects("label")["label"][:].tolist()) == [1, 3]
+
+
+def test_the_vectors_may_be_on_fewer_axes(lake, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.review.ranking.VECTOR_BYTES", 100)
+    monkeypatch.setattr("deeplake_lite.review.ranking._FEWEST_AXES", 6)
+    found = lake.suspects("label")
+    assert len(set(found.row_ids[:8].tolist()) & set(lake.row_ids[:6].tolist())) >= 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"label": "lable"}, dl.ColumnNotFoundError, "Did you mean 'label'"),
+        ({"label": "scores"}, dl.SchemaError, "labels are one per row"),
+        ({"label": "label", "by": "clip"}, ValueError, "by='embedding', column='clip'"),
+        ({"label": "label", "column": "name"}, dl.SchemaError, "column 'name' is Text"),
+        ({"label": "name", "by": "scores"}, dl.SchemaError, "one per class of a ClassLabel"),
+        ({"label": "label", "neighbours": 0}, ValueError, "a number from 1 on, got 0"),
+    ],
+)
+def test_what_cannot_be_ranked_is_said(lake, arguments, error, message):
+    with pytest.raises(error, match=message):
+        lake.suspects(**arguments)
+
+
+def test_scores_that_are_no_probabilities_are_refused(lake):
+    lake.update([3], {"scores": [[4.0, -1, 0, 0]]})
+    with pytest.raises(dl.InvalidValueError, match=r"row 3.*Take the softmax"):
+        lake.suspects("label", by="scores")
+
+
+def test_several_columns_of_vectors_have_to_be_named(make_lake):
+    schema = {"label": "int32", "a": dl.Embedding(2), "b": dl.Embedding(2)}
+    lake = make_lake(schema, label=[1], a=[[0, 1]], b=[[0, 1]])
+    with pytest.raises(dl.SchemaError, match="several or none: 'a', 'b'"):
+        lake.suspects("label")
+    assert len(lake.suspects("label", column="b")) == 1
+
+
+def test_a_class_that_no_row_has_is_never_suggested():
+    given = np.array([[0.2, 0.1, 0.7], [0.5, 0.3, 0.2], [0.1, 0.7, 0.2]], np.float32)
+    _, suggested = judged(np.array([0, 0, 1]), lambda: [(slice(0, 3), given)], 3)
+    assert suggested.tolist() == [0, 0, 1]

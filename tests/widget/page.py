@@ -1,0 +1,140 @@
+"""Pages on file:// with the front end over the fake model; their policy allows no request."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import deeplake_lite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WIDGET = Path(deeplake_lite.__file__).with_name("widget")
+FAKE = Path(__file__).with_name("fake.mjs")
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+]  # fmt: skip
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; media-src blob:"
+)
+
+
+def html(options: dict[str, Any], *, css: str = "", script: str = "") -> str:
+    """A page with the front end over a FakeModel of these options."""
+    return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>browser</title>
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<style>body {{ margin: 12px; }}{(WIDGET / "browser.css").read_text("utf-8")}{css}</style></head>
+<body><main id="here"></main><script type="module">
+{(WIDGET / "browser.js").read_text("utf-8")}
+{FAKE.read_text("utf-8")}
+const model = new FakeModel({json.dumps(options)});
+{script}
+window.__model = model;
+window.__close = render({{ model, el: document.getElementById("here") }});
+</script></body></html>"""
+
+
+@dataclasses.dataclass
+class Opened:
+    """A page with the widget, and all that went wrong on it."""
+
+    page: Any
+    errors: list[str]
+    requests: list[str]
+
+    def painted(self) -> None:
+        """Wait until every visible card is painted."""
+        self.page.wait_for_function(
+            "() => document.querySelector('.dl-browser')?.dataset.missing === '0'", timeout=8000
+        )
+
+    def data(self, name: str) -> str:
+        return self.page.eval_on_selector(".dl-browser", "(root, name) => root.dataset[name]", name)
+
+    def sent(self, kind: str) -> list[dict[str, Any]]:
+        """Messages of a type that went to Python."""
+        return self.page.evaluate("k => __model.sent.filter((m) => m.type === k)", kind)
+
+    def selected(self) -> list[int]:
+        """What Python has as the selection."""
+        return self.page.evaluate(
+            "() => { const v = __model.get('_selected');"
+            " return Array.from({length: v.byteLength / 4}, (_, i) => v.getUint32(i * 4, true)); }"
+        )
+
+    def card(self, position: int) -> tuple[float, float]:
+        """The middle of a visible card."""
+        box = self.page.locator(f"[data-position='{position}']").bounding_box()
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def click(self, position: int, *keys: str) -> None:
+        """Click a card with keys held down."""
+        for key in keys:
+            self.page.keyboard.down(key)
+        self.page.mouse.click(*self.card(position))
+        for key in keys:
+            self.page.keyboard.up(key)
+        self.page.wait_for_timeout(60)
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Any]:
+    """Debian's Chromium, cut off from the network."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextlib.contextmanager
+def opened(
+    browser: Any,
+    folder: Path,
+    *,
+    width: int = 1200,
+    height: int = 720,
+    dark: bool = False,
+    scale: float = 1,
+    css: str = "",
+    script: str = "",
+    fine: bool = True,
+    **options: Any,
+) -> Iterator[Opened]:
+    """The widget on a page of its own; `fine`: nothing may have gone wrong in the end."""
+    file = folder / "page.html"
+    file.write_text(html(options, css=css, script=script), "utf-8")
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if dark else "light",
+        device_scale_factor=scale,
+    )
+    page = context.new_page()
+    shown = Opened(page, [], [])
+    page.on("pageerror", lambda error: shown.errors.append(str(error)))
+    page.on(
+        "console", lambda line: shown.errors.append(line.text) if line.type == "error" else None
+    )
+    page.on("request", lambda request: shown.requests.append(request.url))
+    page.goto(file.as_uri())
+    try:
+        yield shown
+        if fine:
+            assert shown.errors == []
+            outside = [
+                url for url in shown.requests if not url.startswith(("blob:", "data:", "file:"))
+            ]
+            assert outside == []
+    finally:
+        context.close()
