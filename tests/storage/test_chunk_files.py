@@ -33,7 +33,8 @@ def test_a_range_is_the_same_read_or_mapped(file, monkeypatch):
     assert ends(_read(str(file), 3, 1000)) == expected
 
 
-def test_ranges_of_a_file_share_a_map_that_goes_with_them(file, mapped):
+@pytest.mark.usefixtures("mapped")
+def test_ranges_of_a_file_share_a_map_that_goes_with_them(file):
     one, other = _read(str(file), 0, 500), _read(str(file), 500, 900)
     assert one.obj is other.obj
     del one, other
@@ -41,22 +42,26 @@ def test_ranges_of_a_file_share_a_map_that_goes_with_them(file, mapped):
     assert str(file) not in chunk_files._mapped
 
 
-def test_a_mapped_range_stays_when_its_file_goes(file, mapped):
+@pytest.mark.usefixtures("mapped")
+def test_a_mapped_range_stays_when_its_file_goes(file):
     data = _read(str(file), 0, 2048)
     file.unlink()
     assert ends(data) == (b"\x00\x01", b"\xfe\xff", 2048)
 
 
-def test_files_beyond_the_bound_are_read(file, mapped, monkeypatch):
+@pytest.mark.usefixtures("mapped")
+def test_files_beyond_the_bound_are_read(file, monkeypatch):
     monkeypatch.setattr(chunk_files, "MOST_MAPPED", 0)
     assert isinstance(_read(str(file), 0, 2048).obj, bytes)
 
 
-def test_a_file_that_is_cut_short_gives_what_there_is(file, mapped):
+@pytest.mark.usefixtures("mapped")
+def test_a_file_that_is_cut_short_gives_what_there_is(file):
     assert len(_read(str(file), 2000, 3000)) == 48
 
 
-def test_what_is_missing_or_empty_is_left_to_others(tmp_path, mapped):
+@pytest.mark.usefixtures("mapped")
+def test_what_is_missing_or_empty_is_left_to_others(tmp_path):
     (tmp_path / "EMPTY").touch()
     assert _read(str(tmp_path / "NONE"), 0, 9) is None
     assert len(_read(str(tmp_path / "EMPTY"), 0, 9)) == 0
