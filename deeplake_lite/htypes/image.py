@@ -203,10 +203,13 @@ class Image(Htype):
 
     def _source(self, data: Buffer) -> ImageCodec:
         """Return the codec of a file: the column's if it fits, else whichever does."""
-        codec = self._codec
-        if isinstance(codec, ImageCodec) and codec.matches(data):
-            return codec
-        return codecs.sniff(data)
+        own = self._own
+        return own if own is not None and own.matches(data) else codecs.sniff(data)
+
+    @cached_property
+    def _own(self) -> ImageCodec | None:
+        """The column's codec, where it is one of files."""
+        return self._codec if isinstance(self._codec, ImageCodec) else None
 
     def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of a picture once it is in the column's mode."""
