@@ -38,6 +38,11 @@ class Host(Protocol):
         ...
 
     @property
+    def about(self) -> dict[str, Any]:
+        """What is known of the lake and of the columns shown."""
+        ...
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Choices of the reader, such as ``size`` and ``picture``."""
         ...
