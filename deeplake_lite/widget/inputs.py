@@ -7,6 +7,7 @@ or written.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,6 +33,9 @@ TAGS: Final = Sequence(Text(), default=[])
 
 NEW: Final = "c00000000"
 """Id of the column that the first tag adds, until it is there."""
+
+MOST_LETTERS = 100_000
+"""Of a text that is edited in the page."""
 
 SAME = 1e-5
 """Parts of a picture by which a box may move on its way through the page and still be the same."""
@@ -177,6 +181,27 @@ def plain(htype: Htype, values: Iterable[Any]) -> list[Cell]:
     if classes.names or htype is not classes:
         return [_none_or(classes.to_names, v) for v in values]
     return [_none_or(_numbers, v) for v in values]
+
+
+def sent(htype: Htype, value: Any) -> Any:
+    """Return a value as the page edits it, JSON: a class's number, a text, a number, tags, null.
+
+    >>> sent(ClassLabel(["ant"]), np.int32(0)), sent(Text(), "a"), sent(Boxes(), np.zeros((0, 4)))
+    (0, 'a', None)
+    """
+    if isinstance(value, str):
+        return value if len(value) <= MOST_LETTERS else None
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return str(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if is_tags(htype) and value is not None:
+        return [sent(Text(), item) for item in value]
+    if isinstance(htype, Json):
+        return value
+    return value if isinstance(value, bool | int | float) else None
 
 
 def shown(htype: Htype, cells: Iterable[Cell]) -> list[Any]:

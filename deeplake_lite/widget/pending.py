@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.htypes import Boxes
+from deeplake_lite.schema import Field
 from deeplake_lite.widget import cards, inputs, writing
 from deeplake_lite.widget.overlays import class_column, marks
 from deeplake_lite.widget.values import values_of
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.htypes import Htype
-    from deeplake_lite.schema import Field
+    from deeplake_lite.schema import Schema
     from deeplake_lite.widget.edits import Staged
     from deeplake_lite.widget.parts import Host
 
@@ -77,6 +78,26 @@ class Pending:
         classes = None if known is None else self.value(known.name, position)[1]
         htype, value = self.value(name, position)
         cell["marks"][name] = marks(htype, value, width, height, classes)
+
+    def fields(self, schema: Schema, position: int) -> list[Field]:
+        """Return the columns that a row has, with one of tags that is yet to be added."""
+        added = self.staged.columns().get(inputs.NEW)
+        ids = self._host.shown.ids(np.array([position]))
+        if added is None or ids is None or added in schema:
+            return list(schema)
+        if not self.staged.touching(inputs.NEW, ids)[0]:
+            return list(schema)
+        return [*schema, Field(added, inputs.NEW, inputs.TAGS)]
+
+    def input_of(self, name: str, htype: Htype, value: Any) -> dict[str, Any]:
+        """Return what a reader may change a cell from: whether it can be, and its plain value."""
+        about = self._host.about
+        stored = name in self._host.shown.view.columns or self.staged.columns().get(inputs.NEW)
+        editable = bool(
+            stored and about["writable"] and about["has_ids"] and inputs.is_editable(htype)
+        )
+        plain = inputs.sent(htype, value) if editable else None
+        return {"editable": editable, "value": plain}
 
     def value(self, name: str, position: int) -> tuple[Htype, Any]:
         """Return the value of one cell as it is staged, or as it is, and its type."""

@@ -320,3 +320,31 @@ def test_a_write_that_fails_leaves_the_dataset_as_it_was(lake, page, monkeypatch
     assert "disk is full" in shown.fails("commit", message="mine")["message"]
     assert not lake.status()
     assert shown.w.staged_count == 2
+
+
+def test_the_row_at_large_shows_what_is_staged_and_what_can_be_changed(lake, page):
+    shown = page(lake)
+    stage(shown, [0], "label", "dog")
+    stage(shown, [0], None, "late", "add_tag")
+    found = {c["name"]: c for c in shown.asks("detail", p=0, size=64)["columns"]}
+    assert found["label"]["text"] == "dog"
+    assert found["label"]["staged"]
+    assert found["label"]["editable"]
+    assert found["label"]["value"] == 3
+    assert found["tags"]["value"] == ["late"]
+    assert not found["text"]["staged"]
+    assert (found["text"]["value"], found["x"]["value"], found["ok"]["value"]) == ("a", 0, True)
+    assert found["kinds"]["value"] == [1]
+    assert "tags" not in {c["name"] for c in shown.asks("detail", p=1, size=64)["columns"]}
+
+
+def test_another_version_is_shown_once_nothing_is_staged(lake, page):
+    lake.tag("v1")
+    shown = page(lake)
+    stage(shown, [0], "label", 1)
+    error = shown.fails("show_version", version="v1")
+    assert "w.commit('…')" in error["message"]
+    shown.w.discard()
+    assert not shown.asks("show_version", version="v1")["writable"]
+    found = {c["name"]: c for c in shown.asks("detail", p=0, size=64)["columns"]}
+    assert not found["label"]["editable"]
