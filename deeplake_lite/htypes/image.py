@@ -203,10 +203,13 @@ class Image(Htype):
 
     def _source(self, data: Buffer) -> ImageCodec:
         """Return the codec of a file: the column's if it fits, else whichever does."""
-        codec = self._codec
-        if isinstance(codec, ImageCodec) and codec.matches(data):
-            return codec
-        return codecs.sniff(data)
+        own = self._own
+        return own if own is not None and own.matches(data) else codecs.sniff(data)
+
+    @cached_property
+    def _own(self) -> ImageCodec | None:
+        """The column's codec, where it is one of files."""
+        return self._codec if isinstance(self._codec, ImageCodec) else None
 
     def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of a picture once it is in the column's mode."""
@@ -240,12 +243,17 @@ class Image(Htype):
         kept = tuple(n for n in shape if n >= 0)
         height, width = out.shape[:2]
         share = max(height / kept[0], width / kept[1])
-        if share < 0.5 and not self.mode and self.codec not in _NUMBERS:
-            side = int(np.ceil(share * max(kept[:2])))
-            pixels = self._source(data).decode_small(data, kept, np.dtype(self.dtype), side)
-        else:
-            pixels = self.decode(data, shape)
+        side = int(np.ceil(share * max(kept[:2])))
+        small = share < 0.5
+        pixels = self.decode_small(data, shape, side) if small else self.decode(data, shape)
         put(resized(pixels, height, width), out)
+
+    def decode_small(self, data: Any, shape: tuple[int, ...], side: int) -> NDArray[Any]:
+        """Decode a cell, perhaps scaled down, so that the longer side keeps `side` pixels."""
+        if self.codec in _NUMBERS or self.mode:
+            return self.decode(data, shape)
+        kept = tuple(n for n in shape if n >= 0)
+        return self._source(data).decode_small(data, kept, np.dtype(self.dtype), side)
 
     def from_file(self, data: bytes) -> NDArray[Any]:
         """Return the picture that a file holds, in any format."""
@@ -260,11 +268,7 @@ class Image(Htype):
 
     @override
     def preview_stored(self, data: Any, shape: tuple[int, ...]) -> Picture | str:
-        if self.codec in _NUMBERS or self.mode:
-            return super().preview_stored(data, shape)
-        kept = tuple(size for size in shape if size >= 0)
-        source = self._source(data)
-        return thumbnail(source.decode_small(data, kept, np.dtype(self.dtype), THUMBNAIL))
+        return thumbnail(self.decode_small(data, shape, THUMBNAIL))
 
     @override
     def _plain_default(self, value: Any) -> Any:

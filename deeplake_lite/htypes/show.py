@@ -44,35 +44,37 @@ def short_array(array: NDArray[Any]) -> str:
     return f"{array.dtype} {array.shape}: {', '.join(first)}{dots}"
 
 
-def thumbnail(pixels: NDArray[Any]) -> Picture:
+def thumbnail(pixels: NDArray[Any], side: int = THUMBNAIL) -> Picture:
     """Return a small JPEG of a picture, or a PNG where it has alpha.
 
     Parameters
     ----------
     pixels : ndarray, (h, w) or (h, w, 1 to 4)
         16-bit and float pictures are stretched to their range.
+    side : int
+        Longer side of the small one, pixels; pictures are never made larger.
 
     >>> thumbnail(np.zeros((200, 100), "uint8")).width
     48
     """
     from PIL.Image import fromarray
 
-    pixels = _eight_bits(pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels)
-    step = max(1, min(pixels.shape[:2]) // (4 * THUMBNAIL))  # Pillow need not see 100 megapixels
-    image = fromarray(np.ascontiguousarray(pixels[::step, ::step]))
-    image.thumbnail((THUMBNAIL, THUMBNAIL))
+    pixels = pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels
+    step = max(1, min(pixels.shape[:2]) // (4 * side))  # Pillow need not see 100 megapixels
+    image = fromarray(np.ascontiguousarray(eight_bits(pixels[::step, ::step])))
+    image.thumbnail((side, side))
     if image.mode in ("LA", "RGBA"):
         return _picture(np.array(image), "png")
     return _picture(np.array(image.convert("RGB")), "jpeg", quality=80)
 
 
-def class_thumbnail(classes: NDArray[Any]) -> Picture:
+def class_thumbnail(classes: NDArray[Any], side: int = THUMBNAIL) -> Picture:
     """Return a small PNG of a segmentation mask: (h, w) integer, each class in a colour of its own.
 
     >>> class_thumbnail(np.eye(300, dtype="uint8")).mime
     'image/png'
     """
-    step = max(1, -(-max(classes.shape) // THUMBNAIL))
+    step = max(1, -(-max(classes.shape) // side))
     small = classes[::step, ::step]
     numbers, places = np.unique(small, return_inverse=True)
     colours = np.array([class_colour(int(number)) for number in numbers], np.uint8)
@@ -99,15 +101,22 @@ def _picture(pixels: NDArray[np.uint8], codec: str, **options: Any) -> Picture:
     return Picture(data, f"image/{codec}", pixels.shape[1], pixels.shape[0])
 
 
-def _eight_bits(pixels: NDArray[Any]) -> NDArray[np.uint8]:
-    """Stretch a picture to 8 bits."""
+def eight_bits(pixels: NDArray[Any]) -> NDArray[np.uint8]:
+    """Stretch a picture to 8 bits, from its least to its greatest finite number.
+
+    >>> eight_bits(np.array([[0, np.nan], [2, np.inf]])).tolist()
+    [[0, 0], [255, 255]]
+    """
     if pixels.dtype == np.uint8:
         return pixels
     if pixels.dtype == bool:
         return pixels.astype(np.uint8) * np.uint8(255)
-    values = np.nan_to_num(pixels.astype(np.float32))
-    least, most = float(values.min()), float(values.max())
-    return ((values - least) * (255 / ((most - least) or 1))).astype(np.uint8)
+    values = pixels.astype(np.float64 if pixels.dtype.itemsize > 4 else np.float32)
+    there = values[np.isfinite(values)] if values.size else values
+    least, most = (float(there.min()), float(there.max())) if there.size else (0.0, 0.0)
+    halves = np.clip(np.nan_to_num(values, nan=least), least, most) / 2 - least / 2
+    stretched: NDArray[np.uint8] = (halves * (255 / ((most / 2 - least / 2) or 1))).astype(np.uint8)
+    return stretched
 
 
 def _number(value: Any) -> str:

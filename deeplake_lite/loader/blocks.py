@@ -12,13 +12,13 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from deeplake_lite.dataset.reading import NOWHERE
-from deeplake_lite.htypes.cells import Cells, DenseCells
-from deeplake_lite.loader.held import Block, gathered, held
+from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
+from deeplake_lite.loader.held import Block, Bytes, are_large, gathered
 from deeplake_lite.loader.memory import aligned
 from deeplake_lite.loader.tally import Tally, nbytes_of
 
@@ -122,7 +122,8 @@ class Blocks:
         if self.mode == "rows":  # as many blocks as there is room for
             self._kept = int(limit * self.count / total)
         self._found: dict[int, Future[Block]] = {}
-        self._whole: dict[str, DenseCells] = {}
+        self._whole: dict[str, DenseCells | RaggedCells] = {}
+        self._large: dict[str, bool] = {}
         self._read_once: set[int] = set()
         self._early = EARLY
         self._lock = threading.Lock()
@@ -208,10 +209,7 @@ class Blocks:
         """Return cells of a column that is all in memory."""
         whole = self._whole.get(name)
         if whole is not None:
-            valid = None if whole.valid is None else whole.valid[positions]
-            values = aligned((len(positions), *whole.values.shape[1:]), whole.values.dtype)
-            np.take(whole.values, positions, axis=0, out=values, mode="clip")
-            return DenseCells(values, None if valid is None or valid.all() else valid)
+            return _rows_of(whole, positions)
         number = positions // self.rows
         blocks = {b: self._found[b].result()[name] for b in set(number.tolist())}
         return gathered(blocks, number, positions % self.rows, None)
@@ -219,7 +217,11 @@ class Blocks:
     def _places(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return where the rows of columns go that are held as one array, by column."""
         with self._lock:
-            return {name: whole.values[start:stop] for name, whole in self._whole.items()}
+            return {
+                name: whole.values[start:stop]
+                for name, whole in self._whole.items()
+                if isinstance(whole, DenseCells)
+            }
 
     def _fetch(self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE) -> Fetched:
         began = time.perf_counter()
@@ -252,27 +254,37 @@ class Blocks:
                 return kept
         found: Block = {}
         for name, some in cells.items():
-            if isinstance(some, DenseCells) and self.mode == "whole":
+            if isinstance(some, RaggedCells) and not self._is_large(name, some):
+                found[name] = Bytes.of(some)
+            elif isinstance(some, DenseCells | RaggedCells) and self.mode == "whole":
                 self._put(name, start, stop, some)
             else:
-                found[name] = held(some)
+                found[name] = some
         self.tally.keep(block, nbytes)
         with self._lock:
             self._read_once.add(block)
         return found
 
-    def _put(self, name: str, start: int, stop: int, cells: DenseCells) -> None:
+    def _is_large(self, name: str, cells: RaggedCells) -> bool:
+        """Tell whether a column's cells are held one by one: the first that are read decide."""
+        with self._lock:
+            return self._large.setdefault(name, are_large(cells))
+
+    def _put(self, name: str, start: int, stop: int, cells: DenseCells | RaggedCells) -> None:
+        """Put a block's cells where those of all rows are held."""
         with self._lock:
             whole = self._whole.get(name)
             if whole is None:
-                count, shape = len(self.samples), cells.values.shape[1:]
                 fields = {f.name: f for f in self.samples.fields}
                 nullable = name in fields and fields[name].htype.nullable
-                valid = np.ones(count, bool) if nullable else None
-                whole = DenseCells(np.empty((count, *shape), cells.values.dtype), valid)
-                self._whole[name] = whole
-        if not np.may_share_memory(whole.values, cells.values):
-            whole.values[start:stop] = cells.values
+                whole = self._whole[name] = _room_for(cells, len(self.samples), nullable=nullable)
+        match whole, cells:
+            case DenseCells(), DenseCells():
+                if not np.may_share_memory(whole.values, cells.values):
+                    whole.values[start:stop] = cells.values
+            case RaggedCells(), RaggedCells():
+                cast("list[Any]", whole.buffers)[start:stop] = cells.buffers
+                whole.shapes[start:stop] = cells.shapes
         if whole.valid is not None and cells.valid is not None:
             whole.valid[start:stop] = cells.valid
 
@@ -295,6 +307,29 @@ class Blocks:
     def _drop(self, block: int) -> None:
         del self._found[block]
         self.tally.drop(block)
+
+
+def _room_for(
+    cells: DenseCells | RaggedCells, count: int, *, nullable: bool
+) -> DenseCells | RaggedCells:
+    """Return room for the cells of so many rows."""
+    valid = np.ones(count, bool) if nullable else None
+    if isinstance(cells, DenseCells):
+        return DenseCells(np.empty((count, *cells.values.shape[1:]), cells.values.dtype), valid)
+    return RaggedCells([b""] * count, np.empty((count, cells.shapes.shape[1]), np.int32), valid)
+
+
+def _rows_of(whole: DenseCells | RaggedCells, positions: Positions) -> Cells:
+    """Return some rows' cells."""
+    valid = None if whole.valid is None else whole.valid[positions]
+    if valid is not None and valid.all():
+        valid = None
+    if isinstance(whole, RaggedCells):
+        buffers = [whole.buffers[p] for p in positions.tolist()]
+        return RaggedCells(buffers, whole.shapes[positions], valid)
+    values = aligned((len(positions), *whole.values.shape[1:]), whole.values.dtype)
+    np.take(whole.values, positions, axis=0, out=values, mode="clip")
+    return DenseCells(values, valid)
 
 
 def _failed(read: Future[Block] | None) -> bool:

@@ -1,4 +1,4 @@
-"""Cells as a loader holds them: few objects for many rows, and rows taken from several of them."""
+"""Cells as a loader holds them: few objects for small rows, and rows taken from several of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, concat, take
+from deeplake_lite.htypes.cells import Cells, RaggedCells, concat, take
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,13 +50,20 @@ class Bytes:
         return RaggedCells(buffers, self.shapes, self.valid)
 
 
-type Held = Bytes | DenseCells | NestedCells
+type Held = Bytes | Cells
 type Block = dict[str, Held]
 
+LARGE_CELLS = 4_096
+"""Bytes of a cell, on average, from which on cells are held as they were read: none is copied."""
 
-def held(cells: Cells) -> Held:
-    """Return cells as they are held."""
-    return Bytes.of(cells) if isinstance(cells, RaggedCells) else cells
+
+def are_large(cells: RaggedCells) -> bool:
+    """Tell whether cells are large enough to be objects of their own.
+
+    >>> are_large(RaggedCells([b"ab", b"c"], np.empty((2, 0), np.int32)))
+    False
+    """
+    return sum(memoryview(b).nbytes for b in cells.buffers) >= LARGE_CELLS * len(cells)
 
 
 def gathered(
@@ -75,7 +82,7 @@ def gathered(
     """
     sample = next(iter(blocks.values())) if blocks else alone
     if isinstance(sample, Bytes | RaggedCells):
-        bytes_of = cast("Mapping[int, Bytes]", blocks)
+        bytes_of = cast("Mapping[int, Bytes | RaggedCells]", blocks)
         return _bytes_gathered(bytes_of, number, row, cast("RaggedCells | None", alone))
     parts: list[Cells] = []
     at, end = np.empty(len(number), np.int64), 0
@@ -92,7 +99,10 @@ def gathered(
 
 
 def _bytes_gathered(
-    blocks: Mapping[int, Bytes], number: Positions, row: Positions, alone: RaggedCells | None
+    blocks: Mapping[int, Bytes | RaggedCells],
+    number: Positions,
+    row: Positions,
+    alone: RaggedCells | None,
 ) -> RaggedCells:
     """Return cells of a ragged column; no byte is copied."""
     buffers: list[Any] = []
@@ -107,7 +117,10 @@ def _bytes_gathered(
             valid[i] = alone.valid is None or alone.valid[taken]
             taken += 1
             continue
-        buffers.append(some.data[some.starts[r] : some.starts[r + 1]])
+        if isinstance(some, Bytes):
+            buffers.append(some.data[some.starts[r] : some.starts[r + 1]])
+        else:
+            buffers.append(some.buffers[r])
         shapes.append(some.shapes[r])
         if some.valid is not None:
             valid[i] = some.valid[r]

@@ -8,11 +8,13 @@ not as expected (another version of the specification, an inlined chunk) is left
 
 from __future__ import annotations
 
+import mmap
 import os
 import struct
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from numcodecs import Zstd
 
@@ -28,6 +30,15 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32, in which objects are named."""
 
 ID_BYTES = 12
+
+MAPPED_BYTES = 1 << 20
+"""Ranges of files that are mapped rather than read: fresh memory costs a page fault for every 4 KiB
+that are read into it, 55 ms for 100 MB against 1 ms."""
+
+MOST_MAPPED = 256
+"""Files that are mapped at a time: each holds a descriptor."""
+
+_mapped: WeakValueDictionary[str, mmap.mmap] = WeakValueDictionary()
 
 
 class ChunkFiles:
@@ -99,6 +110,8 @@ def _read(name: str | None, start: int, stop: int) -> memoryview | None:
     """Return a range of a file, None where it does not open."""
     if name is None:
         return None
+    if stop - start >= MAPPED_BYTES and (found := _map(name)) is not None:
+        return found[start:stop]
     try:
         descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except OSError:
@@ -107,6 +120,24 @@ def _read(name: str | None, start: int, stop: int) -> memoryview | None:
         return memoryview(_read_at(descriptor, start, stop - start))
     finally:
         os.close(descriptor)
+
+
+def _map(name: str) -> memoryview | None:
+    """Return a file as the system has it in memory; None where that is not possible.
+
+    Chunks are never written again, and one that upkeep removes stays as long as it is mapped.
+    """
+    held = _mapped.get(name)
+    if held is None:
+        if os.name != "posix" or len(_mapped) >= MOST_MAPPED:
+            return None
+        try:
+            with open(name, "rb") as file:
+                held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError):  # ValueError: nothing is in it
+            return None
+        _mapped[name] = held
+    return memoryview(held)
 
 
 def _read_at(descriptor: int, start: int, length: int) -> bytes:

@@ -13,25 +13,52 @@ import traitlets as t
 from deeplake_lite.dataset.show import title_of, version_of
 from deeplake_lite.errors import LakeError, shown_briefly
 from deeplake_lite.widget.asking import Asking, answer_of
+from deeplake_lite.widget.cells import Cells
+from deeplake_lite.widget.detail import Detail
+from deeplake_lite.widget.editing import Editing
+from deeplake_lite.widget.facets import Facets
+from deeplake_lite.widget.filtering import Filtering
 from deeplake_lite.widget.filters import order_of
+from deeplake_lite.widget.history import History
 from deeplake_lite.widget.kinds import about_columns, picture_column
+from deeplake_lite.widget.mapping import Map, about_map
 from deeplake_lite.widget.messages import Desk, logger, problem_of
+from deeplake_lite.widget.reviewing import Reviewing, about_review
+from deeplake_lite.widget.saving import Saving
 from deeplake_lite.widget.selecting import Selecting
 from deeplake_lite.widget.shown import Shown
+from deeplake_lite.widget.strip import FROZEN, FROZEN_BYTES, strip
+from deeplake_lite.widget.strip import SIDE as STRIP_SIDE
 from deeplake_lite.widget.thumbnails import Thumbnails
 from deeplake_lite.widget.traits import Positions, QueryText, ShownView
+from deeplake_lite.widget.versions import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.plan import Resolution
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.widget.parts import Part
+    from deeplake_lite.widget.parts import Addition, Part
 
 HERE = Path(__file__).parent
 
-PARTS: tuple[type[Part], ...] = (Asking, Selecting)
+PARTS: tuple[type[Part], ...] = (
+    Asking,
+    Filtering,
+    Facets,
+    Cells,
+    Selecting,
+    Detail,
+    History,
+    Versions,
+    Saving,
+    Editing,
+    Map,
+    Reviewing,
+)
 """What the browser can do: a part for each of it."""
 
 GIVEN = "given"
@@ -96,6 +123,8 @@ class Browser(anywidget.AnyWidget):
             settings={**SETTINGS, "picture": picture}, about=self._about(), state=self._state()
         )
         self._applying = bool(self.query)
+        self.additions: list[Addition] = []
+        self._displays: list[Any] = []
         self.parts = tuple(part(self) for part in PARTS)
         handlers = {name: h for part in self.parts for name, h in part.handlers.items()}
         self._desk = Desk(
@@ -155,6 +184,104 @@ class Browser(anywidget.AnyWidget):
         """Return the selected rows, as a view: to train on, to save, to ask."""
         found: View = self.view[self.selected]
         return found
+
+    def freeze(self, rows: int = FROZEN) -> None:
+        """Put a picture of the first rows in the place of the browser, which stays in the notebook.
+
+        What is shown by a kernel goes with it: a frozen browser is there when the notebook is
+        opened again, or read on the web.
+
+        Parameters
+        ----------
+        rows : int
+            How many of the rows that are shown now.
+
+        Raises
+        ------
+        LakeError
+            When the browser is nowhere to be seen.
+        """
+        from IPython.display import HTML
+
+        if not self._displays:
+            raise LakeError("A browser is frozen where it is seen. Let a cell show it first.")
+        make: Any = HTML
+        html = make(self._strip(rows=rows, side=2 * STRIP_SIDE, most_bytes=FROZEN_BYTES))
+        for seen in self._displays:
+            seen.update(html)
+
+    def renew(self, ds: Dataset) -> None:
+        """Show everything as it is in a dataset by now: after a commit."""
+        with self._lock:
+            self._now_shown(self._shown.renewed(ds))
+
+    # ---- edits
+
+    def commit(self, message: str = "", *, on_conflict: Resolution = "raise") -> str:
+        """Write the edits that are staged in the browser as a version.
+
+        Parameters
+        ----------
+        message : str
+            For the log; left out, it says which columns were edited.
+        on_conflict : {"raise", "ours", "theirs"}
+            What becomes of cells that another writer changed since they were seen here: these edits
+            count ("ours"), or what the other wrote ("theirs"). Tags of both are kept.
+
+        Returns
+        -------
+        str
+            The version's id; the current one when nothing is staged.
+
+        Raises
+        ------
+        ConflictError
+            When another writer changed the same cells; nothing is written, and all stays staged.
+        UncommittedError
+            When the dataset has edits of its own, made beside the browser.
+        ReadOnlyError
+            When what is browsed never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://browser-commit-doc", {"x": "int32"})
+        >>> w = ds.browse()
+        >>> w.commit() == ds.version
+        True
+        """
+        with self._lock, shown_briefly():
+            return self.part(Editing).commit(message, on_conflict=on_conflict).version
+
+    def discard(self) -> None:
+        """Forget the edits that are staged; `staged` lists them."""
+        with self._lock:
+            self.part(Editing).discard()
+
+    # ---- parts
+
+    def part[T](self, kind: type[T]) -> T:
+        """Return one of the parts."""
+        return next(part for part in self.parts if isinstance(part, kind))
+
+    # ---- showing
+
+    def _strip(self, **more: Any) -> str:
+        picture = self.settings.get("picture")
+        return strip(self._shown, self.thumbnails, picture=picture, **more)
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return the widget, and what hosts show that run no widgets."""
+        data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
+        return {**data, "text/html": self._strip(), "text/plain": repr(self)}, metadata
+
+    def _ipython_display_(self) -> None:
+        """Show the browser under an id, by which `freeze` finds it again."""
+        from IPython import display
+
+        show: Any = display.display
+        data, metadata = self._repr_mimebundle_()
+        self._displays.append(show(data, metadata=metadata, raw=True, display_id=True))
 
     # ---- messages
 
@@ -239,6 +366,8 @@ class Browser(anywidget.AnyWidget):
             "columns": about_columns(shown.view),
             "picture": picture_column(shown.view),
             "has_ids": shown.has_ids,
+            **about_map(shown.view),
+            **about_review(shown.base),
         }
 
     def _state(self) -> dict[str, Any]:

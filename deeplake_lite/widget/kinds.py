@@ -92,7 +92,7 @@ def is_picture(htype: Htype) -> bool:
             return True
         case Link(of=of) | Sequence(of=of):
             return isinstance(of, Image)
-        case Array(shape=axes):
+        case Array(shape=tuple(axes)):
             return len(axes) == 2 or (len(axes) == 3 and axes[2] in (1, 3, 4))
     return False
 

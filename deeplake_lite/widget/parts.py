@@ -6,6 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.shown import Shown
@@ -16,6 +20,9 @@ type Request = Mapping[str, Any]
 
 type Handler = Callable[[Request, Pack], Mapping[str, Any]]
 """Answers a request with the fields of the reply; bytes go into the pack."""
+
+type Addition = Callable[[list[dict[str, Any]], NDArray[np.int64]], None]
+"""Adds to cells, given them and their positions in what is shown."""
 
 
 class Host(Protocol):
@@ -32,12 +39,30 @@ class Host(Protocol):
         ...
 
     @property
+    def about(self) -> dict[str, Any]:
+        """What is known of the lake and of the columns shown."""
+        ...
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Choices of the reader, such as ``size`` and ``picture``."""
         ...
 
     selected: Any
     """Positions of the selected rows, (n,) int64, ascending."""
+
+    additions: list[Addition]
+    """What parts add to the cells that the grid gets, such as marks of staged edits."""
+
+    staged: Any
+    """The edits that the page lists."""
+
+    staged_count: int
+    """How many are staged."""
+
+    def part[T](self, kind: type[T]) -> T:
+        """Return another part."""
+        ...
 
     def ask(self, text: str) -> Mapping[str, Any]:
         """Show the answer of a query; return the reply: ``rows``, ``ms``, ``query``."""
@@ -53,6 +78,10 @@ class Host(Protocol):
 
     def refresh(self) -> None:
         """Take the dataset as it is now: the query is asked again, the selection stays by row."""
+        ...
+
+    def renew(self, ds: Dataset) -> None:
+        """Show everything as it is in a dataset by now: after a commit."""
         ...
 
     def tell(self, message: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.dataset.values import decode_block, with_none
 from deeplake_lite.loader import blocks as blocks_module
+from deeplake_lite.loader import held
 from deeplake_lite.loader.blocks import EARLY, Blocks, rows_of_block
 from deeplake_lite.loader.disk import Disk
 from deeplake_lite.loader.order import BlockOrder, ExactOrder, Order
@@ -83,9 +84,13 @@ def orders(n, epoch):
     }
 
 
+@pytest.mark.parametrize("large", [1, 4096])
 @pytest.mark.parametrize("kind", ["none", "exact", "block"])
 @pytest.mark.parametrize("mode", ["whole", "window", "rows", "nothing", "disk"])
-def test_rows_are_those_that_were_asked_for(view, readers, tmp_path, mode, kind):
+def test_rows_are_those_that_were_asked_for(
+    view, readers, tmp_path, monkeypatch, mode, kind, large
+):
+    monkeypatch.setattr(held, "LARGE_CELLS", large)
     samples = ViewSamples.of(view)
     expected = [repr(tuple(row.values())) for row in view]
     total = samples.row_bytes * len(samples)

@@ -16,7 +16,7 @@ class Page:
         self.w.send = lambda content, buffers=None: self.sent.append((content, buffers or []))
         self._req = 0
 
-    def ask(self, kind, *, gen=None, **fields):
+    def ask(self, kind, /, *, gen=None, **fields):
         """Return the reply to a request, and its bytes."""
         self._req += 1
         gen = self.w.generation if gen is None else gen
@@ -27,13 +27,13 @@ class Page:
         assert len(buffers) <= 1
         return reply, (bytes(buffers[0]) if buffers else b"")
 
-    def asks(self, kind, **fields):
+    def asks(self, kind, /, **fields):
         """Return the reply to a request that goes well."""
         reply, _ = self.ask(kind, **fields)
         assert reply["ok"], reply
         return reply
 
-    def fails(self, kind, **fields):
+    def fails(self, kind, /, **fields):
         """Return what is wrong with a request."""
         reply, _ = self.ask(kind, **fields)
         assert not reply["ok"], reply
@@ -44,11 +44,3 @@ class Page:
 def page():
     """Make a page of a view."""
     return Page
-
-
-def part(data, span):
-    """Return some bytes of a reply."""
-    offset, length, _ = span
-    found = data[offset : offset + length]
-    assert len(found) == length
-    return found

@@ -1,0 +1,300 @@
+"""What a view is made of: how many rows have which class, number, size; of all, and of the answer.
+
+Everything is counted by the query engine, one GROUP BY each. Counts of all rows are kept until the
+dataset changes. Where the answer has rows of its own, such as groups, its own columns are counted.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.values import with_none
+from deeplake_lite.dataset.view import View
+from deeplake_lite.dataset.virtual import VirtualTable
+from deeplake_lite.errors import LakeError
+from deeplake_lite.htypes import ClassLabel, Image, Sequence
+from deeplake_lite.query import query
+from deeplake_lite.widget.bins import Bins
+from deeplake_lite.widget.filters import chosen
+from deeplake_lite.widget.kinds import kind_of
+from deeplake_lite.widget.names import quoted
+from deeplake_lite.widget.querytext import inner_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from deeplake_lite.schema import Field
+    from deeplake_lite.widget.filters import FacetKind
+    from deeplake_lite.widget.messages import Pack
+    from deeplake_lite.widget.parts import Handler, Host, Request
+    from deeplake_lite.widget.shown import Shown
+
+MOST_VALUES = 50
+"""Values that a facet lists; those of most rows come first."""
+
+FEW_VALUES = 200
+"""Different texts that are still listed, and not only measured."""
+
+READ_ROWS = 200_000
+"""Rows whose texts are read without being asked for: numbers and classes are always counted."""
+
+
+@dataclass(frozen=True)
+class Facet:
+    """Something to count rows by."""
+
+    column: str
+    """Whose it is."""
+    expression: str
+    """In a query."""
+    kind: FacetKind
+    label: str
+    """What people read."""
+    whole: bool = False
+    """Whether the numbers are whole ones."""
+    reads: bool = False
+    """Whether cells are read for it, and not only what is known of them."""
+
+
+def facets_of(f: Field) -> Iterator[Facet]:
+    """Yield what rows can be counted by for a column.
+
+    >>> from deeplake_lite.schema import Schema
+    >>> schema = Schema.build({"image": "image", "label": ClassLabel(["a"]), "my note": "text"})
+    >>> [(g.expression, g.kind) for f in schema for g in facets_of(f)]
+    [('SHAPE(image)[1]', 'numbers'), ('SHAPE(image)[0]', 'numbers'), ('label', 'classes'),
+     ('"my note"', 'classes'), ('LEN("my note")', 'numbers')]
+    """
+    name, e = f.name, quoted(f.name)
+    match kind_of(f.htype):
+        case "class":
+            yield Facet(name, e, "classes", name)
+        case "tags":
+            yield Facet(name, e, "tags", name, reads=True)
+        case "bool":
+            yield Facet(name, e, "booleans", name)
+        case "time" if not str(getattr(f.htype, "dtype", "")).startswith("timedelta"):
+            yield Facet(name, e, "times", name)
+        case "number":
+            whole = np.dtype(str(getattr(f.htype, "dtype", "float64"))).kind in "iu"
+            yield Facet(name, e, "numbers", name, whole)
+        case "image" if isinstance(f.htype, Image):
+            yield Facet(name, f"SHAPE({e})[1]", "numbers", f"width of {name}", whole=True)
+            yield Facet(name, f"SHAPE({e})[0]", "numbers", f"height of {name}", whole=True)
+        case "text":
+            yield Facet(name, e, "classes", name, reads=True)
+            yield Facet(name, f"LEN({e})", "numbers", f"length of {name}", whole=True, reads=True)
+        case "boxes" | "keypoints":
+            yield Facet(name, f"SHAPE({e})[0]", "numbers", f"number of {name}", whole=True)
+        case "sequence" | "polygons" if isinstance(f.htype, Sequence):
+            yield Facet(name, f"LEN({e})", "numbers", f"length of {name}", whole=True, reads=True)
+
+
+class Facets:
+    """The counts beside the grid."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._all: dict[Any, Any] = {}
+        self._whole: View | None = None
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What it answers, by type of message."""
+        return {"facets": self.facets}
+
+    def facets(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+        """Count the rows by some columns, or by all that is quickly counted."""
+        start = time.perf_counter()
+        names = request.get("columns")
+        found = list(self.counted(self._host.shown, names))
+        return {"facets": found, "ms": round(1000 * (time.perf_counter() - start), 1)}
+
+    def counted(self, shown: Shown, names: Iterable[str] | None = None) -> Iterator[dict[str, Any]]:
+        """Yield facets with their counts; what nobody asked for and takes long comes without."""
+        whole, part = whole_and_part(shown)
+        if self._whole is None or not _same_rows(self._whole, whole):
+            self._all, self._whole = {}, whole
+        asked = None if names is None else set(names)
+        for f in whole.schema:
+            if asked is not None and f.name not in asked:
+                continue
+            for facet in facets_of(f):
+                yield self._counted(facet, f, shown, whole, part, asked=asked is not None)
+
+    def _counted(
+        self, facet: Facet, f: Field, shown: Shown, whole: View, part: View, *, asked: bool
+    ) -> dict[str, Any]:
+        head = {
+            "column": facet.column,
+            "expression": facet.expression,
+            "kind": facet.kind,
+            "label": facet.label,
+            "chosen": chosen(shown.text, facet.expression, facet.kind),
+        }
+        if facet.reads and not asked and len(whole) > READ_ROWS:
+            return {**head, "ask": True}
+        try:
+            if facet.kind in ("numbers", "times"):
+                return {**head, **self._histogram(facet, whole, part)}
+            return {**head, **self._values(facet, f, whole, part)}
+        except LakeError as error:
+            return {**head, "problem": f"{error!s:.300}"}
+
+    def _values(self, facet: Facet, f: Field, whole: View, part: View) -> dict[str, Any]:
+        """Return how many rows have which value."""
+        every = self._once(facet, lambda: value_counts(whole, facet))
+        some = every if part is whole else value_counts(part, facet)
+        if facet.reads and facet.kind == "classes" and len(every) > FEW_VALUES:
+            return {
+                "values": [],
+                "more": len(every),
+                "nulls": [every.get(None, 0), some.get(None, 0)],
+            }
+        there = [v for v in (every | some) if v is not None]
+        order = sorted(there, key=lambda v: (-every.get(v, 0), _number(v)))
+        names = [
+            [_plain(v, f), str(name_of(v, f)), every.get(v, 0), some.get(v, 0)]
+            for v in order[:MOST_VALUES]
+        ]
+        nulls = [every.get(None, 0), some.get(None, 0)]
+        return {"values": names, "nulls": nulls, "more": max(0, len(order) - MOST_VALUES)}
+
+    def _histogram(self, facet: Facet, whole: View, part: View) -> dict[str, Any]:
+        """Return how many rows have numbers in which range."""
+        bins = self._once((facet, "bins"), lambda: bins_of(whole, facet))
+        if bins is None:
+            return {"edges": [], "all": [], "shown": [], "nulls": [len(whole), len(part)]}
+        every = self._once(facet, lambda: bin_counts(whole, facet, bins))
+        some = every if part is whole else bin_counts(part, facet, bins)
+        return {
+            "edges": bins.edges,
+            "all": every[:-1],
+            "shown": some[:-1],
+            "nulls": [every[-1], some[-1]],
+        }
+
+    def _once(self, key: Any, count: Any) -> Any:
+        """Return counts of all rows, counted when they are first asked for."""
+        if key not in self._all:
+            self._all[key] = count()
+        return self._all[key]
+
+
+def whole_and_part(shown: Shown) -> tuple[View, View]:
+    """Return all rows and those of the answer, with the columns of the former.
+
+    Where the answer's rows are rows of what is browsed, these are its rows; otherwise all is what
+    the query within ``SELECT * FROM (…) WHERE …`` gives.
+    """
+    base, answer = shown.base, shown.view
+    if answer is base:
+        return base, base
+    if answer._table is base._table:
+        return base, View(base._lake, *answer._located(), base.columns, answer.origin)
+    table: Any = answer._table
+    same = answer.url == base.url and answer.version == base.version
+    if same and isinstance(table, VirtualTable) and table.has_ids:
+        slots = base._table.find(answer.row_ids) if hasattr(base._table, "find") else None
+        if slots is not None and (slots >= 0).all():
+            return base, View(base._lake, base._table, slots, base.columns, answer.origin)
+    inner = inner_of(shown.text)
+    whole = answer if inner is None else query(inner, view=base, sources=shown.sources)
+    return whole, answer
+
+
+def _same_rows(a: View, b: View) -> bool:
+    """Tell whether two views are of the same rows, as far as that is cheap."""
+    return a is b or (
+        a._table is b._table
+        and len(a) == len(b)
+        and a.columns == b.columns
+        and not a._table.edits
+        and np.array_equal(a._live(), b._live())
+    )
+
+
+def value_counts(view: View, facet: Facet) -> dict[Any, int]:
+    """Return how many rows have which value; None is null.
+
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://value-counts-doc", {"label": dl.ClassLabel(["a", "b"])})
+    >>> ds.append({"label": ["b", "a", "b"]})
+    >>> sorted(value_counts(ds, next(facets_of(ds.schema["label"]))).items())
+    [(0, 1), (1, 2)]
+    """
+    if not len(view):
+        return {}
+    e = facet.expression
+    if facet.kind == "tags":
+        text = f"SELECT v, COUNT(*) AS n FROM (SELECT UNNEST({e}) AS v) GROUP BY v"
+    else:
+        text = f"SELECT {e} AS v, COUNT(*) AS n GROUP BY {e}"
+    found = query(text, view=view)
+    values, counts = with_none(found["v"][:]), found["n"][:]
+    return {_hashable(v): int(n) for v, n in zip(values, counts, strict=True)}
+
+
+def bins_of(view: View, facet: Facet) -> Bins | None:
+    """Return ranges of equal width over a view's numbers; None where it has none."""
+    if not len(view):
+        return None
+    e = number_of(facet)
+    finite = f"CASE WHEN ABS({e}) <= 1e300 THEN {e} END"  # neither NaN nor infinite
+    found = query(f"SELECT MIN({finite}) AS low, MAX({finite}) AS high", view=view)
+    low, high = with_none(found["low"][:])[0], with_none(found["high"][:])[0]
+    if low is None or high is None:
+        return None
+    return Bins.over(float(low), float(high), whole=facet.whole, times=facet.kind == "times")
+
+
+def bin_counts(view: View, facet: Facet, bins: Bins) -> list[int]:
+    """Return how many rows are in each range, and last, how many in none: null, NaN, infinite."""
+    counts = [0] * (bins.count + 1)
+    if not len(view):
+        return counts
+    e = f"FLOOR(({number_of(facet)} - {bins.start!r}) / {bins.width!r})"
+    found = query(f"SELECT {e} AS b, COUNT(*) AS n GROUP BY b", view=view)
+    for b, n in zip(with_none(found["b"][:]), found["n"][:], strict=True):
+        there = b is not None and math.isfinite(b) and 0 <= b < bins.count
+        counts[int(b) if there else -1] += int(n)
+    return counts
+
+
+def number_of(facet: Facet) -> str:
+    """Return a facet's expression as a number: seconds of a time.
+
+    >>> number_of(Facet("t", "t", "times", "t"))
+    'EPOCH(t)'
+    """
+    return f"EPOCH({facet.expression})" if facet.kind == "times" else facet.expression
+
+
+def name_of(value: Any, f: Field) -> Any:
+    """Return a value as people read it: a class by its name."""
+    htype = f.htype.of if isinstance(f.htype, Sequence) else f.htype
+    if isinstance(htype, ClassLabel):
+        return htype.to_names(value)
+    return value
+
+
+def _plain(value: Any, f: Field) -> Any:
+    """Return a value as a filter has it: a class by its name, where it has one."""
+    htype = f.htype.of if isinstance(f.htype, Sequence) else f.htype
+    if isinstance(htype, ClassLabel) and htype.names:
+        return htype.to_names(value)
+    return value
+
+
+def _hashable(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _number(value: Any) -> Any:
+    """Return what ties are sorted by: numbers by size, texts by letters."""
+    return (0, value, "") if isinstance(value, int | float) else (1, 0, str(value))

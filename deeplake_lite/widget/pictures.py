@@ -1,0 +1,231 @@
+"""Cells as pictures for the page: files that a browser draws go as they are, the rest is drawn.
+
+A picture is decoded at the least scale that will do. 16 bits and floats are stretched to their
+range; masks are drawn in the colours of their classes, or as the numbers of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import simplejpeg
+
+from deeplake_lite import codecs
+from deeplake_lite.htypes import Array, Image, Link, Mask, Sequence
+from deeplake_lite.htypes.cells import NestedCells, RaggedCells
+from deeplake_lite.htypes.show import class_thumbnail, eight_bits, thumbnail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
+
+type Drawing = Callable[[int], Drawn]
+"""Draws a picture with its longer side at so many pixels, or at its own size for 0."""
+
+WEB_BYTES = 96 * 1024
+"""Files up to this size go to the grid as they are, where they are no larger than is asked for."""
+
+FINE = 64
+"""Pictures up to this side are drawn without losses: each of their pixels is seen."""
+
+NO_CLASS = 255
+"""In a picture of class numbers, pixels of no class."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A picture for the page."""
+
+    data: bytes
+    """A file."""
+    mime: str
+    """Such as ``"image/jpeg"``."""
+    width: int
+    """Of the original, pixels."""
+    height: int
+    """Of the original, pixels."""
+    classes: tuple[int, ...] = ()
+    """Of a picture of class numbers too large for its pixels: the class of each pixel's number."""
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes in memory, about."""
+        return len(self.data) + 200
+
+
+def drawings(
+    htype: Htype, cells: Cells, allow: tuple[str, ...] = (), *, numbers: bool = False
+) -> list[Drawing | None]:
+    """Return what draws each of some cells; None where null, or where there is nothing to draw.
+
+    Parameters
+    ----------
+    allow : tuple of str
+        Roots under which links are followed.
+    numbers : bool
+        Whether masks become pictures of class numbers, to be coloured elsewhere.
+
+    Examples
+    --------
+    >>> image = Image("png")
+    >>> [draw] = drawings(image, image.encode([np.zeros((200, 100), "uint8")]))
+    >>> drawn = draw(64)
+    >>> drawn.mime, drawn.width, drawn.height
+    ('image/jpeg', 100, 200)
+    """
+    valid = [True] * len(cells) if cells.valid is None else cells.valid.tolist()
+    found = _drawings(htype, cells, allow, numbers)
+    return [draw if v else None for draw, v in zip(found, valid, strict=True)]
+
+
+def _drawings(
+    htype: Htype, cells: Cells, allow: tuple[str, ...], numbers: bool
+) -> Iterator[Drawing | None]:
+    if isinstance(htype, Sequence) and isinstance(cells, NestedCells):
+        yield from _firsts(htype, cells, allow, numbers)
+    elif isinstance(cells, RaggedCells):
+        way = _way(htype, allow, numbers)
+        for data, shape in zip(cells.buffers, cells.shapes.tolist(), strict=True):
+            kept = tuple(n for n in shape if n >= 0)
+            yield None if way is None else partial(way, data, kept)
+    else:
+        for value in htype.decode_cells(cells):
+            yield partial(draw_pixels, np.asarray(value)) if value is not None else None
+
+
+def _firsts(
+    htype: Sequence, cells: NestedCells, allow: tuple[str, ...], numbers: bool
+) -> Iterator[Drawing | None]:
+    """Yield what draws the first item of each sequence."""
+    items = drawings(htype.of, cells.items, allow, numbers=numbers)
+    starts = np.cumsum(cells.counts) - cells.counts
+    for start, count in zip(starts.tolist(), cells.counts.tolist(), strict=True):
+        yield items[start] if count else None
+
+
+def _way(htype: Htype, allow: tuple[str, ...], numbers: bool) -> Callable[..., Drawn] | None:
+    """Return what draws stored bytes of a type, given them, their shape and a side."""
+    match htype:
+        case Image():
+            return partial(draw_image, htype)
+        case Mask():
+            return partial(draw_numbers if numbers else draw_mask, htype)
+        case Link(of=Image()):
+            return lambda data, shape, side: draw_pixels(
+                htype.load(htype.decode(data, shape), allow), side
+            )
+        case Array():
+            return lambda data, shape, side: draw_pixels(htype.decode(data, shape), side)
+    return None
+
+
+def draw_image(htype: Image, data: Any, shape: tuple[int, ...], side: int) -> Drawn:
+    """Draw a stored picture. Raises DamagedError."""
+    height, width = shape[:2]
+    whole = not side or side >= max(height, width)
+    if whole and (not side or memoryview(data).nbytes <= WEB_BYTES):
+        mime = web_type(htype, data)
+        if mime:
+            return Drawn(bytes(data), mime, width, height)
+    pixels = htype.decode(data, shape) if whole else htype.decode_small(data, shape, side)
+    return _drawn(pixels, side, width, height)
+
+
+def draw_pixels(pixels: NDArray[Any], side: int) -> Drawn:
+    """Draw an array: (h, w), or (h, w, 1 to 4); of any other, its first plane or its numbers."""
+    flat = as_picture(pixels)
+    return _drawn(flat, side, flat.shape[1], flat.shape[0])
+
+
+def draw_mask(htype: Mask, data: Any, shape: tuple[int, ...], side: int) -> Drawn:
+    """Draw a mask in the colours of its classes, or of its objects."""
+    numbers = labels_of(htype.decode(data, shape))
+    small = class_thumbnail(numbers, side or max(numbers.shape))
+    return Drawn(small.data, small.mime, numbers.shape[1], numbers.shape[0])
+
+
+def draw_numbers(htype: Mask, data: Any, shape: tuple[int, ...], side: int) -> Drawn:
+    """Draw a mask as a grey PNG whose pixels are class numbers; 255 is no class."""
+    numbers = labels_of(htype.decode(data, shape))
+    height, width = numbers.shape
+    step = max(1, -(-max(height, width) // side)) if side else 1
+    small, classes = numbers[::step, ::step], tuple[int, ...]()
+    if small.dtype != np.uint8 and small.size and small.max() > NO_CLASS:
+        small, classes = _renumbered(small)
+    png = codecs.get("png").encode(np.ascontiguousarray(small.astype(np.uint8)))
+    return Drawn(bytes(png), "image/png", width, height, classes)
+
+
+def _renumbered(numbers: NDArray[Any]) -> tuple[NDArray[np.uint8], tuple[int, ...]]:
+    """Return numbers below 255 for the most frequent of many classes, and which they are."""
+    found, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    kept = np.sort(np.argsort(-counts, kind="stable")[:NO_CLASS])
+    new = np.full(len(found), NO_CLASS, np.uint8)
+    new[kept] = np.arange(len(kept))
+    return new[places.reshape(numbers.shape)], tuple(found[kept].tolist())
+
+
+def labels_of(mask: NDArray[Any]) -> NDArray[Any]:
+    """Return a number per pixel: classes as they are, objects from 1 on, the first one in front.
+
+    >>> labels_of(np.array([[[True, False]], [[True, True]]])).tolist()
+    [[1, 2]]
+    """
+    if mask.ndim == 2:
+        return mask
+    if not len(mask):
+        return np.zeros((max(mask.shape[1], 1), max(mask.shape[2], 1)), np.uint8)
+    return np.where(mask.any(axis=0), mask.argmax(axis=0) + 1, 0)
+
+
+def as_picture(values: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as one that can be drawn.
+
+    >>> as_picture(np.zeros((5, 8, 9))).shape, as_picture(np.zeros(4)).shape
+    ((8, 9), (1, 4))
+    """
+    values = values.real if values.dtype.kind == "c" else values
+    if values.dtype.kind not in "biuf":
+        values = np.zeros((1, 1), np.uint8)
+    while values.ndim > 3 or (values.ndim == 3 and values.shape[2] not in (1, 2, 3, 4)):
+        values = values[0] if len(values) else np.zeros((1, 1), np.uint8)
+    values = np.atleast_2d(values)
+    return values if values.size else np.zeros((1, 1), np.uint8)
+
+
+def web_type(htype: Image, data: Any) -> str | None:
+    """Return the media type of a stored file that a browser draws as the lake reads it, or None."""
+    if htype.mode or htype.codec in ("raw", "zstd", "lz4", "blosc", "tiff", "bmp"):
+        return None
+    source = codecs.sniff(data)
+    if source.name == "jpeg":
+        return "image/jpeg" if simplejpeg.decode_jpeg_header(data)[2] in _COLOURS else None
+    if source.name not in ("png", "webp") or source.probe(data).dtype != "uint8":
+        return None
+    turned = any(mark in bytes(data[:4096]) + bytes(data[-65536:]) for mark in (b"eXIf", b"EXIF"))
+    return None if turned else f"image/{source.name}"
+
+
+_COLOURS = ("Gray", "YCbCr", "RGB")
+
+
+def _drawn(pixels: NDArray[Any], side: int, width: int, height: int) -> Drawn:
+    """Draw pixels that are perhaps scaled down already."""
+    side = side or max(pixels.shape[:2])
+    if max(width, height) <= FINE:
+        from PIL.Image import fromarray
+
+        flat = pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels
+        file = BytesIO()
+        fromarray(np.ascontiguousarray(eight_bits(flat))).save(file, "png")
+        return Drawn(file.getvalue(), "image/png", width, height)
+    small = thumbnail(pixels, side)
+    return Drawn(small.data, small.mime, width, height)

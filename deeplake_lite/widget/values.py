@@ -1,0 +1,38 @@
+"""Values of rows for the page: None for null, and what is wrong in the place of a damaged one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.dataset.reading import read_values
+from deeplake_lite.dataset.values import with_none
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.schema import Field
+
+
+def values_of(view: View, f: Field, positions: NDArray[np.int64]) -> list[Any]:
+    """Return a column's values at some rows; an error where one does not read. Links stay links.
+
+    >>> import deeplake_lite as dl, numpy as np
+    >>> ds = dl.create("memory://values-doc", {"x": dl.Scalar("int32", nullable=True)})
+    >>> ds.append({"x": [1, None]})
+    >>> values_of(ds, ds.schema["x"], np.array([1, 0]))
+    [None, np.int32(1)]
+    """
+    if not len(positions):
+        return []
+    try:
+        return list(with_none(read_values(view, [f], positions, follow=False)[f.name]))
+    except Exception as error:
+        if len(positions) == 1:
+            return [error]
+        half = len(positions) // 2
+        parts: Sequence[NDArray[np.int64]] = (positions[:half], positions[half:])
+        return [value for part in parts for value in values_of(view, f, part)]

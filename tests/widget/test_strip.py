@@ -1,0 +1,58 @@
+"""What stays where no kernel runs."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.errors import LakeError
+from deeplake_lite.widget import Browser
+
+BAD = "<img src=x onerror=alert(1)>"
+
+
+def test_a_browser_carries_a_strip_of_pictures(make_lake):
+    ds = make_lake(
+        {"image": "image", "label": dl.ClassLabel([BAD])},
+        image=[np.full((200, 300, 3), i, "uint8") for i in range(20)],
+        label=[0] * 20,
+    )
+    data, _ = Browser(ds)._repr_mimebundle_()
+    html = data["text/html"]
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert html.count('<img src="data:image/jpeg;base64,') == 8
+    assert 'width="96" height="64"' in html
+    assert "12 more rows" in html
+    assert BAD not in html
+    tags = " ".join(re.findall(r"<[^>]*>", html))
+    assert not re.search(r"<(script|style|link)|\son\w+=|\sid=", tags)
+    assert len(html) < 65_000
+    assert data["text/plain"].startswith("Browser of test-")
+
+
+def test_rows_without_pictures_are_words(make_lake):
+    ds = make_lake({"t": "text", "x": "int32"}, t=[BAD, "b"], x=[1, 2])
+    html = Browser(ds)._repr_mimebundle_()[0]["text/html"]
+    assert "x: 2" in html
+    assert BAD not in html
+
+
+def test_no_rows_make_a_title(make_lake):
+    html = Browser(make_lake({"image": "image"}))._repr_mimebundle_()[0]["text/html"]
+    assert "0 rows" in html
+
+
+def test_a_browser_is_frozen_where_it_is_seen(make_lake, monkeypatch):
+    from IPython.display import DisplayHandle
+
+    ds = make_lake({"x": "int32"}, x=range(100))
+    w, updates = Browser(ds), []
+    with pytest.raises(LakeError, match="Let a cell show it first"):
+        w.freeze()
+    monkeypatch.setattr(DisplayHandle, "update", lambda _, html: updates.append(html.data))
+    w._displays.append(DisplayHandle())
+    w.freeze(rows=30)
+    assert "70 more rows" in updates[0]
