@@ -166,11 +166,6 @@ export class Selection {
 		}
 		return found;
 	}
-
-	/** The only selected position, -1 when there are none or more. */
-	only() {
-		return this.count === 1 ? this.positions()[0] : -1;
-	}
 }
 
 /** Positions as the bytes of little-endian uint32, and back. */
@@ -188,11 +183,16 @@ export function unpackPositions(/** @type {unknown} */ packed) {
 	return positions;
 }
 
-/** A server closes the socket beyond 10 MiB a message: parts stay under 4 MB. */
-export function chunked(/** @type {Uint32Array} */ positions, most = 1_000_000) {
-	const parts = [];
-	for (let i = 0; i < positions.length; i += most) parts.push(positions.subarray(i, i + most));
-	return parts.length ? parts : [positions];
+/** Ascending positions as runs [start, stop): what a large selection of a reader consists of. */
+export function runsOf(/** @type {Uint32Array} */ positions) {
+	/** @type {[number, number][]} */
+	const runs = [];
+	for (const position of positions) {
+		const last = runs[runs.length - 1];
+		if (last && last[1] === position) last[1]++;
+		else runs.push([position, position + 1]);
+	}
+	return runs;
 }
 
 // ---- bytes ----
@@ -205,7 +205,7 @@ export function asBytes(/** @type {any} */ value) {
 	return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
 }
 
-export function fromBase64(/** @type {string} */ text) {
+export function fromBase64(text) {
 	const raw = atob(text);
 	const bytes = new Uint8Array(raw.length);
 	for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
@@ -213,7 +213,7 @@ export function fromBase64(/** @type {string} */ text) {
 }
 
 /** Numbers of a packed buffer, copied where they do not lie on a boundary of four. */
-export function numbersAt(/** @type {Uint8Array} */ bytes, /** @type {number[]} */ [offset, length], Kind) {
+export function numbersAt(/** @type {Uint8Array} */ bytes, [offset, length], Kind) {
 	const start = bytes.byteOffset + offset;
 	if (start % 4 === 0) return new Kind(bytes.buffer, start, length >> 2);
 	return new Kind(bytes.slice(offset, offset + length).buffer);
@@ -228,7 +228,7 @@ const HUES = [
 ];
 
 /** A class keeps its colour: in every card, chart, layer and session. @returns {number[]} 0..255 */
-export function classColour(/** @type {number} */ index) {
+export function classColour(index) {
 	const i = Math.max(0, Math.floor(index) || 0);
 	if (i < HUES.length) return HUES[i];
 	const hue = (i * 0.61803398875) % 1;
@@ -244,10 +244,10 @@ export function hslToRgb(h, s, l) {
 	return [at(0), at(8), at(4)];
 }
 
-export const css = (/** @type {number[]} */ [r, g, b], alpha = 1) => `rgba(${r},${g},${b},${alpha})`;
+export const css = ([r, g, b], alpha = 1) => `rgba(${r},${g},${b},${alpha})`;
 
 /** Relative luminance of WCAG 2. */
-export function luminance(/** @type {number[]} */ rgb) {
+export function luminance(rgb) {
 	const [r, g, b] = rgb.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
 	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
@@ -258,21 +258,26 @@ export function contrast(a, b) {
 }
 
 /** Black or white, whichever reads better. */
-export const inkOn = (/** @type {number[]} */ rgb) => (luminance(rgb) > 0.179 ? [0, 0, 0] : [255, 255, 255]);
+export const inkOn = (rgb) => (luminance(rgb) > 0.179 ? [0, 0, 0] : [255, 255, 255]);
 
 /** A scale from blue over green to yellow (after viridis), for numbers. */
-export function numberColour(/** @type {number} */ share) {
+export function numberColour(share) {
 	const stops = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 	const at = Math.min(1, Math.max(0, share || 0)) * (stops.length - 1);
 	const i = Math.min(stops.length - 2, Math.floor(at));
 	return stops[i].map((v, k) => Math.round(v + (stops[i + 1][k] - v) * (at - i)));
 }
 
-/** Class numbers, one per pixel, in their colours; class 0 is background. */
-export function colourMask(/** @type {Uint8ClampedArray} */ rgba) {
+/**
+ * Class numbers, one per pixel, in their colours; class 0 is background, 255 none.
+ * @param {Uint8ClampedArray} rgba @param {number[]} [of]  class of each pixel value, where they differ
+ */
+export function colourMask(rgba, of) {
 	const table = new Uint32Array(256);
-	for (let i = 1; i < 256; i++) {
-		const [r, g, b] = classColour(i);
+	for (let i = 0; i < 255; i++) {
+		const number = of ? of[i] : i;
+		if (!number) continue;
+		const [r, g, b] = classColour(number);
 		table[i] = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 	}
 	const out = new Uint32Array(rgba.buffer, rgba.byteOffset, rgba.length >> 2);
@@ -281,7 +286,7 @@ export function colourMask(/** @type {Uint8ClampedArray} */ rgba) {
 }
 
 /** `rgb(…)` or `#rrggbb` as numbers, null for what says nothing (transparent, a name). */
-export function parseColour(/** @type {string} */ text) {
+export function parseColour(text) {
 	const hex = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.exec(text.trim());
 	if (hex) {
 		const digits = hex[1].length === 3 ? [...hex[1]].map((d) => d + d).join("") : hex[1];
@@ -391,7 +396,7 @@ export class PointIndex {
 // ---- boxes ----
 
 /** Corners in order and within the picture. @returns {Box} */
-export function tidyBox(/** @type {number[]} */ [x0, y0, x1, y1]) {
+export function tidyBox([x0, y0, x1, y1]) {
 	const clip = (v) => Math.min(1, Math.max(0, v));
 	return [clip(Math.min(x0, x1)), clip(Math.min(y0, y1)), clip(Math.max(x0, x1)), clip(Math.max(y0, y1))];
 }
@@ -408,7 +413,7 @@ export function boxHandle(/** @type {Box} */ [x0, y0, x1, y1], x, y, [nx, ny]) {
 }
 
 /** The box after its handle moved; moving keeps its size, also at the border. @returns {Box} */
-export function dragBox(/** @type {Box} */ box, /** @type {string} */ handle, dx, dy) {
+export function dragBox(/** @type {Box} */ box, handle, dx, dy) {
 	const [x0, y0, x1, y1] = box;
 	if (handle === "move") {
 		const mx = Math.min(1 - x1, Math.max(-x0, dx));
@@ -444,7 +449,7 @@ const TOKEN =
 	/(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<string>'(?:[^']|'')*'?)|(?<name>"(?:[^"]|"")*"?)|(?<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|(?<space>\s+)|(?<mark>.)/gsu;
 
 /** Parts of a query for colouring; joined they are the text again. */
-export function tokens(/** @type {string} */ text) {
+export function tokens(text) {
 	const found = [];
 	for (const match of text.matchAll(TOKEN)) {
 		const groups = /** @type {Record<string, string|undefined>} */ (match.groups);
@@ -461,7 +466,7 @@ export function tokens(/** @type {string} */ text) {
 }
 
 /** Offset of a line and column, both counted from 1, kept within the text. */
-export function caretOffset(/** @type {string} */ text, line, column) {
+export function caretOffset(text, line, column) {
 	const lines = text.split("\n");
 	const at = Math.min(Math.max(1, line), lines.length) - 1;
 	const before = lines.slice(0, at).reduce((sum, l) => sum + l.length + 1, 0);
@@ -469,7 +474,7 @@ export function caretOffset(/** @type {string} */ text, line, column) {
 }
 
 /** What an error marks: the token at the place, or the last one when the text ended too soon. */
-export function errorSpan(/** @type {string} */ text, line, column) {
+export function errorSpan(text, line, column) {
 	const at = caretOffset(text, line, column);
 	const solid = tokens(text).filter((t) => t.kind !== "space");
 	const hit = solid.find((t) => at >= t.start && at < t.stop) ?? solid.find((t) => t.start >= at) ?? solid[solid.length - 1];
@@ -477,7 +482,7 @@ export function errorSpan(/** @type {string} */ text, line, column) {
 }
 
 /** The text with the word before the cursor replaced. */
-export function complete(/** @type {string} */ text, cursor, word, /** @type {string} */ choice) {
+export function complete(text, cursor, word, choice) {
 	return { text: text.slice(0, word) + choice + text.slice(cursor), cursor: word + choice.length };
 }
 
@@ -490,12 +495,12 @@ export class History {
 		this.draft = "";
 	}
 
-	push(/** @type {string} */ text) {
+	push(text) {
 		if (text.trim()) this.entries = [...this.entries.filter((entry) => entry !== text), text].slice(-this.most);
 		this.at = this.entries.length;
 	}
 
-	older(/** @type {string} */ current) {
+	older(current) {
 		if (!this.at) return null;
 		if (this.at === this.entries.length) this.draft = current;
 		return this.entries[--this.at];
@@ -509,7 +514,7 @@ export class History {
 }
 
 /** Names that fit what was typed: beginning first, then a word's beginning, then anywhere. */
-export function typeAhead(/** @type {string[]} */ names, /** @type {string} */ typed, most = 200) {
+export function typeAhead(/** @type {string[]} */ names, typed, most = 200) {
 	const wanted = typed.trim().toLowerCase();
 	const ranked = [];
 	for (let i = 0; i < names.length; i++) {
@@ -525,11 +530,11 @@ export function typeAhead(/** @type {string[]} */ names, /** @type {string} */ t
 // ---- numbers ----
 
 const GROUPED = new Intl.NumberFormat("en-US");
-export const grouped = (/** @type {number} */ n) => GROUPED.format(n);
-export const counted = (/** @type {number} */ n, /** @type {string} */ noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
+export const grouped = (n) => GROUPED.format(n);
+export const counted = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 /** A number at a glance: 1.2M, 12.5k, 0.03. */
-export function short(/** @type {number} */ n) {
+export function short(n) {
 	if (!Number.isFinite(n)) return String(n);
 	const size = Math.abs(n);
 	for (const [unit, name] of /** @type {[number, string][]} */ ([[1e9, "G"], [1e6, "M"], [1e3, "k"]])) {
@@ -539,7 +544,7 @@ export function short(/** @type {number} */ n) {
 }
 
 /** Milliseconds since 1970 as a date, with the time where the span is short. */
-export function shortTime(/** @type {number} */ ms, span = Infinity) {
+export function shortTime(ms, span = Infinity) {
 	const date = new Date(ms);
 	if (Number.isNaN(date.getTime())) return "–";
 	const text = date.toISOString();
@@ -547,7 +552,7 @@ export function shortTime(/** @type {number} */ ms, span = Infinity) {
 }
 
 /** The values a brush over a histogram means: whole bins, from the pixels of its ends. */
-export function brushed(/** @type {number[]} */ edges, x0, x1, width) {
+export function brushed(edges, x0, x1, width) {
 	const bins = edges.length - 1;
 	const bin = (x) => Math.min(bins - 1, Math.max(0, Math.floor((x / width) * bins)));
 	const [low, high] = [bin(Math.min(x0, x1)), bin(Math.max(x0, x1))];
@@ -555,7 +560,7 @@ export function brushed(/** @type {number[]} */ edges, x0, x1, width) {
 }
 
 /** Where a value lies on a histogram of equal bins, 0..1. */
-export function alongEdges(/** @type {number[]} */ edges, value) {
+export function alongEdges(edges, value) {
 	const [low, high] = [edges[0], edges[edges.length - 1]];
 	return high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0;
 }
@@ -687,7 +692,7 @@ export class Requests {
 		if (content.type !== "reply") return false;
 		this.open.delete(content.req);
 		if (entry.bound && entry.message.gen !== this.generation()) entry.reject(new Stale());
-		else if (content.ok === false) entry.reject(content.error?.kind === "Stale" ? new Stale() : new Refusal(content.error));
+		else if (content.ok === false) entry.reject(content.error?.kind === "Stale" ? new Stale() : new Refusal({ ...content.error, conflicts: content.conflicts }));
 		else entry.resolve({ ...content, bytes: content.b64 ? fromBase64(content.b64) : asBytes(buffers?.[0]) });
 		return true;
 	}
@@ -714,7 +719,7 @@ export class Requests {
 }
 
 /** Dash of an overlay's lines: whole for the first layer, dashed for predictions laid over truth. */
-export function layerDash(/** @type {number} */ layer) {
+export function layerDash(layer) {
 	return [[], [6, 3], [2, 2]][layer % 3];
 }
 
@@ -754,7 +759,7 @@ const ICONS = {
 	layers: "M8 2.500l6 3-6 3-6-3zM2 8.500l6 3 6-3M2 11.500l6 3 6-3", text: "M3 4h10M3 8h10M3 12h6", minus: "M3.5 8h9",
 	plus: "M3.5 8h9M8 3.500v9", close: "M4 4l8 8M12 4l-8 8", left: "M10 3.500L5.5 8l4.5 4.5", right: "M6 3.500L10.5 8 6 12.5",
 	down: "M4 6l4 4 4-4", save: "M3.5 2.500h9v11L8 10.500l-4.5 3z", undo: "M6 3.500L3 6.500l3 3M3 6.500h6.500a3.5 3.5 0 010 7H7",
-	redo: "M10 3.500l3 3-3 3M13 6.500H6.500a3.5 3.5 0 000 7H9", check: "M3.5 8.500l3 3 6-7", sort: "M5 3v10M5 13l-2.5-2.500M5 13l2.5-2.500M11 13V3M11 3L8.5 5.500M11 3l2.5 2.5",
+	redo: "M10 3.500l3 3-3 3M13 6.500H6.500a3.5 3.5 0 000 7H9", sort: "M5 3v10M5 13l-2.5-2.500M5 13l2.5-2.500M11 13V3M11 3L8.5 5.500M11 3l2.5 2.5",
 	theme: "M8 2.500a5.5 5.5 0 100 11zM8 2.500a5.5 5.5 0 010 11", lasso: "M4.5 10.500C2 9 1.5 6.5 3.5 4.500s6-2.5 8.5-1 2.5 4.5 0 6-5 1.5-7.5 1zM4.5 10.500c1 1 .5 2.5-1 3",
 	pan: "M8 2v12M2 8h12M8 2L6.5 3.500M8 2l1.5 1.500M8 14l-1.5-1.500M8 14l1.5-1.500M2 8l1.5-1.500M2 8l1.5 1.500M14 8l-1.5-1.500M14 8l-1.5 1.5",
 	box: "M3.5 3.500h9v9h-9zM3.5 3.500h.01M12.5 12.500h.01", suspects: "M7 11.500a4.5 4.5 0 100-9 4.5 4.5 0 000 9zM10.5 10.500L14 14M7 4.700v2.500M7 9.200h.01",
@@ -782,7 +787,14 @@ function textButton(text, onclick, with_ = {}) {
 	return h("button", { type: "button", class: "dl-button", onclick, ...with_ }, text);
 }
 
+/** Keys typed into a field act nowhere else. */
+const keepKeys = (field) => field.addEventListener("keydown", (event) => event.stopPropagation());
+const div = (name, ...children) => h("div", { class: name }, ...children);
+const strong = (text) => h("strong", { text });
+const heading = (text) => h("h2", { text });
+const kbd = (text) => h("kbd", { text });
 const span = (text) => h("span", { text });
+const dotted = (...parts) => parts.filter(Boolean).join(" · ");
 const quiet = (text, tag = "span") => h(tag, { class: "dl-quiet", text });
 const padded = (text) => h("p", { class: "dl-quiet dl-pad", text });
 
@@ -805,7 +817,7 @@ function dot(/** @type {number|null|undefined} */ index) {
 }
 
 /** Shows `text` only where it changed, so that screen readers and layouts are left alone. */
-function say(/** @type {Element} */ node, /** @type {string} */ text) {
+function say(node, text) {
 	if (node.textContent !== text) node.textContent = text;
 }
 
@@ -848,19 +860,20 @@ function sharpen(/** @type {HTMLCanvasElement} */ canvas, width, height) {
 	}
 	const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 	context.setTransform(ratio, 0, 0, ratio, 0, 0);
+	context.textBaseline = "middle";
 	return context;
 }
 
 /** Small things kept between sessions where the page allows it. */
 const memory = {
-	read(/** @type {string} */ name, fallback) {
+	read(name, fallback) {
 		try {
 			return JSON.parse(localStorage.getItem(`dl-browser:${name}`) ?? "null") ?? fallback;
 		} catch {
 			return fallback;
 		}
 	},
-	write(/** @type {string} */ name, value) {
+	write(name, value) {
 		try {
 			localStorage.setItem(`dl-browser:${name}`, JSON.stringify(value));
 		} catch {
@@ -871,6 +884,7 @@ const memory = {
 
 // ---- the core ----
 
+const MANY = 500_000;
 const LATE = 10_000;
 const GONE = 40_000;
 const SETTINGS = { size: 160, picture: null, caption: null, overlays: {}, colour_by: null, panel: null, theme: "auto" };
@@ -914,6 +928,7 @@ class Core {
 			if (!this.sending) this.takeSelection();
 		});
 		this.shown = this.state.generation;
+		this.asked = JSON.stringify([this.state.query, this.state.tab, this.state.column, this.state.order]);
 		this.takeSelection();
 		const clock = setInterval(() => this.emit("waited", this.requests.waited()), 1000);
 		this.closing.signal.addEventListener("abort", () => {
@@ -964,12 +979,16 @@ class Core {
 	turn() {
 		const { generation, rows } = this.state;
 		if (generation === this.shown) return this.emit("count");
+		const { query, tab, column, order } = this.state;
+		const asked = JSON.stringify([query, tab, column, order]);
+		const same = asked === this.asked;
+		this.asked = asked;
 		this.shown = generation;
 		this.active = Math.min(this.active, Math.max(0, rows - 1));
 		this.anchor = this.active;
 		this.hovered = -1;
 		this.takeSelection();
-		this.emit("state", this.state);
+		this.emit("state", { same });
 		this.say(`${counted(rows, "row")} shown`);
 	}
 
@@ -988,15 +1007,12 @@ class Core {
 	}
 
 	sendSelection() {
-		const parts = chunked(this.selection.positions());
-		if (parts.length > 1 || parts[0].length > 500_000) {
-			parts.forEach((part, i) => {
-				this.ask("select", { what: "set", part: i, parts: parts.length }, { buffers: [packPositions(part).buffer] })
-					.catch((error) => this.failed(error));
-			});
+		const positions = this.selection.positions();
+		if (positions.length > MANY) { // servers close the socket beyond 10 MiB a message
+			this.ask("select", { what: "runs", runs: runsOf(positions) }).catch((error) => this.failed(error));
 		} else {
 			this.sending++;
-			this.model.set("_selected", packPositions(parts[0]));
+			this.model.set("_selected", packPositions(positions));
 			this.model.save_changes();
 			this.sending--;
 		}
@@ -1045,6 +1061,15 @@ class Core {
 	/** @returns {Promise<any>} */
 	ask(type, fields = {}, how = {}) { return this.requests.ask(type, fields, how); }
 	latest(lane, type, fields = {}, how = {}) { return this.requests.latest(lane, type, fields, how); }
+
+	/** Calls when an element changes its size, until it is told to stop or all closes. */
+	sized(node, /** @type {() => void} */ changed) {
+		const observer = new ResizeObserver(changed);
+		const stop = () => observer.disconnect();
+		observer.observe(node);
+		this.closing.signal.addEventListener("abort", stop);
+		return stop;
+	}
 
 	/** Shows an error to the reader; what is stale is no error. */
 	failed(error) {
@@ -1114,7 +1139,7 @@ class Core {
 // ---- theme ----
 
 /** "light" or "dark": as set, else as the host's background says, else as the system prefers. */
-function themeOf(/** @type {HTMLElement} */ root, wanted) {
+function themeOf(root, wanted) {
 	if (wanted === "light" || wanted === "dark") return wanted;
 	const style = getComputedStyle(root);
 	for (const name of ["--jp-layout-color0", "--vscode-editor-background", "--colab-primary-surface-color"]) {
@@ -1125,7 +1150,7 @@ function themeOf(/** @type {HTMLElement} */ root, wanted) {
 }
 
 /** Keeps root's theme right, also when the host or the system turns dark. */
-function followTheme(/** @type {HTMLElement} */ root, /** @type {Core} */ core, changed) {
+function followTheme(root, /** @type {Core} */ core, changed) {
 	const apply = () => {
 		const wanted = core.settings.theme;
 		const theme = themeOf(root, wanted);
@@ -1147,7 +1172,7 @@ function followTheme(/** @type {HTMLElement} */ root, /** @type {Core} */ core, 
 }
 
 /** The colours of the style sheet, for canvases. */
-function paletteOf(/** @type {HTMLElement} */ root) {
+function paletteOf(root) {
 	const style = getComputedStyle(root);
 	const names = ["bg", "ink", "muted", "line", "fill", "card", "accent", "on-accent", "soft", "bad", "edit"];
 	/** @type {Record<string, string>} */
@@ -1281,7 +1306,7 @@ async function readCell(/** @type {any} */ cell, /** @type {Uint8Array} */ bytes
 	made.broken = Boolean(cell.v) && !made.bitmap;
 	made.tints = {};
 	for (const [name, marks] of Object.entries(cell.marks ?? {})) {
-		if (marks?.v) made.tints[name] = await readMask(bytes, marks.v).catch(() => null);
+		if (marks?.v) made.tints[name] = await readMask(bytes, marks.v, marks.of).catch(() => null);
 	}
 	for (const picture of [made.bitmap, ...Object.values(made.tints)]) if (picture) made.bytes += picture.width * picture.height * 4;
 	return made;
@@ -1298,18 +1323,28 @@ const blobOf = (bytes, [offset, length, mime]) => new Blob([bytes.subarray(offse
 const readPicture = (bytes, at) => createImageBitmap(blobOf(bytes, at));
 
 /** A mask in the colours of its classes, from grey values that are class numbers. */
-async function readMask(bytes, at) {
+async function readMask(bytes, at, of) {
 	const grey = await createImageBitmap(blobOf(bytes, at), { colorSpaceConversion: "none", premultiplyAlpha: "none" });
 	const canvas = new OffscreenCanvas(grey.width, grey.height);
 	const context = /** @type {any} */ (canvas.getContext("2d", { willReadFrequently: true }));
 	context.drawImage(grey, 0, 0);
 	const pixels = context.getImageData(0, 0, grey.width, grey.height);
 	grey.close();
-	colourMask(pixels.data);
+	colourMask(pixels.data, of);
 	return createImageBitmap(pixels);
 }
 
 // ---- drawing ----
+
+/** What is drawn anew once a frame, when something changed. */
+class Painted {
+	later() {
+		this.due ??= requestAnimationFrame(() => {
+			this.due = undefined;
+			if (this.element?.isConnected) this.draw();
+		});
+	}
+}
 
 /** Text cut to a width, remembered: measuring is the slow part of a card. */
 const cuts = new Map();
@@ -1366,7 +1401,6 @@ function drawChip(context, palette, text, colour, x, y, /** @type {Rect} */ with
 	context.fillStyle = css(colour);
 	context.fillRect(left, top, width, 15);
 	context.fillStyle = css(inkOn(colour));
-	context.textBaseline = "middle";
 	context.fillText(shown, left + 4, top + 8);
 }
 
@@ -1477,15 +1511,13 @@ function drawCard(context, palette, card, /** @type {Rect} */ at) {
 	context.fillStyle = palette.card;
 	context.fillRect(at.x, at.y, at.w, at.h);
 	if (at.w < 40) return;
-	if (card.kind === "missing") return drawNote(context, palette, card.text ?? "missing", at);
+	if (card.kind === "null") return drawNote(context, palette, "no value", at);
 	if (card.numbers?.length) return drawNumbers(context, palette, card, inner);
 	if (card.rows?.length) return drawTable(context, palette, card.rows, inner);
-	const large = card.kind === "number" || card.kind === "class";
+	const large = card.kind === "value";
 	context.fillStyle = palette.ink;
-	context.textBaseline = "top";
 	if (large) {
 		context.font = `500 ${Math.max(11, Math.min(28, at.w / 7))}px ${palette.font}`;
-		context.textBaseline = "middle";
 		context.textAlign = "center";
 		context.fillText(cut(context, String(card.text ?? ""), inner.w), at.x + at.w / 2, at.y + at.h / 2);
 		context.textAlign = "start";
@@ -1495,43 +1527,40 @@ function drawCard(context, palette, card, /** @type {Rect} */ at) {
 	const px = at.w < 110 ? 10 : 12;
 	context.font = `${px}px ${mono ? palette.mono : palette.font}`;
 	const step = Math.round(px * 1.42);
+	context.textBaseline = "top";
 	wrap(context, String(card.text ?? ""), inner.w, Math.max(1, Math.floor(inner.h / step)))
 		.forEach((line, i) => context.fillText(line, inner.x, inner.y + i * step));
 }
 
-function drawNumbers(context, palette, { numbers, kind }, /** @type {Rect} */ at) {
-	const most = Math.max(1e-9, ...numbers.map((v) => Math.abs(v) || 0));
+function drawNumbers(context, palette, { numbers }, /** @type {Rect} */ at) {
+	const most = Math.max(1e-9, ...numbers.map((v) => Math.abs(v ?? 0)));
 	const zero = at.y + at.h / 2;
 	const step = at.w / numbers.length;
 	context.fillStyle = palette.line;
 	context.fillRect(at.x, Math.round(zero), at.w, 1);
 	numbers.forEach((v, i) => {
-		const tall = ((v || 0) / most) * (at.h / 2 - 2);
-		context.fillStyle = kind === "audio" ? palette.accent : v >= 0 ? palette.accent : palette.bad;
-		const width = Math.max(1, step * 0.7);
-		if (kind === "audio") context.fillRect(at.x + i * step, zero - Math.abs(tall), width, Math.max(1, 2 * Math.abs(tall)));
-		else context.fillRect(at.x + i * step, Math.min(zero, zero - tall), width, Math.max(1, Math.abs(tall)));
+		const tall = ((v ?? 0) / most) * (at.h / 2 - 2);
+		context.fillStyle = tall < 0 ? palette.bad : palette.accent;
+		context.fillRect(at.x + i * step, Math.min(zero, zero - tall), Math.max(1, step * 0.7), Math.max(1, Math.abs(tall)));
 	});
 }
 
+/** Names of columns and their values. */
 function drawTable(context, palette, rows, /** @type {Rect} */ at) {
-	const wide = at.w / Math.max(1, rows[0].length);
-	rows.slice(0, Math.floor(at.h / 16)).forEach((row, i) => {
-		context.font = `${i ? 400 : 600} 11px ${palette.font}`;
-		context.fillStyle = i ? palette.ink : palette.muted;
-		context.textBaseline = "top";
-		row.forEach((value, k) => context.fillText(cut(context, String(value), wide - 6), at.x + k * wide, at.y + i * 16));
-		if (!i) {
-			context.fillStyle = palette.line;
-			context.fillRect(at.x, at.y + 14, at.w, 1);
-		}
+	const wide = Math.min(at.w * 0.45, 90);
+	context.font = `11px ${palette.font}`;
+	context.textBaseline = "top";
+	rows.slice(0, Math.floor(at.h / 16)).forEach(([name, value], i) => {
+		context.fillStyle = palette.muted;
+		context.fillText(cut(context, name, wide - 6), at.x, at.y + i * 16);
+		context.fillStyle = palette.ink;
+		context.fillText(cut(context, value ?? "–", at.w - wide), at.x + wide, at.y + i * 16);
 	});
 }
 
 function drawNote(context, palette, text, /** @type {Rect} */ at) {
 	context.fillStyle = palette.muted;
 	context.font = `11px ${palette.font}`;
-	context.textBaseline = "middle";
 	context.textAlign = "center";
 	context.fillText(cut(context, text, at.w - 8), at.x + at.w / 2, at.y + at.h / 2);
 	context.textAlign = "start";
@@ -1572,7 +1601,6 @@ function drawCaption(context, palette, cell, columns, /** @type {Rect} */ at) {
 		const staged = cell.staged?.includes(name);
 		context.fillStyle = staged ? palette.edit : value?.t ? palette.ink : palette.muted;
 		context.font = `${staged ? "600 " : ""}12px ${palette.font}`;
-		context.textBaseline = "middle";
 		context.fillText(cut(context, (value?.t || "–") + (staged ? " ✎" : ""), at.x + at.w - x - 2), x, y);
 	});
 }
@@ -1584,9 +1612,10 @@ const SMALLEST = 48;
 let instances = 0;
 
 /** Cards of all rows on one canvas, with a transparent grid of elements over it for those who do not see it. */
-class Grid {
+class Grid extends Painted {
 	/** @param {Core} core @param {{aspect?: number, paint?: any, open: (position: number) => void, lines?: () => number}} how */
 	constructor(core, { aspect = 1, paint = drawPicture, open, lines }) {
+		super();
 		this.core = core;
 		this.aspect = aspect;
 		this.paint = paint;
@@ -1616,7 +1645,7 @@ class Grid {
 		this.scroller = h("div", {
 			class: "dl-scroller", role: "grid", tabindex: "0", "aria-label": "Rows", "aria-multiselectable": "true",
 		}, this.stage, this.spacer);
-		this.element = h("div", { class: "dl-grid" }, this.scroller, this.empty);
+		this.element = div("dl-grid", this.scroller, this.empty);
 		this.rowPool = /** @type {any[]} */ ([]);
 	}
 
@@ -1634,13 +1663,9 @@ class Grid {
 			const position = this.at(event);
 			if (position >= 0) this.open(position);
 		});
-		const observer = new ResizeObserver(() => this.resized());
-		observer.observe(this.element);
-		core.closing.signal.addEventListener("abort", () => {
-			observer.disconnect();
-			this.cells.clear();
-		});
-		core.on("state", () => this.turned());
+		core.sized(this.element, () => this.resized());
+		core.closing.signal.addEventListener("abort", () => this.cells.clear());
+		core.on("state", ({ same }) => this.turned(same));
 		core.on("count", () => this.relayout());
 		core.on("settings", () => this.relayout());
 		core.on("selection", () => this.later());
@@ -1660,10 +1685,11 @@ class Grid {
 		this.relayout();
 	}
 
-	turned() {
+	/** Another answer; the same question keeps the place. */
+	turned(same) {
 		this.cells.clear();
 		this.hold = performance.now() + 220;
-		this.moveTo(0);
+		if (!same) this.moveTo(0);
 		this.relayout();
 	}
 
@@ -1745,14 +1771,7 @@ class Grid {
 
 	// drawing
 
-	later() {
-		this.due ??= requestAnimationFrame(() => {
-			this.due = undefined;
-			if (!this.core.closing.signal.aborted) this.frame();
-		});
-	}
-
-	frame() {
+	draw() {
 		const { layout, core } = this;
 		if (!layout || !this.width) return;
 		const { rows, generation } = core.state;
@@ -1775,7 +1794,7 @@ class Grid {
 			setTimeout(() => this.later(), 30);
 		} else {
 			this.hold = 0;
-			this.draw(start, records);
+			this.paintCards(start, records);
 		}
 		if (still) this.describe(start, stop);
 	}
@@ -1795,7 +1814,7 @@ class Grid {
 		);
 	}
 
-	draw(start, records) {
+	paintCards(start, records) {
 		const { layout, palette, core } = this;
 		const context = sharpen(this.canvas, this.width, this.height);
 		context.clearRect(0, 0, this.width, this.height);
@@ -2057,7 +2076,7 @@ class Grid {
 		}
 		core.active = position;
 		this.reveal(position);
-		this.frame();
+		this.draw();
 		this.describe(...visibleRange(this.layout, this.top, this.height, core.state.rows));
 	}
 }
@@ -2088,10 +2107,8 @@ function popover(/** @type {HTMLElement} */ button, name, /** @type {() => Node[
 		const [a, b] = [button.getBoundingClientRect(), root.getBoundingClientRect()];
 		const left = Math.min(a.left - b.left, b.width - panel.offsetWidth - 8);
 		panel.style.left = `${Math.max(8, left)}px`;
-		const below = a.bottom - b.top + 4;
-		const upwards = below + panel.offsetHeight > b.height - 8 && a.top - b.top > panel.offsetHeight;
-		panel.style.top = `${upwards ? a.top - b.top - panel.offsetHeight - 4 : below}px`;
-		panel.style.maxHeight = `${upwards ? a.top - b.top - 8 : b.height - below - 8}px`;
+		panel.style.top = `${a.bottom - b.top + 4}px`;
+		panel.style.maxHeight = `${b.bottom - a.bottom - 12}px`;
 		panel.addEventListener("keydown", (event) => {
 			if (event.key !== "Escape") return;
 			event.stopPropagation();
@@ -2105,7 +2122,7 @@ function popover(/** @type {HTMLElement} */ button, name, /** @type {() => Node[
 }
 
 /** A dialog over the widget; what lies under it is inert until it closes. */
-function dialog(/** @type {HTMLElement} */ root, title, /** @type {Node[]} */ content, { wide = false, closed = () => {} } = {}) {
+function dialog(root, title, /** @type {Node[]} */ content, { wide = false, closed = () => {} } = {}) {
 	root.querySelector(".dl-shade")?.dispatchEvent(new CustomEvent("dl-close"));
 	const before = /** @type {any} */ (document.activeElement);
 	const rest = [...root.children].filter((child) => child instanceof HTMLElement);
@@ -2117,7 +2134,7 @@ function dialog(/** @type {HTMLElement} */ root, title, /** @type {Node[]} */ co
 		if (before?.isConnected) before.focus({ preventScroll: true });
 	};
 	const box = h("div", { class: wide ? "dl-dialog dl-wide" : "dl-dialog", role: "dialog", "aria-modal": "true", "aria-label": title },
-		h("div", { class: "dl-dialog-head" }, h("h2", { text: title }), iconButton("close", "Close (Esc)", close)), ...content);
+		div("dl-dialog-head", heading(title), iconButton("close", "Close (Esc)", close)), ...content);
 	const shade = h("div", { class: "dl-shade", onpointerdown: (event) => event.target === shade && close() }, box);
 	shade.addEventListener("dl-close", close);
 	shade.addEventListener("keydown", (event) => {
@@ -2165,7 +2182,7 @@ function chooser(root, title, /** @type {string[]} */ names, chosen, { free = fa
 		at = 0;
 		list.replaceChildren(...shown.map((choice, i) => h("div", { role: "option", id: `dl-choice-${i}`, class: "dl-choice", onclick: () => pick(choice) },
 			classes && choice.index >= 0 && dot(choice.index), span(choice.fresh ? `New: ${choice.name}` : choice.name),
-			choice.index >= 0 && choice.index < 9 && classes && h("kbd", { text: String(choice.index + 1) }))));
+			choice.index >= 0 && choice.index < 9 && classes && kbd(String(choice.index + 1)))));
 		if (!shown.length) list.append(quiet("No such name", "p"));
 		mark();
 	};
@@ -2182,7 +2199,7 @@ function chooser(root, title, /** @type {string[]} */ names, chosen, { free = fa
 		}
 	});
 	refresh();
-	const close = dialog(root, title, [h("div", { class: "dl-dialog-body" }, input, note instanceof Node ? note : note && quiet(note, "p"), list)]);
+	const close = dialog(root, title, [div("dl-dialog-body", input, note instanceof Node ? note : note && quiet(note, "p"), list)]);
 }
 
 /** Asks for a line of text. @returns {void} */
@@ -2195,7 +2212,7 @@ function ask(root, title, { label, value = "", action, note = "", extra }, /** @
 		done(input.value.trim());
 	};
 	const form = h("form", { class: "dl-dialog-body", onsubmit: submit }, input, note && quiet(note, "p"), extra,
-		h("div", { class: "dl-dialog-foot" }, h("button", { type: "submit", class: "dl-button dl-primary", text: action })));
+		div("dl-dialog-foot", h("button", { type: "submit", class: "dl-button dl-primary", text: action })));
 	const close = dialog(root, title, [form]);
 }
 
@@ -2281,7 +2298,7 @@ class QueryBox {
 		this.error = h("div", { class: "dl-query-error", role: "alert", hidden: true });
 		this.clear = iconButton("close", "Clear the query: show all rows", () => this.run(""), { hidden: true });
 		this.element = h("div", { class: "dl-query", role: "search" },
-			h("div", { class: "dl-query-field" }, this.mirror, this.input), this.clear, this.list, this.error);
+			div("dl-query-field", this.mirror, this.input), this.clear, this.list, this.error);
 	}
 
 	get text() { return this.input.value; }
@@ -2460,7 +2477,7 @@ class QueryBox {
 		this.element.classList.toggle("dl-faulty", Boolean(error));
 		this.input.setAttribute("aria-invalid", String(Boolean(error)));
 		if (!error) return;
-		this.error.replaceChildren(h("strong", { text: errorTitle(error.kind) }), span(error.message), error.hint && quiet(error.hint));
+		this.error.replaceChildren(strong(errorTitle(error.kind)), span(error.message), error.hint && quiet(error.hint));
 		if (this.mark && document.activeElement === this.input) {
 			const at = caretOffset(this.text, error.line, error.column ?? 1);
 			this.input.setSelectionRange(at, at);
@@ -2480,9 +2497,9 @@ class Facets {
 	constructor(/** @type {Core} */ core) {
 		this.core = core;
 		this.title = "Filters";
-		this.list = h("div", { class: "dl-facets" });
+		this.list = div("dl-facets");
 		this.note = padded("Counting …");
-		this.element = h("div", { class: "dl-panel-scroll" }, this.note, this.list);
+		this.element = div("dl-panel-scroll", this.note, this.list);
 		/** @type {Map<string, any>} */
 		this.parts = new Map();
 		core.on("state", () => this.refresh());
@@ -2506,6 +2523,7 @@ class Facets {
 	}
 
 	show(facets) {
+		this.found = facets;
 		const keys = new Set(facets.map((facet) => facet.expression));
 		for (const [key, part] of this.parts) {
 			if (keys.has(key)) continue;
@@ -2513,14 +2531,28 @@ class Facets {
 			this.parts.delete(key);
 		}
 		facets.forEach((facet, i) => {
+			facet = readFacet(facet, this.core);
 			let part = this.parts.get(facet.expression);
 			if (!part) {
-				part = facet.edges ? new HistogramFacet(this, facet) : new ValueFacet(this, facet);
+				part = facet.kind === "numbers" || facet.kind === "times" ? new HistogramFacet(this, facet) : new ValueFacet(this, facet);
 				this.parts.set(facet.expression, part);
 				this.list.insertBefore(part.element, this.list.children[i] ?? null);
 			}
-			part.update(facet);
+			part.element.classList.toggle("dl-uncounted", Boolean(facet.ask || facet.problem));
+			part.note.replaceChildren(...(facet.problem ? [facet.problem] : facet.ask ? [textButton("Count", () => this.count(facet), { class: "dl-link" })] : []));
+			part.update({ values: [], edges: [0, 1], all: [], shown: [], ...facet });
 		});
+	}
+
+	/** Counts what costs time, which was left out. */
+	async count({ column }) {
+		try {
+			const { facets } = await this.core.ask("facets", { columns: [column] }, { bound: true });
+			const counted = new Map(facets.map((facet) => [facet.expression, facet]));
+			this.show(this.found.map((facet) => counted.get(facet.expression) ?? facet));
+		} catch (error) {
+			this.core.failed(error);
+		}
 	}
 
 	async filter(facet, op, values) {
@@ -2528,11 +2560,30 @@ class Facets {
 	}
 
 	async sort(facet) {
-		const next = { asc: "desc", desc: null }[facet.sort] ?? (facet.sort === null || facet.sort === undefined ? "asc" : null);
+		const next = facet.sort === "asc" ? "desc" : facet.sort === "desc" ? null : "asc";
 		const fields = next ? { expression: facet.expression, descending: next === "desc" } : { expression: null };
 		await this.core.attempt("sort", fields);
 	}
 }
+
+/** A facet as charts need it: times as milliseconds, classes with their colour, its order. */
+function readFacet(facet, /** @type {Core} */ core) {
+	const made = { ...facet };
+	const { order } = core.state;
+	if (order && made.sort === undefined) made.sort = order.expression === facet.expression ? (order.descending ? "desc" : "asc") : null;
+	if (facet.kind === "times" && facet.edges) {
+		made.texts = facet.edges;
+		made.edges = facet.edges.map(timeOf);
+		made.chosen = facet.chosen?.map(timeOf);
+	}
+	if (facet.edges && made.chosen) made.chosen = made.chosen.map((end, i) => end ?? made.edges[i * (made.edges.length - 1)]);
+	const classes = core.column(facet.column)?.classes ?? [];
+	if (facet.values) made.values = facet.values.map(([value, name, all, shown, colour]) => [value, name, all, shown, colour ?? (classes.includes(name) ? classes.indexOf(name) : null)]);
+	return made;
+}
+
+/** ISO text, of UTC where it says nothing, as milliseconds; numbers as they are. */
+export const timeOf = (value) => (typeof value === "string" ? Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/.test(value) || !value.includes("T") ? value : value + "Z") : value);
 
 /** Heading of a facet: its name folds it; sort and clear stand at the right. */
 class FacetFrame {
@@ -2543,9 +2594,10 @@ class FacetFrame {
 		this.fold = h("button", { type: "button", class: "dl-facet-fold", "aria-expanded": "true", onclick: () => this.toggle() }, icon("down"), this.name);
 		this.sorter = iconButton("sort", `Sort by ${facet.label ?? facet.expression}`, () => owner.sort(this.facet));
 		this.clearer = textButton("Clear", () => owner.filter(this.facet, "clear", []), { class: "dl-link", hidden: true, "aria-label": `Clear the filter of ${facet.label}` });
-		this.body = h("div", { class: "dl-facet-body" });
+		this.note = h("p", { class: "dl-quiet" });
+		this.body = div("dl-facet-body", this.note);
 		this.element = h("section", { class: "dl-facet", "aria-label": facet.label ?? facet.expression },
-			h("div", { class: "dl-facet-head" }, this.fold, this.clearer, this.sorter), this.body);
+			div("dl-facet-head", this.fold, this.clearer, this.sorter), this.body);
 	}
 
 	toggle() {
@@ -2574,7 +2626,7 @@ class ValueFacet extends FacetFrame {
 		this.more = h("p", { class: "dl-quiet" });
 		this.rows = h("div", { class: "dl-values", role: "group", "aria-label": `Values of ${facet.label}` });
 		this.find = h("input", { type: "search", class: "dl-input dl-find", placeholder: "Find a value", "aria-label": `Find a value of ${facet.label}`, oninput: () => this.fill() });
-		this.find.addEventListener("keydown", (event) => event.stopPropagation());
+		keepKeys(this.find);
 		this.body.append(this.find, this.rows, this.more);
 	}
 
@@ -2630,19 +2682,17 @@ class HistogramFacet extends FacetFrame {
 		this.low = this.field("at least");
 		this.high = this.field("at most");
 		this.nulls = h("span", { class: "dl-quiet" });
-		this.body.append(this.holder, h("div", { class: "dl-range" }, this.low, this.nulls, this.high));
+		this.body.append(this.holder, div("dl-range", this.low, this.nulls, this.high));
 		this.holder.addEventListener("pointerdown", (event) => this.press(event));
 		this.holder.addEventListener("pointermove", (event) => this.hover(event));
 		this.holder.addEventListener("pointerleave", () => this.legend());
 		this.holder.addEventListener("dblclick", () => owner.filter(this.facet, "clear", []));
-		const observer = new ResizeObserver(() => this.draw());
-		observer.observe(this.holder);
-		owner.core.closing.signal.addEventListener("abort", () => observer.disconnect());
+		owner.core.sized(this.holder, () => this.draw());
 	}
 
 	field(name) {
 		const field = h("input", { type: "text", class: "dl-range-field", inputmode: "decimal", "aria-label": `${this.facet.label} ${name}`, onchange: () => this.typed() });
-		field.addEventListener("keydown", (event) => event.stopPropagation());
+		keepKeys(field);
 		return field;
 	}
 
@@ -2674,11 +2724,11 @@ class HistogramFacet extends FacetFrame {
 	typed() {
 		const range = [this.parse(this.low.value), this.parse(this.high.value)];
 		if (range.some(Number.isNaN)) return this.update(this.facet);
-		this.owner.filter(this.facet, "set", [Math.min(...range), Math.max(...range)]);
+		this.choose([Math.min(...range), Math.max(...range)]);
 	}
 
 	press(event) {
-		if (event.button !== 0) return;
+		if (event.button !== 0 || !this.facet.all.length) return;
 		const box = this.holder.getBoundingClientRect();
 		const start = event.clientX - box.left;
 		drag(event, ({ x }) => {
@@ -2689,20 +2739,28 @@ class HistogramFacet extends FacetFrame {
 		}, (moved) => {
 			const range = moved ? this.brush : event.detail < 2 ? brushed(this.facet.edges, start, start, box.width) : null;
 			this.brush = null;
-			if (range) this.owner.filter(this.facet, "set", range);
+			if (range) this.choose(range);
 		});
+	}
+
+	/** Times go back as they came: as texts. */
+	choose(range) {
+		const { edges, texts, kind } = this.facet;
+		const text = (ms) => texts?.[edges.indexOf(ms)] ?? new Date(ms).toISOString().slice(0, 19);
+		this.owner.filter(this.facet, "set", kind === "times" ? range.map(text) : range);
 	}
 
 	hover(event) {
 		const box = this.holder.getBoundingClientRect();
 		const { edges, all, shown } = this.facet;
+		if (!all.length) return;
 		const bin = Math.min(all.length - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * all.length)));
 		say(this.nulls, `${this.format(edges[bin])}: ${short(shown[bin])} / ${short(all[bin])}`);
 	}
 
 	draw() {
 		const width = this.holder.clientWidth;
-		if (!width || this.body.hidden) return;
+		if (!width || this.body.hidden || !this.facet.all.length) return;
 		const { palette } = this.owner.core;
 		const context = sharpen(this.canvas, width, HISTOGRAM);
 		context.clearRect(0, 0, width, HISTOGRAM);
@@ -2729,8 +2787,9 @@ class HistogramFacet extends FacetFrame {
 // ---- the map ----
 
 /** Points of an embedding, painted pixel by pixel; a lasso selects, the selection shows. */
-class MapPanel {
+class MapPanel extends Painted {
 	constructor(/** @type {Core} */ core) {
+		super();
 		this.core = core;
 		this.title = "Map";
 		this.view = { scale: 1, x: 0, y: 0 };
@@ -2769,17 +2828,15 @@ class MapPanel {
 			core.about.umap && select(["pca", "umap"], this.method, choose("method"), "Method"),
 			colours.length && h("label", { class: "dl-row-field" }, quiet("Colour"), select(["", ...colours], this.colour, choose("colour"), "Colour by", "one colour")),
 		].filter(Boolean);
-		this.element = h("div", { class: "dl-map-panel" },
-			h("div", { class: "dl-map-tools" }, ...selects, h("span", { class: "dl-space" }), ...this.modes, iconButton("fit", "Fit (0)", () => this.fit())), this.box, this.legend);
+		this.element = div("dl-map-panel",
+			div("dl-map-tools", ...selects, h("span", { class: "dl-space" }), ...this.modes, iconButton("fit", "Fit (0)", () => this.fit())), this.box, this.legend);
 		this.box.addEventListener("pointerdown", (event) => this.press(event));
 		this.box.addEventListener("pointermove", (event) => this.move(event));
 		this.box.addEventListener("pointerleave", () => this.point(-1));
 		this.box.addEventListener("dblclick", () => this.hover >= 0 && core.emit("open", this.data.positions[this.hover]));
 		this.box.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
 		this.box.addEventListener("keydown", (event) => this.key(event));
-		const observer = new ResizeObserver(() => this.later());
-		observer.observe(this.box);
-		core.closing.signal.addEventListener("abort", () => observer.disconnect());
+		core.sized(this.box, () => this.later());
 	}
 
 	open() {
@@ -2855,19 +2912,12 @@ class MapPanel {
 		this.later();
 	}
 
-	later() {
-		this.due ??= requestAnimationFrame(() => {
-			this.due = undefined;
-			if (this.element.isConnected) this.draw();
-		});
-	}
-
 	/** From 0..1 to pixels: a square in the middle, moved and scaled. */
 	frame() {
 		const [w, hgt] = [this.box.clientWidth, this.box.clientHeight];
 		const side = Math.max(10, Math.min(w, hgt) - 24);
 		const scale = side * this.view.scale;
-		return { w, h: hgt, scale, left: (w - side) / 2 + this.view.x, top: (hgt - side) / 2 + this.view.y };
+		return { w, h: hgt, side, scale, left: (w - side) / 2 + this.view.x, top: (hgt - side) / 2 + this.view.y };
 	}
 
 	draw() {
@@ -3002,7 +3052,7 @@ class MapPanel {
 		const canvas = h("canvas", {});
 		const context = sharpen(canvas, 112, 112);
 		drawPicture(context, this.core.palette, this.core, cell, { x: 0, y: 0, w: 112, h: 112 });
-		const lines = Object.entries(cell.caption ?? {}).map(([, value]) => h("div", { class: "dl-tip-line" }, dot(value.c), span(value.t || "–")));
+		const lines = Object.entries(cell.caption ?? {}).map(([, value]) => div("dl-tip-line", dot(value.c), span(value.t || "–")));
 		this.tip.replaceChildren(canvas, ...lines);
 		this.tip.hidden = false;
 		const [w, hgt] = [this.box.clientWidth, this.box.clientHeight];
@@ -3013,8 +3063,7 @@ class MapPanel {
 	wheel(event) {
 		event.preventDefault();
 		const [x, y] = this.place(event);
-		const { w, h: hgt } = this.frame();
-		const side = Math.max(10, Math.min(w, hgt) - 24);
+		const { w, h: hgt, side } = this.frame();
 		this.view = zoomAt(this.view, x - (w - side) / 2, y - (hgt - side) / 2, Math.exp(-event.deltaY / 300), [0.5, 200]);
 		this.point(-1);
 		this.later();
@@ -3022,8 +3071,7 @@ class MapPanel {
 
 	key(event) {
 		const moves = { ArrowLeft: [40, 0], ArrowRight: [-40, 0], ArrowUp: [0, 40], ArrowDown: [0, -40] }[event.key];
-		const { w, h: hgt } = this.frame();
-		const side = Math.max(10, Math.min(w, hgt) - 24);
+		const { side } = this.frame();
 		const zoom = (by) => zoomAt(this.view, side / 2, side / 2, by, [0.5, 200]);
 		if (moves) this.view = { ...this.view, x: this.view.x + moves[0], y: this.view.y + moves[1] };
 		else if (event.key === "+" || event.key === "=") this.view = zoom(1.3);
@@ -3043,7 +3091,7 @@ class Versions {
 	constructor(/** @type {Core} */ core) {
 		this.core = core;
 		this.title = "Versions";
-		this.element = h("div", { class: "dl-panel-scroll" });
+		this.element = div("dl-panel-scroll");
 		core.on("about", () => this.element.isConnected && this.open());
 	}
 
@@ -3057,15 +3105,14 @@ class Versions {
 	}
 
 	show({ branches, tags, commits, shown }) {
-		const named = (entry) => (typeof entry === "string" ? { name: entry, id: entry } : entry);
 		const about = this.core.about;
 		const is = (...names) => names.includes(about.branch ?? about.version ?? shown);
 		const part = (title, rows) => rows.length > 0 && h("section", { class: "dl-versions" }, h("h3", { text: title }), ...rows);
 		this.element.replaceChildren(...[
-			part("Branches", branches.map(named).map(({ name }) => this.row(name, name, "", is(name)))),
-			part("Tags", tags.map(named).map(({ name }) => this.row(name, name, "", !about.branch && is(name)))),
+			part("Branches", branches.map((name) => this.row(name, name, "", is(name)))),
+			part("Tags", tags.map((name) => this.row(name, name, "", !about.branch && is(name)))),
 			part("Commits", commits.map((commit) => this.row(commit.id, commit.message || "(no message)",
-				[shortTime(typeof commit.time === "string" ? Date.parse(commit.time) : commit.time, 0), commit.author, String(commit.id).slice(0, 8), ...(commit.names ?? [])].filter(Boolean).join(" · "),
+				dotted(shortTime(timeOf(commit.time), 0), commit.author, String(commit.id).slice(0, 8), ...(commit.names ?? [])),
 				!about.branch && is(commit.id, ...(commit.names ?? []))))),
 		].filter(Boolean));
 	}
@@ -3097,14 +3144,14 @@ class Edits {
 		this.undo = iconButton("undo", "Undo (Ctrl Z)", () => core.edit("undo"));
 		this.redo = iconButton("redo", "Redo (Ctrl Shift Z)", () => core.edit("redo"));
 		this.tools = h("span", { class: "dl-group" }, this.undo, this.redo);
-		this.keys = h("div", { class: "dl-label-keys" });
+		this.keys = div("dl-label-keys");
 		this.list = h("ul", { class: "dl-edits" });
 		this.none = padded("Nothing is staged. Select rows and press 1 … 9 or l to set their class; edits wait here until you commit.");
 		this.message = h("input", { type: "text", class: "dl-input", placeholder: "Message of the commit", "aria-label": "Message of the commit", autocomplete: "off" });
-		this.message.addEventListener("keydown", (event) => event.stopPropagation());
+		keepKeys(this.message);
 		this.write = h("button", { type: "submit", class: "dl-button dl-primary", text: "Commit" });
 		this.form = h("form", { class: "dl-commit", onsubmit: (event) => this.commit(event) }, this.message, this.write);
-		this.element = h("div", { class: "dl-edit-panel" }, this.keys, h("div", { class: "dl-panel-scroll" }, this.none, this.list), this.form);
+		this.element = div("dl-edit-panel", this.keys, div("dl-panel-scroll", this.none, this.list), this.form);
 		for (const name of ["staged", "staged_count", "about"]) core.on(name, () => this.show());
 		core.on("undoable", (reply) => {
 			this.undoable = reply;
@@ -3130,7 +3177,7 @@ class Edits {
 		say(this.write, `Commit ${counted(stagedCount, "edit")}`);
 		const more = stagedCount - staged.length;
 		this.list.replaceChildren(...(more > 0 ? [h("li", { class: "dl-quiet dl-pad", text: `${grouped(more)} earlier edits` })] : []), ...[...staged].reverse().map((edit) =>
-			h("li", { class: "dl-edit" }, h("span", { class: "dl-edit-what" }, h("strong", { text: edit.column }), span(edit.what)),
+			h("li", { class: "dl-edit" }, h("span", { class: "dl-edit-what" }, strong(edit.column), span(edit.what)),
 				quiet(counted(edit.rows, "row")), iconButton("close", `Drop the edit of ${edit.column}`, () => core.edit("drop", { id: edit.id })))));
 	}
 
@@ -3144,9 +3191,9 @@ class Edits {
 			core.labelling = name;
 			this.showKeys();
 		};
-		this.keys.replaceChildren(h("div", { class: "dl-row-field" }, quiet("Keys set"),
-			columns.length > 1 ? select(columns.map((one) => one.name), column.name, choose, "Column that the number keys set") : h("strong", { text: column.name })),
-		h("div", { class: "dl-key-list" }, ...(column.classes ?? []).slice(0, 9).map((name, i) => h("span", { class: "dl-legend-item" }, h("kbd", { text: String(i + 1) }), dot(i), span(name)))));
+		this.keys.replaceChildren(div("dl-row-field", quiet("Keys set"),
+			columns.length > 1 ? select(columns.map((one) => one.name), column.name, choose, "Column that the number keys set") : strong(column.name)),
+		div("dl-key-list", ...(column.classes ?? []).slice(0, 9).map((name, i) => h("span", { class: "dl-legend-item" }, kbd(String(i + 1)), dot(i), span(name)))));
 	}
 
 	async commit(event) {
@@ -3185,13 +3232,13 @@ class Edits {
 				else this.core.failed(again);
 			}
 		};
-		const cells = rows.slice(0, 100).map((row) => h("tr", {}, h("td", { text: grouped(row.p ?? 0) }), h("td", { text: row.column }), h("td", { text: asText(row.ours) }), h("td", { text: asText(row.theirs) })));
+		const cells = rows.slice(0, 100).map((row) => h("tr", {}, h("td", { text: typeof row.p === "number" ? grouped(row.p) : row.id }), h("td", { text: row.column ?? row.kind }), h("td", { text: asText(row.ours) }), h("td", { text: asText(row.theirs) })));
 		const close = dialog(this.core.root, "Someone else wrote these rows", [
-			h("div", { class: "dl-dialog-body" }, h("p", { text: error.message }),
+			div("dl-dialog-body", h("p", { text: error.message }),
 				h("div", { class: "dl-table-scroll", tabindex: "0", role: "group", "aria-label": "Conflicts" }, h("table", { class: "dl-table" },
 					h("thead", {}, h("tr", {}, ...["Row", "Column", "Yours", "Theirs"].map((text) => h("th", { scope: "col", text })))), h("tbody", {}, ...cells))),
 				rows.length > 100 && quiet(`and ${grouped(rows.length - 100)} more`, "p")),
-			h("div", { class: "dl-dialog-foot" }, textButton("Keep staged", () => close()), textButton("Take theirs", () => resolve("theirs")), textButton("Write mine over", () => resolve("ours"), { class: "dl-button dl-primary", "data-first": true })),
+			div("dl-dialog-foot", textButton("Keep staged", () => close()), textButton("Take theirs", () => resolve("theirs")), textButton("Write mine over", () => resolve("ours"), { class: "dl-button dl-primary", "data-first": true })),
 		], { wide: true });
 	}
 }
@@ -3201,8 +3248,9 @@ const asText = (value) => (value === null || value === undefined ? "–" : typeo
 // ---- one row, large ----
 
 /** A picture that can be moved and zoomed, with its layers; `over` is a second one behind a swipe. */
-class Viewer {
+class Viewer extends Painted {
 	constructor(/** @type {Core} */ core, { moved = () => {}, name = "Picture" } = {}) {
+		super();
 		this.core = core;
 		this.moved = moved;
 		this.view = { scale: 1, x: 0, y: 0 };
@@ -3216,12 +3264,11 @@ class Viewer {
 		this.element.addEventListener("pointermove", (event) => this.boxes?.hover(this.inPicture(event)));
 		this.element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
 		this.element.addEventListener("dblclick", (event) => this.toggleSize(event));
-		this.observer = new ResizeObserver(() => this.later());
-		this.observer.observe(this.element);
+		this.unsize = core.sized(this.element, () => this.later());
 	}
 
 	close() {
-		this.observer.disconnect();
+		this.unsize();
 		this.show(null, null);
 	}
 
@@ -3283,13 +3330,6 @@ class Viewer {
 		if (this.boxes) return this.boxes.press(event, this.inPicture(event));
 		const before = this.view;
 		drag(event, ({ dx, dy }) => this.set({ ...before, x: before.x + dx, y: before.y + dy }));
-	}
-
-	later() {
-		this.due ??= requestAnimationFrame(() => {
-			this.due = undefined;
-			if (this.element.isConnected) this.draw();
-		});
 	}
 
 	draw() {
@@ -3458,10 +3498,10 @@ class Detail {
 		this.tick = h("input", { type: "checkbox", onchange: () => core.pick(this.position, { toggle: true }) });
 		this.info = h("div", { class: "dl-info", tabindex: "0", role: "group", "aria-label": "Columns" });
 		this.element = h("section", { class: "dl-detail", tabindex: "-1", "aria-label": "Row", onkeydown: (event) => this.key(event) },
-			h("div", { class: "dl-detail-head" },
+			div("dl-detail-head",
 				iconButton("left", "Previous row (←)", () => this.step(-1)), iconButton("right", "Next row (→)", () => this.step(1)), this.title, h("label", { class: "dl-check" }, this.tick, "Selected"), h("span", { class: "dl-space" }),
 				this.boxing, iconButton("minus", "Zoom out (−)", () => viewer.zoom(1 / 1.4)), iconButton("fit", "Fit (0)", () => viewer.fit()), iconButton("plus", "Zoom in (+)", () => viewer.zoom(1.4)), iconButton("close", "Back to the grid (Esc)", () => this.close())),
-			h("div", { class: "dl-detail-body" }, h("div", { class: "dl-viewer-box" }, viewer.element, this.hint), this.info));
+			div("dl-detail-body", div("dl-viewer-box", viewer.element, this.hint), this.info));
 		viewer.moved = () => this.sharper();
 	}
 
@@ -3513,7 +3553,7 @@ class Detail {
 
 	async take(reply, size) {
 		const { core } = this;
-		const wanted = core.settings.picture;
+		const wanted = reply.picture ?? core.settings.picture;
 		const pictures = reply.columns.filter((column) => column.v && !/^(audio|video)/.test(column.v[2]) && !OVERLAYS.includes(column.kind));
 		const main = pictures.find((column) => column.name === wanted) ?? pictures[0] ?? reply.columns.find((column) => column.v && column.kind === "mask");
 		const marks = Object.fromEntries(reply.columns.filter((column) => column.marks).map((column) => [column.name, column.marks]));
@@ -3547,13 +3587,13 @@ class Detail {
 		const open = this.info.querySelector("details")?.open;
 		const history = h("details", { class: "dl-history" }, h("summary", { text: "History" }));
 		history.addEventListener("toggle", () => history.open && this.history(history));
-		this.info.replaceChildren(h("dl", {}, ...columns.map((column) => this.column(column, bytes)), h("div", { class: "dl-field" }, h("dt", {}, span("row id")), h("dd", { class: "dl-mono", text: String(id ?? "") }))), this.core.static ? "" : history);
+		this.info.replaceChildren(h("dl", {}, ...columns.map((column) => this.column(column, bytes)), div("dl-field", h("dt", {}, span("row id")), h("dd", { class: "dl-mono", text: String(id ?? "") }))), this.core.static ? "" : history);
 		if (open) history.open = true;
 		if (held) (held.matches("summary") ? history.firstElementChild : this.info).focus();
 	}
 
 	column(column, bytes) {
-		const type = [column.type ?? column.kind, Array.isArray(column.shape) ? column.shape.map((n) => n ?? "?").join(" × ") : column.shape, column.dtype && column.dtype !== column.type ? column.dtype : ""].filter(Boolean).join(" · ");
+		const type = dotted(column.type ?? column.kind, Array.isArray(column.shape) ? column.shape.map((n) => n ?? "?").join(" × ") : column.shape, column.dtype && column.dtype !== column.type ? column.dtype : "");
 		return h("div", { class: column.staged ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, span(column.name), quiet(type)), h("dd", {}, this.value(column, bytes)));
 	}
 
@@ -3568,9 +3608,9 @@ class Detail {
 		if (editable && column.kind === "class") return this.classField(column);
 		if (editable && column.kind === "tags") return this.tagsField(column);
 		if (editable && column.kind === "bool") return h("input", { type: "checkbox", checked: column.value === true, "aria-label": column.name, onchange: (event) => this.put(column, event.target.checked) });
-		if (editable && (column.kind === "text" || column.kind === "number")) return this.textField(column);
-		const tint = column.kind === "class" ? dot(column.value) : null;
-		const text = h(["json", "array", "embedding", "table"].includes(column.kind) ? "pre" : "span", { class: "dl-value-text", text: column.text ?? "–" });
+		if (editable && ["text", "number", "time"].includes(column.kind)) return this.textField(column);
+		const tint = column.kind === "class" ? dot(column.value ?? column.c) : null;
+		const text = h(["json", "array", "embedding", "table"].includes(column.kind) ? "pre" : "span", { class: "dl-value-text", text: column.damaged ?? column.text ?? "–" });
 		return tint ? h("span", { class: "dl-with-dot" }, tint, text) : text;
 	}
 
@@ -3581,14 +3621,14 @@ class Detail {
 	classField(column) {
 		const names = column.classes ?? this.core.column(column.name)?.classes ?? [];
 		return h("button", { type: "button", class: "dl-button dl-edit-value", "aria-label": `${column.name}: ${column.text ?? "none"}. Change`, onclick: () =>
-			chooser(this.core.root, `Set ${column.name}`, names, ({ index }) => this.put(column, index)) }, dot(column.value), span(column.text ?? "–"), icon("edits"));
+			chooser(this.core.root, `Set ${column.name}`, names, ({ index, name }) => this.put(column, index >= 0 ? index : name), { free: true }) }, dot(column.value ?? column.c), span(column.text ?? "–"), icon("edits"));
 	}
 
 	tagsField(column) {
 		const names = column.classes ?? this.core.column(column.name)?.classes ?? [];
 		const nameOf = (value) => (typeof value === "number" ? (names[value] ?? String(value)) : String(value));
 		const add = () => chooser(this.core.root, `Add to ${column.name}`, names, ({ index, name }) => this.put(column, index >= 0 ? index : name, "add_tag"), { free: !names.length });
-		return h("span", { class: "dl-tags" }, ...(column.value ?? []).map((value) => h("span", { class: "dl-tag" }, typeof value === "number" && dot(value), span(nameOf(value)),
+		return h("span", { class: "dl-tags" }, ...(column.value ?? column.tags ?? []).map((value) => h("span", { class: "dl-tag" }, typeof value === "number" && dot(value), span(nameOf(value)),
 			iconButton("close", `Remove ${nameOf(value)}`, () => this.put(column, value, "remove_tag")))), iconButton("plus", `Add to ${column.name}`, add));
 	}
 
@@ -3617,9 +3657,9 @@ class Detail {
 		try {
 			const { versions, complete: all } = await this.core.latest("history", "history", { p: position }, { bound: true });
 			note.remove();
-			details.append(h("ol", { class: "dl-changes" }, ...versions.map((version) => h("li", {}, h("strong", { text: version.message || "(no message)" }),
-				quiet([shortTime(typeof version.time === "string" ? Date.parse(version.time) : version.time, 0), version.author, String(version.version).slice(0, 8)].filter(Boolean).join(" · ")),
-				...version.changes.map((change) => h("div", { class: "dl-change" }, span(change.column), h("del", { text: asText(change.before) }), "→", h("ins", { text: asText(change.after) })))))),
+			details.append(h("ol", { class: "dl-changes" }, ...versions.map((version) => h("li", {}, strong(version.message || "(no message)"),
+				quiet(dotted(shortTime(timeOf(version.time), 0), version.author, String(version.version).slice(0, 8))),
+				...version.changes.map((change) => div("dl-change", span(change.column), h("del", { text: asText(change.before) }), "→", h("ins", { text: asText(change.after) })))))),
 			!versions.length && quiet("No version changed this row.", "p") || "", !all && quiet("Older versions were not searched.", "p") || "");
 		} catch (error) {
 			if (!(error instanceof Stale)) say(note, error.message);
@@ -3690,7 +3730,6 @@ function diffGrid(/** @type {Core} */ core, open) {
 			const more = i === 1 && changed.length > 2 ? ` (+${changed.length - 2})` : "";
 			context.font = `12px ${palette.font}`;
 			context.fillStyle = palette.ink;
-			context.textBaseline = "middle";
 			context.fillText(cut(context, text + more, at.w - 4), at.x + 2, at.y + 6 + i * LINE + LINE / 2);
 		});
 	};
@@ -3715,7 +3754,7 @@ function diffBar(/** @type {Core} */ core, ...tools) {
 	core.on("state", mark);
 	core.on("count", mark);
 	mark();
-	return h("div", { class: "dl-top" }, h("div", { class: "dl-bar dl-bar-2" }, h("div", { class: "dl-name" }, h("span", { class: "dl-title", text: about.title ?? "Difference" }),
+	return div("dl-top", div("dl-bar dl-bar-2", div("dl-name", h("span", { class: "dl-title", text: about.title ?? "Difference" }),
 		h("span", { class: "dl-pill", text: `${about.a ?? "a"} → ${about.b ?? "b"}` })), h("div", { class: "dl-group", role: "group", "aria-label": "Kind of change" }, ...tabs), column, h("span", { class: "dl-space" }), ...tools));
 }
 
@@ -3809,13 +3848,13 @@ class PairDetail extends Detail {
 
 // ---- the whole ----
 
-const KEYS = [
-	["Look", [["← → ↑ ↓", "Move between rows"], ["Enter", "Open the row"], ["Home / End", "First and last of the line"], ["Ctrl Home / End", "First and last row"], ["Page Up / Down", "One page"], ["+ / −", "Larger and smaller cards"], ["o", "Show or hide all overlays"]]],
-	["Find", [["/", "Type a query"], ["Ctrl Space", "Complete what is typed"], ["↑ ↓", "Queries asked before"], ["f", "Filters"], ["m", "Map"], ["v", "Versions"], ["s", "Rows to review"]]],
-	["Select", [["Space", "Select or deselect"], ["Shift + arrows", "Extend the selection"], ["Ctrl A", "Select all that match"], ["i", "Invert"], ["Esc", "Select nothing"], ["Drag", "Lasso"]]],
-	["Edit", [["1 … 9", "Set the class of the selection"], ["l", "Choose the class by name"], ["t", "Add or remove a tag"], ["e", "Edits"], ["Ctrl Z", "Undo"], ["Ctrl Shift Z", "Redo"]]],
-	["In a row", [["← →", "Previous and next row"], ["+ / −", "Zoom"], ["0", "Fit"], ["b", "Edit boxes"], ["Delete", "Remove the box"], ["Esc", "Back to the grid"]]],
-];
+const KEYS = {
+	Look: "← → ↑ ↓|Move between rows|Enter|Open the row|Home / End|First and last of the line|Ctrl Home / End|First and last row|Page Up / Down|One page|+ / −|Larger and smaller cards|o|Show or hide all overlays",
+	Find: "/|Type a query|Ctrl Space|Complete what is typed|↑ ↓|Queries asked before|f|Filters|m|Map|v|Versions|s|Rows to review",
+	Select: "Space|Select or deselect|Shift + arrows|Extend the selection|Ctrl A|Select all that match|i|Invert|Esc|Select nothing|Drag|Lasso",
+	Edit: "1 … 9|Set the class of the selection|l|Choose the class by name|t|Add or remove a tag|e|Edits|Ctrl Z|Undo|Ctrl Shift Z|Redo",
+	"In a row": "← →|Previous and next row|+ / −|Zoom|0|Fit|b|Edit boxes|Delete|Remove the box|Esc|Back to the grid",
+};
 
 /** Toolbar, panels, grid and detail of a dataset. */
 class Shell {
@@ -3828,8 +3867,8 @@ class Shell {
 		this.grid = core.about.mode === "diff" ? diffGrid(core, (p) => this.openRow(p)) : new Grid(core, { open: (p) => this.openRow(p) });
 		this.banner = new Banner(core);
 		this.side = new Side(core, this.panels());
-		this.main = h("div", { class: "dl-main" }, this.grid.element);
-		this.root.append(this.top(), this.banner.element, h("div", { class: "dl-body" }, this.side.element, this.side.splitter, this.main), this.foot(), this.live);
+		this.main = div("dl-main", this.grid.element);
+		this.root.append(this.top(), this.banner.element, div("dl-body", this.side.element, this.side.splitter, this.main), this.foot(), this.live);
 		el.append(this.root);
 		this.listen();
 		followTheme(this.root, core, () => {
@@ -3864,9 +3903,9 @@ class Shell {
 		const help = iconButton("help", "Keys (?)", () => this.help());
 		this.count = h("span", { class: "dl-count" });
 		const suspects = core.about.suspects?.length ? labelled("suspects", "Review", "Rank rows whose labels look wrong (s)", () => this.suspects()) : null;
-		return h("div", { class: "dl-top" },
-			h("div", { class: "dl-bar" }, h("div", { class: "dl-name" }, this.title, this.version), this.query.element, h("div", { class: "dl-group" }, !core.static && saver, theme, help)),
-			h("div", { class: "dl-bar dl-bar-2", role: "toolbar", "aria-label": "View" }, h("div", { class: "dl-group" }, ...this.side.buttons()), suspects, this.count,
+		return div("dl-top",
+			div("dl-bar", div("dl-name", this.title, this.version), this.query.element, div("dl-group", !core.static && saver, theme, help)),
+			h("div", { class: "dl-bar dl-bar-2", role: "toolbar", "aria-label": "View" }, div("dl-group", ...this.side.buttons()), suspects, this.count,
 				h("span", { class: "dl-space" }), this.layersButton(), this.captionButton(), this.zoomControl()));
 	}
 
@@ -3877,14 +3916,14 @@ class Shell {
 			type: "range", min: "0", max: "100", step: "1", class: "dl-slider", "aria-label": "Size of the cards",
 			oninput: () => core.set({ size: Math.round(SMALLEST * Math.exp((slider.value / 100) * steps)) }),
 		});
-		slider.addEventListener("keydown", (event) => event.stopPropagation());
+		keepKeys(slider);
 		const show = () => {
 			slider.value = String(Math.round((100 * Math.log(core.settings.size / SMALLEST)) / steps));
 			slider.setAttribute("aria-valuetext", `${core.settings.size} pixels`);
 		};
 		core.on("settings", show);
 		show();
-		return h("div", { class: "dl-group dl-zoom" }, iconButton("minus", "Smaller cards (−)", () => this.grid.zoom(0.8)), slider,
+		return div("dl-group dl-zoom", iconButton("minus", "Smaller cards (−)", () => this.grid.zoom(0.8)), slider,
 			iconButton("plus", "Larger cards (+)", () => this.grid.zoom(1.25)));
 	}
 
@@ -3910,7 +3949,7 @@ class Shell {
 			core.set({ overlays: { ...core.settings.overlays, [column.name]: now } });
 		};
 		const line = h("span", { class: "dl-layer-line", "data-dash": String(layer % 3), "aria-hidden": "true" });
-		return h("div", { class: "dl-layer" },
+		return div("dl-layer",
 			h("label", {}, h("input", { type: "checkbox", "aria-label": `Show ${column.name}`, checked: overlayShown(core, column.name), onchange: (event) => put({ shown: event.target.checked }) }), line, span(column.name), quiet(column.kind)),
 			h("input", { type: "range", min: "0", max: "100", class: "dl-slider", "aria-label": `Opacity of ${column.name}`, value: String(Math.round(100 * overlayOpacity(core, column.name))), oninput: (event) => put({ opacity: event.target.value / 100 }) }));
 	}
@@ -3932,7 +3971,7 @@ class Shell {
 
 	foot() {
 		const { core } = this;
-		if (core.about.mode === "diff") return h("div", { class: "dl-foot" }, quiet("Enter opens a pair · ? shows the keys"));
+		if (core.about.mode === "diff") return div("dl-foot", quiet("Enter opens a pair · ? shows the keys"));
 		this.chosen = h("span", { class: "dl-chosen-count" });
 		this.all = textButton("Select all", () => core.select("all"), { class: "dl-link" });
 		this.none = textButton("Clear", () => core.select("none"), { class: "dl-link" });
@@ -3940,7 +3979,7 @@ class Shell {
 		this.relabel = labelled("edits", "Relabel", "Set the class (l, or 1 … 9)", () => this.chooseClass());
 		this.tagging = labelled("tag", "Tag", "Add or remove a tag (t)", () => this.chooseTag());
 		this.commit = h("button", { type: "button", class: "dl-button dl-primary", onclick: () => this.side.show("edits") });
-		return h("div", { class: "dl-foot" }, this.chosen, this.all, this.none, this.invert, h("span", { class: "dl-space" }), this.relabel, this.tagging, this.commit);
+		return div("dl-foot", this.chosen, this.all, this.none, this.invert, h("span", { class: "dl-space" }), this.relabel, this.tagging, this.commit);
 	}
 
 	refresh() {
@@ -3961,7 +4000,7 @@ class Shell {
 		this.none.hidden = this.invert.hidden = !count;
 		const editable = core.writable && rows > 0;
 		this.relabel.hidden = !editable || !core.kinds("class").length;
-		this.tagging.hidden = !editable || !core.kinds("tags").length;
+		this.tagging.hidden = !editable;
 		this.commit.hidden = !core.stagedCount;
 		say(this.commit, `Commit ${counted(core.stagedCount, "edit")} …`);
 	}
@@ -3976,7 +4015,10 @@ class Shell {
 		core.on("open", (position) => this.openRow(position));
 		core.on("busy", (busy) => this.root.classList.toggle("dl-working", busy));
 		core.on("about", () => this.grid.relayout());
-		core.on("state", () => this.detail?.close());
+		core.on("state", ({ same }) => {
+			if (same && this.detail && this.detail.position < core.state.rows) this.detail.load();
+			else this.detail?.close();
+		});
 		this.root.addEventListener("keydown", (event) => this.key(event));
 	}
 
@@ -4036,21 +4078,26 @@ class Shell {
 			.then((reply) => reply && this.core.say(`${column.name} of ${counted(this.core.targetCount(), "row")} set to ${name}`));
 	}
 
+	/** A class that is not there yet. */
+	setNew(column, value) {
+		this.core.stage([{ positions: this.core.targets(), column: column.name, op: "set", value }]);
+	}
+
 	chooseClass() {
 		const column = this.labelColumn();
 		if (!column || !this.core.targetCount()) return;
-		chooser(this.root, `Set ${column.name} of ${counted(this.core.targetCount(), "row")}`, column.classes ?? [], (choice) => this.setClass(choice.index));
+		chooser(this.root, `Set ${column.name} of ${counted(this.core.targetCount(), "row")}`, column.classes ?? [], ({ index, name }) => (index >= 0 ? this.setClass(index) : this.setNew(column, name)), { free: true });
 	}
 
 	chooseTag() {
-		const column = this.core.kinds("tags")[0];
-		if (!column || !this.core.targetCount()) return;
+		const column = this.core.kinds("tags")[0] ?? { name: null, classes: [] };
+		if (!this.core.targetCount()) return;
 		const targets = this.core.targets();
 		const note = h("label", { class: "dl-check" }, h("input", { type: "checkbox" }), span("Remove instead of add"));
-		chooser(this.root, `Tag ${counted(this.core.targetCount(), "row")} in ${column.name}`, column.classes ?? [], (choice) => {
+		chooser(this.root, `Tag ${counted(this.core.targetCount(), "row")}${column.name ? ` in ${column.name}` : ""}`, column.classes ?? [], (choice) => {
 			const value = choice.index >= 0 ? choice.index : choice.name;
 			this.core.stage([{ positions: targets, column: column.name, op: note.querySelector("input").checked ? "remove_tag" : "add_tag", value }]);
-		}, { free: !column.classes?.length, note: note });
+		}, { free: !column.classes?.length, note });
 	}
 
 	// rows and dialogs
@@ -4084,13 +4131,13 @@ class Shell {
 			close();
 			this.core.attempt("suspects", one);
 		}));
-		const close = dialog(this.root, "Rows to review", [h("div", { class: "dl-dialog-body" }, quiet("Ranks the rows shown, most doubtful first.", "p"), ...buttons)]);
+		const close = dialog(this.root, "Rows to review", [div("dl-dialog-body", quiet("Ranks the rows shown, most doubtful first.", "p"), ...buttons)]);
 	}
 
 	/** Saves the query as a view, and shows the views there are. */
 	async views() {
 		const { core } = this;
-		const list = h("div", { class: "dl-choices" }, quiet("Looking for saved views …", "p"));
+		const list = div("dl-choices", quiet("Looking for saved views …", "p"));
 		const overwrite = h("input", { type: "checkbox" });
 		ask(this.root, "Saved views", {
 			label: "Name for what is shown now", action: "Save", extra: h("div", {}, h("label", { class: "dl-check" }, overwrite, span("Replace a view of that name")), list),
@@ -4115,8 +4162,8 @@ class Shell {
 	}
 
 	help() {
-		dialog(this.root, "Keys", [h("div", { class: "dl-dialog-body dl-keys" }, ...KEYS.map(([title, keys]) =>
-			h("section", {}, h("h3", { text: title }), h("dl", {}, .../** @type {string[][]} */ (keys).flatMap(([key, what]) => [h("dt", {}, h("kbd", { text: key })), h("dd", { text: what })])))))], { wide: true });
+		const lines = (text) => text.split("|").map((part, i) => (i % 2 ? h("dd", { text: part }) : h("dt", {}, kbd(part))));
+		dialog(this.root, "Keys", [div("dl-dialog-body dl-keys", ...Object.entries(KEYS).map(([title, text]) => h("section", {}, h("h3", { text: title }), h("dl", {}, ...lines(text)))))], { wide: true });
 	}
 }
 
@@ -4124,7 +4171,7 @@ class Shell {
 function select(/** @type {string[]} */ names, value, chosen, label, none = "") {
 	const field = h("select", { class: "dl-input", "aria-label": label, onchange: () => chosen(field.value) }, ...names.map((name) => h("option", { value: name, text: name || none })));
 	field.value = value;
-	field.addEventListener("keydown", (event) => event.stopPropagation());
+	keepKeys(field);
 	return field;
 }
 
@@ -4185,7 +4232,7 @@ class Side {
 		if (!name) return this.element.replaceChildren();
 		const panel = this.panels[name];
 		this.element.setAttribute("aria-label", panel.title);
-		this.element.replaceChildren(h("div", { class: "dl-side-head" }, h("h2", { text: panel.title }), panel.tools ?? "", iconButton("close", "Close the panel", () => this.toggle(name))), panel.element);
+		this.element.replaceChildren(div("dl-side-head", heading(panel.title), panel.tools ?? "", iconButton("close", "Close the panel", () => this.toggle(name))), panel.element);
 		this.width(this.widths[name] ?? PANEL_WIDTH[name]);
 		queueMicrotask(() => panel.open?.());
 	}

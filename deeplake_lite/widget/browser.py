@@ -67,7 +67,7 @@ GIVEN = "given"
 SETTINGS: dict[str, Any] = {
     "size": 160,
     "picture": None,
-    "caption": [],
+    "caption": None,
     "overlays": {},
     "colour_by": None,
     "panel": "facets",

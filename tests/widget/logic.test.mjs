@@ -116,8 +116,6 @@ describe("selection", () => {
 	test("ignores rows that are not there", () => {
 		const selection = logic.Selection.of(10, [3, 10, 99, -1]);
 		assert.deepEqual([...selection.positions()], [3]);
-		assert.equal(selection.only(), 3);
-		assert.equal(logic.Selection.of(10, [3, 4]).only(), -1);
 	});
 
 	test("the last bit of a word is a row like any other", () => {
@@ -134,10 +132,9 @@ describe("selection", () => {
 		assert.equal(logic.unpackPositions(null).length, 0);
 	});
 
-	test("large ones go in parts", () => {
-		const parts = logic.chunked(Uint32Array.from({ length: 25 }, (_, i) => i), 10);
-		assert.deepEqual(parts.map((part) => part.length), [10, 10, 5]);
-		assert.equal(logic.chunked(new Uint32Array(0)).length, 1);
+	test("large ones go as runs", () => {
+		assert.deepEqual(logic.runsOf(Uint32Array.of(1, 2, 3, 7, 9, 10)), [[1, 4], [7, 8], [9, 11]]);
+		assert.deepEqual(logic.runsOf(new Uint32Array(0)), []);
 	});
 });
 
@@ -177,6 +174,9 @@ describe("colours", () => {
 		const pixels = Uint8ClampedArray.of(0, 0, 0, 255, 2, 2, 2, 255);
 		logic.colourMask(pixels);
 		assert.deepEqual([...pixels], [0, 0, 0, 0, ...logic.classColour(2), 255]);
+		const others = Uint8ClampedArray.of(0, 0, 0, 255, 255, 255, 255, 255);
+		logic.colourMask(others, [700]);
+		assert.deepEqual([...others], [...logic.classColour(700), 255, 0, 0, 0, 0]);
 	});
 
 	test("colours of hosts are understood", () => {
@@ -336,6 +336,13 @@ describe("numbers", () => {
 		assert.equal(logic.shortTime(0), "1970-01-01");
 		assert.equal(logic.shortTime(3_600_000, 1000), "1970-01-01 01:00");
 		assert.equal(logic.shortTime(NaN), "–");
+	});
+
+	test("times without a zone are of UTC", () => {
+		assert.equal(logic.timeOf("1970-01-01T01:00:00"), 3_600_000);
+		assert.equal(logic.timeOf("1970-01-01T01:00:00Z"), 3_600_000);
+		assert.equal(logic.timeOf("1970-01-02"), 86_400_000);
+		assert.equal(logic.timeOf(5), 5);
 	});
 
 	test("a brush means whole bins", () => {
