@@ -1,4 +1,3 @@
-// @ts-check
 /**
  * The notebook browser: what the reader of a dataset sees and does.
  *
@@ -452,7 +451,7 @@ const TOKEN =
 export function tokens(text) {
 	const found = [];
 	for (const match of text.matchAll(TOKEN)) {
-		const groups = /** @type {Record<string, string|undefined>} */ (match.groups);
+		const { groups } = match;
 		let kind = Object.keys(groups).find((name) => groups[name] !== undefined) ?? "mark";
 		const start = match.index ?? 0;
 		const stop = start + match[0].length;
@@ -739,12 +738,14 @@ export function zoomAt(/** @type {{scale: number, x: number, y: number}} */ view
  */
 function h(tag, with_ = {}, ...children) {
 	const node = document.createElement(tag);
+	if (tag === "button") node.type = "button";
+	if (tag === "input") node.autocomplete = "off";
 	for (const [name, value] of Object.entries(with_)) {
 		if (value === undefined || value === null || value === false) continue;
 		if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
 		else if (name === "text") node.textContent = value;
 		else if (name === "class") node.className = value;
-		else if (name === "value" || name === "checked" || name === "disabled" || name === "hidden") node[name] = value;
+		else if (name === "type" || name === "value" || name === "checked" || name === "disabled" || name === "hidden") node[name] = value;
 		else node.setAttribute(name, value === true ? "" : String(value));
 	}
 	node.append(...children.filter((child) => child || child === ""));
@@ -780,11 +781,11 @@ function icon(/** @type {keyof typeof ICONS} */ name) {
 
 /** A button with an icon, its name for everyone in `title`. */
 function iconButton(name, title, /** @type {(event: any) => void} */ onclick, with_ = {}) {
-	return h("button", { type: "button", class: "dl-button dl-only-icon", title, "aria-label": title, onclick, ...with_ }, icon(name));
+	return h("button", { class: "dl-button dl-only-icon", title, "aria-label": title, onclick, ...with_ }, icon(name));
 }
 
 function textButton(text, onclick, with_ = {}) {
-	return h("button", { type: "button", class: "dl-button", onclick, ...with_ }, text);
+	return h("button", { class: "dl-button", onclick, ...with_ }, text);
 }
 
 /** Keys typed into a field act nowhere else. */
@@ -800,12 +801,12 @@ const padded = (text) => h("p", { class: "dl-quiet dl-pad", text });
 
 /** A button with an icon and a name that gives way where it is narrow. */
 function labelled(name, text, title, /** @type {any} */ onclick = null, with_ = {}) {
-	return h("button", { type: "button", class: "dl-button", title, "aria-label": text, onclick: onclick ?? undefined, ...with_ }, icon(name), h("span", { class: "dl-label", text }));
+	return h("button", { class: "dl-button", title, "aria-label": text, onclick: onclick ?? undefined, ...with_ }, icon(name), h("span", { class: "dl-label", text }));
 }
 
 /** A line of a list to choose from. */
 function choice(name, text, note, onclick) {
-	return h("button", { type: "button", class: "dl-choice", onclick }, icon(name), h("span", { text }), note && quiet(note));
+	return h("button", { class: "dl-choice", onclick }, icon(name), h("span", { text }), note && quiet(note));
 }
 
 /** A dot in the colour of a class. */
@@ -823,7 +824,7 @@ function say(node, text) {
 
 /** A pointer's way from press to release. @param {(move: {x: number, y: number, dx: number, dy: number, event: PointerEvent}) => void} onmove */
 function drag(/** @type {PointerEvent} */ start, onmove, onend = (/** @type {boolean} */ _moved) => {}) {
-	const target = /** @type {HTMLElement} */ (start.currentTarget);
+	const target = start.currentTarget;
 	const box = target.getBoundingClientRect();
 	let moved = false;
 	const move = (/** @type {PointerEvent} */ event) => {
@@ -858,7 +859,7 @@ function sharpen(/** @type {HTMLCanvasElement} */ canvas, width, height) {
 		canvas.style.width = `${width}px`;
 		canvas.style.height = `${height}px`;
 	}
-	const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+	const context = canvas.getContext("2d");
 	context.setTransform(ratio, 0, 0, ratio, 0, 0);
 	context.textBaseline = "middle";
 	return context;
@@ -894,8 +895,8 @@ const EMPTY_STATE = { generation: 0, rows: 0, ms: 0, query: "" };
 class Core {
 	constructor(/** @type {any} */ model) {
 		this.model = model;
-		this.palette = /** @type {any} */ ({});
-		this.root = /** @type {any} */ (null);
+		this.palette = {};
+		this.root = null;
 		this.requests = new Requests({
 			send: (message, buffers) => model.send(message, undefined, buffers),
 			generation: () => this.state.generation,
@@ -952,6 +953,7 @@ class Core {
 	on(name, /** @type {(value: any) => void} */ handler) {
 		if (!this.listeners.has(name)) this.listeners.set(name, new Set());
 		this.listeners.get(name)?.add(handler);
+		return () => this.listeners.get(name)?.delete(handler);
 	}
 
 	emit(name, value = null) {
@@ -1062,6 +1064,15 @@ class Core {
 	ask(type, fields = {}, how = {}) { return this.requests.ask(type, fields, how); }
 	latest(lane, type, fields = {}, how = {}) { return this.requests.latest(lane, type, fields, how); }
 
+	/** Resolves when what is in view is painted, or after two seconds. */
+	whenPainted() {
+		if (this.painted === this.shown) return Promise.resolve();
+		return new Promise((resolve) => {
+			const stop = this.on("painted", () => { stop(); resolve(null); });
+			setTimeout(() => { stop(); resolve(null); }, 2000);
+		});
+	}
+
 	/** Calls when an element changes its size, until it is told to stop or all closes. */
 	sized(node, /** @type {() => void} */ changed) {
 		const observer = new ResizeObserver(changed);
@@ -1164,6 +1175,11 @@ function followTheme(root, /** @type {Core} */ core, changed) {
 	const media = matchMedia("(prefers-color-scheme: dark)");
 	media.addEventListener("change", apply);
 	core.on("settings", apply);
+	core.sized(root, () => { // hosts attach the element after `render`: only then are there styles
+		if (core.palette.bg) return;
+		apply();
+		core.emit("attached");
+	});
 	core.closing.signal.addEventListener("abort", () => {
 		observer.disconnect();
 		media.removeEventListener("change", apply);
@@ -1326,7 +1342,7 @@ const readPicture = (bytes, at) => createImageBitmap(blobOf(bytes, at));
 async function readMask(bytes, at, of) {
 	const grey = await createImageBitmap(blobOf(bytes, at), { colorSpaceConversion: "none", premultiplyAlpha: "none" });
 	const canvas = new OffscreenCanvas(grey.width, grey.height);
-	const context = /** @type {any} */ (canvas.getContext("2d", { willReadFrequently: true }));
+	const context = canvas.getContext("2d", { willReadFrequently: true });
 	context.drawImage(grey, 0, 0);
 	const pixels = context.getImageData(0, 0, grey.width, grey.height);
 	grey.close();
@@ -1622,7 +1638,7 @@ class Grid extends Painted {
 		this.open = open;
 		this.lines = lines ?? (() => captionColumns(core).length);
 		this.uid = `dl${++instances}`;
-		this.palette = /** @type {any} */ ({});
+		this.palette = {};
 		this.top = 0;
 		this.ownScroll = 0;
 		this.width = 0;
@@ -1630,7 +1646,7 @@ class Grid extends Painted {
 		this.speed = 0;
 		this.ahead = 1;
 		this.hold = 0;
-		this.lasso = /** @type {Point[]} */ ([]);
+		this.lasso = [];
 		this.cells = new Cells(core, () => this.later());
 		this.build();
 		this.listen();
@@ -1646,7 +1662,7 @@ class Grid extends Painted {
 			class: "dl-scroller", role: "grid", tabindex: "0", "aria-label": "Rows", "aria-multiselectable": "true",
 		}, this.stage, this.spacer);
 		this.element = div("dl-grid", this.scroller, this.empty);
-		this.rowPool = /** @type {any[]} */ ([]);
+		this.rowPool = [];
 	}
 
 	listen() {
@@ -1789,6 +1805,10 @@ class Grid extends Painted {
 		}
 		const root = this.element.closest(".dl-browser");
 		if (root) Object.assign(root.dataset, { missing, rows, generation, pending: core.requests.open.size, start, stop });
+		if (!missing && core.painted !== core.shown) {
+			core.painted = core.shown;
+			core.emit("painted");
+		}
 		this.showEmpty(rows);
 		if (missing && performance.now() < this.hold) {
 			setTimeout(() => this.later(), 30);
@@ -1956,7 +1976,7 @@ class Grid extends Painted {
 
 	labelOf(position) {
 		const record = this.cells.lru.peek(position);
-		const parts = Object.entries(record?.caption ?? {}).map(([name, value]) => `${name} ${/** @type {any} */ (value)?.t ?? "none"}`);
+		const parts = Object.entries(record?.caption ?? {}).map(([name, value]) => `${name} ${(value)?.t ?? "none"}`);
 		if (record?.changed) parts.push(`changed: ${record.changed.join(", ")}`);
 		if (record?.card?.text) parts.push(String(record.card.text).slice(0, 80));
 		if (record?.staged?.length) parts.push("edited");
@@ -2087,7 +2107,7 @@ class Grid extends Painted {
 function popover(/** @type {HTMLElement} */ button, name, /** @type {() => Node[]} */ build) {
 	button.setAttribute("aria-haspopup", "dialog");
 	button.setAttribute("aria-expanded", "false");
-	let panel = /** @type {any} */ (null);
+	let panel = null;
 	const close = (refocus = false) => {
 		if (!panel) return;
 		panel.remove();
@@ -2102,7 +2122,7 @@ function popover(/** @type {HTMLElement} */ button, name, /** @type {() => Node[
 	button.addEventListener("click", () => {
 		if (panel) return close();
 		panel = h("div", { class: "dl-popover", role: "dialog", "aria-label": name }, ...build());
-		const root = /** @type {HTMLElement} */ (button.closest(".dl-browser"));
+		const root = button.closest(".dl-browser");
 		root.append(panel);
 		const [a, b] = [button.getBoundingClientRect(), root.getBoundingClientRect()];
 		const left = Math.min(a.left - b.left, b.width - panel.offsetWidth - 8);
@@ -2124,7 +2144,7 @@ function popover(/** @type {HTMLElement} */ button, name, /** @type {() => Node[
 /** A dialog over the widget; what lies under it is inert until it closes. */
 function dialog(root, title, /** @type {Node[]} */ content, { wide = false, closed = () => {} } = {}) {
 	root.querySelector(".dl-shade")?.dispatchEvent(new CustomEvent("dl-close"));
-	const before = /** @type {any} */ (document.activeElement);
+	const before = document.activeElement;
 	const rest = [...root.children].filter((child) => child instanceof HTMLElement);
 	const close = () => {
 		if (!shade.isConnected) return;
@@ -2158,13 +2178,13 @@ function wrapFocus(event, box) {
 }
 
 /** Asks for one of many names by typing its beginning. @param {(choice: {index: number, name: string}) => void} chosen */
-function chooser(root, title, /** @type {string[]} */ names, chosen, { free = false, classes = true, note = /** @type {any} */ ("") } = {}) {
+function chooser(root, title, /** @type {string[]} */ names, chosen, { free = false, classes = true, note = ("") } = {}) {
 	const input = h("input", {
 		type: "text", class: "dl-input", role: "combobox", "aria-expanded": "true", "aria-controls": "dl-choices",
-		"aria-label": title, placeholder: free ? "Type a name, old or new" : "Type to find", autocomplete: "off", spellcheck: "false",
+		"aria-label": title, placeholder: free ? "Type a name, old or new" : "Type to find", spellcheck: "false",
 	});
 	const list = h("div", { class: "dl-choices", role: "listbox", id: "dl-choices", "aria-label": title });
-	let [shown, at] = [/** @type {any[]} */ ([]), 0];
+	let [shown, at] = [[], 0];
 	const pick = (choice) => {
 		close();
 		chosen(choice);
@@ -2204,7 +2224,7 @@ function chooser(root, title, /** @type {string[]} */ names, chosen, { free = fa
 
 /** Asks for a line of text. @returns {void} */
 function ask(root, title, { label, value = "", action, note = "", extra }, /** @type {(text: string) => void} */ done) {
-	const input = h("input", { type: "text", class: "dl-input", "aria-label": label, placeholder: label, value, autocomplete: "off" });
+	const input = h("input", { type: "text", class: "dl-input", "aria-label": label, placeholder: label, value });
 	const submit = (event) => {
 		event.preventDefault();
 		if (!input.value.trim()) return;
@@ -2226,9 +2246,16 @@ class Banner {
 			iconButton("close", "Dismiss", () => this.hide()));
 		core.on("banner", (message) => this.show(message));
 		core.on("waited", (ms) => this.waited(ms));
-		core.on("problem", (problem) => (problem ? this.show({ level: "error", text: problemText(problem) }) : this.hide("problem")));
-		const problem = core.model.get("problem");
-		if (problem) this.show({ level: "error", text: problemText(problem) });
+		core.on("problem", () => this.problem());
+		this.problem();
+	}
+
+	/** What Python has to complain about, until it has not. */
+	problem() {
+		const { kind, message, where } = this.core.model.get("problem") ?? {};
+		if (message) this.show({ level: "error", text: `${kind ? kind + ": " : ""}${message}${where ? ` (${where})` : ""}` });
+		else if (this.complained) this.hide();
+		this.complained = Boolean(message);
 	}
 
 	show({ level, text, action = "", run = undefined }) {
@@ -2265,8 +2292,6 @@ class Banner {
 	}
 }
 
-const problemText = (problem) => [problem.kind, problem.message].filter(Boolean).join(": ") + (problem.where ? ` (${problem.where})` : "");
-
 // ---- the query box ----
 
 /** Text of the query with its parts coloured, completion, the place of an error, and what was asked before. */
@@ -2274,10 +2299,10 @@ class QueryBox {
 	constructor(/** @type {Core} */ core) {
 		this.core = core;
 		this.history = new History(memory.read("history", []));
-		this.items = /** @type {any[]} */ ([]);
+		this.items = [];
 		this.at = -1;
 		this.word = 0;
-		this.mark = /** @type {number[]|null} */ (null);
+		this.mark = null;
 		this.build();
 		core.on("query", () => this.take());
 		core.on("clear query", () => this.run(""));
@@ -2287,7 +2312,7 @@ class QueryBox {
 
 	build() {
 		this.input = h("textarea", {
-			class: "dl-query-text", rows: "1", spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "soft",
+			class: "dl-query-text", rows: "1", spellcheck: "false", autocapitalize: "off", wrap: "soft",
 			"aria-label": "Query", role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "dl-completions",
 			placeholder: this.core.static ? "This page is a copy: queries need a notebook" : "Query, for example  SELECT * WHERE label = 'cat'",
 			oninput: () => this.typed(), onkeydown: (event) => this.key(event), onblur: () => setTimeout(() => this.close(), 150),
@@ -2477,7 +2502,7 @@ class QueryBox {
 		this.element.classList.toggle("dl-faulty", Boolean(error));
 		this.input.setAttribute("aria-invalid", String(Boolean(error)));
 		if (!error) return;
-		this.error.replaceChildren(strong(errorTitle(error.kind)), span(error.message), error.hint && quiet(error.hint));
+		this.error.replaceChildren(strong(errorTitle(error.kind)), span(error.message), quiet(error.hint ?? ""));
 		if (this.mark && document.activeElement === this.input) {
 			const at = caretOffset(this.text, error.line, error.column ?? 1);
 			this.input.setSelectionRange(at, at);
@@ -2510,6 +2535,7 @@ class Facets {
 
 	async refresh() {
 		if (!this.element.isConnected) return;
+		await this.core.whenPainted(); // Python answers one question at a time: pictures come first
 		try {
 			const { facets } = await this.core.latest("facets", "facets", { columns: null }, { bound: true });
 			this.note.hidden = facets.length > 0;
@@ -2538,8 +2564,9 @@ class Facets {
 				this.parts.set(facet.expression, part);
 				this.list.insertBefore(part.element, this.list.children[i] ?? null);
 			}
-			part.element.classList.toggle("dl-uncounted", Boolean(facet.ask || facet.problem));
-			part.note.replaceChildren(...(facet.problem ? [facet.problem] : facet.ask ? [textButton("Count", () => this.count(facet), { class: "dl-link" })] : []));
+			part.element.classList.toggle("dl-uncounted", Boolean(facet.ask || facet.problem || facet.all?.length === 1));
+			part.facet = facet;
+			part.note.replaceChildren(...(facet.problem ? [facet.problem] : facet.all?.length === 1 ? [`All are ${part.format(facet.edges[0])}`] : facet.ask ? [textButton("Count", () => this.count(facet), { class: "dl-link" })] : []));
 			part.update({ values: [], edges: [0, 1], all: [], shown: [], ...facet });
 		});
 	}
@@ -2591,7 +2618,7 @@ class FacetFrame {
 		this.owner = owner;
 		this.facet = facet;
 		this.name = h("span", { class: "dl-facet-name", text: facet.label ?? facet.expression, title: facet.expression });
-		this.fold = h("button", { type: "button", class: "dl-facet-fold", "aria-expanded": "true", onclick: () => this.toggle() }, icon("down"), this.name);
+		this.fold = h("button", { class: "dl-facet-fold", "aria-expanded": "true", onclick: () => this.toggle() }, icon("down"), this.name);
 		this.sorter = iconButton("sort", `Sort by ${facet.label ?? facet.expression}`, () => owner.sort(this.facet));
 		this.clearer = textButton("Clear", () => owner.filter(this.facet, "clear", []), { class: "dl-link", hidden: true, "aria-label": `Clear the filter of ${facet.label}` });
 		this.note = h("p", { class: "dl-quiet" });
@@ -2650,7 +2677,7 @@ class ValueFacet extends FacetFrame {
 	}
 
 	row() {
-		const row = h("button", { type: "button", class: "dl-value", onclick: () => this.owner.filter(this.facet, "toggle", [row.choice]) },
+		const row = h("button", { class: "dl-value", onclick: () => this.owner.filter(this.facet, "toggle", [row.choice]) },
 			h("span", { class: "dl-bar-all" }), h("span", { class: "dl-bar-shown" }), h("span", { class: "dl-dot" }),
 			h("span", { class: "dl-value-name" }), h("span", { class: "dl-value-count" }));
 		return row;
@@ -2794,7 +2821,7 @@ class MapPanel extends Painted {
 		this.title = "Map";
 		this.view = { scale: 1, x: 0, y: 0 };
 		this.mode = "lasso";
-		this.lasso = /** @type {Point[]} */ ([]);
+		this.lasso = [];
 		this.hover = -1;
 		this.build();
 		core.on("state", () => this.refresh());
@@ -3118,7 +3145,7 @@ class Versions {
 	}
 
 	row(version, title, note, current) {
-		return h("button", { type: "button", class: "dl-version", "aria-pressed": String(current), onclick: () => this.choose(version) },
+		return h("button", { class: "dl-version", "aria-pressed": String(current), onclick: () => this.choose(version) },
 			h("span", { class: "dl-version-name", text: title, title }), note && quiet(note));
 	}
 
@@ -3147,7 +3174,7 @@ class Edits {
 		this.keys = div("dl-label-keys");
 		this.list = h("ul", { class: "dl-edits" });
 		this.none = padded("Nothing is staged. Select rows and press 1 … 9 or l to set their class; edits wait here until you commit.");
-		this.message = h("input", { type: "text", class: "dl-input", placeholder: "Message of the commit", "aria-label": "Message of the commit", autocomplete: "off" });
+		this.message = h("input", { type: "text", class: "dl-input", placeholder: "Message of the commit", "aria-label": "Message of the commit" });
 		keepKeys(this.message);
 		this.write = h("button", { type: "submit", class: "dl-button dl-primary", text: "Commit" });
 		this.form = h("form", { class: "dl-commit", onsubmit: (event) => this.commit(event) }, this.message, this.write);
@@ -3254,10 +3281,10 @@ class Viewer extends Painted {
 		this.core = core;
 		this.moved = moved;
 		this.view = { scale: 1, x: 0, y: 0 };
-		this.cell = /** @type {any} */ (null);
-		this.over = /** @type {any} */ (null);
+		this.cell = null;
+		this.over = null;
 		this.split = 0.5;
-		this.boxes = /** @type {BoxEditor|null} */ (null);
+		this.boxes = null;
 		this.canvas = h("canvas", { class: "dl-canvas", "aria-hidden": "true" });
 		this.element = h("div", { class: "dl-viewer", role: "img", "aria-label": name }, this.canvas);
 		this.element.addEventListener("pointerdown", (event) => this.press(event));
@@ -3480,12 +3507,9 @@ class Detail {
 		this.closed = closed;
 		this.viewer = new Viewer(core);
 		this.position = -1;
-		this.urls = /** @type {string[]} */ ([]);
-		this.onchange = () => this.position >= 0 && this.load();
-		this.ondraw = () => this.viewer.later();
-		core.on("changed", this.onchange);
-		core.on("settings", this.ondraw);
-		core.on("theme", this.ondraw);
+		this.urls = [];
+		const draw = () => this.viewer.later();
+		this.stops = [core.on("changed", () => this.position >= 0 && this.load()), core.on("settings", draw), core.on("theme", draw)];
 		this.build();
 	}
 
@@ -3507,7 +3531,7 @@ class Detail {
 
 	close() {
 		if (!this.element.isConnected) return;
-		for (const [name, handler] of /** @type {[string, any][]} */ ([["changed", this.onchange], ["settings", this.ondraw], ["theme", this.ondraw]])) this.core.listeners.get(name)?.delete(handler);
+		this.stops.forEach((stop) => stop());
 		this.position = -1;
 		this.viewer.close();
 		this.forget();
@@ -3620,7 +3644,7 @@ class Detail {
 
 	classField(column) {
 		const names = column.classes ?? this.core.column(column.name)?.classes ?? [];
-		return h("button", { type: "button", class: "dl-button dl-edit-value", "aria-label": `${column.name}: ${column.text ?? "none"}. Change`, onclick: () =>
+		return h("button", { class: "dl-button dl-edit-value", "aria-label": `${column.name}: ${column.text ?? "none"}. Change`, onclick: () =>
 			chooser(this.core.root, `Set ${column.name}`, names, ({ index, name }) => this.put(column, index >= 0 ? index : name), { free: true }) }, dot(column.value ?? column.c), span(column.text ?? "–"), icon("edits"));
 	}
 
@@ -3740,7 +3764,7 @@ function diffGrid(/** @type {Core} */ core, open) {
 function diffBar(/** @type {Core} */ core, ...tools) {
 	const { about } = core;
 	const show = (tab, column) => core.attempt("tab", { tab, column });
-	const tabs = Object.entries(CHANGES).map(([tab, name]) => h("button", { type: "button", class: "dl-button", "data-tab": tab, onclick: () => show(tab, null) },
+	const tabs = Object.entries(CHANGES).map(([tab, name]) => h("button", { class: "dl-button", "data-tab": tab, onclick: () => show(tab, null) },
 		span(name), h("span", { class: "dl-badge", text: short(about.counts?.[tab] ?? 0) })));
 	const names = Object.entries(about.changed_columns ?? {});
 	const every = "all columns";
@@ -3860,7 +3884,7 @@ const KEYS = {
 class Shell {
 	constructor(/** @type {Core} */ core, /** @type {HTMLElement} */ el) {
 		this.core = core;
-		this.root = h("div", { class: "dl-browser", "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": `Dataset ${core.about.title ?? ""}` });
+		this.root = h("div", { class: "dl-browser", role: "region", "aria-label": `Dataset ${core.about.title ?? ""}` });
 		core.root = this.root;
 		core.noSelection = core.about.mode === "diff";
 		this.live = h("div", { class: "dl-live", role: "status", "aria-live": "polite" });
@@ -3896,7 +3920,7 @@ class Shell {
 		const { core } = this;
 		if (core.about.mode === "diff") return diffBar(core, this.zoomControl(), this.layersButton());
 		this.query = new QueryBox(core);
-		this.version = h("button", { type: "button", class: "dl-pill", title: "Branch, tag or commit shown (v)", onclick: () => this.side.toggle("versions"), disabled: core.static });
+		this.version = h("button", { class: "dl-pill", title: "Branch, tag or commit shown (v)", onclick: () => this.side.toggle("versions"), disabled: core.static });
 		this.title = h("span", { class: "dl-title", text: core.about.title ?? "Dataset", title: core.about.url ?? "" });
 		const saver = iconButton("save", "Save as a named view", () => this.views());
 		const theme = iconButton("theme", "Light or dark", () => core.set({ theme: this.root.dataset.theme === "dark" ? "light" : "dark" }));
@@ -3978,7 +4002,7 @@ class Shell {
 		this.invert = textButton("Invert", () => core.select("invert"), { class: "dl-link" });
 		this.relabel = labelled("edits", "Relabel", "Set the class (l, or 1 … 9)", () => this.chooseClass());
 		this.tagging = labelled("tag", "Tag", "Add or remove a tag (t)", () => this.chooseTag());
-		this.commit = h("button", { type: "button", class: "dl-button dl-primary", onclick: () => this.side.show("edits") });
+		this.commit = h("button", { class: "dl-button dl-primary", onclick: () => this.side.show("edits") });
 		return div("dl-foot", this.chosen, this.all, this.none, this.invert, h("span", { class: "dl-space" }), this.relabel, this.tagging, this.commit);
 	}
 
@@ -4020,6 +4044,8 @@ class Shell {
 			else this.detail?.close();
 		});
 		this.root.addEventListener("keydown", (event) => this.key(event));
+		// JupyterLab takes keys before the page does, but for elements that say so
+		this.root.addEventListener("focusin", (event) => event.target.setAttribute("data-lm-suppress-shortcuts", "true"));
 	}
 
 	key(event) {
@@ -4190,9 +4216,10 @@ class Side {
 			onpointerdown: (event) => this.split(event), onkeydown: (event) => this.nudge(event),
 		});
 		core.on("settings", () => this.apply());
+		core.on("attached", () => this.panels[this.shown]?.open?.());
 		core.on("staged_count", () => this.mark());
 		core.on("staged", () => this.mark());
-		this.tabs = /** @type {Record<string, any>} */ ({});
+		this.tabs = {};
 	}
 
 	buttons() {
@@ -4300,7 +4327,7 @@ export class StaticModel {
 		queueMicrotask(() => {
 			const answer = this.answer(message);
 			const reply = answer ? { ok: true, ...answer } : { ok: false, error: { kind: "Static", message: "This page is a copy of some rows: that needs the notebook." } };
-			const { at, ...fields } = /** @type {any} */ (reply);
+			const { at, ...fields } = reply;
 			const buffers = at === null ? [] : [new DataView((at ?? this.bytes).buffer, (at ?? this.bytes).byteOffset, (at ?? this.bytes).byteLength)];
 			for (const handler of [...(this.handlers.get("msg:custom") ?? [])]) handler({ type: "reply", req: message.req, gen: message.gen, ...fields }, buffers);
 		});
