@@ -294,7 +294,8 @@ class Browser(anywidget.AnyWidget):
         with self._lock:
             few = Browser(self._shown.view[:rows])
             few.settings = {**self.settings}
-            few.about = {**few.about, "title": self.about["title"], "total": self.about["total"]}
+            known = {k: self.about[k] for k in ("title", "version", "name", "branch", "total")}
+            few.about = {**few.about, **known}
             return page.write(few, Path(path), query=self.query, size=size, large=large)
 
     # ---- parts
