@@ -1239,9 +1239,9 @@ const overlayColumns = (/** @type {Core} */ core) => core.kinds(...OVERLAYS);
 const overlayShown = (/** @type {Core} */ core, name) => core.settings.overlays?.[name]?.shown ?? true;
 const overlayOpacity = (/** @type {Core} */ core, name) => core.settings.overlays?.[name]?.opacity ?? 0.6;
 
-/** Columns under a card: as set, else the first column of labels. */
+/** Columns under a card: as set, else the first column of labels, and what is suggested in its place. */
 function captionColumns(/** @type {Core} */ core, caption = core.settings.caption) {
-	return caption ?? core.kinds("class", "tags").slice(0, 1).map((column) => column.name);
+	return caption ?? core.kinds("class", "tags").filter(({ name }, i) => !i || name === "suggested").map(({ name }) => name);
 }
 
 /** Decodes a cell of a reply, off the main thread. @returns {Promise<any>} */

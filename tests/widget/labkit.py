@@ -126,7 +126,7 @@ class Lab:
         """
         name = f"n{len(list((self.folder / 'root').iterdir()))}"
         (self.folder / "root" / f"{name}.ipynb").write_text(json.dumps(_notebook(cells)))
-        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        context = browser.new_context(viewport={"width": 1280, "height": 1000})
         opened = Notebook(context.new_page(), self)
         try:
             opened.open(name, dark)
@@ -172,7 +172,9 @@ class Notebook:
         self.page.wait_for_function(
             f"() => {PANEL}?.sessionContext?.session?.kernel?.status === 'idle'", timeout=60_000
         )
-        self.page.evaluate("() => window.jupyterapp.commands.execute('application:toggle-left-area')")
+        self.page.evaluate(
+            "() => window.jupyterapp.commands.execute('application:toggle-left-area')"
+        )
         if dark:
             self.theme("JupyterLab Dark")
 
@@ -216,13 +218,11 @@ class Notebook:
 
     def outputs(self, cell: int) -> list[dict[str, Any]]:
         """Return what the notebook has as a cell's outputs."""
-        return self.page.evaluate(
-            f"i => {PANEL}.content.widgets[i].model.outputs.toJSON()", cell
-        )
+        return self.page.evaluate(f"i => {PANEL}.content.widgets[i].model.outputs.toJSON()", cell)
 
-    def running(self) -> bool:
-        """Whether the kernel computes."""
-        return self.page.evaluate(f"() => {PANEL}.sessionContext.session.kernel.status") == "busy"
+    def running(self, cell: int) -> bool:
+        """Whether a cell that was begun has not come to its end."""
+        return self.page.evaluate("() => window.__ran") != cell
 
     def end(self) -> None:
         """Shut the kernel down: they are 100 MB each."""
@@ -247,11 +247,14 @@ class Notebook:
         self.painted()
 
     def click(self, position: int, *keys: str) -> None:
-        """Click a card, with keys held down."""
+        """Click a card that is in view, with keys held down."""
+        box = self.page.locator(f".dl-cell[data-position='{position}']").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        hit = "([x, y]) => Boolean(document.elementFromPoint(x, y)?.closest('.dl-stage'))"
+        assert self.page.evaluate(hit, [x, y]), f"card {position} is not in view"
         for key in keys:
             self.page.keyboard.down(key)
-        box = self.page.locator(f"[data-position='{position}']").bounding_box()
-        self.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        self.page.mouse.click(x, y)
         for key in keys:
             self.page.keyboard.up(key)
 
