@@ -1519,6 +1519,13 @@ function drawCaption(context, palette, cell, columns, /** @type {Rect} */ at) {
 			context.fill();
 			x += 13;
 		}
+		if (columns.length > 1) {
+			const label = cut(context, name, at.w / 2);
+			context.fillStyle = palette.muted;
+			context.textBaseline = "middle";
+			context.fillText(label, x, y);
+			x += context.measureText(label + " ").width;
+		}
 		const staged = cell.staged?.includes(name);
 		context.fillStyle = staged ? palette.edit : value?.t ? palette.ink : palette.muted;
 		context.font = `${staged ? "600 " : ""}12px ${palette.font}`;

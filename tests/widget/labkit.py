@@ -175,8 +175,7 @@ class Notebook:
         self.page.evaluate(
             "() => window.jupyterapp.commands.execute('application:toggle-left-area')"
         )
-        if dark:
-            self.theme("JupyterLab Dark")
+        self.theme("JupyterLab Dark" if dark else "JupyterLab Light")
 
     def theme(self, name: str) -> None:
         """Change the theme of JupyterLab."""

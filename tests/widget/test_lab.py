@@ -147,11 +147,15 @@ def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(
         page.get_by_role("button", name="Filters").click()
         nb.painted()
         nb.shot(tmp_path / "suspects.png")
+        page.get_by_role("button", name="Captions").click()
+        page.get_by_role("checkbox", name="text").check()  # says what was written
+        page.keyboard.press("Escape")
+        nb.page.wait_for_selector("[data-position='0'][aria-label*='handwritten']")
         wrong = suspects_in_view(nb)
-        for position, suggested in wrong:
+        for position, written in wrong:
             nb.click(position)
             page.keyboard.press("l")
-            page.get_by_role("combobox", name="Set label of 1 row").fill(suggested)
+            page.get_by_role("combobox", name="Set label of 1 row").fill(written)
             page.keyboard.press("Enter")
             page.locator(f"[data-position='{position}'][aria-label*='edited']").wait_for()
         nb.shot(tmp_path / "relabelled.png")
@@ -170,7 +174,7 @@ def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(
 
 
 def suspects_in_view(nb):
-    """Return positions and suggested labels of the rows in view whose label is another one."""
+    """Return positions of the rows in view whose label is wrong, and what was written there."""
     labels = nb.page.locator(".dl-cell").evaluate_all(
         "cells => cells.map((cell) => [+cell.dataset.position, cell.ariaLabel,"
         " cell.getBoundingClientRect().bottom"
@@ -178,7 +182,7 @@ def suspects_in_view(nb):
     )
     found = []
     for position, text, whole in labels:
-        label, suggested = re.search(r"label (\w+), suggested (\w+)", text).groups()
-        if whole and label != suggested:
-            found.append((position, suggested))
+        label, written = re.search(r"label (\w+),.*a handwritten (\w+)", text).groups()
+        if whole and label != written:
+            found.append((position, written))
     return found
