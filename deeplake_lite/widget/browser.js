@@ -197,7 +197,7 @@ export function runsOf(/** @type {Uint32Array} */ positions) {
 // ---- bytes ----
 
 /** Whatever a host hands over as binary, as bytes. @returns {Uint8Array} */
-export function asBytes(/** @type {any} */ value) {
+export function asBytes(value) {
 	if (!value) return new Uint8Array(0);
 	if (value instanceof Uint8Array) return value;
 	if (value instanceof ArrayBuffer) return new Uint8Array(value);
@@ -568,7 +568,7 @@ export function alongEdges(edges, value) {
 
 /** Keeps what was used last within a budget of bytes; what falls out is disposed of. */
 export class Lru {
-	constructor(budget, dispose = (/** @type {any} */ _value) => {}) {
+	constructor(budget, dispose = (_value) => {}) {
 		this.budget = budget;
 		this.dispose = dispose;
 		this.used = 0;
@@ -617,7 +617,7 @@ export class Stale extends Error {}
 
 /** A refusal from Python, with its place in the query where there is one. */
 export class Refusal extends Error {
-	constructor(/** @type {any} */ error) {
+	constructor(error) {
 		super(error?.message ?? "The request failed.");
 		this.kind = error?.kind ?? "Error";
 		this.line = error?.line ?? null;
@@ -629,7 +629,7 @@ export class Refusal extends Error {
 
 /** Which questions are open: gives them numbers, matches answers, notices lateness. */
 export class Requests {
-	/** @param {{send: (message: object, buffers?: any[]) => void, generation?: () => number, now?: () => number, first?: number}} of */
+	/** @param {{send: (message: object) => void, generation?: () => number, now?: () => number, first?: number}} of */
 	constructor({ send, generation = () => 0, now = () => performance.now(), first = 1 }) {
 		this.send = send;
 		this.generation = generation;
@@ -644,16 +644,16 @@ export class Requests {
 
 	/**
 	 * @param {string} type @param {object} fields
-	 * @param {{bound?: boolean, buffers?: any[], progress?: (done: number, total: number) => void}} [how]
+	 * @param {{bound?: boolean, progress?: (done: number, total: number) => void}} [how]
 	 *   bound: the answer counts only while the generation asked about is shown
 	 * @returns {Promise<any>}
 	 */
-	ask(type, fields = {}, { bound = false, buffers, progress } = {}) {
+	ask(type, fields = {}, { bound = false, progress } = {}) {
 		const req = this.next++;
 		const message = { type, req, gen: this.generation(), ...fields };
 		return new Promise((resolve, reject) => {
-			this.open.set(req, { message, buffers, bound, progress, resolve, reject, since: this.now() });
-			this.send(message, buffers);
+			this.open.set(req, { message, bound, progress, resolve, reject, since: this.now() });
+			this.send(message);
 		});
 	}
 
@@ -680,7 +680,7 @@ export class Requests {
 	}
 
 	/** Takes a message of Python's; false where it is none of ours. */
-	receive(/** @type {any} */ content, /** @type {any[]} */ buffers = []) {
+	receive(content, buffers = []) {
 		const entry = this.open.get(content?.req);
 		if (!entry) return false;
 		if (content.type === "progress") {
@@ -707,7 +707,7 @@ export class Requests {
 	retry() {
 		for (const entry of this.open.values()) {
 			entry.since = this.now();
-			this.send(entry.message, entry.buffers);
+			this.send(entry.message);
 		}
 	}
 
@@ -800,7 +800,7 @@ const quiet = (text, tag = "span") => h(tag, { class: "dl-quiet", text });
 const padded = (text) => h("p", { class: "dl-quiet dl-pad", text });
 
 /** A button with an icon and a name that gives way where it is narrow. */
-function labelled(name, text, title, /** @type {any} */ onclick = null, with_ = {}) {
+function labelled(name, text, title, onclick = null, with_ = {}) {
 	return h("button", { class: "dl-button", title, "aria-label": text, onclick: onclick ?? undefined, ...with_ }, icon(name), h("span", { class: "dl-label", text }));
 }
 
@@ -893,12 +893,15 @@ const EMPTY_STATE = { generation: 0, rows: 0, ms: 0, query: "" };
 
 /** What all parts share: the model, open questions, the selection, and who wants to know of changes. */
 class Core {
-	constructor(/** @type {any} */ model) {
+	constructor(model) {
 		this.model = model;
 		this.palette = {};
 		this.root = null;
 		this.requests = new Requests({
-			send: (message, buffers) => model.send(message, undefined, buffers),
+			send: (message) => {
+				model.send(message);
+				this.pending();
+			},
 			generation: () => this.state.generation,
 			first: 1 + Math.floor(Math.random() * 1e9) * 1000,
 		});
@@ -972,8 +975,15 @@ class Core {
 		this.emit("settings", this.settings);
 	}
 
+	/** How many questions are open, for who watches the page. */
+	pending() {
+		if (this.root) this.root.dataset.pending = this.requests.open.size;
+	}
+
 	receive(content, buffers) {
-		if (this.requests.receive(content, buffers)) this.emit("waited", this.requests.waited());
+		const ours = this.requests.receive(content, buffers);
+		this.pending();
+		if (ours) this.emit("waited", this.requests.waited());
 		else if (content?.type === "changed") this.emit("changed", content.positions ?? null);
 	}
 
@@ -1303,13 +1313,13 @@ const overlayColumns = (/** @type {Core} */ core) => core.kinds(...OVERLAYS);
 const overlayShown = (/** @type {Core} */ core, name) => core.settings.overlays?.[name]?.shown ?? true;
 const overlayOpacity = (/** @type {Core} */ core, name) => core.settings.overlays?.[name]?.opacity ?? 0.6;
 
-/** Columns under a card: as set, else the first column of labels. */
+/** Columns under a card: as set, else the first column of labels, and what is suggested in its place. */
 function captionColumns(/** @type {Core} */ core, caption = core.settings.caption) {
-	return caption ?? core.kinds("class", "tags").slice(0, 1).map((column) => column.name);
+	return caption ?? core.kinds("class", "tags").filter(({ name }, i) => !i || name === "suggested").map(({ name }) => name);
 }
 
 /** Decodes a cell of a reply, off the main thread. @returns {Promise<any>} */
-async function readCell(/** @type {any} */ cell, /** @type {Uint8Array} */ bytes, level, fields) {
+async function readCell(cell, /** @type {Uint8Array} */ bytes, level, fields) {
 	const made = { ...cell, level, fields, bytes: 512 };
 	if (cell.a || cell.b) {
 		[made.a, made.b] = await Promise.all([cell.a, cell.b].map((side) => side && readCell(side, bytes, level, fields)));
@@ -1614,6 +1624,12 @@ function drawCaption(context, palette, cell, columns, /** @type {Rect} */ at) {
 			context.fill();
 			x += 13;
 		}
+		if (columns.length > 1) {
+			const label = cut(context, name, at.w / 2);
+			context.fillStyle = palette.muted;
+			context.fillText(label, x, y);
+			x += context.measureText(label + " ").width;
+		}
 		const staged = cell.staged?.includes(name);
 		context.fillStyle = staged ? palette.edit : value?.t ? palette.ink : palette.muted;
 		context.font = `${staged ? "600 " : ""}12px ${palette.font}`;
@@ -1804,7 +1820,7 @@ class Grid extends Painted {
 			records.push(record);
 		}
 		const root = this.element.closest(".dl-browser");
-		if (root) Object.assign(root.dataset, { missing, rows, generation, pending: core.requests.open.size, start, stop });
+		if (root) Object.assign(root.dataset, { missing, rows, generation, start, stop });
 		if (!missing && core.painted !== core.shown) {
 			core.painted = core.shown;
 			core.emit("painted");
@@ -4322,14 +4338,13 @@ export class StaticModel {
 
 	off(name, handler) { this.handlers.get(name)?.delete(handler); }
 
-	send(/** @type {any} */ message) {
+	send(message) {
 		if (!message.req) return;
 		queueMicrotask(() => {
 			const answer = this.answer(message);
 			const reply = answer ? { ok: true, ...answer } : { ok: false, error: { kind: "Static", message: "This page is a copy of some rows: that needs the notebook." } };
 			const { at, ...fields } = reply;
-			const buffers = at === null ? [] : [new DataView((at ?? this.bytes).buffer, (at ?? this.bytes).byteOffset, (at ?? this.bytes).byteLength)];
-			for (const handler of [...(this.handlers.get("msg:custom") ?? [])]) handler({ type: "reply", req: message.req, gen: message.gen, ...fields }, buffers);
+			for (const handler of [...(this.handlers.get("msg:custom") ?? [])]) handler({ type: "reply", req: message.req, gen: message.gen, ...fields }, [at ?? this.bytes]);
 		});
 	}
 

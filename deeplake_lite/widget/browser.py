@@ -74,7 +74,7 @@ SETTINGS: dict[str, Any] = {
     "panel": "facets",
     "theme": "auto",
 }
-"""Choices of the reader, as they are at first."""
+"""Choices of the reader, as they are at first; no caption is chosen yet: the page does."""
 
 
 class Browser(anywidget.AnyWidget):
@@ -113,7 +113,7 @@ class Browser(anywidget.AnyWidget):
     state = t.Dict().tag(sync=True)
     staged: Any = t.List().tag(sync=True)
     staged_count = t.Int(0).tag(sync=True)
-    problem: Any = t.Dict(None, allow_none=True).tag(sync=True)
+    problem: Any = t.Dict(default_value=None, allow_none=True).tag(sync=True)
 
     def __init__(self, view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
         self._lock, self._applying = threading.RLock(), True  # defaults are not queries
@@ -294,7 +294,8 @@ class Browser(anywidget.AnyWidget):
         with self._lock:
             few = Browser(self._shown.view[:rows])
             few.settings = {**self.settings}
-            few.about = {**few.about, "title": self.about["title"], "total": self.about["total"]}
+            known = {k: self.about[k] for k in ("title", "version", "name", "branch", "total")}
+            few.about = {**few.about, **known}
             return page.write(few, Path(path), query=self.query, size=size, large=large)
 
     # ---- parts

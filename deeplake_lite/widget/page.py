@@ -42,7 +42,8 @@ POLICY = (
 )
 """What the page may do."""
 
-STYLE = "body{margin:0}main{min-height:100vh}@media print{main{min-height:0}}"
+STYLE = "body{margin:0}main>.dl-browser{height:100vh;resize:none;border:0;border-radius:0}"
+"""The browser fills the window."""
 
 PAGE = """<!doctype html>
 <html lang="en">

@@ -476,7 +476,7 @@ describe("the static page", () => {
 	});
 
 	test("says hello with bytes and shows its cells", async () => {
-		assert.equal((await ask(make(), { type: "hello" })).buffers[0].getUint8(3), 4);
+		assert.equal((await ask(make(), { type: "hello" })).buffers[0][3], 4);
 		const { cells: shown } = await ask(make(), { type: "cells", start: 4, stop: 9 });
 		assert.deepEqual(shown.map((cell) => cell.p), [4, 5]);
 	});

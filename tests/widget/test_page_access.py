@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .page import chromium, opened
+from .page import opened
 
 pytestmark = pytest.mark.browser
 
@@ -12,12 +12,6 @@ NAMED = {
     *("button", "checkbox", "combobox", "textbox", "searchbox", "slider", "option", "link"),
     *("grid", "gridcell", "dialog", "separator", "application", "region"),
 }
-
-
-@pytest.fixture(scope="module")
-def chrome():
-    with chromium() as browser:
-        yield browser
 
 
 def tree(shown):

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .page import chromium, opened
+from .page import opened
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def chrome():
-    with chromium() as browser:
-        yield browser
 
 
 def detail(shown, position):

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .page import chromium, opened
+from .page import opened
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def chrome():
-    with chromium() as browser:
-        yield browser
 
 
 def test_a_thousand_rows_are_painted_and_nothing_is_asked_of_the_network(chrome, tmp_path):

@@ -56,10 +56,7 @@ def test_the_page_has_the_rows_their_pictures_and_what_they_are_filtered_by(path
     assert len(data["cells"]) == len(data["details"]) == 20
     offset, length, mime = data["cells"][3]["v"]
     assert mime in ("image/jpeg", "image/png")
-    assert stored[offset : offset + length][:4] in (
-        b"\x89PNG",
-        *[b"\xff\xd8\xff" + bytes([b]) for b in range(256)],
-    )
+    assert stored[offset : offset + length].startswith((b"\x89PNG", b"\xff\xd8\xff"))
     assert data["cells"][1]["facet"]["label"] == "bee"
     assert data["cells"][1]["facet"]["tags"] == ["a", EVIL]
     assert data["cells"][1]["facet"]["x"] is None
@@ -133,11 +130,10 @@ def test_the_page_opens_from_a_file(path, tmp_path):
         page.wait_for_function(painted, timeout=8000)
         assert page.eval_on_selector(".dl-browser", "root => root.dataset.rows") == "20"
         page.screenshot(path=tmp_path / "page.png")
-        page.focus(".dl-grid")
+        page.get_by_role("grid").focus()
+        page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")
-        page.wait_for_function(
-            "name => document.body.innerText.includes(name)", arg=EVIL, timeout=8000
-        )
+        page.wait_for_selector(f"dd:has-text({json.dumps(END + ' 1')})", timeout=8000)
         page.screenshot(path=tmp_path / "row.png")
         context.close()
     assert said == []
