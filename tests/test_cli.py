@@ -281,6 +281,8 @@ def test_the_demo_runs_tells_its_steps_and_does_not_run_over_itself(tmp_path, mo
     assert len(ds) > 1_797
     assert ds.verify()
     assert "merged" in run("log", "digits.lake")
+    practice = ds.diff("practice", "main")
+    assert 20 <= len(practice.changed["label"]) <= 30  # its mistakes are there to be found
 
 
 @pytest.mark.parametrize("package", ["sklearn", "skimage"])

@@ -2,8 +2,8 @@
 
 The 1,797 handwritten digits that scikit-learn ships and the photographs that scikit-image ships go
 into one lake. A tired annotator has got some labels wrong; a branch corrects them by their
-neighbours, while work on main goes on, and is merged. Steps are functions in a tuple; each returns
-a line that says what it did.
+neighbours, while work on main goes on, and is merged; on another branch they stay, for practice.
+Steps are functions in a tuple; each returns a line that says what it did.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.dataset import Dataset
 
 DEFAULT = "digits.lake"
+
+PRACTICE = "practice"
+"""Branch on which the mistakes stay, to be found by hand."""
 
 INK = 4
 """From this grey on, of 16, a pixel is ink."""
@@ -126,6 +129,7 @@ def _following(url: str) -> list[str]:
         f"deeplake-lite diff {url} v1 main",
         f"deeplake-lite log {url}",
         f"python -c \"import deeplake_lite as dl; print(dl.open('{url}')[0])\"",
+        f"in a notebook: dl.open('{url}').checkout({PRACTICE!r}).browse()  # find the mistakes",
     ]
 
 
@@ -176,6 +180,7 @@ def write_photographs(story: Story) -> str:
     })  # fmt: skip
     story.ds.commit("the photographs of scikit-image")
     story.ds.tag("v1")
+    story.ds.branch(PRACTICE)
     shapes = [story.ds["image"][i].shape for i in (0, len(story.ds) - 1)]
     return f"{len(story.ds):,} rows; pictures from {shapes[0]} to {shapes[1]}; tagged v1"
 

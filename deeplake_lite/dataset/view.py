@@ -438,7 +438,7 @@ class View:
 
         Notes
         -----
-        Neighbours are exact up to 32,768 rows; beyond, each row is compared with the 4,096 of the
+        Neighbours are exact up to 16,384 rows; beyond, each row is compared with the 1,024 of the
         nearest clusters. By scores it is confident learning: Northcutt, Jiang, Chuang (JAIR 2021),
         https://arxiv.org/abs/1911.00068; by neighbours see Bahri, Jiang, Gupta (ICML 2020),
         https://arxiv.org/abs/2004.12289.

@@ -20,20 +20,19 @@ if TYPE_CHECKING:
 type Vectors = NDArray[np.float32]
 type Rows = NDArray[np.int64]
 
-EXACT_ROWS = 32_768
-"""Most vectors of which each is compared with every other one: two seconds on two cores."""
+EXACT_ROWS = 16_384
+"""Most vectors of which each is compared with every other one."""
 
-COMPARED = 4_096
+COMPARED = 1_024
 """Vectors that each one is compared with where there are more."""
 
 BLOCK_BYTES = 16 * 2**20
 """Of products that are held at a time."""
 
-_CLUSTER_ROWS = 512  # about, so that some eight clusters are compared
+_CLUSTER_ROWS = 512  # about, so that some two clusters and more are compared
 _MOST_CLUSTERS = 1024
-_TRAINING_ROWS = 64  # of a cluster, about, from which its direction is found
-_ROUNDS = 6  # of k-means
-_TILE = 16  # products of which the largest is looked for first
+_TRAINING_ROWS = 32  # of a cluster, about, from which its direction is found
+_ROUNDS = 4  # of k-means
 
 
 def nearest(vectors: Vectors, count: int) -> tuple[Rows, Vectors]:
@@ -89,16 +88,16 @@ def largest(values: Vectors, count: int) -> Rows:
     >>> np.sort(largest(np.array([[3.0, 9, 1, 7], [1, 2, 3, 4]]), 2)).tolist()
     [[1, 3], [2, 3]]
     """
-    tiles = values.shape[1] // _TILE
+    width = values.shape[1]
+    high = int((width / count) ** 0.5)  # as many tiles as are looked into have columns
+    tiles = width // max(high, 1)
     if tiles <= count:
         return np.argpartition(values, -count, axis=1)[:, -count:]
-    whole = values[:, : tiles * _TILE].reshape(len(values), _TILE, tiles)
+    whole = values[:, : tiles * high].reshape(len(values), high, tiles)
     best = np.argpartition(whole.max(axis=1), -count, axis=1)[:, -count:]
-    columns = (best[:, np.newaxis, :] + np.arange(_TILE)[:, np.newaxis] * tiles).reshape(
-        len(values), -1
-    )
-    rest = np.arange(tiles * _TILE, values.shape[1])
-    columns = np.hstack([columns, np.broadcast_to(rest, (len(values), len(rest)))])
+    columns = best[:, np.newaxis, :] + np.arange(high)[:, np.newaxis] * tiles
+    rest = np.broadcast_to(np.arange(tiles * high, width), (len(values), width - tiles * high))
+    columns = np.hstack([columns.reshape(len(values), -1), rest])
     among = np.argpartition(np.take_along_axis(values, columns, axis=1), -count, axis=1)
     return np.take_along_axis(columns, among[:, -count:], axis=1)
 

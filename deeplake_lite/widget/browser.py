@@ -17,12 +17,15 @@ from deeplake_lite.errors import LakeError, shown_briefly
 from deeplake_lite.widget.asking import Asking, answer_of
 from deeplake_lite.widget.cells import Cells
 from deeplake_lite.widget.detail import Detail
+from deeplake_lite.widget.editing import Editing
 from deeplake_lite.widget.facets import Facets
 from deeplake_lite.widget.filtering import Filtering
 from deeplake_lite.widget.filters import order_of
 from deeplake_lite.widget.history import History
 from deeplake_lite.widget.kinds import about_columns, picture_column
+from deeplake_lite.widget.mapping import Map, about_map
 from deeplake_lite.widget.messages import Desk, logger, problem_of
+from deeplake_lite.widget.reviewing import Reviewing, about_review
 from deeplake_lite.widget.saving import Saving
 from deeplake_lite.widget.selecting import Selecting
 from deeplake_lite.widget.shown import Shown
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.plan import Resolution
     from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.parts import Addition, Part
 
@@ -52,6 +57,9 @@ PARTS: tuple[type[Part], ...] = (
     History,
     Versions,
     Saving,
+    Editing,
+    Map,
+    Reviewing,
 )
 """What the browser can do: a part for each of it."""
 
@@ -205,6 +213,56 @@ class Browser(anywidget.AnyWidget):
         for seen in self._displays:
             seen.update(html)
 
+    def renew(self, ds: Dataset) -> None:
+        """Show everything as it is in a dataset by now: after a commit."""
+        with self._lock:
+            self._now_shown(self._shown.renewed(ds))
+
+    # ---- edits
+
+    def commit(self, message: str = "", *, on_conflict: Resolution = "raise") -> str:
+        """Write the edits that are staged in the browser as a version.
+
+        Parameters
+        ----------
+        message : str
+            For the log; left out, it says which columns were edited.
+        on_conflict : {"raise", "ours", "theirs"}
+            What becomes of cells that another writer changed since they were seen here: these edits
+            count ("ours"), or what the other wrote ("theirs"). Tags of both are kept.
+
+        Returns
+        -------
+        str
+            The version's id; the current one when nothing is staged.
+
+        Raises
+        ------
+        ConflictError
+            When another writer changed the same cells; nothing is written, and all stays staged.
+        UncommittedError
+            When the dataset has edits of its own, made beside the browser.
+        ReadOnlyError
+            When what is browsed never moves.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://browser-commit-doc", {"x": "int32"})
+        >>> w = ds.browse()
+        >>> w.commit() == ds.version
+        True
+        """
+        with self._lock, shown_briefly():
+            return self.part(Editing).commit(message, on_conflict=on_conflict).version
+
+    def discard(self) -> None:
+        """Forget the edits that are staged; `staged` lists them."""
+        with self._lock:
+            self.part(Editing).discard()
+
+    # ---- parts
+
     def part[T](self, kind: type[T]) -> T:
         """Return one of the parts."""
         return next(part for part in self.parts if isinstance(part, kind))
@@ -311,6 +369,8 @@ class Browser(anywidget.AnyWidget):
             "columns": about_columns(shown.view),
             "picture": picture_column(shown.view),
             "has_ids": shown.has_ids,
+            **about_map(shown.view),
+            **about_review(shown.base),
         }
 
     def _state(self) -> dict[str, Any]:

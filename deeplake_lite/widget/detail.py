@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.base import Dense
 from deeplake_lite.widget import cards
 from deeplake_lite.widget.cells import Sight, put_picture
+from deeplake_lite.widget.editing import Editing
 from deeplake_lite.widget.kinds import OVERLAYS, is_picture, kind_of, picture_column
 from deeplake_lite.widget.pictures import Drawn
-from deeplake_lite.widget.values import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +55,10 @@ class Detail:
         [cell] = large.cells((), pack)
         large.draw_over([cell], [f.name for f in shown.view.schema], pack)
         cell["main"] = picture
-        columns = [self._column(shown.view, f, position, pack, cell) for f in shown.view.schema]
+        pending = self._host.part(Editing).pending
+        pending.mark([cell], np.array([position]))
+        fields = pending.fields(shown.view.schema, position)
+        columns = [self._column(shown.view, f, position, pack, cell) for f in fields]
         return {
             "id": None if ids is None else str(ids[0]),
             "position": position,
@@ -83,7 +87,7 @@ class Detail:
             "kind": kind_of(f.htype),
             "type": type_of(f.htype),
             "dtype": dtype_of(f.htype),
-            "shape": shape_at(view, f, position),
+            "shape": shape_at(view, f, position) if f.name in view.columns else "",
             "nullable": f.htype.nullable,
             "v": None,
             "text": None,
@@ -94,7 +98,11 @@ class Detail:
             return {**found, "v": cell["v"], "w": cell["w"], "h": cell["h"], "card": cell["card"]}
         if is_picture(f.htype):
             return {**found, **self._small(f, position, pack)}
-        [value] = values_of(view, f, np.array([position]))
+        pending = self._host.part(Editing).pending
+        htype, value = pending.value(f.name, position)
+        found["staged"] = f.name in cell.get("staged", ())
+        found |= pending.input_of(f.name, htype, value)
+        f = replace(f, htype=htype)
         found["text"] = cards.long_text(f.htype, value)
         found["null"] = value is None
         if isinstance(value, Exception):

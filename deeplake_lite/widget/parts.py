@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.shown import Shown
@@ -53,6 +54,12 @@ class Host(Protocol):
     additions: list[Addition]
     """What parts add to the cells that the grid gets, such as marks of staged edits."""
 
+    staged: Any
+    """The edits that the page lists."""
+
+    staged_count: int
+    """How many are staged."""
+
     def part[T](self, kind: type[T]) -> T:
         """Return another part."""
         ...
@@ -71,6 +78,10 @@ class Host(Protocol):
 
     def refresh(self) -> None:
         """Take the dataset as it is now: the query is asked again, the selection stays by row."""
+        ...
+
+    def renew(self, ds: Dataset) -> None:
+        """Show everything as it is in a dataset by now: after a commit."""
         ...
 
     def tell(self, message: dict[str, Any]) -> None:

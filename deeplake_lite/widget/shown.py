@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.virtual import VirtualTable
 from deeplake_lite.query import query
 from deeplake_lite.query.opening import as_it_is
 from deeplake_lite.storage.snapshot import Snapshot
+from deeplake_lite.widget.handles import renewed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,6 +83,12 @@ class Shown:
         """Return the same query asked of another view, or of the same one as it is now."""
         base = as_it_is(view)
         return replace(self, handle=view, base=base, view=base).asked(self.text)
+
+    def renewed(self, ds: Dataset) -> Shown:
+        """Return the same rows and the same query, as they are in a dataset by now."""
+        handle = ds if isinstance(self.handle, Dataset) else renewed(self.handle, ds)
+        sources = {name: as_it_is(renewed(v, ds)) for name, v in self.sources.items()}
+        return replace(self, sources=sources).based(handle)
 
     @property
     def is_stale(self) -> bool:

@@ -8,6 +8,7 @@ from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.opening import at_branch
 from deeplake_lite.storage.table import Table
+from deeplake_lite.widget.editing import Editing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,6 +65,7 @@ class Versions:
     def show_version(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         """Browse a branch, to mend it, or a version that never moves."""
         host = self._host
+        host.part(Editing).check_none("another version is shown")
         host.browse(opened(host.shown.base._lake, str(request["version"])))
         about = host.about
         return {
