@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.functions.user import function
     from deeplake_lite.schema import Schema
     from deeplake_lite.widget.browser import Browser
+    from deeplake_lite.widget.difference import browse_diff
 
 _HOMES = {
     "dataset.column": "Column",
@@ -99,6 +100,7 @@ _HOMES = {
     "loader.mix": "mix",
     "query": "query",
     "query.functions.user": "function",
+    "widget.difference": "browse_diff",
     "schema": "Schema",
     "widget.browser": "Browser",
 }
@@ -174,6 +176,7 @@ __all__ = [
     "UncommittedError",
     "VersionNotFoundError",
     "View",
+    "browse_diff",
     "create",
     "exists",
     "from_arrays",

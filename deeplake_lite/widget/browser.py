@@ -14,6 +14,7 @@ import traitlets as t
 from deeplake_lite.dataset.show import title_of, version_of
 from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import LakeError, shown_briefly
+from deeplake_lite.widget import page
 from deeplake_lite.widget.asking import Asking, answer_of
 from deeplake_lite.widget.cells import Cells
 from deeplake_lite.widget.detail import Detail
@@ -260,6 +261,45 @@ class Browser(anywidget.AnyWidget):
         """Forget the edits that are staged; `staged` lists them."""
         with self._lock:
             self.part(Editing).discard()
+
+    # ---- keeping
+
+    def to_html(
+        self, path: str | Path, *, rows: int = 200, size: int = 256, large: int = 640
+    ) -> Path:
+        """Write the rows that are shown as a page of its own, with the same front end.
+
+        It opens from a file, without a kernel and without a network: to look, filter by classes and
+        numbers, select, and see a row at large.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write.
+        rows : int
+            The first so many of those that are shown.
+        size, large : int
+            Longer side of pictures in the grid and of a single row, pixels.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl, tempfile
+        >>> ds = dl.create("memory://to-html-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> ds.browse().to_html(tempfile.mkdtemp() + "/page.html").name
+        'page.html'
+        """
+        with self._lock:
+            few = Browser(self._shown.view[:rows])
+            few.settings = {**self.settings}
+            known = {k: self.about[k] for k in ("title", "version", "name", "branch", "total")}
+            few.about = {**few.about, **known}
+            return page.write(few, Path(path), query=self.query, size=size, large=large)
 
     # ---- parts
 

@@ -11,6 +11,7 @@ from deeplake_lite.htypes import Boxes
 from deeplake_lite.schema import Field
 from deeplake_lite.widget import inputs, writing
 from deeplake_lite.widget.overlays import MOST, class_column
+from deeplake_lite.widget.values import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,13 +44,16 @@ class Drafts:
         elif op == "set":
             f = self._field(ds, str(wanted["column"]))
             yield self._set(f, positions, inputs.taken(f, wanted.get("value")))
+        elif op == "take":
+            f = self._field(ds, str(wanted["column"]))
+            yield from self._take(f, positions, str(wanted["value"]))
         elif op == "set_boxes":
             f = self._field(ds, str(wanted["column"]))
             for position in positions.tolist():
                 yield from self._boxes(ds, f, position, wanted["value"])
         else:
             raise LakeError(
-                f"An edit is 'set', 'add_tag', 'remove_tag' or 'set_boxes', got {op!r:.40}."
+                f"An edit is 'set', 'take', 'add_tag', 'remove_tag' or 'set_boxes', got {op!r:.40}."
             )
 
     def _positions(self, wanted: Any) -> Positions:
@@ -75,6 +79,17 @@ class Drafts:
     def _set(self, f: Field, positions: Positions, value: Any) -> Edit:
         ids, seen = self._ids(positions), self._seen(f, positions)
         return self._staged.edit(f.name, f.id, "set", ids, value, seen, _what(f, value))
+
+    def _take(self, f: Field, positions: Positions, name: str) -> Iterator[Edit]:
+        """Yield edits that give cells what another column shown has: one edit for each value."""
+        view = self._host.shown.view
+        source = view[name]._field
+        values = inputs.plain(source.htype, values_of(view, source, positions))
+        groups: dict[Any, list[int]] = {}
+        for position, value in zip(positions.tolist(), values, strict=True):
+            groups.setdefault(inputs.sent(source.htype, value), []).append(position)
+        for value, rows in groups.items():
+            yield self._set(f, np.array(rows), inputs.taken(f, value))
 
     def _tag(self, ds: Dataset, op: Any, wanted: Mapping[str, Any], positions: Positions) -> Edit:
         f = self._tags_field(ds, wanted.get("column"))

@@ -22,6 +22,7 @@ from deeplake_lite.widget.embedding import (
     umap,
     vectors,
 )
+from deeplake_lite.widget.names import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -194,6 +195,6 @@ def nearest_first(host: Host, position: int, name: str) -> str:
     if ids is None:
         raise SchemaError("Neighbours are those of a row of the dataset. Take the query back.")
     at = int(np.flatnonzero(base.row_ids == ids[0])[0])
-    column = '"' + name.replace('"', '""') + '"'
+    column = quoted(name)
     asked = f"(SELECT {column} FROM dataset LIMIT 1 OFFSET {at})"
     return f"SELECT * ORDER BY COSINE_SIMILARITY({column}, {asked}) DESC"

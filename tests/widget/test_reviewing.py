@@ -79,3 +79,14 @@ def test_rows_like_one_come_first(lake, page):
 def test_what_cannot_be_ranked_is_said(lake, page):
     error = page(lake).fails("suspects", label="label", by="taste")
     assert "by is 'embedding' or 'scores'" in error["message"]
+
+
+def test_what_is_suggested_is_taken_over_at_once(lake, page):
+    lake.update([3, 8], {"label": [0, 1]})
+    lake.commit("two more mistakes")
+    shown = page(lake)
+    shown.asks("suspects", label="label", by="embedding", column="vector")
+    wanted = [{"positions": [0, 1, 2], "column": "label", "op": "take", "value": "suggested"}]
+    assert shown.asks("stage", edits=wanted)["staged_count"] == 2  # one for each class
+    shown.asks("commit", message="as suggested")
+    assert lake["label"][:].tolist() == (np.arange(60) % 2).tolist()

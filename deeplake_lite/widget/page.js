@@ -1,0 +1,6 @@
+// Opens the page that `Browser.to_html` writes: the same front end over what is embedded.
+{
+	const text = (/** @type {string} */ id) => document.getElementById(id)?.textContent ?? "";
+	const model = new StaticModel(JSON.parse(text("data")), fromBase64(text("bytes")));
+	render({ model, el: /** @type {HTMLElement} */ (document.getElementById("browser")) });
+}
