@@ -1110,8 +1110,14 @@ function followTheme(/** @type {HTMLElement} */ root, /** @type {Core} */ core, 
 	const media = matchMedia("(prefers-color-scheme: dark)");
 	media.addEventListener("change", apply);
 	core.on("settings", apply);
+	const shown = new ResizeObserver(() => { // hosts render first and show then: until then nothing has a style
+		shown.disconnect();
+		apply();
+	});
+	shown.observe(root);
 	core.closing.signal.addEventListener("abort", () => {
 		observer.disconnect();
+		shown.disconnect();
 		media.removeEventListener("change", apply);
 	});
 	apply();
@@ -1233,9 +1239,9 @@ const overlayColumns = (/** @type {Core} */ core) => core.kinds(...OVERLAYS);
 const overlayShown = (/** @type {Core} */ core, name) => core.settings.overlays?.[name]?.shown ?? true;
 const overlayOpacity = (/** @type {Core} */ core, name) => core.settings.overlays?.[name]?.opacity ?? 0.6;
 
-/** Columns under a card: as set, else the first column of labels. */
+/** Columns under a card: as set, else the first column of labels, and what is suggested in its place. */
 function captionColumns(/** @type {Core} */ core, caption = core.settings.caption) {
-	return caption ?? core.kinds("class", "tags").slice(0, 1).map((column) => column.name);
+	return caption ?? core.kinds("class", "tags").filter(({ name }, i) => !i || name === "suggested").map(({ name }) => name);
 }
 
 /** Decodes a cell of a reply, off the main thread. @returns {Promise<any>} */
@@ -1512,6 +1518,13 @@ function drawCaption(context, palette, cell, columns, /** @type {Rect} */ at) {
 			context.arc(x + 4, y, 4, 0, 7);
 			context.fill();
 			x += 13;
+		}
+		if (columns.length > 1) {
+			const label = cut(context, name, at.w / 2);
+			context.fillStyle = palette.muted;
+			context.textBaseline = "middle";
+			context.fillText(label, x, y);
+			x += context.measureText(label + " ").width;
 		}
 		const staged = cell.staged?.includes(name);
 		context.fillStyle = staged ? palette.edit : value?.t ? palette.ink : palette.muted;
@@ -2278,7 +2291,7 @@ class QueryBox {
 		}), this.text.endsWith("\n") ? "\n " : "");
 		this.clear.hidden = !this.text;
 		this.input.style.height = "auto";
-		this.input.style.height = `${Math.min(96, Math.max(20, this.input.scrollHeight))}px`;
+		this.input.style.height = `${Math.min(96, Math.max(20, this.input.scrollHeight - 8))}px`;
 	}
 
 	typed() {
@@ -2428,7 +2441,7 @@ class QueryBox {
 		this.element.classList.toggle("dl-faulty", Boolean(error));
 		this.input.setAttribute("aria-invalid", String(Boolean(error)));
 		if (!error) return;
-		this.error.replaceChildren(h("strong", { text: errorTitle(error.kind) }), h("span", { text: error.message }), error.hint && h("span", { class: "dl-quiet", text: error.hint }));
+		this.error.replaceChildren(h("strong", { text: errorTitle(error.kind) }), h("span", { text: error.message }), error.hint ? h("span", { class: "dl-quiet", text: error.hint }) : "");
 		if (this.mark && document.activeElement === this.input) {
 			const at = caretOffset(this.text, error.line, error.column ?? 1);
 			this.input.setSelectionRange(at, at);
@@ -2460,7 +2473,7 @@ class Facets {
 	open() { this.refresh(); }
 
 	async refresh() {
-		if (!this.element.isConnected) return;
+		if (!this.element.closest(".dl-browser")) return; // a host may show us later
 		try {
 			const { facets } = await this.core.latest("facets", "facets", { columns: null }, { bound: true });
 			this.note.hidden = facets.length > 0;
@@ -2769,7 +2782,7 @@ class MapPanel {
 	}
 
 	async refresh() {
-		if (!this.element.isConnected) return;
+		if (!this.element.closest(".dl-browser")) return;
 		this.generation = this.core.state.generation;
 		if (!this.data) say(this.note, "Computing the map …");
 		const progress = (done, total) => say(this.note, `Computing the map … ${Math.round((100 * done) / Math.max(1, total))} %`);
@@ -3031,7 +3044,7 @@ class Versions {
 		this.core = core;
 		this.title = "Versions";
 		this.element = h("div", { class: "dl-panel-scroll" });
-		core.on("about", () => this.element.isConnected && this.open());
+		core.on("about", () => this.element.closest(".dl-browser") && this.open());
 	}
 
 	async open() {

@@ -70,13 +70,13 @@ GIVEN = "given"
 SETTINGS: dict[str, Any] = {
     "size": 160,
     "picture": None,
-    "caption": [],
+    "caption": None,
     "overlays": {},
     "colour_by": None,
     "panel": "facets",
     "theme": "auto",
 }
-"""Choices of the reader, as they are at first."""
+"""Choices of the reader, as they are at first; no caption is chosen yet: the page does."""
 
 
 class Browser(anywidget.AnyWidget):
@@ -115,7 +115,7 @@ class Browser(anywidget.AnyWidget):
     state = t.Dict().tag(sync=True)
     staged: Any = t.List().tag(sync=True)
     staged_count = t.Int(0).tag(sync=True)
-    problem: Any = t.Dict(None, allow_none=True).tag(sync=True)
+    problem: Any = t.Dict(default_value=None, allow_none=True).tag(sync=True)
 
     def __init__(self, view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
         self._lock, self._applying = threading.RLock(), True  # defaults are not queries

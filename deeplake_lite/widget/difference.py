@@ -71,7 +71,7 @@ class Difference(anywidget.AnyWidget):
     state = t.Dict().tag(sync=True)
     staged: Any = t.List().tag(sync=True)
     staged_count = t.Int(0).tag(sync=True)
-    problem: Any = t.Dict(None, allow_none=True).tag(sync=True)
+    problem: Any = t.Dict(default_value=None, allow_none=True).tag(sync=True)
 
     def __init__(self, diff: Diff, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
         self.diff, self._lock, self._generation = diff, threading.RLock(), 1

@@ -6,6 +6,9 @@ import pytest
 
 from deeplake_lite.widget import Browser
 
+from .labkit import Lab
+from .page import chromium
+
 
 class Page:
     """What stands for the page: it asks, and keeps what was sent."""
@@ -44,3 +47,19 @@ class Page:
 def page():
     """Make a page of a view."""
     return Page
+
+
+@pytest.fixture(scope="session")
+def chrome():
+    """Start Chromium, once: Playwright's loop runs in the thread of the tests."""
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory):
+    """Start JupyterLab, once."""
+    made = Lab(tmp_path_factory.mktemp("lab"))
+    made.start()
+    yield made
+    made.stop()

@@ -117,3 +117,9 @@ def test_rows_without_ids_lose_the_selection(ds, page):
     w.selected = [0]
     w.query = ""
     assert w.selected.tolist() == []
+
+
+def test_a_new_browser_has_no_problem_and_leaves_captions_to_the_page(ds, page):
+    w = page(ds).w
+    assert w.problem is None
+    assert w.settings["caption"] is None
