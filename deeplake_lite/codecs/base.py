@@ -105,10 +105,13 @@ class ImageCodec(Codec):
         shape: tuple[int, ...],
         dtype: np.dtype[Any],
         side: int,  # noqa: ARG002 (for formats that scale while they decode)
+        *,
+        fast: bool = False,  # noqa: ARG002
     ) -> NDArray[Any]:
         """Return the pixels as `decode` does, perhaps scaled down: for thumbnails.
 
-        The longer side keeps `side` pixels at least, if it has them.
+        The longer side keeps `side` pixels at least, if it has them. What is `fast` may be coarser,
+        where only people look at it.
         """
         return self.decode(data, shape, dtype)
 

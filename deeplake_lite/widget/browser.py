@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, override
 
@@ -11,6 +12,7 @@ import numpy as np
 import traitlets as t
 
 from deeplake_lite.dataset.show import title_of, version_of
+from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import LakeError, shown_briefly
 from deeplake_lite.widget import page
 from deeplake_lite.widget.asking import Asking, answer_of
@@ -124,6 +126,7 @@ class Browser(anywidget.AnyWidget):
             settings={**SETTINGS, "picture": picture}, about=self._about(), state=self._state()
         )
         self._applying = bool(self.query)
+        decode_pool().submit(_warm_up)
         self.additions: list[Addition] = []
         self._displays: list[Any] = []
         self.parts = tuple(part(self) for part in PARTS)
@@ -425,6 +428,12 @@ class Browser(anywidget.AnyWidget):
         shown = self._shown
         asked = f", {shown.text!r:.60}" if shown.text else ""
         return f"Browser of {title_of(shown.base.url)}: {len(shown.view):,} rows{asked}"
+
+
+def _warm_up() -> None:
+    """Load what the first pictures and the first query need, while the page is being drawn."""
+    for name in ("duckdb", "PIL.Image"):
+        import_module(name)
 
 
 def browse(view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> Browser:
