@@ -341,6 +341,8 @@ class Browser(anywidget.AnyWidget):
     def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
         super()._handle_custom_msg(content, buffers)
         with self._lock:
+            if self._shown.is_gone:
+                self.refresh()
             self._desk.answer(content)
 
     def _failed(self, request: Mapping[str, Any], _pack: Any) -> dict[str, Any]:

@@ -142,12 +142,12 @@ def whole_and_part(shown: Shown) -> tuple[View, View]:
         return base, base
     if answer._table is base._table:
         return base, View(base._lake, *answer._located(), base.columns, answer.origin)
-    table: Any = answer._table
+    table: Any = base._table
     same = answer.url == base.url and answer.version == base.version
-    if same and isinstance(table, VirtualTable) and table.has_ids:
-        slots = base._table.find(answer.row_ids) if hasattr(base._table, "find") else None
-        if slots is not None and (slots >= 0).all():
-            return base, View(base._lake, base._table, slots, base.columns, answer.origin)
+    if same and shown.has_ids and not isinstance(table, VirtualTable):
+        slots = table.find(answer.row_ids)
+        if (slots >= 0).all():
+            return base, View(base._lake, table, slots, base.columns, answer.origin)
     inner = inner_of(shown.text)
     whole = answer if inner is None else query(inner, view=base, sources=shown.sources)
     return whole, answer

@@ -91,9 +91,9 @@ class Shown:
         return replace(self, sources=sources).based(handle)
 
     @property
-    def is_stale(self) -> bool:
-        """Whether the dataset has other rows by now, or other cells."""
-        return self.handle._table is not self.base._table
+    def is_gone(self) -> bool:
+        """Whether it shows edits of a transaction that has ended: their place may be empty."""
+        return bool(self.base._table.edits) and self.handle._table is not self.base._table
 
     @property
     def has_ids(self) -> bool:

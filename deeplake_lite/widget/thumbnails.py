@@ -17,6 +17,7 @@ import xxhash
 from deeplake_lite import codecs
 from deeplake_lite.dataset.reading import read_cells
 from deeplake_lite.dataset.values import decode_pool
+from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable
 from deeplake_lite.errors import DamagedError, LakeError
 from deeplake_lite.htypes import Link
 from deeplake_lite.htypes.base import Dense
@@ -120,7 +121,7 @@ class Thumbnails:
         progress : callable, optional
             Called with how many of how many are there.
         """
-        f = view.schema[column]
+        view, f, positions = origin(view, view.schema[column], positions)
         wanted = list(_wanted(view, f, positions, side, numbers=numbers))
         found: list[Outcome] = [None] * len(wanted)
         left = [w for w in wanted if not self._take(w, found)]
@@ -187,6 +188,31 @@ class Thumbnails:
         small = _smaller(drawn, side) if w.large and side < MASTER else drawn
         self._memory.put(w.key, small)
         return small
+
+
+def origin(
+    view: View, f: Field, positions: NDArray[np.int64]
+) -> tuple[View, Field, NDArray[np.int64]]:
+    """Return where the cells of a column are stored that a query's result has taken over.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://origin-doc", {"image": "image", "x": "int32"})
+    >>> ds.append({"image": [np.zeros((2, 2), "uint8")] * 2, "x": [1, 2]})
+    >>> view = ds.query("SELECT image AS picture, x * 2 AS y ORDER BY x DESC")
+    >>> stored, f, positions = origin(view, view.schema["picture"], np.array([0]))
+    >>> f.name, positions.tolist()
+    ('image', [1])
+    """
+    table, slots = view._located(positions)
+    taken = table._columns[f.id] if isinstance(table, VirtualTable) else None
+    if not isinstance(taken, TakenColumn):
+        return view, f, positions
+    there = taken.positions[slots]
+    if (there < 0).any():  # a join has rows without a partner
+        return view, f, positions
+    return origin(taken.view, taken.field, there)
 
 
 def _wanted(

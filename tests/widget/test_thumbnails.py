@@ -158,3 +158,14 @@ def test_bytes_that_rotted_are_told_by_their_hash(make_lake, monkeypatch):
     monkeypatch.setattr(RaggedColumn, "read", rotted)
     [found] = Thumbnails(ds.url).of(ds, "image", np.array([1]), 64)
     assert "column 'image', row 1: the bytes are not those that were written" in str(found)
+
+
+def test_pictures_that_a_query_takes_over_are_drawn_once(make_lake, drawn):
+    ds = make_lake({"image": "image", "x": "int32"}, image=[np.zeros((300, 200), "uint8")], x=[1])
+    small = Thumbnails(ds.url)
+    first = small.of(ds, "image", FIRST, 64)
+    view = ds.query("SELECT image AS picture, x * 2 AS y")
+    assert small.of(view, "picture", FIRST, 64) == first
+    joined = ds.query("SELECT a.image, b.image AS other FROM ds AS a JOIN ds AS b ON a.x = b.x")
+    assert small.of(joined, "other", FIRST, 64) == first
+    assert drawn == [64]
