@@ -91,6 +91,19 @@ class Browser(anywidget.AnyWidget):
     cache_bytes : int
         Memory that small pictures may take.
 
+    Attributes
+    ----------
+    query : str
+        What is shown; empty for all rows. Setting it asks: a mistake raises, and all stays as it
+        was.
+    view : View
+        The rows that are shown. Setting it shows others, as the source ``given`` of the query.
+    selected : ndarray, (n,) int64
+        Positions in `view`, ascending; set from positions or a mask. They stay with their rows, by
+        id, when the query changes.
+    settings : dict
+        Choices of the reader: ``size`` in pixels, ``picture``, ``caption``, ``overlays``.
+
     Examples
     --------
     >>> import deeplake_lite as dl
