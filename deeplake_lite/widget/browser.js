@@ -1520,6 +1520,7 @@ function drawCaption(context, palette, cell, columns, /** @type {Rect} */ at) {
 			x += 13;
 		}
 		if (columns.length > 1) {
+			context.font = `12px ${palette.font}`;
 			const label = cut(context, name, at.w / 2);
 			context.fillStyle = palette.muted;
 			context.textBaseline = "middle";
@@ -3809,7 +3810,7 @@ const KEYS = [
 	["Look", [["← → ↑ ↓", "Move between rows"], ["Enter", "Open the row"], ["Home / End", "First and last of the line"], ["Ctrl Home / End", "First and last row"], ["Page Up / Down", "One page"], ["+ / −", "Larger and smaller cards"], ["o", "Show or hide all overlays"]]],
 	["Find", [["/", "Type a query"], ["Ctrl Space", "Complete what is typed"], ["↑ ↓", "Queries asked before"], ["f", "Filters"], ["m", "Map"], ["v", "Versions"], ["s", "Rows to review"]]],
 	["Select", [["Space", "Select or deselect"], ["Shift + arrows", "Extend the selection"], ["Ctrl A", "Select all that match"], ["i", "Invert"], ["Esc", "Select nothing"], ["Drag", "Lasso"]]],
-	["Edit", [["1 … 9", "Set the class of the selection"], ["l", "Choose the class by name"], ["t", "Add or remove a tag"], ["e", "Edits"], ["Ctrl Z", "Undo"], ["Ctrl Shift Z", "Redo"]]],
+	["Edit", [["1 … 9", "Set the class of the selection"], ["l", "Choose the class by name"], ["a", "Accept the suggested class"], ["t", "Add or remove a tag"], ["e", "Edits"], ["Ctrl Z", "Undo"], ["Ctrl Shift Z", "Redo"]]],
 	["In a row", [["← →", "Previous and next row"], ["+ / −", "Zoom"], ["0", "Fit"], ["b", "Edit boxes"], ["Delete", "Remove the box"], ["Esc", "Back to the grid"]]],
 ];
 
@@ -3935,9 +3936,10 @@ class Shell {
 		this.none = textButton("Clear", () => core.select("none"), { class: "dl-link" });
 		this.invert = textButton("Invert", () => core.select("invert"), { class: "dl-link" });
 		this.relabel = h("button", { type: "button", class: "dl-button", title: "Set the class (l, or 1 … 9)", onclick: () => this.chooseClass() }, icon("edits"), h("span", { class: "dl-label", text: "Relabel" }));
+		this.accept = h("button", { type: "button", class: "dl-button", title: "Set the class to what is suggested (a)", onclick: () => this.acceptSuggested() }, icon("check"), h("span", { class: "dl-label", text: "Accept suggested" }));
 		this.tagging = h("button", { type: "button", class: "dl-button", title: "Add or remove a tag (t)", onclick: () => this.chooseTag() }, icon("tag"), h("span", { class: "dl-label", text: "Tag" }));
 		this.commit = h("button", { type: "button", class: "dl-button dl-primary", onclick: () => this.side.show("edits") });
-		return h("div", { class: "dl-foot" }, this.chosen, this.all, this.none, this.invert, h("span", { class: "dl-space" }), this.relabel, this.tagging, this.commit);
+		return h("div", { class: "dl-foot" }, this.chosen, this.all, this.none, this.invert, h("span", { class: "dl-space" }), this.accept, this.relabel, this.tagging, this.commit);
 	}
 
 	refresh() {
@@ -3958,6 +3960,7 @@ class Shell {
 		this.none.hidden = this.invert.hidden = !count;
 		const editable = core.writable && rows > 0;
 		this.relabel.hidden = !editable || !core.kinds("class").length;
+		this.accept.hidden = this.relabel.hidden || !count || !core.column("suggested");
 		this.tagging.hidden = !editable || !core.kinds("tags").length;
 		this.commit.hidden = !core.stagedCount;
 		say(this.commit, `Commit ${counted(core.stagedCount, "edit")} …`);
@@ -3999,7 +4002,7 @@ class Shell {
 			Escape: () => this.escape(),
 			...(diff ? {} : {
 				"/": () => this.query.input.focus(), f: () => side.toggle("facets"), m: () => side.toggle("map"), v: () => side.toggle("versions"),
-				e: () => side.toggle("edits"), s: () => this.suspects(), l: () => this.chooseClass(), t: () => this.chooseTag(), i: () => core.select("invert"),
+				e: () => side.toggle("edits"), s: () => this.suspects(), l: () => this.chooseClass(), t: () => this.chooseTag(), a: () => this.acceptSuggested(), i: () => core.select("invert"),
 			}),
 		}[name];
 	}
@@ -4037,6 +4040,12 @@ class Shell {
 		const column = this.labelColumn();
 		if (!column || !this.core.targetCount()) return;
 		chooser(this.root, `Set ${column.name} of ${counted(this.core.targetCount(), "row")}`, column.classes ?? [], (choice) => this.setClass(choice.index));
+	}
+
+	/** The labels that a ranking of suspects suggests. */
+	acceptSuggested() {
+		const column = this.labelColumn();
+		if (column && this.core.column("suggested") && this.core.targetCount()) this.core.stage([{ positions: this.core.targets(), column: column.name, op: "take", value: "suggested" }]);
 	}
 
 	chooseTag() {

@@ -25,7 +25,7 @@ from deeplake_lite.widget.filters import order_of
 from deeplake_lite.widget.history import History
 from deeplake_lite.widget.kinds import about_columns, picture_column
 from deeplake_lite.widget.mapping import Map, about_map
-from deeplake_lite.widget.messages import Desk, logger, problem_of
+from deeplake_lite.widget.messages import Desk, Pack, logger, problem_of
 from deeplake_lite.widget.reviewing import Reviewing, about_review
 from deeplake_lite.widget.saving import Saving
 from deeplake_lite.widget.selecting import Selecting
@@ -269,6 +269,50 @@ class Browser(anywidget.AnyWidget):
         """
         with self._lock, shown_briefly():
             return self.part(Editing).commit(message, on_conflict=on_conflict).version
+
+    def edit(self, column: str, value: Any = None, *, take: str | None = None) -> int:
+        """Stage an edit of the selected rows, as the page does.
+
+        Parameters
+        ----------
+        column : str
+            What is edited.
+        value : object
+            The new value, a class by its name or number; None for null.
+        take : str, optional
+            Column shown whose values are taken over instead, such as ``"suggested"``.
+
+        Returns
+        -------
+        int
+            How many rows are edited by it.
+
+        Raises
+        ------
+        LakeError
+            When the column is not there, or does not take the value.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://browser-edit-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> version = ds.commit("three")
+        >>> w = ds.browse()
+        >>> w.selected = [0, 2]
+        >>> w.edit("x", 7)
+        2
+        >>> version = w.commit("sevens")
+        >>> w.view["x"][:]
+        array([7, 2, 7], dtype=int32)
+        """
+        op = {"op": "set", "value": value} if take is None else {"op": "take", "value": take}
+        with self._lock, shown_briefly():
+            staged = self.part(Editing).stage(
+                {"edits": [{"positions": "selected", "column": column, **op}]}, Pack()
+            )
+        self.tell({"type": "changed", "positions": staged["positions"]})
+        return len(self.selected)
 
     def discard(self) -> None:
         """Forget the edits that are staged; `staged` lists them."""

@@ -348,3 +348,14 @@ def test_another_version_is_shown_once_nothing_is_staged(lake, page):
     assert not shown.asks("show_version", version="v1")["writable"]
     found = {c["name"]: c for c in shown.asks("detail", p=0, size=64)["columns"]}
     assert not found["label"]["editable"]
+
+
+def test_selected_rows_are_edited_from_python(lake, page):
+    shown = page(lake)
+    shown.w.selected = [1, 4]
+    assert shown.w.edit("label", "cat") == 2
+    assert shown.sent[-1][0] == {"type": "changed", "positions": [1, 4]}
+    with pytest.raises(dl.LakeError, match="Column 'lable' is computed, not stored, or gone"):
+        shown.w.edit("lable", "cat")
+    shown.w.commit("two cats")
+    assert lake["label"][:].tolist() == [0, 2, 2, 0, 2, 2]
