@@ -62,6 +62,54 @@ def rows_of_block(row_bytes: float) -> int:
     return 1 << int(np.log2(wanted))
 
 
+@dataclass(frozen=True)
+class Holding:
+    """How a loader holds rows in memory: decided before any is read.
+
+    Examples
+    --------
+    >>> Holding("rows", rows=128, count=40, kept=7)
+    Holding(mode='rows', rows=128, count=40, kept=7, most=1)
+    """
+
+    mode: str
+    """``"whole"``, ``"window"``, ``"rows"`` or ``"disk"``."""
+    rows: int
+    """Of a block."""
+    count: int
+    """Blocks that there are."""
+    kept: int
+    """The first ones, which are read as blocks; rows of others are read alone."""
+    most: int = 1
+    """Blocks of a window that are held at a time."""
+
+    @classmethod
+    def of(cls, samples: Samples, limit: int, window: int = 0, *, on_disk: bool = False) -> Holding:
+        """Decide it.
+
+        Parameters
+        ----------
+        samples : Samples
+            What is read.
+        limit : int
+            Bytes that may be held.
+        window : int
+            Rows that an order goes through before it leaves them for good; 0 where it never does.
+        on_disk : bool
+            Whether blocks are kept as files.
+        """
+        each, rows = samples.row_bytes, rows_of_block(samples.row_bytes)
+        count, total = -(-len(samples) // rows), each * len(samples)
+        mode = (
+            "disk" if on_disk
+            else "whole" if total <= limit
+            else "window" if window and 2 * window * each <= limit
+            else "rows"
+        )  # fmt: skip
+        kept = int(limit * count / total) if mode == "rows" else count  # as there is room for
+        return cls(mode, rows, count, kept, max(1, int(limit // (each * rows))))
+
+
 class Fetched(NamedTuple):
     """Rows that were read."""
 
@@ -108,19 +156,10 @@ class Blocks:
         window: int = 0,
         disk: Disk | None = None,
     ) -> None:
-        self.samples, self._readers, self._limit, self._disk = samples, readers, limit, disk
-        self.rows = rows_of_block(samples.row_bytes)
-        self.count = -(-len(samples) // self.rows)
-        total = samples.row_bytes * len(samples)
-        self.mode = (
-            "disk" if disk is not None
-            else "whole" if total <= limit
-            else "window" if window and 2 * window * samples.row_bytes <= limit
-            else "rows"
-        )  # fmt: skip
-        self._kept = self.count
-        if self.mode == "rows":  # as many blocks as there is room for
-            self._kept = int(limit * self.count / total)
+        self.samples, self._readers, self._disk = samples, readers, disk
+        holding = Holding.of(samples, limit, window, on_disk=disk is not None)
+        self.mode, self.rows, self.count = holding.mode, holding.rows, holding.count
+        self._kept, self._most = holding.kept, holding.most
         self._found: dict[int, Future[Block]] = {}
         self._whole: dict[str, DenseCells | RaggedCells] = {}
         self._large: dict[str, bool] = {}
@@ -294,14 +333,13 @@ class Blocks:
             self._drop(next(iter(self._found)))
         if self.mode != "window":
             return
-        most = max(1, int(self._limit // (self.samples.row_bytes * self.rows)))
 
         def needed(block: int) -> int:
             after = order.after(block, self.rows)
             return after if after > done else order.n + coming.after(block, self.rows)
 
         read = sorted((b for b, read in self._found.items() if read.done()), key=needed)
-        while len(self._found) >= most and read:  # what a request needs, it holds
+        while len(self._found) >= self._most and read:  # what a request needs, it holds
             self._drop(read.pop())
 
     def _drop(self, block: int) -> None:

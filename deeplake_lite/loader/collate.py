@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.keywords import Collate
     from deeplake_lite.htypes import Htype
     from deeplake_lite.loader.recipe import ColumnRecipe
 
-type Collate = Literal["stack", "pad", "list", "ragged"]
-"""How values of several rows go together."""
-
 CHOICES = ("stack", "pad", "list", "ragged")
-"""The same, to check what a user says."""
+"""How values of several rows go together."""
 
 NUMBERS = "biufcmM"
 """Kinds of dtypes that make arrays: numbers and times."""

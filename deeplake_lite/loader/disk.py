@@ -9,17 +9,19 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xxhash
 
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 from deeplake_lite.loader.held import Bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,6 +30,12 @@ if TYPE_CHECKING:
 
 SHARE = 0.5
 """Part of what the disk has free, or is taken by blocks already, that blocks may take."""
+
+UNFINISHED = "."
+"""What the name of a block begins with while it is written."""
+
+ABANDONED = 3600.0
+"""Seconds after which one that is not finished never will be."""
 
 
 def cache_folder() -> Path:
@@ -51,7 +59,13 @@ class Disk:
         self._folder = folder / fingerprint
         self._folder.mkdir(parents=True, exist_ok=True)
         os.utime(self._folder)
+        _clear(self._folder)
         _make_room(folder, self._folder)
+
+    @classmethod
+    def of(cls, fingerprint: str, names: Sequence[str]) -> Disk:
+        """Return the place of some columns of a view, by its fingerprint."""
+        return cls(xxhash.xxh3_128_hexdigest("\0".join([fingerprint, *names])), cache_folder())
 
     def load(self, block: int) -> Block | None:
         """Return a block, mapped; None where it is not kept."""
@@ -69,7 +83,7 @@ class Disk:
     def save(self, block: int, cells: Mapping[str, Cells]) -> None:
         """Keep a block; where the disk refuses, it is not kept."""
         place = self._folder / str(block)
-        temporary = Path(tempfile.mkdtemp(dir=self._folder, prefix="."))
+        temporary = Path(tempfile.mkdtemp(dir=self._folder, prefix=UNFINISHED))
         try:
             for name, some in cells.items():
                 for part, array in _arrays(name.encode().hex(), some):
@@ -122,8 +136,15 @@ def _make_room(folder: Path, own: Path) -> None:
             sizes[view] = 0
 
 
+def _clear(own: Path) -> None:
+    """Remove what processes that were killed have begun to write."""
+    for begun in own.glob(f"{UNFINISHED}*"):
+        if time.time() - _last_used(begun) > ABANDONED:
+            shutil.rmtree(begun, ignore_errors=True)
+
+
 def _last_used(view: Path) -> float:
-    """Return when a view's blocks were used; 0 where another process has just removed them."""
+    """Return when a folder was used; 0 where another process has just removed them."""
     try:
         return view.stat().st_mtime
     except OSError:

@@ -58,7 +58,7 @@ class Situation:
             if isinstance(h, Image | Mask)
         }
         stored = samples.row_bytes * len(samples)
-        mode, kind = loader._blocks.mode, loader.shuffle.kind
+        mode, kind = loader._holding.mode, loader.shuffle.kind
         return cls(loader.options, kind, mode, len(samples), stored, pictures)
 
 

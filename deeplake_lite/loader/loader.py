@@ -12,20 +12,20 @@ import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from deeplake_lite.dataset.values import decode_one
 from deeplake_lite.errors import ForkedError, LoaderError
 from deeplake_lite.htypes import Image, Mask
-from deeplake_lite.loader.blocks import Blocks
+from deeplake_lite.loader.blocks import Blocks, Holding
+from deeplake_lite.loader.checks import integer
 from deeplake_lite.loader.decoded import Decoded
-from deeplake_lite.loader.disk import Disk, cache_folder
+from deeplake_lite.loader.disk import Disk
 from deeplake_lite.loader.explain import Explanation, Situation, explained
 from deeplake_lite.loader.meter import Meter, Meters
 from deeplake_lite.loader.mix import samples_of
-from deeplake_lite.loader.options import integer
 from deeplake_lite.loader.processes import LANES, Crew, check_functions
 from deeplake_lite.loader.progress import bar
 from deeplake_lite.loader.quality import ShuffleQuality
@@ -122,7 +122,7 @@ class Loader:
             f"{s.batch_size}{ranks}\n  columns  {', '.join(self.columns)}\n"
             f"  shuffle  {self.shuffle}, seed {self.options.seed}\n"
             f"  memory   {self.options.budget / 2**30:.3g} GiB, cache {self.options.cache!r}, rows "
-            f"held {self._blocks.mode}\n"
+            f"held {self._holding.mode}\n"
             f"  workers  {self.options.threads} {self.options.workers}{skipped}"
         )
 
@@ -215,6 +215,21 @@ class Loader:
         """
         order = self.shuffle.order(self.shares.n, self.options.seed, self.epoch)
         return ShuffleQuality.of(self._samples, order, self.shares.size, label)
+
+    def __enter__(self) -> Self:
+        """Return the loader, which is closed at the end of the block.
+
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://block-doc", {"x": "int32"})
+        >>> ds.append({"x": range(100)})
+        >>> with ds.batches(64) as loader:
+        ...     print(sum(len(batch["x"]) for batch in loader))
+        100
+        """
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End threads and processes, and give the memory back. The loader can be used again.
@@ -331,15 +346,23 @@ class Loader:
 
     @cached_property
     def _blocks(self) -> Blocks:
-        window = self.shuffle.window_rows
-        if self.shuffle.kind == "none":
-            window = self.shares.size * AHEAD
         disk = None
         if self.options.cache == "disk":
-            ids = "-ids" if self.options.needs_ids else ""
-            disk = Disk(self._samples.fingerprint + ids, cache_folder())
-        room = self._room[0] if self.options.cache is not None else 0
-        return Blocks(self._samples, self._readers, room, window, disk)
+            disk = Disk.of(self._samples.fingerprint, self._samples.names)
+        return Blocks(self._samples, self._readers, *self._limits, disk)
+
+    @property
+    def _holding(self) -> Holding:
+        """How rows are held, also before there are any."""
+        on_disk = self.options.cache == "disk"
+        return Holding.of(self._samples, *self._limits, on_disk=on_disk)
+
+    @property
+    def _limits(self) -> tuple[int, int]:
+        """Bytes of rows that may be held, and rows that an order goes through at a time."""
+        in_order = self.shuffle.kind == "none"
+        window = self.shares.size * AHEAD if in_order else self.shuffle.window_rows
+        return self._room[0] if self.options.cache is not None else 0, window
 
     @cached_property
     def _decoded(self) -> Decoded | None:

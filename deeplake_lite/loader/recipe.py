@@ -19,13 +19,14 @@ from deeplake_lite.htypes import Image
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
 from deeplake_lite.htypes.pixels import resized
 from deeplake_lite.loader.chance import call, globals_kept
-from deeplake_lite.loader.collate import Collate, collate_column, collate_samples
+from deeplake_lite.loader.collate import collate_column, collate_samples
 from deeplake_lite.loader.memory import aligned
 from deeplake_lite.loader.samples import ROW_ID, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from deeplake_lite.dataset.keywords import Collate
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.chance import Transform

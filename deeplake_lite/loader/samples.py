@@ -123,12 +123,16 @@ class ViewSamples:
         Pinned to a version; columns that are not asked for are not in it.
     with_ids : bool
         Whether the rows' ids are read along.
+    among : tuple of str
+        The columns that there were to choose from.
     """
 
     view: View
     """What is read."""
     with_ids: bool = False
     """Whether the rows' ids are read along."""
+    among: tuple[str, ...] = ()
+    """The columns that there were to choose from: of the view that was given."""
 
     @classmethod
     def of(
@@ -136,7 +140,7 @@ class ViewSamples:
     ) -> ViewSamples:
         """Pin a view's rows, as they are now. Raises ColumnNotFoundError."""
         names = tuple(view.columns if columns is None else columns)
-        return cls(view._select(names), with_ids)
+        return cls(view._select(names), with_ids, view.columns)
 
     def __len__(self) -> int:
         return len(self.view)
@@ -233,7 +237,9 @@ class ViewSamples:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells this view from others: of its version, its rows, its columns, its query.
+        """What tells the given view from others: its version, its rows, its columns, its query.
+
+        Which of the columns are read is no part of it: the order does not depend on that.
 
         Raises
         ------
@@ -241,10 +247,10 @@ class ViewSamples:
             For edits that are not committed: they are nobody's version yet.
         """
         self.view._check_committed("A loader's state, like its cache on disk,")
-        return fingerprint(self.view)
+        return fingerprint(self.view, self.among)
 
 
-def fingerprint(view: View) -> str:
+def fingerprint(view: View, columns: Sequence[str]) -> str:
     """Return what tells a view from others, also those of other queries in the same words."""
     digest = xxhash.xxh3_128(view.version.encode())
     question = question_of(view)
@@ -253,7 +259,7 @@ def fingerprint(view: View) -> str:
         digest.update(json.dumps(words, default=str).encode())
         asked = [] if question.asked is None else [question.asked]
         for source in (*asked, *question.sources.values()):
-            digest.update(fingerprint(source).encode())
-    digest.update("\0".join(view.columns).encode())
+            digest.update(fingerprint(source, source.columns).encode())
+    digest.update("\0".join(columns).encode())
     digest.update(np.ascontiguousarray(view._live()))
     return digest.hexdigest()

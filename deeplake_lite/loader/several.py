@@ -162,7 +162,7 @@ class SeveralSamples:
     def fingerprint(self) -> str:
         """What tells these rows from others. Raises UncommittedError."""
         of = [part.fingerprint for part in self.parts]
-        return xxhash.xxh3_128_hexdigest("\0".join([*of, *self.columns]).encode())
+        return xxhash.xxh3_128_hexdigest("\0".join(of).encode())
 
     @cached_property
     def _ends(self) -> Positions:

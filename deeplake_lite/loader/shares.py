@@ -8,13 +8,11 @@ the same set of rows for every world size of the same G.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from deeplake_lite.dataset.keywords import Last
     from deeplake_lite.loader.order import Positions
-
-type Last = Literal["uneven", "drop", "pad"]
-"""What becomes of the last batch when the rows do not fill it."""
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from deeplake_lite.dataset.keywords import DatasetOptions, IterableOptions
 from deeplake_lite.dataset.positions import many_positions
 from deeplake_lite.htypes.base import Dense
 from deeplake_lite.loader.collate import collate_column, collate_samples
 from deeplake_lite.loader.options import Options, cores
 from deeplake_lite.loader.shares import Shares
-from deeplake_lite.loader.state import Progress, check_state
+from deeplake_lite.loader.state import Progress, check_keys, check_state
 from deeplake_lite.loader.tensors import as_tensors, mapped, torch
 from deeplake_lite.loader.topology import found_rank
 from deeplake_lite.loader.torch import TorchLoader
@@ -32,10 +33,10 @@ PIECE = 64
 """Samples that a dataset which is gone through makes at a time."""
 
 
-FOR_ALL = frozenset({"columns", "transform", "size", "collate", "seed"})
+FOR_ALL = frozenset(DatasetOptions.__annotations__)
 """Options of both styles."""
 
-FOR_ITERABLE = FOR_ALL | {"shuffle", "last", "rank", "world_size", "memory_budget"}
+FOR_ITERABLE = frozenset(IterableOptions.__annotations__)
 """Options of a dataset which is gone through."""
 
 
@@ -240,9 +241,11 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         Raises
         ------
         ValueError
-            For the state of another version, view, seed, shuffle, worker or rank.
+            For the state of another version, view, seed, shuffle, worker or rank, and for what is
+            no state.
         """
         loader = self._worker_loader
+        check_keys(state, {"order": None, "share": None})
         if state["share"] != _share(loader):
             raise ValueError(
                 f"The state is of {state['share']}, and this is {_share(loader)}. Use as many "

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 import numpy as np
 
 from deeplake_lite.htypes.cells import DenseCells
@@ -24,3 +27,13 @@ def test_a_block_that_a_crash_has_cut_short_is_read_anew(tmp_path):
         with file.open("r+b") as opened:
             opened.truncate(size)
         assert disk.load(0) is None
+
+
+def test_what_a_killed_process_began_to_write_is_removed_and_what_others_write_is_not(tmp_path):
+    begun, old = tmp_path / "own" / ".now", tmp_path / "own" / ".long ago"
+    for folder in (begun, old):
+        folder.mkdir(parents=True)
+    os.utime(old, (time.time() - 7200,) * 2)
+    Disk("own", tmp_path)
+    assert begun.is_dir()
+    assert not old.exists()

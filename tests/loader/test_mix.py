@@ -242,3 +242,15 @@ def test_a_mix_says_what_it_is(views):
     quality = loader.shuffle_quality()
     assert abs(quality.rank_correlation) < 0.4
     assert quality.label == "label"
+
+
+@pytest.mark.parametrize("wrong", [lambda *v: list(v), lambda a, _: [(1, a)], lambda a, _: a])
+def test_views_without_weights_are_told_how_to_give_them(views, wrong):
+    with pytest.raises(TypeError, match=r"A mix takes views with their weights, dl\.mix\(\{a: "):
+        dl.mix(wrong(*views))
+
+
+@pytest.mark.parametrize("weight", ["half", None, True])
+def test_a_weight_that_is_no_number_is_refused(views, weight):
+    with pytest.raises(ValueError, match="Weights of a mix are positive numbers, got"):
+        dl.mix({views[0]: weight, views[1]: 1})

@@ -195,6 +195,12 @@ def test_a_state_of_other_workers_or_rows_is_an_error(ds):
         ds[:10].pytorch_dataset("iterable").load_state_dict(state)
 
 
+@pytest.mark.parametrize("state", [None, [], {}, "x", {"order": {}}, {"share": 3, "order": None}])
+def test_what_is_no_state_is_refused(ds, state):
+    with pytest.raises(ValueError, match="state is"):
+        ds.pytorch_dataset("iterable").load_state_dict(state)
+
+
 # ---- in workers
 
 
