@@ -1,61 +1,16 @@
-"""What a transform draws: from numbers that depend on the seed, the epoch and the row alone.
-
-A transform with a parameter `rng` gets a generator of its own. One without draws from the global
-generators, which are seeded before each sample in processes of a loader: threads share them.
-"""
+"""The generators that all functions of a process share: seeded for a sample, and given back."""
 
 from __future__ import annotations
 
-import inspect
 import random
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.loader.order import mixed
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-type Transform = Callable[..., Any]
-
-
-def call(
-    transform: Transform, value: Any, seed: int, epoch: int, row_id: int, *, seeds: bool = False
-) -> Any:
-    """Call a transform, with a generator of its own if it takes `rng`.
-
-    Parameters
-    ----------
-    transform : callable
-        Of the user.
-    value : Any
-        A sample, or a batch.
-    seed, epoch, row_id : int
-        What is drawn depends on these.
-    seeds : bool
-        Whether the global generators are seeded for a transform without `rng`.
-    """
-    drawn_from = mixed(seed, epoch, row_id)
-    if takes_rng(transform):
-        return transform(value, rng=np.random.Generator(np.random.PCG64(drawn_from)))
-    if seeds:
-        seed_globals(drawn_from)
-    return transform(value)
-
-
-def takes_rng(transform: Transform) -> bool:
-    """Tell whether a function has a parameter `rng`.
-
-    >>> takes_rng(lambda sample, rng: sample), takes_rng(dict)
-    (True, False)
-    """
-    try:
-        return "rng" in inspect.signature(transform).parameters
-    except (TypeError, ValueError):
-        return False
+    from collections.abc import Iterator
 
 
 def seed_globals(number: int) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +32,11 @@ CHOICES = ("stack", "pad", "list", "ragged")
 NUMBERS = "biufcmM"
 """Kinds of dtypes that make arrays: numbers and times."""
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""No columns."""
+
+_NUMERIC = (bool, int, float, np.number, np.bool_, np.datetime64, np.timedelta64, np.ndarray)
+
 
 @dataclass(frozen=True)
 class RaggedBatch:
@@ -48,9 +56,20 @@ class RaggedBatch:
         return len(self.lengths)
 
     def __getitem__(self, row: int) -> NDArray[Any]:
-        """Return the values of one row."""
-        end = int(self.lengths[: row % len(self) + 1].sum())
-        return self.values[end - int(self.lengths[row]) : end]
+        """Return the values of one row, from the end where it is below zero. Raises IndexError.
+
+        >>> RaggedBatch(np.arange(5), np.array([2, 0, 3]))[-1]
+        array([2, 3, 4])
+        """
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"A batch of {len(self)} rows has no row {row}.")
+        start, end = self._ends[row % len(self) : row % len(self) + 2].tolist()
+        return self.values[start:end]
+
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        """Where each row ends, and 0 before, (rows + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
 
 
 def fits(htype: Htype, how: Collate) -> bool:
@@ -76,7 +95,7 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, An
     """
     how = recipe.collate
     if how is None:
-        how = "stack" if isinstance(values, np.ndarray) or recipe.size is not None else "list"
+        how = "stack" if isinstance(values, np.ndarray) or recipe.stacks else "list"
     if how == "list":
         return {name: list(with_none(values))}
     valid = _valid(values)
@@ -87,11 +106,7 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, An
         if recipe.most is not None:
             blank = np.zeros(recipe.most, blank.dtype)
         values = _filled(values, blank, how)
-    if how == "pad" and recipe.htype.varying:
-        value, mask = padded(name, _typed(values, recipe), recipe.htype.varying, recipe.most)
-        out = {name: value, f"{name}_mask": mask}
-    else:
-        out = _together(name, _typed(values, recipe), how, recipe.htype.varying)
+    out = _together(name, _typed(values, recipe), how, recipe.htype.varying, recipe.most)
     if recipe.htype.nullable:
         out[f"{name}_valid"] = valid
     return out
@@ -105,11 +120,29 @@ def _typed(values: Any, recipe: ColumnRecipe) -> Any:
     return [value if len(value) else nothing for value in values]
 
 
-def collate_samples(samples: list[Any], collate: Any) -> Any:
+def collate_samples(
+    samples: list[Any],
+    collate: Any,
+    columns: Mapping[str, ColumnRecipe] = NOTHING,
+    untouched: Mapping[str, Any] = NOTHING,
+) -> Any:
     """Return samples that a transform gave as a batch: by key where they are mappings.
 
     What has one shape in all of them is stacked, other values are lists, unless `collate`, a way
-    for all arrays or a mapping of ways by key, says otherwise.
+    for all arrays or a mapping of ways by key, says otherwise. Arrays of JAX are put together as
+    NumPy's; tensors of PyTorch as well, and where they are simply stacked stay tensors.
+
+    Parameters
+    ----------
+    samples : list
+        Mappings, tuples or arrays.
+    collate : str or mapping, optional
+        As the user wants it.
+    columns : mapping
+        Recipes of columns: a key of that name brings what the column does, unless the samples have
+        it themselves.
+    untouched : mapping
+        Values of those columns that the transform handed on as it got them.
 
     Raises
     ------
@@ -119,14 +152,18 @@ def collate_samples(samples: list[Any], collate: Any) -> Any:
     if not samples:
         return {}
     first = samples[0]
-    if isinstance(first, Mapping):
-        out: dict[str, Any] = {}
-        for key in first:
-            out |= _loose(key, _of_key(samples, key), collate)
-        return out
     if isinstance(first, tuple):
         return tuple(_plain([sample[i] for sample in samples]) for i in range(len(first)))
-    return _plain(samples)
+    if not isinstance(first, Mapping):
+        return _plain(samples)
+    out: dict[str, Any] = {}
+    for key in first:
+        if key in untouched:
+            found = collate_column(key, untouched[key], columns[key])
+        else:
+            found = _loose(key, _of_key(samples, key), collate, columns.get(key))
+        out |= {name: value for name, value in found.items() if name == key or name not in first}
+    return out
 
 
 def _of_key(samples: list[Any], key: str) -> list[Any]:
@@ -141,17 +178,66 @@ def _of_key(samples: list[Any], key: str) -> list[Any]:
     return [sample[key] for sample in samples]
 
 
-def _loose(key: str, values: list[Any], collate: Any) -> dict[str, Any]:
+def _loose(
+    key: str, values: list[Any], collate: Any, recipe: ColumnRecipe | None
+) -> dict[str, Any]:
     """Return the values of a key of samples: its axes are not declared, so any may vary."""
+    given, values = values, list(map(as_numpy, values))
+    valid = _valid(values)
+    there = [value for value, v in zip(values, valid.tolist(), strict=True) if v]
+    nullable = recipe is not None and recipe.htype.nullable
     how = collate.get(key) if isinstance(collate, Mapping) else None
-    if isinstance(collate, str) and all(isinstance(v, np.ndarray) and v.ndim for v in values):
+    if isinstance(collate, str) and there and all(np.ndim(v) and _is_array(v) for v in there):
         how = collate
-    if how is None:
-        return {key: _plain(values)}
-    return _together(key, values, how, max(np.ndim(value) for value in values))
+    if how is None and nullable and recipe is not None and recipe.stacks and _alike(there):
+        how = "stack"
+    if how in (None, "list"):
+        return {key: list(given) if how == "list" else _plain(given)}
+    if nullable and recipe is not None and not valid.all():
+        values = _filled(values, np.asarray(recipe.htype.blank), how)
+    varying = _varying(there, recipe)
+    least = recipe.most if recipe is not None and varying == recipe.htype.varying else None
+    out = _together(key, values, how, varying, least)
+    return {**out, f"{key}_valid": valid} if nullable else out
 
 
-def _together(name: str, values: Any, how: Collate, varying: int) -> dict[str, Any]:
+def _varying(values: list[Any], recipe: ColumnRecipe | None) -> int:
+    """Return how many axes a mask has: as many as the column's, unless values differ behind."""
+    most = max(map(np.ndim, values), default=0)
+    own = most if recipe is None else recipe.htype.varying
+    return own if len({np.shape(value)[own:] for value in values}) <= 1 and own <= most else most
+
+
+def as_numpy(value: Any) -> Any:
+    """Return an array of another framework as NumPy's, which shares its memory; others as they are.
+
+    What NumPy has no dtype for, or what is on a device, stays a tensor.
+    """
+    torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
+    if torch is not None and isinstance(value, torch.Tensor):
+        with suppress(RuntimeError, TypeError):  # on a device, with a gradient, of bfloat16
+            return value.numpy()
+    elif jax is not None and isinstance(value, jax.Array):
+        return np.asarray(value)
+    return value
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+def _alike(values: list[Any]) -> bool:
+    """Tell whether values are numbers, or arrays of them, of one shape."""
+    kinds = {np.asarray(v).dtype.kind for v in values if isinstance(v, _NUMERIC)}
+    shapes = {np.shape(v) for v in values if isinstance(v, _NUMERIC)}
+    return all(isinstance(v, _NUMERIC) for v in values) and (
+        kinds <= {*NUMBERS} and len(shapes) <= 1
+    )
+
+
+def _together(
+    name: str, values: Any, how: Collate, varying: int, least: tuple[int, ...] | None = None
+) -> dict[str, Any]:
     """Return values as they were asked for, and the mask where they are padded."""
     if how == "list":
         return {name: list(values)}
@@ -159,21 +245,22 @@ def _together(name: str, values: Any, how: Collate, varying: int) -> dict[str, A
         return {name: ragged(name, values)}
     if how == "stack" or not varying:
         return {name: _stacked(name, values, how)}
-    value, mask = padded(name, values, varying)
+    value, mask = padded(name, values, varying, least)
     return {name: value, f"{name}_mask": mask}
 
 
 def _plain(values: list[Any]) -> Any:
     """Stack what has one shape and dtype; leave the rest a list."""
-    first = values[0]
-    if all(isinstance(v, bool | int | float | np.number | np.bool_) for v in values):
-        return np.asarray(values)
-    if isinstance(first, np.ndarray) and first.dtype.kind in NUMBERS:
-        alike = {(v.shape, v.dtype) if isinstance(v, np.ndarray) else None for v in values}
-        return _stacked("", values) if len(alike) == 1 else values
     torch = sys.modules.get("torch")
     if torch is not None and all(isinstance(v, torch.Tensor) for v in values):
         return torch.stack(values) if len({(v.shape, v.dtype) for v in values}) == 1 else values
+    values = list(map(as_numpy, values))
+    first = values[0]
+    if all(isinstance(v, bool | int | float | np.number | np.bool_) for v in values):
+        return np.asarray(values)
+    if isinstance(first, np.ndarray) and (first.dtype.kind in NUMBERS or first.dtype.isbuiltin > 1):
+        alike = {(v.shape, v.dtype) if isinstance(v, np.ndarray) else None for v in values}
+        return _stacked("", values) if len(alike) == 1 else values
     return values
 
 

@@ -33,10 +33,11 @@ import numpy as np
 from deeplake_lite.dataset.describe import dtype_of
 from deeplake_lite.errors import LoaderError, MissingPackageError
 from deeplake_lite.htypes import Image
-from deeplake_lite.loader.collate import RaggedBatch, fits, padded
+from deeplake_lite.loader.collate import RaggedBatch, as_numpy, fits, padded
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.memory import aligned
 from deeplake_lite.loader.samples import ROW_ID
+from deeplake_lite.loader.sizes import sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,15 +127,15 @@ class JaxLoader(Loader):
         recipe = super()._column_recipe(f)
         o = self.options
         if (
-            o.transform is not None
-            or callable(o.collate)
+            callable(o.collate)
             or recipe.collate in ("list", "stack")
-            or recipe.shape is not None
-            or recipe.size is not None
+            or recipe.stacks
             or not (f.htype.varying and fits(f.htype, "pad") and _is_numbers(f))
         ):
             return recipe
         axes = self._samples.axes_of(f)
+        if recipe.size is not None:
+            axes = sized(f.htype, axes, recipe.size)
         most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)
         return replace(recipe, collate="pad", most=most)
 
@@ -165,6 +166,7 @@ class JaxLoader(Loader):
     def _narrowed(self, name: str, value: Any) -> Any:
         if isinstance(value, Mapping | tuple):
             return self._converted(value)
+        value = as_numpy(value)
         if self._wide or not isinstance(value, np.ndarray) or value.dtype not in NARROW:
             return value
         return narrowed(name, value)

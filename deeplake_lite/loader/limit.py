@@ -16,6 +16,7 @@ import numpy as np
 
 from deeplake_lite.dataset.values import decode_block
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
+from deeplake_lite.loader.decode import decode_into, decode_one
 from deeplake_lite.loader.memory import aligned
 
 if TYPE_CHECKING:
@@ -110,8 +111,8 @@ def _decode(recipe: Recipe, cells: Mapping[str, Cells], own: Mapping[str, Any]) 
             decode_block(column.htype, some)
         elif isinstance(some, RaggedCells) and into is not None:
             for row in range(count):
-                recipe._decode_into(column, some, row, into[row])
+                decode_into(column, some, row, into[row])
         else:
             for row in range(count):
-                recipe._decode_one(column, some, row)
+                decode_one(column, some, row, recipe.allow)
     return count

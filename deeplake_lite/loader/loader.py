@@ -34,6 +34,7 @@ from deeplake_lite.loader.recipe import ColumnRecipe, Made, Recipe, Skipped
 from deeplake_lite.loader.run import AHEAD, Run, Works
 from deeplake_lite.loader.schedule import Places
 from deeplake_lite.loader.shares import Shares
+from deeplake_lite.loader.sizes import counts_pixels, sized
 from deeplake_lite.loader.state import Progress, check_state
 from deeplake_lite.loader.topology import found_rank
 
@@ -435,18 +436,28 @@ class Loader:
 
     def _column_recipe(self, f: Field) -> ColumnRecipe:
         """Decide how a column becomes part of a batch, by what all its rows have in common."""
-        collate, size = self.options.collate_of(f), None
+        collate, size, picture = self.options.collate_of(f), None, self._followed
         if isinstance(f.htype, Image):
             size = self.options.size_of(f.name)
+        if picture is not None and counts_pixels(f.htype):
+            if not isinstance(f.htype, Mask):
+                return ColumnRecipe(f.htype, collate=collate, follows=picture)
+            size = self.options.size_of(picture)
         if not isinstance(f.htype, Image | Mask) or f.htype.nullable or not len(self._samples):
             return ColumnRecipe(f.htype, collate=collate, size=size)
         shape = self._samples.shape_of(f)
-        if size is None and (shape is None or collate == "list"):
-            return ColumnRecipe(f.htype, collate=collate)
+        one_size = size is not None and f.htype.varying <= len(size)
+        if not one_size and (shape is None or collate == "list"):
+            return ColumnRecipe(f.htype, collate=collate, size=size)
         sample = self._value(f)
         if size is not None:
-            shape = (*size, *sample.shape[2:])
+            shape = sized(f.htype, sample.shape, size)
         return ColumnRecipe(f.htype, shape, collate, size, str(sample.dtype))
+
+    @cached_property
+    def _followed(self) -> str | None:
+        """The picture that boxes and their like go with, where it is brought to another size."""
+        return self.options.picture_followed(self._samples.fields)
 
     @property
     def _allow(self) -> tuple[str, ...]:

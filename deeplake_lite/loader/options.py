@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deeplake_lite.dataset.keywords import Keywords
 from deeplake_lite.errors import ColumnNotFoundError
-from deeplake_lite.htypes import Image
+from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.base import Dense
 from deeplake_lite.loader.checks import choice, flag, function, height_and_width, integer, memory
 from deeplake_lite.loader.collate import CHOICES, fits
+from deeplake_lite.loader.sizes import picture_followed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -175,15 +176,28 @@ class Options(Keywords):
                     f"size brings columns of type Image to one size, got {f.name!r}, {f.htype}. "
                     f"There are {there}; a transform can resize anything."
                 )
+        self.picture_followed(fields)
+
+    def picture_followed(self, fields: Sequence[Field]) -> str | None:
+        """Return the picture that boxes and their like follow to another size; None where none is.
+
+        Raises
+        ------
+        ValueError
+            Where it is not clear which.
+        """
+        pictures = [f.name for f in fields if isinstance(f.htype, Image)]
+        return picture_followed(fields, [n for n in pictures if self.size_of(n) is not None])
 
     def _keys(self, f: Field) -> list[str]:
         """Return the keys of what goes with a column."""
         how = self.collate_of(f)
         keys = [f"{f.name}_mask"] if how == "pad" else []
-        stacked = isinstance(f.htype.layout, Dense) or self.size_of(f.name) is not None
+        pictures = isinstance(f.htype, Image | Mask) and self.size_of(f.name) is not None
+        stacked = isinstance(f.htype.layout, Dense) or pictures
         if f.htype.nullable and (how or ("stack" if stacked else "list")) != "list":
             keys.append(f"{f.name}_valid")
-        return keys if self.transform is None and not callable(self.collate) else []
+        return [] if callable(self.collate) else keys
 
     def size_of(self, name: str) -> tuple[int, int] | None:
         """Return the height and width that a column's pictures are brought to."""

@@ -6,22 +6,15 @@ the batch; nothing is copied after that unless a transform gives something else.
 
 from __future__ import annotations
 
-import time
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from deeplake_lite.dataset.values import decode_block, decode_one
-from deeplake_lite.errors import LoaderError
-from deeplake_lite.htypes import Image
-from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
-from deeplake_lite.htypes.pixels import resized
-from deeplake_lite.loader.chance import call, globals_kept
-from deeplake_lite.loader.collate import collate_column, collate_samples
-from deeplake_lite.loader.memory import aligned
-from deeplake_lite.loader.samples import ROW_ID, UNKNOWN
+from deeplake_lite.htypes.base import Dense
+from deeplake_lite.loader.chance import globals_kept
+from deeplake_lite.loader.functions import Function
+from deeplake_lite.loader.making import Making
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,14 +22,8 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.keywords import Collate
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
-    from deeplake_lite.loader.chance import Transform
     from deeplake_lite.loader.decoded import Decoded
     from deeplake_lite.loader.order import Positions
-
-PADDING = "_padding"
-"""Key of the mask of rows that only fill the last batch up."""
-
-type Batch = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -55,6 +42,22 @@ class ColumnRecipe:
     """Of decoded values, where `shape` is known."""
     most: tuple[int, ...] | None = None
     """Shape that ``"pad"`` fills up to, so that all batches are of one shape."""
+    follows: str | None = None
+    """The picture that coordinates go with, where it is brought to another size."""
+
+    @property
+    def stacks(self) -> bool:
+        """Whether all values have one shape, so that they are stacked unless the user wants else.
+
+        >>> from deeplake_lite.htypes import Image, Mask, Scalar
+        >>> [ColumnRecipe(htype).stacks for htype in (Scalar("int8"), Image())]
+        [True, False]
+        >>> [ColumnRecipe(htype, size=(4, 4)).stacks for htype in (Image(), Mask("instance"))]
+        [True, False]
+        """
+        if self.shape is not None or isinstance(self.htype.layout, Dense):
+            return True
+        return self.size is not None and self.htype.varying <= len(self.size)
 
 
 @dataclass(frozen=True)
@@ -90,14 +93,18 @@ class Skipped:
 class Made:
     """A batch, and how it was made."""
 
-    batch: Batch | None
+    batch: Any = None
     """By column; None where every row was left out."""
-    rows: int
+    rows: int = 0
     """Of it, without padding."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Spent in each stage."""
     skipped: list[Skipped] = field(default_factory=list)
     """Rows that failed."""
+
+    def skip(self, row_id: int, column: str | None, error: Exception) -> None:
+        """Note a row that is left out."""
+        self.skipped.append(Skipped(row_id, column, f"{type(error).__name__}: {error}"))
 
 
 @dataclass(frozen=True)
@@ -118,9 +125,9 @@ class Recipe:
     """By name, in order."""
     seed: int = 0
     """The user's."""
-    transform: Transform | None = None
+    transform: Callable[..., Any] | None = None
     """Per sample."""
-    batch_transform: Transform | None = None
+    batch_transform: Callable[..., Any] | None = None
     """Per batch."""
     collate: Callable[[list[Any]], Any] | Mapping[str, Collate] | Collate | None = None
     """The user's own, of samples; or how what a transform gives goes together."""
@@ -147,11 +154,7 @@ class Recipe:
         return made, None
 
     def make(
-        self,
-        cells: Mapping[str, Cells],
-        own: int,
-        epoch: int,
-        kept: Kept | None = None,
+        self, cells: Mapping[str, Cells], own: int, epoch: int, kept: Kept | None = None
     ) -> Made:
         """Make a batch.
 
@@ -169,169 +172,26 @@ class Recipe:
         Raises
         ------
         LoaderError
-            With the row and the column that failed.
+            With the row and the column that failed, or the function.
         """
-        started = time.perf_counter()
-        rows = len(next(iter(cells.values()))) if cells else 0
-        known = cast("DenseCells | None", cells.get(ROW_ID))
-        ids = np.full(rows, UNKNOWN) if known is None else known.values
-        made = Made({}, rows)
-        good = np.ones(len(ids), bool)
-        columns = {
-            name: self._decoded(name, recipe, cells[name], ids, good, made, kept)
-            for name, recipe in self.columns.items()
-        }
-        if not good.all():
-            left = np.flatnonzero(good)
-            columns = {name: _taken(values, left) for name, values in columns.items()}
-            ids, own = ids[left], int(good[:own].sum())
-        decoded = time.perf_counter()
-        made.seconds["decode"] = decoded - started
-        samples = None
-        if self.transform is not None or callable(self.collate):
-            samples, ids, own = self._transformed(columns, ids, own, epoch, made)
-            now = time.perf_counter()
-            if self.transform is not None:
-                made.seconds["transform"] = now - decoded
-                decoded = now
-        made.rows = own
-        if made.skipped and not len(ids):
-            made.batch = None
-            return made
-        if samples is None:
-            batch = {
-                name: value
-                for name, recipe in self.columns.items()
-                for name, value in collate_column(name, columns[name], recipe).items()
-            }
-        else:
-            batch = (
-                returned("collate", self.collate(samples))
-                if callable(self.collate)
-                else collate_samples(samples, self.collate)
-            )
-        if isinstance(batch, dict):
-            if self.row_ids:
-                batch[ROW_ID] = ids
-            if self.padding:
-                batch[PADDING] = np.arange(len(ids)) >= own
-        made.seconds["collate"] = time.perf_counter() - decoded
-        if self.batch_transform is not None:
-            now = time.perf_counter()
-            batch = self._of_batch(batch, ids, epoch)
-            spent = time.perf_counter() - now
-            made.seconds["transform"] = made.seconds.get("transform", 0.0) + spent
-        made.batch = batch
+        made = Made()
+        Making(self, Job(cells, own, kept), epoch, made).run()
         return made
 
-    def _decoded(
-        self,
-        name: str,
-        recipe: ColumnRecipe,
-        cells: Cells,
-        ids: Positions,
-        good: np.ndarray,
-        made: Made,
-        kept: Kept | None,
-    ) -> Any:
-        """Return a column's values: an array along the rows, or a list with None where null."""
-        if isinstance(cells, DenseCells):
-            return decode_block(recipe.htype, cells)
-        into = None
-        if isinstance(cells, RaggedCells) and recipe.shape is not None and recipe.dtype:
-            into = aligned((len(cells), *recipe.shape), np.dtype(recipe.dtype))
-        values = into if into is not None else [None] * len(cells)
-        missing = np.flatnonzero(good)
-        if kept is not None and into is not None:
-            missing = np.flatnonzero(good & ~kept.decoded.take(name, kept.positions, into))
-        for row in missing.tolist():
-            try:
-                if into is not None:
-                    self._decode_into(recipe, cells, row, into[row])
-                else:
-                    values[row] = self._decode_one(recipe, cells, row)
-            except Exception as error:
-                self._failed(error, int(ids[row]), name, made)
-                good[row] = False
-        if kept is not None and into is not None and good.all() and len(missing):
-            kept.decoded.put(name, kept.positions[missing], into[missing])
-        return values
+    @cached_property
+    def of_samples(self) -> Function:
+        """The transform."""
+        return self._function("transform", self.transform)
 
-    def _decode_into(self, recipe: ColumnRecipe, cells: Any, row: int, out: np.ndarray) -> None:
-        if recipe.size is not None and isinstance(recipe.htype, Image):
-            shape = tuple(cells.shapes[row].tolist())
-            recipe.htype.decode_sized(cells.buffers[row], shape, out)
-        else:
-            recipe.htype.decode_into(cells.buffers[row], out.shape, out)
+    @cached_property
+    def of_batches(self) -> Function:
+        """The transform of batches."""
+        return self._function("batch_transform", self.batch_transform)
 
-    def _decode_one(self, recipe: ColumnRecipe, cells: Cells, row: int) -> Any:
-        value = decode_one(recipe.htype, take(cells, np.array([row])), self.allow)
-        return value if recipe.size is None or value is None else resized(value, *recipe.size)
+    @cached_property
+    def of_collating(self) -> Function:
+        """The user's own way to put samples together."""
+        return self._function("collate", self.collate)
 
-    def _transformed(
-        self, columns: Batch, ids: Positions, own: int, epoch: int, made: Made
-    ) -> tuple[list[Any], Positions, int]:
-        """Return the samples as the transform gives them, those that it fails on left out."""
-        samples, kept = [], []
-        for row, row_id in enumerate(ids.tolist()):
-            sample = {name: _one(values, row) for name, values in columns.items()}
-            try:
-                if self.transform is not None:
-                    sample = call(
-                        self.transform, sample, self.seed, epoch, row_id, seeds=self.seeds
-                    )
-                    returned("transform", sample)
-            except Exception as error:
-                self._failed(error, row_id, None, made)
-                continue
-            samples.append(sample)
-            kept.append(row)
-        return samples, ids[kept], int(np.searchsorted(kept, own))
-
-    def _of_batch(self, batch: Any, ids: Positions, epoch: int) -> Any:
-        assert self.batch_transform is not None
-        first = int(ids[0]) if len(ids) else 0
-        try:
-            found = call(self.batch_transform, batch, self.seed, epoch, first, seeds=self.seeds)
-            return returned("batch_transform", found)
-        except Exception as error:
-            raise LoaderError(
-                f"batch_transform failed on the batch that begins with row id {first}: {error!r}.",
-                row_id=first,
-            ) from error
-
-    def _failed(self, error: Exception, row_id: int, column: str | None, made: Made) -> None:
-        """Raise what went wrong with the row, or note it where rows may be left out."""
-        where = "transform" if column is None else f"column {column!r}"
-        if self.skip:
-            made.skipped.append(Skipped(row_id, column, f"{type(error).__name__}: {error}"))
-            return
-        raise LoaderError(
-            f"row id {row_id}, {where}: {type(error).__name__}: {error}. Mend the row, or leave "
-            "such rows out with on_error='skip'.",
-            row_id=row_id,
-            column=column,
-        ) from error
-
-
-def returned(function: str, value: Any) -> Any:
-    """Return what a user's function gave. Raises LoaderError where it forgot to.
-
-    >>> returned("transform", {"x": 1})
-    {'x': 1}
-    """
-    if value is None:
-        raise LoaderError(f"{function} returned None. End it with `return` and what it makes.")
-    return value
-
-
-def _one(values: Any, row: int) -> Any:
-    """Return the value of one row; None where it is null."""
-    value = values[row]
-    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
-        return None
-    return value
-
-
-def _taken(values: Any, rows: np.ndarray) -> Any:
-    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+    def _function(self, option: str, call: Any) -> Function:
+        return Function(option, call, self.seed, self.seeds)

@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.describe import axes_of, dtype_of
+from deeplake_lite.dataset.values import decode_one
 from deeplake_lite.errors import MissingPackageError
 from deeplake_lite.htypes import Image, Link
-from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.cells import take
 from deeplake_lite.loader.loader import Loader
+from deeplake_lite.loader.making import PADDING
 from deeplake_lite.loader.parts import Part, flattened, leaves, tree_of
-from deeplake_lite.loader.recipe import PADDING, ColumnRecipe
+from deeplake_lite.loader.recipe import ColumnRecipe
 from deeplake_lite.loader.samples import ROW_ID
+from deeplake_lite.loader.sizes import sized
+from deeplake_lite.storage.chunks import spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.options import Options
     from deeplake_lite.loader.parts import Shape, Tree
     from deeplake_lite.schema import Field
+
+SHOWN_ROWS = 64
+"""Rows that are read at a time to find a picture that is not null."""
 
 
 def dataset(view: View | Mix, options: Options) -> Any:
@@ -114,7 +121,10 @@ class FlatLoader(Loader):
         for f in self._samples.fields:
             if f.name not in example:
                 continue
-            if isinstance(example[f.name], list):
+            own = self._parts(f, self._recipe.columns[f.name])
+            if all(key in example and part.holds(example[key]) for key, part in own.items()):
+                tree |= own  # of all rows, not of the first alone
+            elif isinstance(example[f.name], list):
                 plain = self._parts(f, ColumnRecipe(f.htype, collate="list"))[f.name]
                 tree[f.name] = plain if plain.holds(example[f.name]) else tree[f.name]
             if f.htype.nullable:
@@ -124,7 +134,8 @@ class FlatLoader(Loader):
     @property
     def _rows(self) -> int | None:
         """Rows of every batch; None where they vary."""
-        even = self.shares.last != "uneven" and self.options.on_error == "raise"
+        left_out = self.shares.last == "drop" and self.options.on_error == "skip"
+        even = self.shares.last != "uneven" and not left_out
         return self.batch_size if even else None
 
     def _example(self) -> Any:
@@ -143,8 +154,7 @@ class FlatLoader(Loader):
         dtype, axes = self._kind(f, recipe)
         how = recipe.collate
         if how is None:
-            whole = isinstance(f.htype.layout, Dense) or recipe.shape or recipe.size
-            how = "stack" if whole else "list"
+            how = "stack" if recipe.stacks else "list"
         loose = [i + 1 for i, size in enumerate(axes) if size is None]
         ragged = 1 if how == "ragged" else max(loose, default=0) if how == "list" else 0
         inner = (*[None] * ragged, *axes[ragged:])
@@ -171,13 +181,16 @@ class FlatLoader(Loader):
         if dtype.startswith(("datetime64", "timedelta64")):
             dtype = "int64"
         if recipe.size is not None:
-            axes = (*recipe.size, *axes[2:])
+            axes = sized(f.htype, axes, recipe.size)
         return dtype or "text", tuple(size if isinstance(size, int) else None for size in axes)
 
     def _shown(self, f: Field) -> np.ndarray:
         """Return a value of a column of pictures, the first that is not null."""
-        for row in range(len(self._samples)):
-            value = self._value(f, row)
+        alone = self._samples.only([f.name])
+        for span in spans(len(alone), SHOWN_ROWS):
+            cells = alone.read(np.arange(span.start, span.stop))[f.name]
+            first = 0 if cells.valid is None else int(np.argmax(cells.valid))
+            value = decode_one(f.htype, take(cells, np.array([first])), self._allow)
             if value is not None:
                 return np.asarray(value)
         return np.zeros((1, 1), np.uint8)

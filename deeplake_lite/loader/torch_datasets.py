@@ -13,7 +13,6 @@ import numpy as np
 
 from deeplake_lite.dataset.keywords import DatasetOptions, IterableOptions
 from deeplake_lite.dataset.positions import many_positions
-from deeplake_lite.htypes.base import Dense
 from deeplake_lite.loader.collate import collate_column, collate_samples
 from deeplake_lite.loader.options import Options, cores
 from deeplake_lite.loader.shares import Shares
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.loader.order import Positions
-    from deeplake_lite.loader.recipe import ColumnRecipe
 
 PIECE = 64
 """Samples that a dataset which is gone through makes at a time."""
@@ -113,10 +111,11 @@ class _Rows:
         """
         arrays = mapped(samples, lambda v: v.numpy() if isinstance(v, torch.Tensor) else v)
         if self._options.transform is not None:
-            return as_tensors(collate_samples(arrays, self._options.collate))
+            columns = self._loader._recipe.columns
+            return as_tensors(collate_samples(arrays, self._options.collate, columns))
         batch: dict[str, Any] = {}
         for name, recipe in self._loader._recipe.columns.items():
-            batch |= collate_column(name, [sample[name] for sample in arrays], _as_read(recipe))
+            batch |= collate_column(name, [sample[name] for sample in arrays], recipe)
         return as_tensors(batch)
 
     @cached_property
@@ -126,13 +125,6 @@ class _Rows:
     def _loader_of(self, options: Options) -> TorchLoader:
         """Return a loader whose batches are lists of samples."""
         return _Unbatched(self._view, replace(options, row_ids=True))
-
-
-def _as_read(recipe: ColumnRecipe) -> ColumnRecipe:
-    """Return how samples go together whose rows, read together, would have been an array."""
-    if recipe.collate is None and (recipe.shape or isinstance(recipe.htype.layout, Dense)):
-        return replace(recipe, collate="stack")
-    return recipe
 
 
 class _Unbatched(TorchLoader):

@@ -1,5 +1,6 @@
 """Collating: every type by default and in each way, nulls in all of them."""
 
+import importlib
 import importlib.util
 from pathlib import Path
 
@@ -221,11 +222,79 @@ def test_a_function_gets_the_samples(ds):
     assert list(both) == [4]
 
 
-def test_samples_with_none_stay_lists(ds):
-    batch = batch_of(ds, ["x", "label", "embedding"], transform=lambda row: row)
-    assert batch["x"].tolist() == [1, -2, 3]
-    assert batch["label"] == [1, None, 0]
-    assert batch["embedding"][1] is None
+@pytest.mark.parametrize("how", [None, "list", "pad"])
+@pytest.mark.parametrize("change", [lambda row: row, lambda row: {**row}, lambda row: dict(row)])
+def test_what_a_transform_hands_on_goes_together_as_without_it(ds, how, change):
+    columns = [n for n in everything.SCHEMA if n != "link" and not (how == "pad" and n in MIXED)]
+    plain = batch_of(ds, columns, collate=how)
+    through = batch_of(ds, columns, collate=how, transform=change)
+    assert list(through) == list(plain)
+    for key, value in plain.items():
+        assert type(through[key]) is type(value), key
+        assert same(list(through[key]), list(value)), key
+
+
+def test_a_nullable_column_that_a_transform_changes_still_says_what_is_null(ds):
+    def change(row):
+        return row | {"embedding": None if row["embedding"] is None else row["embedding"] * 2}
+
+    batch = batch_of(ds, ["x", "label", "embedding"], transform=change)
+    assert batch["label"].tolist() == [1, 0, 0]
+    assert batch["label_valid"].tolist() == batch["embedding_valid"].tolist() == [True, False, True]
+    plain = batch_of(ds, ["embedding"])["embedding"]
+    assert same(batch["embedding"], plain * 2)
+
+
+def test_a_transform_may_say_itself_what_is_null(ds):
+    batch = batch_of(
+        ds,
+        ["label"],
+        transform=lambda row: row | {"label_valid": -1 if row["label"] is None else row["label"]},
+    )
+    assert batch["label_valid"].tolist() == [1, -1, 0]
+
+
+def test_masks_of_boxes_that_a_transform_changes_are_those_of_the_column(ds):
+    def change(row):
+        return {"boxes": None if row["boxes"] is None else row["boxes"] + 1}
+
+    plain = batch_of(ds, ["boxes"], collate="pad")
+    changed = batch_of(ds, ["boxes"], collate="pad", transform=change)
+    assert list(changed) == list(plain) == ["boxes", "boxes_mask", "boxes_valid"]
+    assert same(changed["boxes_mask"], plain["boxes_mask"])
+    assert same(changed["boxes_valid"], plain["boxes_valid"])
+
+
+def test_none_of_what_a_transform_makes_anew_stays_in_a_list(ds):
+    batch = batch_of(ds, ["x"], transform=lambda row: {"y": None if row["x"] < 0 else row["x"]})
+    assert batch["y"] == [1, None, 3]
+
+
+def test_rows_of_a_batch_are_ragged_values_and_none_is_beyond():
+    batch = RaggedBatch(np.arange(5), np.array([2, 0, 3]))
+    assert [batch[i].tolist() for i in (-3, -2, -1)] == [row.tolist() for row in batch]
+    for wrong in (3, -4):
+        with pytest.raises(IndexError, match=f"A batch of 3 rows has no row {wrong}"):
+            batch[wrong]
+    with pytest.raises(IndexError, match="of 0 rows has no row 0"):
+        RaggedBatch(np.empty(0), np.empty(0, np.int64))[0]
+
+
+@pytest.mark.parametrize("framework", ["torch", "jax.numpy"])
+def test_arrays_of_other_frameworks_go_together_as_those_of_numpy(ds, framework):
+    asarray = importlib.import_module(framework).asarray
+
+    def change(row):
+        n = abs(int(row["x"]))
+        return {"a": asarray([n, 2.5]), "n": asarray(n), "r": asarray([0.5] * n)}
+
+    batch = batch_of(ds, ["x"], transform=change, collate={"r": "pad"})
+    assert list(batch) == ["a", "n", "r", "r_mask"]
+    assert batch["a"].tolist() == [[1, 2.5], [2, 2.5], [3, 2.5]]
+    assert batch["n"].tolist() == batch["r_mask"].sum(axis=1).tolist() == [1, 2, 3]
+    x, *rest = batch_of(ds, ["x"], transform=lambda row: (asarray([row["x"].item()]), "t"))
+    assert (x.tolist(), rest) == ([[1], [-2], [3]], [["t"] * 3])
+    assert batch_of(ds, ["x"], transform=lambda _: asarray([1, 2])).shape == (3, 2)
 
 
 def test_a_transform_gives_the_same_keys_for_every_row(ds):

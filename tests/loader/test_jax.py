@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 from sklearn.datasets import load_digits
 
 import deeplake_lite as dl
@@ -252,3 +253,33 @@ def test_what_is_asked_of_jax_is_there():
 def test_without_jax_the_error_says_what_to_install():
     text = run_python(BLOCKED.format(package="jax", exporter="jax"))
     assert 'pip install "deeplake-lite[jax]"' in text
+
+
+def test_what_a_transform_hands_on_is_padded_to_the_largest_of_the_view(lake):
+    plain = list(lake.jax(3, columns=["boxes", "maybe", "score"]))
+    through = list(lake.jax(3, columns=["boxes", "maybe", "score"], transform=lambda s: s))
+    for a, b in zip(through, plain, strict=True):
+        assert list(a) == list(b)
+        for key, value in b.items():
+            np.testing.assert_array_equal(a[key], value)
+
+
+def test_rows_that_are_left_out_leave_shapes_as_they_are_where_batches_are_padded(lake):
+    def fail(sample):
+        if sample["count"] == -3:
+            raise ValueError("two")
+        return sample
+
+    loader = lake.jax(4, columns=["count"], transform=fail, last="pad", on_error="skip")
+    batches = list(loader)
+    assert {batch["count"].shape for batch in batches} == {(4,)}
+    assert sum(int((~batch["_padding"]).sum()) for batch in batches) == ROWS - 1
+
+
+def test_a_transform_may_give_arrays_of_jax(lake):
+    plain = next(iter(lake.jax(4, columns=["x"])))["x"]
+    for asarray in (jnp.asarray, torch.asarray):
+        loader = lake.jax(4, columns=["x"], transform=lambda s, a=asarray: {"x": a(s["x"]) * 2})
+        doubled = next(iter(loader))["x"]
+        assert isinstance(doubled, jax.Array)
+        np.testing.assert_array_equal(doubled, plain * 2)

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 import deeplake_lite as dl
 from deeplake_lite.errors import LoaderError
+from deeplake_lite.loader.samples import ViewSamples
 
 from .frameworks import BLOCKED, ROWS, SCHEMA, columns, run_python
 
@@ -243,3 +244,30 @@ def test_no_framework_is_imported_before_its_exporter_is_called():
         "import sys, deeplake_lite.loader; print({'jax', 'tensorflow', 'torch'} & {*sys.modules})"
     )
     assert run_python(code).strip() == "set()"
+
+
+def test_the_batch_axis_is_static_where_rows_that_are_left_out_are_made_up_for(lake):
+    options = {"last": "pad", "on_error": "skip"}
+    spec = lake.tensorflow(4, columns=["x"], **options).element_spec
+    assert spec["x"].shape[0] == 4
+
+
+def test_pads_of_a_column_that_passes_through_a_transform_may_grow(lake):
+    options = {"columns": ["boxes"], "collate": "pad"}
+    passed = lake.tensorflow(2, transform=lambda s: s, **options)
+    assert passed.element_spec == lake.tensorflow(2, **options).element_spec
+    assert sum(int(b["boxes_mask"].numpy().sum()) for b in passed) == sum(
+        len(boxes) for boxes in lake["boxes"][:]
+    )
+
+
+def test_a_picture_behind_many_nulls_is_found_in_few_reads(make_lake, monkeypatch):
+    pictures = [None] * 70 + [np.zeros((h, 3, 3), np.uint8) for h in (2, 4)]
+    lake = make_lake({"p": dl.Image("png", nullable=True)}, p=pictures)
+    reads, read = [], ViewSamples.read
+    monkeypatch.setattr(
+        ViewSamples, "read", lambda self, *a: reads.append(len(a[0])) or read(self, *a)
+    )
+    spec = lake.tensorflow(4).element_spec["p"]
+    assert spec.shape.as_list() == [None, None, 3, 3]
+    assert len(reads) <= 4
