@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.memory import aligned
 from deeplake_lite.loader.samples import ROW_ID
 from deeplake_lite.loader.sizes import sized
+from deeplake_lite.loader.tree import mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,22 +143,20 @@ class JaxLoader(Loader):
 
     def _converted(self, batch: Any) -> Any:
         """Return a batch in dtypes of JAX, what is ragged padded: in the thread that made it."""
-        if isinstance(batch, Mapping):
-            out: dict[str, Any] = {}
-            for key, value in batch.items():
-                if key == ROW_ID and not self._wide:
-                    out[key] = value.tolist()
-                elif _is_loose(value) and self._wanted(key) != "list":
-                    rows = _rows(value)
-                    axes = max(row.ndim for row in rows)
-                    out[key], out[f"{key}_mask"] = padded(key, rows, axes)
-                    out[key] = self._narrowed(key, out[key])
-                else:
-                    out[key] = self._narrowed(key, value)
-            return out
-        if isinstance(batch, tuple):
-            return tuple(self._converted(part) for part in batch)
-        return self._narrowed("the batch", batch)
+        if not isinstance(batch, Mapping):
+            return mapped(batch, lambda leaf: self._narrowed("the batch", leaf))
+        out: dict[str, Any] = {}
+        for key, value in batch.items():
+            if key == ROW_ID and not self._wide:
+                out[key] = value.tolist()
+            elif _is_loose(value) and self._wanted(key) != "list":
+                rows = _rows(value)
+                axes = max(row.ndim for row in rows)
+                found, out[f"{key}_mask"] = padded(key, rows, axes)
+                out[key] = self._narrowed(key, found)
+            else:
+                out[key] = mapped(value, partial(self._narrowed, key))
+        return out
 
     def _wanted(self, key: str) -> Any:
         """Return how the user wants the values of a key together."""
@@ -164,8 +164,6 @@ class JaxLoader(Loader):
         return collate.get(key) if isinstance(collate, Mapping) else collate
 
     def _narrowed(self, name: str, value: Any) -> Any:
-        if isinstance(value, Mapping | tuple):
-            return self._converted(value)
         value = as_numpy(value)
         if self._wide or not isinstance(value, np.ndarray) or value.dtype not in NARROW:
             return value
@@ -184,14 +182,10 @@ class JaxLoader(Loader):
             yield ahead.pop(0)
 
     def _brought(self, made: Made) -> Made:
-        made.batch = self._placed(made.batch)
+        made.batch = mapped(made.batch, self._placed)
         return made
 
     def _placed(self, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {key: self._placed(part) for key, part in value.items()}
-        if isinstance(value, tuple):
-            return tuple(map(self._placed, value))
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufcV":
             return value
         if self.sharding is None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deeplake_lite.htypes.cells import Cells
-    from deeplake_lite.loader.loader import Loader
     from deeplake_lite.loader.recipe import Recipe
+    from deeplake_lite.loader.samples import Samples
 
 MOST_BYTES = 256 * 2**20
 """Size of the rows that are decoded, as stored."""
@@ -53,51 +53,53 @@ class Limit:
         return self.samples / self.seconds
 
 
-def decode_limit(loader: Loader, seconds: float = 1.0) -> Limit:
-    """Measure how fast a loader's rows are decoded, for some seconds.
+def decode_limit(
+    samples: Samples, recipe: Recipe, batch_size: int, threads: int, seconds: float = 1.0
+) -> Limit:
+    """Measure how fast rows are decoded, for some seconds; `Loader.decode_limit` does it for its.
 
     Parameters
     ----------
-    loader : Loader
-        Of a view with rows; its first ones are read for this.
+    samples : Samples
+        There are some; the first ones are read for this.
+    recipe : Recipe
+        How they are decoded.
+    batch_size, threads : int
+        Rows at a time, and who decodes them.
     seconds : float
         How long, at the least a batch per thread.
     """
-    batches = _batches(loader)
-    threads = max(1, loader.options.threads)
+    batches = _batches(samples, recipe, batch_size)
     turns, until = itertools.count(), 0.0
 
     def work(own: Mapping[str, Any]) -> int:
         done = 0
         while not done or time.perf_counter() < until:
-            cells = batches[next(turns) % len(batches)]
-            done += _decode(loader._recipe, cells, own)
+            done += _decode(recipe, batches[next(turns) % len(batches)], own)
         return done
 
-    own = [_allocated(loader) for _ in range(threads)]
+    own = [_allocated(recipe, batch_size) for _ in range(threads)]
     with ThreadPoolExecutor(threads) as pool:
         began = time.perf_counter()
         until = began + seconds
-        samples = sum(pool.map(work, own))
-        return Limit(samples, time.perf_counter() - began, threads)
+        count = sum(pool.map(work, own))
+        return Limit(count, time.perf_counter() - began, threads)
 
 
-def _batches(loader: Loader) -> list[dict[str, Cells]]:
+def _batches(samples: Samples, recipe: Recipe, size: int) -> list[dict[str, Cells]]:
     """Read the first rows, and divide them into batches."""
-    samples, size = loader._samples, loader.batch_size
     rows = int(min(len(samples), max(size, MOST_BYTES / samples.row_bytes)))
     cells = samples.read(np.arange(rows))
     parts = [np.arange(i, min(i + size, rows)) for i in range(0, rows, size)]
-    names = loader._recipe.columns
-    return [{name: take(cells[name], part) for name in names} for part in parts]
+    return [{name: take(cells[name], part) for name in recipe.columns} for part in parts]
 
 
-def _allocated(loader: Loader) -> dict[str, Any]:
+def _allocated(recipe: Recipe, size: int) -> dict[str, Any]:
     """Return arrays for the columns that are decoded into one."""
     return {
-        name: aligned((loader.batch_size, *recipe.shape), np.dtype(recipe.dtype))
-        for name, recipe in loader._recipe.columns.items()
-        if recipe.shape is not None and recipe.dtype is not None
+        name: aligned((size, *column.shape), np.dtype(column.dtype))
+        for name, column in recipe.columns.items()
+        if column.shape is not None and column.dtype is not None
     }
 
 

@@ -24,6 +24,7 @@ from deeplake_lite.loader.checks import integer
 from deeplake_lite.loader.decoded import Decoded
 from deeplake_lite.loader.disk import Disk
 from deeplake_lite.loader.explain import Explanation, Situation, explained
+from deeplake_lite.loader.limit import Limit, decode_limit
 from deeplake_lite.loader.meter import Meter, Meters
 from deeplake_lite.loader.mix import samples_of
 from deeplake_lite.loader.processes import LANES, Crew, check_functions
@@ -285,6 +286,25 @@ class Loader:
         Nothing has been loaded yet: go through some batches, and ask again.
         """
         return explained(self.stats(), Situation.of(self))
+
+    def decode_limit(self, seconds: float = 1.0) -> Limit:
+        """Measure how fast batches could be at best: the decoder alone, on rows in memory.
+
+        Parameters
+        ----------
+        seconds : float
+            How long, at the least a batch per thread.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://limit-doc", {"x": "int32"})
+        >>> ds.append({"x": range(100)})
+        >>> ds.batches(50).decode_limit(0.01).samples_per_second > 100
+        True
+        """
+        threads = max(1, self.options.threads)
+        return decode_limit(self._samples, self._recipe, self.batch_size, threads, seconds)
 
     # ---- within
 

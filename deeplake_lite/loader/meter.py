@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from deeplake_lite.loader.stats import STAGES, Stats
+from deeplake_lite.loader.tree import nbytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +103,7 @@ class Meter:
         """Note that it has made them, the first of them number `task`; none where it has failed."""
         now = time.perf_counter() if now is None else now
         away = self._away(now)
-        size = batch_bytes(made[0].batch) if made else 0
+        size = nbytes(made[0].batch) if made else 0
         with self._lock:
             if self._ended:
                 return
@@ -230,24 +231,6 @@ def _divided(
     scale = max(0.0, workers * wall - busy) / (sum(reasons.values()) or 1.0)
     idle = {stage: s * scale for stage, s in reasons.items()}
     return {stage: (work | idle)[stage] / workers for stage in STAGES}
-
-
-def batch_bytes(batch: Any) -> int:
-    """Return the memory of a batch, bytes; of lists as if all values were as large as the first.
-
-    >>> import numpy as np
-    >>> batch_bytes({"x": np.zeros((4, 2)), "y": [np.zeros(3), np.zeros(1)], "name": ["a", "b"]})
-    112
-    >>> batch_bytes((np.zeros(2), {"y": np.zeros(1)}))
-    24
-    """
-    if isinstance(batch, dict):
-        return sum(map(batch_bytes, batch.values()))
-    if isinstance(batch, tuple):
-        return sum(map(batch_bytes, batch))
-    if isinstance(batch, list):
-        return len(batch) * batch_bytes(batch[0]) if batch else 0
-    return int(getattr(batch, "nbytes", 0))
 
 
 def peak_rss() -> int:

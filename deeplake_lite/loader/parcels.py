@@ -17,7 +17,7 @@ import struct
 import sys
 import tempfile
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -93,13 +93,14 @@ class Lane:
     def receive(self) -> Any:
         """Wait for a value. Raises EOFError if the other process has gone."""
         try:
-            prefix, memory = self._read_with()
-            count, total, _ = _PREFIX.unpack(prefix)
-            lengths = np.frombuffer(self._read(memoryview(bytearray(8 * count))), np.int64)
-            if memory is None:
-                whole = self._read(memoryview(aligned((total,), np.dtype(np.uint8))))
-            else:
-                whole = _mapped(memory, total)
+            with ExitStack() as unused:
+                prefix, memory = self._read_with(unused)
+                count, total, _ = _PREFIX.unpack(prefix)
+                lengths = np.frombuffer(self._read(memoryview(bytearray(8 * count))), np.int64)
+                if memory is None:
+                    whole = self._read(memoryview(aligned((total,), np.dtype(np.uint8))))
+                else:
+                    whole = _mapped(memory, total)
         except OSError as error:
             raise EOFError(str(error)) from error
         ends = _ends(lengths)
@@ -155,8 +156,8 @@ class Lane:
             view = view[count:]
         return into
 
-    def _read_with(self) -> tuple[bytes, int | None]:
-        """Return a prefix, and the descriptor that came with it."""
+    def _read_with(self, unused: ExitStack) -> tuple[bytes, int | None]:
+        """Return a prefix, and the descriptor that came with it, which is closed in the end."""
         flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
         while hasattr(socket, "recv_fds"):
             try:
@@ -164,6 +165,8 @@ class Lane:
             except TimeoutError:
                 self._check()
                 continue
+            for memory in found:
+                unused.callback(os.close, memory)
             if not data:
                 raise EOFError("the other process has hung up")
             rest = self._read(memoryview(bytearray(_PREFIX.size - len(data))))
@@ -273,16 +276,13 @@ def _nameless() -> int | None:
 
 def _mapped(memory: int, size: int) -> memoryview:
     """Return memory that was sent, as it is, or a copy where many are mapped already."""
-    try:
-        if len(_maps) < MOST_MAPS:
-            with suppress(OSError):
-                found = mmap.mmap(memory, size)
-                _maps.add(found)
-                return memoryview(found)
-        copy = memoryview(aligned((size,), np.dtype(np.uint8)))
-        done = 0
-        while done < size:
-            done += os.preadv(memory, [copy[done:]], done)
-        return copy
-    finally:
-        os.close(memory)
+    if len(_maps) < MOST_MAPS:
+        with suppress(OSError):
+            found = mmap.mmap(memory, size)
+            _maps.add(found)
+            return memoryview(found)
+    copy = memoryview(aligned((size,), np.dtype(np.uint8)))
+    done = 0
+    while done < size:
+        done += os.preadv(memory, [copy[done:]], done)
+    return copy

@@ -8,16 +8,16 @@ array, or the values of all rows back to back with the row splits of each ragged
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.collate import RaggedBatch
 from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.tree import mapped, paired
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -189,26 +189,10 @@ def tree_of(batch: Any, rows: int | None) -> Tree:
     >>> tree_of(({"x": np.zeros((2, 3))}, ["a", "b"]), None)
     ({'x': Part(dtype='float64', shape=(None, 3), ragged=0)}, Part(dtype='text', shape=(None,), ...
     """
-    if isinstance(batch, Mapping):
-        return {key: tree_of(value, rows) for key, value in batch.items()}
-    if isinstance(batch, tuple):
-        return tuple(tree_of(value, rows) for value in batch)
-    return Part.of(batch, rows)
+    return cast("Tree", mapped(batch, lambda value: Part.of(value, rows)))
 
 
-def leaves(tree: Tree, name: str = "the batch") -> Iterator[tuple[str, Part]]:
-    """Yield the parts of a tree with their keys, in its order."""
-    if isinstance(tree, Part):
-        yield name, tree
-    elif isinstance(tree, dict):
-        for key, branch in tree.items():
-            yield from leaves(branch, key)
-    else:
-        for i, branch in enumerate(tree):
-            yield from leaves(branch, f"{name}[{i}]")
-
-
-def flattened(batch: Any, tree: Tree, name: str = "the batch") -> Iterator[NDArray[Any]]:
+def flattened(batch: Any, tree: Tree) -> Iterator[NDArray[Any]]:
     """Yield the arrays of a batch in the order of its tree.
 
     Raises
@@ -216,21 +200,8 @@ def flattened(batch: Any, tree: Tree, name: str = "the batch") -> Iterator[NDArr
     LoaderError
         For a batch of another structure.
     """
-    if isinstance(tree, Part):
-        yield from tree.arrays(name, batch)
-    elif isinstance(tree, dict):
-        if not isinstance(batch, Mapping) or batch.keys() != tree.keys():
-            got = sorted(batch) if isinstance(batch, Mapping) else type(batch).__name__
-            raise LoaderError(f"{name} must have the keys {sorted(tree)} every time, got {got}.")
-        for key, branch in tree.items():
-            yield from flattened(batch[key], branch, key)
-    else:
-        if not isinstance(batch, tuple) or len(batch) != len(tree):
-            raise LoaderError(
-                f"{name} must be a tuple of {len(tree)} every time, got {type(batch).__name__}."
-            )
-        for i, branch in enumerate(tree):
-            yield from flattened(batch[i], branch, f"{name}[{i}]")
+    for name, value, part in paired(batch, tree):
+        yield from part.arrays(name, value)
 
 
 def _dtype_name(dtype: np.dtype[Any]) -> str:

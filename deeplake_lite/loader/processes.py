@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.parcels import Lane
+from deeplake_lite.loader.readers import CLOSED
 from deeplake_lite.loader.worker import Assignment
 
 if TYPE_CHECKING:
@@ -48,11 +49,6 @@ ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
 """Environment of a worker: libraries in it start no threads, unless the user has said how many."""
-
-CLOSED = (
-    "A loader that was closed makes no more batches of that epoch. Begin another: iter(loader)."
-)
-"""Message of the error that an epoch under way ends with."""
 
 
 class RemoteTracebackError(Exception):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from deeplake_lite.dataset import bars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from deeplake_lite.loader.state import Progress
-
-DELAY = 1.0
-"""Seconds before the bar shows."""
 
 
 @contextmanager
@@ -36,18 +34,7 @@ def bar(progress: Progress, total: int, *, shown: bool) -> Iterator[Callable[[in
     if not shown:
         yield lambda _: None
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where ipywidgets lacks, tqdm says so and draws with text
-        from tqdm.auto import tqdm  # 50 ms
-    with tqdm(
-        desc=f"epoch {progress.epoch}",
-        initial=progress.consumed,
-        total=total,
-        unit=" rows",
-        unit_scale=True,
-        delay=DELAY,
-        leave=False,
-    ) as drawn:
+    with bars.bar(f"epoch {progress.epoch}", total, done=progress.consumed) as drawn:
 
         def show(skipped: int) -> None:
             if skipped:

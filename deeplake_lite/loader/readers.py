@@ -8,8 +8,15 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from deeplake_lite.errors import LoaderError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+CLOSED = (
+    "A loader that was closed makes no more batches of that epoch. Begin another: iter(loader)."
+)
+"""Message of the error that an epoch under way ends with."""
 
 LEAST, MOST = 2, 32
 """Reads at a time."""
@@ -26,21 +33,27 @@ class Readers:
         self._gate = threading.Condition()
         self._waiting: deque[object] = deque()
         self._running, self.width = 0, LEAST
+        self._closed = False
 
     def submit[T](self, read: Callable[..., T], *args: object) -> Future[T]:
-        """Run a read as soon as its turn has come."""
+        """Run a read as soon as its turn has come. Raises RuntimeError once they are closed."""
         return self._pool.submit(self._run, read, *args)
 
     def close(self) -> None:
-        """Drop what has not begun."""
+        """Drop what has not begun, also what waits for its turn."""
+        with self._gate:
+            self._closed = True
+            self._gate.notify_all()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _run[T](self, read: Callable[..., T], *args: object) -> T:
         turn = object()
         with self._gate:
             self._waiting.append(turn)
-            self._gate.wait_for(lambda: self._running < self.width and self._waiting[0] is turn)
-            self._waiting.popleft()
+            self._gate.wait_for(lambda: self._closed or self._is_next(turn))
+            self._waiting.remove(turn)
+            if self._closed:
+                raise LoaderError(CLOSED)
             self._running += 1
             self._gate.notify_all()
         started = time.perf_counter()
@@ -52,6 +65,9 @@ class Readers:
                 self._running -= 1
                 self.width = width_for(took, self.width)
                 self._gate.notify_all()
+
+    def _is_next(self, turn: object) -> bool:
+        return self._running < self.width and self._waiting[0] is turn
 
 
 def width_for(seconds: float, width: int) -> int:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.blocks import Request
-from deeplake_lite.loader.meter import batch_bytes
-from deeplake_lite.loader.processes import CLOSED
+from deeplake_lite.loader.readers import CLOSED
 from deeplake_lite.loader.recipe import Job, Kept, Made
 from deeplake_lite.loader.samples import ROW_ID, UNKNOWN
 from deeplake_lite.loader.schedule import Task, positions_of
+from deeplake_lite.loader.tree import nbytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -135,9 +135,17 @@ class Run:
                 request.alone.cancel()
 
     def _fill(self) -> None:
-        """Begin to read, and to make, what comes next."""
+        """Begin to read, and to make, what comes next. Raises LoaderError once it was stopped."""
         if self._stopped:
             raise LoaderError(CLOSED)
+        try:
+            self._begin()
+        except RuntimeError:  # what closes the loader in another thread takes no more tasks
+            if self._stopped:
+                raise LoaderError(CLOSED) from None
+            raise
+
+    def _begin(self) -> None:
         while len(self._pending) < self._most and self._next < self._total:
             if not self._works.blocks.complete:
                 self._read_ahead()
@@ -209,7 +217,7 @@ class Run:
 
     def _settle(self, made: Sequence[Made]) -> None:
         """Decide how many batches are made ahead, by the largest so far."""
-        self._largest = max([self._largest, 1, *(batch_bytes(one.batch) for one in made[:1])])
+        self._largest = max([self._largest, 1, *(nbytes(one.batch) for one in made[:1])])
         most = self._works.room // (self._largest * self._group)
         self._most = max(1, min(AHEAD * max(1, self._works.threads), most))
 

@@ -18,10 +18,11 @@ from deeplake_lite.htypes import Image, Link
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.making import PADDING
-from deeplake_lite.loader.parts import Part, flattened, leaves, tree_of
+from deeplake_lite.loader.parts import Part, flattened, tree_of
 from deeplake_lite.loader.recipe import ColumnRecipe
 from deeplake_lite.loader.samples import ROW_ID
 from deeplake_lite.loader.sizes import sized
+from deeplake_lite.loader.tree import leaves, mapped
 from deeplake_lite.storage.chunks import spans
 
 if TYPE_CHECKING:
@@ -77,15 +78,15 @@ def _specs(tf: Any, part: Part) -> Iterator[Any]:
 
 def _rebuilt(tf: Any, tree: Tree, tensors: Iterator[Any]) -> Any:
     """Return a batch again, of its tensors."""
-    if isinstance(tree, dict):
-        return {key: _rebuilt(tf, branch, tensors) for key, branch in tree.items()}
-    if isinstance(tree, tuple):
-        return tuple(_rebuilt(tf, branch, tensors) for branch in tree)
-    values = next(tensors)
-    splits = [next(tensors) for _ in range(tree.ragged)]
-    if not splits:
-        return values
-    return tf.RaggedTensor.from_nested_row_splits(values, splits, validate=False)
+
+    def of_part(part: Part) -> Any:
+        values = next(tensors)
+        splits = [next(tensors) for _ in range(part.ragged)]
+        if not splits:
+            return values
+        return tf.RaggedTensor.from_nested_row_splits(values, splits, validate=False)
+
+    return mapped(tree, of_part)
 
 
 class FlatLoader(Loader):

@@ -1,7 +1,6 @@
 """Values of a batch as tensors of PyTorch, and tensors on their way to a device.
 
-A batch is a dict, list or tuple, in any depth, of arrays and of what no tensor can hold; `mapped`
-goes through it.
+A batch is a dict, list or tuple, in any depth, of arrays and of what no tensor can hold.
 """
 
 from __future__ import annotations
@@ -14,13 +13,14 @@ import numpy as np
 from deeplake_lite.errors import MissingPackageError
 from deeplake_lite.loader.collate import RaggedBatch
 from deeplake_lite.loader.dtypes import for_torch
+from deeplake_lite.loader.tree import mapped
 
 try:
     import torch
 except ImportError as missing:
     raise MissingPackageError.needed("PyTorch", "torch", "A loader of tensors") from missing
 
-__all__ = ["SideStream", "as_tensors", "mapped", "moved", "pinned", "torch"]
+__all__ = ["SideStream", "as_tensors", "moved", "pinned", "torch"]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,10 +45,10 @@ def as_tensors(batch: Any, classes: Collection[str] = ()) -> Any:
     """
     if isinstance(batch, Mapping):
         return {
-            key: mapped(value, _class_tensor if key in classes else _tensor)
+            key: _each(value, _class_tensor if key in classes else _tensor)
             for key, value in batch.items()
         }
-    return mapped(batch, _tensor)
+    return _each(batch, _tensor)
 
 
 def moved(batch: Any, device: torch.device) -> Any:
@@ -57,12 +57,12 @@ def moved(batch: Any, device: torch.device) -> Any:
     >>> moved({"x": torch.ones(2), "t": ["a"]}, torch.device("meta"))
     {'x': tensor(..., device='meta', size=(2,)), 't': ['a']}
     """
-    return mapped(batch, lambda leaf: _if_tensor(leaf, lambda t: t.to(device, non_blocking=True)))
+    return _each(batch, lambda leaf: _if_tensor(leaf, lambda t: t.to(device, non_blocking=True)))
 
 
 def pinned(batch: Any) -> Any:
     """Return a batch with its tensors in pages that stay in memory, from which a GPU reads."""
-    return mapped(batch, lambda leaf: _if_tensor(leaf, lambda t: t.pin_memory()))
+    return _each(batch, lambda leaf: _if_tensor(leaf, lambda t: t.pin_memory()))
 
 
 class SideStream:
@@ -113,23 +113,13 @@ class SideStream:
         """Let what the caller computes wait for the copy, and the memory outlive that."""
         stream = self._cuda.current_stream(self._device)
         stream.wait_event(copied)
-        mapped(made.batch, lambda leaf: _if_tensor(leaf, lambda t: t.record_stream(stream)))
+        _each(made.batch, lambda leaf: _if_tensor(leaf, lambda t: t.record_stream(stream)))
         return made
 
 
-def mapped(batch: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a batch with its leaves changed.
-
-    >>> mapped({"a": [1, (2, 3)]}, str)
-    {'a': ['1', ('2', '3')]}
-    """
-    if isinstance(batch, Mapping):
-        return {key: mapped(value, change) for key, value in batch.items()}
-    if isinstance(batch, list):
-        return [mapped(value, change) for value in batch]
-    if type(batch) is tuple:
-        return tuple(mapped(value, change) for value in batch)
-    return change(batch)
+def _each(batch: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a batch with its values changed, those of lists one by one."""
+    return mapped(batch, change, lists=True)
 
 
 def _if_tensor(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:

@@ -13,13 +13,14 @@ import numpy as np
 
 from deeplake_lite.dataset.keywords import DatasetOptions, IterableOptions
 from deeplake_lite.dataset.positions import many_positions
-from deeplake_lite.loader.collate import collate_column, collate_samples
+from deeplake_lite.loader.collate import as_numpy, collate_column, collate_samples
 from deeplake_lite.loader.options import Options, cores
 from deeplake_lite.loader.shares import Shares
 from deeplake_lite.loader.state import Progress, check_keys, check_state
-from deeplake_lite.loader.tensors import as_tensors, mapped, torch
+from deeplake_lite.loader.tensors import as_tensors, torch
 from deeplake_lite.loader.topology import found_rank
 from deeplake_lite.loader.torch import TorchLoader
+from deeplake_lite.loader.tree import mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -109,7 +110,7 @@ class _Rows:
         >>> batch["b"].shape, batch["b_mask"].tolist(), batch["t"]
         (torch.Size([2, 1, 4]), [[True], [False]], ['one', 'none'])
         """
-        arrays = mapped(samples, lambda v: v.numpy() if isinstance(v, torch.Tensor) else v)
+        arrays = mapped(samples, as_numpy, lists=True)
         if self._options.transform is not None:
             columns = self._loader._recipe.columns
             return as_tensors(collate_samples(arrays, self._options.collate, columns))

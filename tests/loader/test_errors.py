@@ -13,8 +13,8 @@ import pytest
 from PIL import Image
 
 import deeplake_lite as dl
+from deeplake_lite.dataset import bars
 from deeplake_lite.errors import LoaderError
-from deeplake_lite.loader import progress
 from deeplake_lite.loader.samples import ViewSamples as Samples
 from deeplake_lite.testing import transforms
 
@@ -361,7 +361,7 @@ def test_set_epoch_sets_what_comes_next_and_keeps_a_resumed_place(numbers, load)
 
 @all_workers
 def test_a_bar_shows_how_far_an_epoch_is(numbers, load, capsys, monkeypatch, workers, num_workers):
-    monkeypatch.setattr(progress, "DELAY", 0)
+    monkeypatch.setattr(bars, "DELAY", 0)
     options = {"workers": workers, "num_workers": num_workers, "on_error": "skip"}
     loader = load(numbers, transform=transforms.fail, progress=True, **options)
     batches = iter(loader)

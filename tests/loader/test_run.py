@@ -8,7 +8,7 @@ from concurrent.futures import wait
 import pytest
 
 from deeplake_lite.errors import LoaderError
-from deeplake_lite.loader import Loader, Options
+from deeplake_lite.loader import Loader, Options, decode
 from deeplake_lite.loader.recipe import Recipe
 from deeplake_lite.loader.samples import ViewSamples
 
@@ -37,15 +37,15 @@ def test_batches_before_one_that_a_framework_refuses_are_handed_over(numbers, mo
 
 
 def test_a_batch_that_fails_once_is_an_error_and_not_left_out(ds, monkeypatch):
-    decode, failed = Recipe._decode_into, []
+    decode_into, failed = decode.decode_into, []
 
-    def flaky(recipe, *args):
+    def flaky(*args):
         if not failed:
             failed.append(True)
             raise OSError("the network is down")
-        decode(recipe, *args)
+        decode_into(*args)
 
-    monkeypatch.setattr(Recipe, "_decode_into", flaky)
+    monkeypatch.setattr(decode, "decode_into", flaky)
     with pytest.raises(LoaderError, match="the network is down"):
         list(ds.batches(8, num_workers=1))
 
@@ -103,3 +103,23 @@ def test_whoever_waits_for_a_read_when_the_loader_is_closed_gets_a_loader_error(
     go_on.set()
     user.join(60)
     assert [type(error) for error in ends] == [LoaderError]
+
+
+@pytest.mark.parametrize("part", ["_pool", "_readers"])
+def test_an_epoch_that_asks_for_more_while_the_loader_is_closed_gets_a_loader_error(
+    numbers, monkeypatch, part
+):
+    loader = numbers.batches(1, num_workers=1)
+    batches = iter(loader)
+    next(batches)
+    (run,) = loader._runs
+    begin, pool = run._begin, getattr(loader, part)
+
+    def closing():
+        loader.close()  # as another thread may at this very moment
+        begin()
+        pool.submit(int)
+
+    monkeypatch.setattr(run, "_begin", closing)
+    with pytest.raises(LoaderError, match="A loader that was closed"):
+        list(batches)

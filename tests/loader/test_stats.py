@@ -9,10 +9,11 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.loader.collate import RaggedBatch
-from deeplake_lite.loader.meter import Meter, Meters, batch_bytes
+from deeplake_lite.loader.meter import Meter, Meters
 from deeplake_lite.loader.recipe import Made
 from deeplake_lite.loader.stats import STAGES, Stats
 from deeplake_lite.loader.tally import Tally
+from deeplake_lite.loader.tree import nbytes
 
 ROWS = 400
 
@@ -245,8 +246,8 @@ def test_decoded_pixels_are_counted(make_lake):
 
 
 def test_a_batch_of_a_framework_counts_as_nothing_where_it_does_not_say():
-    assert batch_bytes((1, 2)) == 0
-    assert batch_bytes({"x": [], "y": object()}) == 0
+    assert nbytes((1, 2)) == 0
+    assert nbytes({"x": [], "y": object()}) == 0
 
 
 # ---- the value
@@ -290,9 +291,9 @@ def test_a_thousand_epochs_are_told_together_and_the_last_hundred_one_by_one():
 
 def test_the_memory_of_what_is_ragged_or_nested_counts():
     ragged = RaggedBatch(np.zeros(10), np.array([4, 6]))
-    assert batch_bytes({"boxes": ragged}) == 96
-    assert batch_bytes({"both": {"x": np.zeros(2)}}) == 16
-    assert batch_bytes([{"x": np.zeros(2)}, {"x": np.zeros(2)}]) == 32
+    assert nbytes({"boxes": ragged}) == 96
+    assert nbytes({"both": {"x": np.zeros(2)}}) == 16
+    assert nbytes([{"x": np.zeros(2)}, {"x": np.zeros(2)}]) == 32
 
 
 def test_an_epoch_that_cannot_begin_is_not_measured(make_lake, monkeypatch):

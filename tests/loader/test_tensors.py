@@ -9,7 +9,7 @@ import torch
 
 from deeplake_lite.loader.collate import ragged
 from deeplake_lite.loader.recipe import Made
-from deeplake_lite.loader.tensors import SideStream, as_tensors, mapped, moved
+from deeplake_lite.loader.tensors import SideStream, as_tensors, moved
 
 
 def test_tensors_share_the_memory_of_the_arrays():
@@ -100,10 +100,3 @@ def test_a_batch_does_not_wait_for_the_next_one_to_be_made():
 @pytest.mark.parametrize("ready", [True, False])
 def test_no_batch_is_handed_over_where_there_is_none(ready):
     assert hand_over(0, lambda: ready) == []
-
-
-def test_every_leaf_is_changed_where_it_is():
-    assert mapped({"a": [1, (2,)], "b": {"c": 3}}, lambda x: x + 1) == {
-        "a": [2, (3,)],
-        "b": {"c": 4},
-    }
