@@ -21,8 +21,8 @@ from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from deeplake_lite.loader import Loader
-    from deeplake_lite.loader.limit import Limit
-    from deeplake_lite.loader.stats import Stats
+    from deeplake_lite.loader.report.limit import Limit
+    from deeplake_lite.loader.report.stats import Stats
 
 
 @app.command()

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.question import Question
     from deeplake_lite.dataset.view import View
     from deeplake_lite.loader import Loader as Loader
-    from deeplake_lite.loader.jax import JaxLoader as JaxLoader
+    from deeplake_lite.loader.frameworks.jax import JaxLoader as JaxLoader
+    from deeplake_lite.loader.frameworks.torch import TorchLoader as TorchLoader
+    from deeplake_lite.loader.frameworks.torch_datasets import TorchDataset as TorchDataset
+    from deeplake_lite.loader.frameworks.torch_datasets import (
+        TorchIterableDataset as TorchIterableDataset,
+    )
     from deeplake_lite.loader.mix import Mix
-    from deeplake_lite.loader.torch import TorchLoader as TorchLoader
-    from deeplake_lite.loader.torch_datasets import TorchDataset as TorchDataset
-    from deeplake_lite.loader.torch_datasets import TorchIterableDataset as TorchIterableDataset
     from deeplake_lite.widget import Browser as Browser
 
 
@@ -77,30 +79,30 @@ def batches(source: Loads, **options: Any) -> Loader:
 
 def pytorch(source: Loads, device: Any, **options: Any) -> TorchLoader:
     """Return a loader of a view that gives tensors of PyTorch."""
+    from deeplake_lite.loader.frameworks.torch import TorchLoader
     from deeplake_lite.loader.options import Options
-    from deeplake_lite.loader.torch import TorchLoader
 
     return TorchLoader(cast("View | Mix", source), Options.of(**options), device)
 
 
 def pytorch_dataset(view: View, style: str, **options: Any) -> TorchDataset | TorchIterableDataset:
     """Return a dataset of PyTorch, of a view's rows."""
-    from deeplake_lite.loader.torch_datasets import dataset_of
+    from deeplake_lite.loader.frameworks.torch_datasets import dataset_of
 
     return dataset_of(view, style, **options)
 
 
 def tensorflow(source: Loads, **options: Any) -> Any:
     """Return a tf.data.Dataset of a view's batches."""
+    from deeplake_lite.loader.frameworks.tensorflow import dataset
     from deeplake_lite.loader.options import Options
-    from deeplake_lite.loader.tensorflow import dataset
 
     return dataset(cast("View | Mix", source), Options.of(**options))
 
 
 def jax(source: Loads, sharding: Any, **options: Any) -> JaxLoader:
     """Return a loader of a view that gives arrays of JAX."""
-    from deeplake_lite.loader.jax import JaxLoader
+    from deeplake_lite.loader.frameworks.jax import JaxLoader
     from deeplake_lite.loader.options import Options
 
     return JaxLoader(cast("View | Mix", source), Options.of(**options), sharding)

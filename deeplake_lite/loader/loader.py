@@ -19,25 +19,25 @@ import numpy as np
 from deeplake_lite.dataset.values import decode_one
 from deeplake_lite.errors import ForkedError, LoaderError
 from deeplake_lite.htypes import Image, Mask
-from deeplake_lite.loader.blocks import Blocks, Holding
 from deeplake_lite.loader.checks import integer
-from deeplake_lite.loader.decoded import Decoded
-from deeplake_lite.loader.disk import Disk
-from deeplake_lite.loader.explain import Explanation, Situation, explained
-from deeplake_lite.loader.limit import Limit, decode_limit
-from deeplake_lite.loader.meter import Meter, Meters
+from deeplake_lite.loader.make.decoded import Decoded
+from deeplake_lite.loader.make.recipe import ColumnRecipe, Made, Recipe, Skipped
+from deeplake_lite.loader.make.sizes import counts_pixels, sized
 from deeplake_lite.loader.mix import samples_of
-from deeplake_lite.loader.processes import LANES, Crew, check_functions
-from deeplake_lite.loader.progress import bar
-from deeplake_lite.loader.quality import ShuffleQuality
-from deeplake_lite.loader.readers import Readers
-from deeplake_lite.loader.recipe import ColumnRecipe, Made, Recipe, Skipped
-from deeplake_lite.loader.run import AHEAD, Run, Works
-from deeplake_lite.loader.schedule import Places
-from deeplake_lite.loader.shares import Shares
-from deeplake_lite.loader.sizes import counts_pixels, sized
+from deeplake_lite.loader.order.schedule import Places
+from deeplake_lite.loader.order.shares import Shares
+from deeplake_lite.loader.order.topology import found_rank
+from deeplake_lite.loader.read.blocks import Blocks, Holding
+from deeplake_lite.loader.read.disk import Disk
+from deeplake_lite.loader.read.readers import Readers
+from deeplake_lite.loader.report.explain import Explanation, Situation, explained
+from deeplake_lite.loader.report.limit import Limit, decode_limit
+from deeplake_lite.loader.report.meter import Meter, Meters
+from deeplake_lite.loader.report.progress import bar
+from deeplake_lite.loader.report.quality import ShuffleQuality
 from deeplake_lite.loader.state import Progress, check_state
-from deeplake_lite.loader.topology import found_rank
+from deeplake_lite.loader.workers.processes import LANES, Crew, check_functions
+from deeplake_lite.loader.workers.run import AHEAD, Run, Works
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
-    from deeplake_lite.loader.stats import Stats
+    from deeplake_lite.loader.report.stats import Stats
     from deeplake_lite.schema import Field
 
 AHEAD_SHARE = 0.1

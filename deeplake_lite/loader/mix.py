@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.dataset.loading import Loads
 from deeplake_lite.dataset.view import View
 from deeplake_lite.loader.checks import integer
-from deeplake_lite.loader.proportions import quotas
-from deeplake_lite.loader.samples import Samples, ViewSamples
-from deeplake_lite.loader.several import SeveralSamples, common_columns
+from deeplake_lite.loader.order.proportions import quotas
+from deeplake_lite.loader.read.samples import Samples, ViewSamples
+from deeplake_lite.loader.read.several import SeveralSamples, common_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,8 +15,8 @@ from deeplake_lite.errors import ColumnNotFoundError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.base import Dense
 from deeplake_lite.loader.checks import choice, flag, function, height_and_width, integer, memory
-from deeplake_lite.loader.collate import CHOICES, fits
-from deeplake_lite.loader.sizes import picture_followed
+from deeplake_lite.loader.make.collate import CHOICES, fits
+from deeplake_lite.loader.make.sizes import picture_followed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.loader.checks import integer
 
 if TYPE_CHECKING:
-    from deeplake_lite.loader.samples import Samples
-    from deeplake_lite.loader.schedule import Shuffling
-    from deeplake_lite.loader.shares import Shares
+    from deeplake_lite.loader.order.schedule import Shuffling
+    from deeplake_lite.loader.order.shares import Shares
+    from deeplake_lite.loader.read.samples import Samples
 
 
 FORMAT = 1

@@ -15,7 +15,7 @@ from PIL import Image
 import deeplake_lite as dl
 from deeplake_lite.dataset import bars
 from deeplake_lite.errors import LoaderError
-from deeplake_lite.loader.samples import ViewSamples as Samples
+from deeplake_lite.loader.read.samples import ViewSamples as Samples
 from deeplake_lite.testing import transforms
 
 from .watching import children, eventually, threads
@@ -302,7 +302,7 @@ def test_two_loaders_and_two_epochs_of_one_go_on_beside_each_other(
 
 
 def test_blocks_that_another_epoch_drops_are_read_again(make_lake, load, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.loader.blocks.BLOCK_BYTES", 64)
+    monkeypatch.setattr("deeplake_lite.loader.read.blocks.BLOCK_BYTES", 64)
     monkeypatch.setattr("deeplake_lite.loader.options.LEAST_BUDGET", 1024)
     lake = make_lake({"x": "int32"}, x=range(2000))
     loader = load(lake, 8, memory_budget=1024, num_workers=2)

@@ -9,7 +9,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.htypes import ClassLabel, Image, Scalar
-from deeplake_lite.loader.several import agreed
+from deeplake_lite.loader.read.several import agreed
 
 SCHEMA = {"x": "int32", "text": dl.Text(nullable=True), "label": dl.ClassLabel(["cat", "dog"])}
 FIRST, SECOND = 30, 70

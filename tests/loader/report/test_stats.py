@@ -1,0 +1,305 @@
+"""Where the time goes: seconds that add up, bytes, hits and memory."""
+
+import json
+import time
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.loader.make.collate import RaggedBatch
+from deeplake_lite.loader.make.recipe import Made
+from deeplake_lite.loader.read.tally import Tally
+from deeplake_lite.loader.report.meter import Meter, Meters
+from deeplake_lite.loader.report.stats import STAGES, Stats
+from deeplake_lite.loader.tree import nbytes
+
+ROWS = 400
+
+
+@pytest.fixture
+def lake(make_lake):
+    return make_lake({"x": "int32", "name": "text"}, x=range(ROWS), name=["abcd"] * ROWS)
+
+
+def slept(seconds):
+    def sleep(value):
+        time.sleep(seconds)
+        return value
+
+    return sleep
+
+
+def timed(loader, pause=0.0):
+    """Go through an epoch; return the seconds on the clock."""
+    started = time.perf_counter()
+    for _ in loader:
+        time.sleep(pause)
+    return time.perf_counter() - started
+
+
+# ---- seconds
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2, 3])
+def test_the_stages_add_up_to_the_time_on_the_clock(lake, workers):
+    loader = lake.batches(20, num_workers=workers, transform=slept(0.006), shuffle=True)
+    wall = timed(loader, pause=0.02)
+    stats = loader.stats()
+    assert stats.wall == pytest.approx(wall, rel=0.1)
+    assert sum(stats.seconds.values()) == pytest.approx(wall, rel=0.1)
+    assert all(s >= 0 for s in stats.seconds.values())
+    assert stats.transform * max(1, workers) >= 0.006 * ROWS
+    assert stats.hand_over < 0.4 * wall
+    assert stats.stall < wall - 20 * 0.02 + 0.1  # a sleep takes no less than it says
+
+
+def test_a_worker_without_a_task_waits_for_the_user(lake):
+    loader = lake.batches(20, num_workers=2)
+    wall = timed(loader, pause=0.06)
+    stats = loader.stats()
+    assert stats.waiting > 0.5 * wall
+    assert stats.stall < 0.4 * wall
+    assert stats.hand_over < 0.4 * wall
+
+
+def test_without_workers_the_user_waits_for_all_of_it(lake):
+    loader = lake.batches(20, num_workers=0, batch_transform=slept(0.05))
+    timed(loader)
+    stats = loader.stats()
+    assert stats.workers == 1
+    assert stats.stall == pytest.approx(stats.wall, rel=0.1)
+    assert stats.transform > 0.5 * stats.wall
+    assert stats.waiting < 0.1 * stats.wall
+
+
+def test_the_work_of_an_epoch_that_is_left_is_not_waiting(lake):
+    loader = lake.batches(20, num_workers=2, batch_transform=slept(0.1))
+    for _ in loader:
+        break
+    stats = loader.stats()
+    assert stats.batches == 1
+    assert stats.transform > 0.5 * stats.wall
+    assert sum(stats.seconds.values()) == pytest.approx(stats.wall)
+
+
+def test_an_epoch_under_way_is_told_up_to_now(lake):
+    loader = lake.batches(20, num_workers=1, batch_transform=slept(0.05))
+    batches = iter(loader)
+    next(batches)
+    time.sleep(0.1)
+    first = loader.stats()
+    assert (first.batches, first.samples, len(first.epochs)) == (1, 20, 1)
+    assert sum(first.seconds.values()) == pytest.approx(first.wall)
+    list(batches)
+    assert loader.stats().batches == 20
+    assert loader.stats().wall > first.wall
+
+
+def test_time_between_epochs_belongs_to_none(lake):
+    loader = lake.batches(100)
+    wall = timed(loader)
+    time.sleep(0.3)
+    wall += timed(loader)
+    stats = loader.stats()
+    assert stats.wall <= wall
+    assert stats.wall == pytest.approx(sum(epoch.wall for epoch in stats.epochs))
+    assert [epoch.epoch for epoch in stats.epochs] == [0, 1]
+
+
+def test_a_collate_function_is_collating_and_no_transform(lake):
+    loader = lake.batches(20, num_workers=1, collate=slept(0.02))
+    timed(loader)
+    stats = loader.stats()
+    assert stats.collate > 0.4
+    assert stats.transform == 0
+
+
+def test_an_error_ends_the_measuring(lake):
+    def fails(_):
+        raise KeyError("no")
+
+    loader = lake.batches(20, transform=fails)
+    with pytest.raises(dl.errors.LoaderError):
+        list(loader)
+    stats = loader.stats()
+    time.sleep(0.01)
+    assert loader.stats() == stats
+    assert stats.batches == 0
+
+
+def test_a_task_that_ends_after_its_epoch_changes_nothing():
+    tally = Tally(1)
+    meter = Meter(0, 1, tally)
+    meter.begin(0)
+    meter.stop()
+    before = meter.stats()
+    meter.end(0, [Made({"x": np.zeros(10)}, 10, {"decode": 5.0})])
+    assert meter.stats().seconds == before.seconds
+    assert tally.held == 0
+
+
+def lanes_to_a_process(tasks):
+    """Measure four seconds of one process that two threads ask."""
+    meter = Meter(0, 1, Tally(1), began := time.perf_counter() - 4, lanes=2)
+    meter.leave(0, 1)
+    meter._gone = 0.0, began
+    for number, (start, end, seconds) in enumerate(tasks):
+        meter._gone = 0.0, began
+        meter.begin(number, began + start)
+        meter.end(number, [Made({}, 1, seconds)], began + end)
+    meter.stop()
+    stats = meter.stats()
+    assert sum(stats.seconds.values()) == pytest.approx(stats.wall)
+    return stats
+
+
+def test_a_task_that_waits_behind_another_in_its_process_is_no_hand_over():
+    work = {"transform": 1.0}
+    stats = lanes_to_a_process([(0, 1, work), (0, 2, work), (1, 3, work), (2, 4, work)])
+    assert stats.transform == pytest.approx(4, rel=0.01)
+    assert stats.hand_over < 0.05
+
+
+def test_a_process_without_tasks_waits_for_the_user():
+    stats = lanes_to_a_process([(0, 1, {"transform": 1.0})])
+    assert stats.transform == 1
+    assert stats.waiting == pytest.approx(3, rel=0.01)
+
+
+def test_a_process_whose_tasks_wait_for_rows_reads():
+    told = {"read": 3.5, "transform": 0.5}
+    stats = lanes_to_a_process([(0, 4, told), (0, 4, told)])
+    assert stats.transform == 1
+    assert stats.read == pytest.approx(3, rel=0.01)
+
+
+# ---- counts
+
+
+def test_samples_and_batches_are_those_that_were_handed_over(lake):
+    loader = lake.batches(64, shuffle=True)
+    timed(loader)
+    timed(loader)
+    stats = loader.stats()
+    assert (stats.samples, stats.batches) == (2 * ROWS, 14)
+    assert [epoch.samples for epoch in stats.epochs] == [ROWS, ROWS]
+    assert stats.samples_per_second == stats.samples / stats.wall
+
+
+def test_padding_is_no_sample(lake):
+    loader = lake.batches(64, rank=0, world_size=3)
+    timed(loader)
+    assert loader.stats().samples == len(range(0, ROWS, 3))
+
+
+def test_bytes_are_read_once_and_later_rows_come_from_memory(lake):
+    loader = lake.batches(64, columns=["x", "name"])
+    timed(loader)
+    timed(loader)
+    first, second = loader.stats().epochs
+    assert ROWS * 8 <= first.bytes_read <= ROWS * 16
+    assert (first.rows_read, second.rows_read, second.bytes_read) == (ROWS, 0, 0)
+    assert first.cache_hits < 1
+    assert second.cache_hits == 1
+
+
+def test_without_a_cache_rows_are_read_again(lake):
+    loader = lake.batches(64, columns=["x"], cache=None)
+    timed(loader)
+    timed(loader)
+    assert [epoch.rows_read for epoch in loader.stats().epochs] == [ROWS, ROWS]
+    assert loader.stats().cache_hits == 0
+
+
+# ---- memory
+
+
+def test_the_memory_of_blocks_and_of_batches_is_counted(make_lake):
+    lake = make_lake({"x": dl.Embedding(1000)}, x=np.zeros((100, 1000)))
+    loader = lake.batches(10, num_workers=1)
+    timed(loader)
+    stats = loader.stats()
+    assert 400_000 < stats.peak_bytes < 900_000
+    assert stats.rss_bytes > stats.peak_bytes
+    assert loader._blocks.tally.held < 401_000
+
+
+def test_what_was_read_ahead_and_not_taken_is_given_back(make_lake):
+    lake = make_lake({"x": dl.Embedding(1000)}, x=np.zeros((100, 1000)))
+    loader = lake.batches(10, cache=None, num_workers=1)
+    for _ in range(3):
+        for _ in loader:
+            break
+    loader._pool.shutdown()
+    assert loader._blocks.tally.held == 0
+    assert loader.stats().peak_bytes > 40_000
+
+
+def test_decoded_pixels_are_counted(make_lake):
+    pixels = np.zeros((20, 30, 40, 3), np.uint8)
+    lake = make_lake({"image": dl.Image("png")}, image=list(pixels))
+    loader = lake.batches(10, cache="decoded")
+    timed(loader)
+    assert pixels.nbytes <= loader._blocks.tally.held < 2 * pixels.nbytes
+
+
+def test_a_batch_of_a_framework_counts_as_nothing_where_it_does_not_say():
+    assert nbytes((1, 2)) == 0
+    assert nbytes({"x": [], "y": object()}) == 0
+
+
+# ---- the value
+
+
+def test_stats_are_frozen_and_json():
+    stats = Stats(wall=1.0, epochs=(Stats(epoch=3),))
+    with pytest.raises(FrozenInstanceError):
+        stats.wall = 2.0
+    document = json.loads(json.dumps(stats.to_dict()))
+    assert document["wall"] == 1.0
+    assert document["epochs"][0]["epoch"] == 3
+    assert set(STAGES) <= set(document)
+    assert "epochs" not in document["epochs"][0]
+
+
+def test_before_anything_was_loaded_there_is_nothing_to_tell(lake):
+    stats = lake.batches(8).stats()
+    assert stats == Stats()
+    assert "nothing loaded yet" in repr(stats)
+    assert "nothing loaded yet" in stats._repr_html_()
+
+
+def test_a_page_has_a_bar_for_each_stage():
+    html = Stats(wall=2.0, decode=1.0, waiting=1.0, epoch=0)._repr_html_()
+    assert html.count("width:50%") == 2
+    assert "<style>" in html
+    assert "hand-over" in html
+
+
+def test_a_thousand_epochs_are_told_together_and_the_last_hundred_one_by_one():
+    meters, tally = Meters(), Tally(1)
+    for epoch in range(1000):
+        meter = meters.begin(Meter(epoch, 1, tally))
+        meter.leave(0, 2)
+        meters.stop(meter)
+    stats = meters.stats()
+    assert (stats.samples, stats.batches) == (2000, 1000)
+    assert [epoch.epoch for epoch in stats.epochs] == list(range(900, 1000))
+
+
+def test_the_memory_of_what_is_ragged_or_nested_counts():
+    ragged = RaggedBatch(np.zeros(10), np.array([4, 6]))
+    assert nbytes({"boxes": ragged}) == 96
+    assert nbytes({"both": {"x": np.zeros(2)}}) == 16
+    assert nbytes([{"x": np.zeros(2)}, {"x": np.zeros(2)}]) == 32
+
+
+def test_an_epoch_that_cannot_begin_is_not_measured(make_lake, monkeypatch):
+    lake = make_lake({"x": "int32"}, x=range(8))
+    loader = lake.batches(4)
+    monkeypatch.setattr(type(loader), "_maker", property(lambda _: 1 / 0))
+    with pytest.raises(ZeroDivisionError):
+        next(iter(loader))
+    assert loader.stats().epochs == ()
