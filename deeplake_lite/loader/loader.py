@@ -24,7 +24,7 @@ from deeplake_lite.loader.make.decoded import Decoded
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Made, Recipe, Skipped
 from deeplake_lite.loader.make.sizes import counts_pixels, sized
 from deeplake_lite.loader.mix import samples_of
-from deeplake_lite.loader.order.schedule import Places
+from deeplake_lite.loader.order.places import Places, Progress
 from deeplake_lite.loader.order.shares import Shares
 from deeplake_lite.loader.order.topology import found_rank
 from deeplake_lite.loader.read.blocks import Blocks, Holding
@@ -35,7 +35,7 @@ from deeplake_lite.loader.report.limit import Limit, decode_limit
 from deeplake_lite.loader.report.meter import Meter, Meters
 from deeplake_lite.loader.report.progress import bar
 from deeplake_lite.loader.report.quality import ShuffleQuality
-from deeplake_lite.loader.state import Progress, check_state
+from deeplake_lite.loader.state import check_state, state_of
 from deeplake_lite.loader.workers.processes import LANES, Crew, check_functions
 from deeplake_lite.loader.workers.run import AHEAD, Run, Works
 
@@ -158,7 +158,7 @@ class Loader:
 
     def state_dict(self) -> dict[str, Any]:
         """Return where the loader is: what `load_state_dict` goes on from, in any process."""
-        return self._progress.to_json(self._samples, self.shuffle, self.options.seed, self.shares)
+        return state_of(self._progress, self._samples, self.shuffle, self.options.seed, self.shares)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on behind the samples that had been handed out when a state was taken.
@@ -285,7 +285,9 @@ class Loader:
         >>> print(ds.batches(16).explain())
         Nothing has been loaded yet: go through some batches, and ask again.
         """
-        return explained(self.stats(), Situation.of(self))
+        mode, kind = self._holding.mode, self.shuffle.kind
+        situation = Situation.of(self._samples, self.options, kind, mode)
+        return explained(self.stats(), situation)
 
     def decode_limit(self, seconds: float = 1.0) -> Limit:
         """Measure how fast batches could be at best: the decoder alone, on rows in memory.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.loader.checks import integer
+from deeplake_lite.loader.order.places import Progress
 
 if TYPE_CHECKING:
-    from deeplake_lite.loader.order.schedule import Shuffling
     from deeplake_lite.loader.order.shares import Shares
+    from deeplake_lite.loader.order.shuffle import Shuffling
     from deeplake_lite.loader.read.samples import Samples
 
 
@@ -18,30 +18,21 @@ FORMAT = 1
 """Of states; one of another format is refused."""
 
 
-@dataclass
-class Progress:
-    """How far an epoch has come."""
-
-    epoch: int
-    """From 0."""
-    consumed: int = 0
-    """Rows that all ranks together have handed out."""
-
-    def to_json(
-        self, samples: Samples, shuffle: Shuffling, seed: int, shares: Shares
-    ) -> dict[str, Any]:
-        """Return the state of a loader."""
-        return {
-            "format": FORMAT,
-            "version": "+".join(view.version for view in samples.sources),
-            "view": samples.fingerprint,
-            "rows": shares.n,
-            "seed": seed,
-            "shuffle": shuffle.to_json(),
-            "global_batch_size": shares.size,
-            "epoch": self.epoch,
-            "consumed": self.consumed,
-        }
+def state_of(
+    progress: Progress, samples: Samples, shuffle: Shuffling, seed: int, shares: Shares
+) -> dict[str, Any]:
+    """Return the state of a loader."""
+    return {
+        "format": FORMAT,
+        "version": "+".join(view.version for view in samples.sources),
+        "view": samples.fingerprint,
+        "rows": shares.n,
+        "seed": seed,
+        "shuffle": shuffle.to_json(),
+        "global_batch_size": shares.size,
+        "epoch": progress.epoch,
+        "consumed": progress.consumed,
+    }
 
 
 def check_state(
@@ -54,7 +45,7 @@ def check_state(
     ValueError
         For the state of anything else; it says which, and what to set.
     """
-    own = Progress(0).to_json(samples, shuffle, seed, shares)
+    own = state_of(Progress(0), samples, shuffle, seed, shares)
     check_keys(state, own)
     if state["version"] != own["version"]:
         raise ValueError(_other_version(str(state["version"]).split("+"), samples))

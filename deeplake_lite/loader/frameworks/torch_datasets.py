@@ -17,9 +17,10 @@ from deeplake_lite.loader.frameworks.tensors import as_tensors, torch
 from deeplake_lite.loader.frameworks.torch import TorchLoader
 from deeplake_lite.loader.make.collate import as_numpy, collate_column, collate_samples
 from deeplake_lite.loader.options import Options, cores
+from deeplake_lite.loader.order.places import Progress
 from deeplake_lite.loader.order.shares import Shares
 from deeplake_lite.loader.order.topology import found_rank
-from deeplake_lite.loader.state import Progress, check_keys, check_state
+from deeplake_lite.loader.state import check_keys, check_state, state_of
 from deeplake_lite.loader.tree import mapped
 
 if TYPE_CHECKING:
@@ -223,8 +224,8 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         """Return where this worker is: torchdata's StatefulDataLoader asks for it."""
         loader = self._worker_loader
         progress = Progress(self.epoch, self._taken)
-        order = progress.to_json(
-            loader._samples, loader.shuffle, loader.options.seed, loader.shares
+        order = state_of(
+            progress, loader._samples, loader.shuffle, loader.options.seed, loader.shares
         )
         return {"order": order, "share": _share(loader)}
 

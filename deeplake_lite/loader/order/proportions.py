@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-    from deeplake_lite.loader.order.schedule import Shuffle
+    from deeplake_lite.loader.order.shuffle import Shuffle
 
 
 def quotas(weights: Sequence[Fraction], size: int) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ import numpy as np
 from deeplake_lite.dataset.reading import NOWHERE
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.order.block_rows import rows_of_block
 from deeplake_lite.loader.read.held import Block, Bytes, are_large, gathered
 from deeplake_lite.loader.read.tally import Tally, nbytes_of
 
@@ -33,12 +34,6 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.readers import Readers
     from deeplake_lite.loader.read.samples import Samples
 
-BLOCK_BYTES = 4 * 2**20
-"""Stored size of a block, about."""
-
-MOST_ROWS = 65_536
-"""Rows of a block at the most."""
-
 EARLY = 2
 """Batches that do not wait for blocks in the beginning: their rows are read alone."""
 
@@ -50,16 +45,6 @@ FEW_BLOCKS = 16
 
 MOST_MAPPED = 4_096
 """Blocks of files that are mapped at a time: the system has a limit."""
-
-
-def rows_of_block(row_bytes: float) -> int:
-    """Return how many rows make a block: a power of two, about `BLOCK_BYTES` of them.
-
-    >>> rows_of_block(20_000), rows_of_block(1)
-    (128, 65536)
-    """
-    wanted = max(1.0, min(MOST_ROWS, BLOCK_BYTES / row_bytes))
-    return 1 << int(np.log2(wanted))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from deeplake_lite.dataset.reading import NOWHERE, read_blocks
 from deeplake_lite.dataset.virtual import question_of
 from deeplake_lite.htypes.base import Dense, Ragged
 from deeplake_lite.htypes.cells import DenseCells
-from deeplake_lite.loader.order.schedule import Shuffle
+from deeplake_lite.loader.order.shuffle import Shuffle
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.order.order import Positions
-    from deeplake_lite.loader.order.schedule import Shuffling
+    from deeplake_lite.loader.order.shuffle import Shuffling
     from deeplake_lite.schema import Field
 
 ROW_ID = "_row_id"

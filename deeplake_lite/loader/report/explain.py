@@ -17,8 +17,8 @@ from deeplake_lite.loader.report.stats_html import page_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deeplake_lite.loader.loader import Loader
     from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.read.samples import Samples
 
 READY = 0.1
 """Share of the time that a user may wait for batches before the loader counts as slow."""
@@ -48,9 +48,8 @@ class Situation:
     """Columns of pictures, and their codecs; "mask" for masks."""
 
     @classmethod
-    def of(cls, loader: Loader) -> Situation:
-        """Look at a loader."""
-        samples = loader._samples
+    def of(cls, samples: Samples, options: Options, shuffle: str, mode: str) -> Situation:
+        """Look at what is loaded."""
         found = [(f.name, f.htype) for f in samples.fields]
         pictures = {
             name: h.codec if isinstance(h, Image) else "mask"
@@ -58,8 +57,7 @@ class Situation:
             if isinstance(h, Image | Mask)
         }
         stored = samples.row_bytes * len(samples)
-        mode, kind = loader._holding.mode, loader.shuffle.kind
-        return cls(loader.options, kind, mode, len(samples), stored, pictures)
+        return cls(options, shuffle, mode, len(samples), stored, pictures)
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,7 +10,7 @@ from deeplake_lite.dataset import bars
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from deeplake_lite.loader.state import Progress
+    from deeplake_lite.loader.order.places import Progress
 
 
 @contextmanager

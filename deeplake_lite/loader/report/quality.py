@@ -9,7 +9,7 @@ import numpy as np
 
 from deeplake_lite.errors import ColumnNotFoundError
 from deeplake_lite.htypes import ClassLabel
-from deeplake_lite.loader.read.blocks import rows_of_block
+from deeplake_lite.loader.order.block_rows import rows_of_block
 from deeplake_lite.storage.digests import digests_of
 
 if TYPE_CHECKING:

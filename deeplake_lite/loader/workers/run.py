@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.make.recipe import Job, Kept, Made
-from deeplake_lite.loader.order.schedule import Task, positions_of
+from deeplake_lite.loader.order.places import Task, positions_of
 from deeplake_lite.loader.read.blocks import Request
 from deeplake_lite.loader.read.readers import CLOSED
 from deeplake_lite.loader.read.samples import ROW_ID, UNKNOWN
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.make.decoded import Decoded
     from deeplake_lite.loader.make.recipe import Recipe
     from deeplake_lite.loader.order.order import Order
-    from deeplake_lite.loader.order.schedule import Places
+    from deeplake_lite.loader.order.places import Places
     from deeplake_lite.loader.order.shares import Shares
     from deeplake_lite.loader.read.blocks import Blocks
     from deeplake_lite.loader.read.samples import Samples

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deeplake_lite.loader.order import proportions
 from deeplake_lite.loader.order.proportions import MixOrder, quotas
-from deeplake_lite.loader.order.schedule import Shuffle
+from deeplake_lite.loader.order.shuffle import Shuffle
 
 WEIGHTS = st.lists(st.integers(1, 1_000), min_size=1, max_size=5).map(
     lambda ws: tuple(Fraction(w, sum(ws)) for w in ws)

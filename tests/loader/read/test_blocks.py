@@ -7,10 +7,11 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.values import decode_block, with_none
+from deeplake_lite.loader.order import block_rows
 from deeplake_lite.loader.order.order import BlockOrder, ExactOrder, Order
 from deeplake_lite.loader.read import blocks as blocks_module
 from deeplake_lite.loader.read import held
-from deeplake_lite.loader.read.blocks import EARLY, Blocks, rows_of_block
+from deeplake_lite.loader.read.blocks import EARLY, Blocks
 from deeplake_lite.loader.read.disk import Disk
 from deeplake_lite.loader.read.readers import Readers
 from deeplake_lite.loader.read.samples import ViewSamples
@@ -51,7 +52,7 @@ def readers():
 @pytest.fixture(autouse=True)
 def small_blocks():
     """Make blocks of 16 rows or so."""
-    with mock.patch.object(blocks_module, "BLOCK_BYTES", 1024):
+    with mock.patch.object(block_rows, "BLOCK_BYTES", 1024):
         yield
 
 
@@ -152,8 +153,3 @@ def test_a_read_that_failed_is_tried_again(view, readers):
             blocks.take(request)
     cells = blocks.take(blocks.request(rows, order, 0, order))
     assert cells["x"].values.tolist() == list(range(1, 11))
-
-
-def test_blocks_are_of_some_bytes_and_a_power_of_two():
-    with mock.patch.object(blocks_module, "BLOCK_BYTES", 4 * 2**20):
-        assert [rows_of_block(b) for b in (1, 64, 5_000, 2**20, 2**30)] == [65536, 65536, 512, 4, 1]

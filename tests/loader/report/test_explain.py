@@ -164,7 +164,7 @@ def test_a_lake_beyond_the_budget_is_told_so(make_lake, monkeypatch):
         return read(*args)
 
     monkeypatch.setattr(ViewSamples, "read", slowly)
-    monkeypatch.setattr("deeplake_lite.loader.read.blocks.BLOCK_BYTES", 40_000)
+    monkeypatch.setattr("deeplake_lite.loader.order.block_rows.BLOCK_BYTES", 40_000)
     loader = lake.batches(20, shuffle="exact")
     after_an_epoch(loader)
     assert after_an_epoch(loader).bottleneck == "memory"

@@ -80,7 +80,7 @@ def test_a_task_that_failed_is_not_ready_and_what_is_before_it_is_handed_over(nu
 def test_whoever_waits_for_a_read_when_the_loader_is_closed_gets_a_loader_error(
     make_lake, monkeypatch
 ):
-    monkeypatch.setattr("deeplake_lite.loader.read.blocks.BLOCK_BYTES", 64)
+    monkeypatch.setattr("deeplake_lite.loader.order.block_rows.BLOCK_BYTES", 64)
     monkeypatch.setattr("deeplake_lite.loader.read.blocks.EARLY", 0)
     lake = make_lake({"x": "int32"}, x=range(2000))
     read, reading, go_on, ends = ViewSamples.read, threading.Event(), threading.Event(), []

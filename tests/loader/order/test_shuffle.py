@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from deeplake_lite.loader.order.order import PART, BlockOrder, ExactOrder, Order
-from deeplake_lite.loader.order.schedule import EXACT_BYTES, Places, Shuffle
+from deeplake_lite.loader.order.places import Places
+from deeplake_lite.loader.order.shuffle import EXACT_BYTES, Shuffle
 
 
 @dataclass

@@ -1,19 +1,12 @@
-"""What an epoch is made of: which shuffle, which order, and where each batch's rows are."""
+"""How rows are shuffled: which way fits the size of the data, and the order of each epoch."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-import numpy as np
-
-from deeplake_lite.loader.order.order import PART, BlockOrder, ExactOrder, Order, Positions
-from deeplake_lite.loader.read.blocks import rows_of_block
-
-if TYPE_CHECKING:
-    from deeplake_lite.loader.order.shares import Shares
-    from deeplake_lite.loader.read.samples import Samples
+from deeplake_lite.loader.order.block_rows import rows_of_block
+from deeplake_lite.loader.order.order import BlockOrder, ExactOrder, Order
 
 EXACT_BYTES = 8 * 2**30
 """Views up to this size, as stored, are shuffled exactly unless the user says otherwise."""
@@ -23,6 +16,17 @@ WINDOW_BYTES = 256 * 2**20
 
 LEAST_WINDOW = 8
 """Blocks whose rows it mixes at the least."""
+
+
+class Stored(Protocol):
+    """Rows whose size is known."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def row_bytes(self) -> float:
+        """Stored size of a row, bytes, about."""
+        ...
 
 
 class Shuffling(Protocol):
@@ -70,7 +74,7 @@ class Shuffle:
     """For people."""
 
     @classmethod
-    def chosen(cls, wanted: bool | str, samples: Samples) -> Shuffle:
+    def chosen(cls, wanted: bool | str, samples: Stored) -> Shuffle:
         """Return what the user wants, or what fits the size of the data: by fixed constants.
 
         Raises
@@ -119,44 +123,3 @@ class Shuffle:
             f" of {self.block:,} rows, {self.window} at a time" if self.kind == "block" else ""
         )
         return f"{self.kind}{windows} ({self.why})"
-
-
-class Places:
-    """The rows of an epoch by their place in its order; a part of them is computed at a time."""
-
-    def __init__(self, order: Order) -> None:
-        self.order = order
-        self._parts: dict[int, Positions] = {}
-        self._lock = threading.Lock()
-
-    def at(self, start: int, stop: int) -> Positions:
-        """Return the positions of the rows at places from `start` to before `stop`."""
-        first, last = start // PART, (stop - 1) // PART
-        parts = [self._part(number) for number in range(first, last + 1)]
-        whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return whole[start - first * PART : stop - first * PART]
-
-    def _part(self, number: int) -> Positions:
-        with self._lock:
-            found = self._parts.get(number)
-            if found is None:
-                found = self._parts[number] = self.order.at(number * PART, (number + 1) * PART)
-                for old in [n for n in self._parts if n < number - 2]:
-                    del self._parts[old]
-            return found
-
-
-@dataclass(frozen=True)
-class Task:
-    """Some batches that follow each other."""
-
-    first: int
-    """Number of the first batch in the epoch."""
-    count: int
-    """How many."""
-
-
-def positions_of(places: Places, shares: Shares, batch: int) -> tuple[Positions, int]:
-    """Return the rows of this rank's part of a batch, and how many are not padding."""
-    start, stop = shares.span(batch)
-    return shares.of(places.at(start, stop)), len(shares.rows(batch))
