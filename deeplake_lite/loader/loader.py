@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -19,6 +18,7 @@ import numpy as np
 from deeplake_lite.dataset.values import decode_one
 from deeplake_lite.errors import ForkedError, LoaderError
 from deeplake_lite.htypes import Image, Mask
+from deeplake_lite.loader import clock
 from deeplake_lite.loader.checks import integer
 from deeplake_lite.loader.make.decoded import Decoded
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Made, Recipe, Skipped
@@ -320,7 +320,7 @@ class Loader:
 
     def _epoch(self, progress: Progress, skipped: list[Skipped]) -> Iterator[Any]:
         self._check_process()
-        began = time.perf_counter()
+        began = clock.now()
         n, seed, size = self.shares.n, self.options.seed, self.shares.size
         places = Places(self.shuffle.order(n, seed, progress.epoch))
         coming = self.shuffle.order(n, seed, progress.epoch + 1)

@@ -182,10 +182,14 @@ class JaxLoader(Loader):
             yield ahead.pop(0)
 
     def _brought(self, made: Made) -> Made:
-        made.batch = mapped(made.batch, self._placed)
+        made.batch = self._placed(made.batch)
         return made
 
-    def _placed(self, value: Any) -> Any:
+    def _placed(self, batch: Any) -> Any:
+        """Bring the arrays of a batch to the devices."""
+        return mapped(batch, self._leaf_placed)
+
+    def _leaf_placed(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufcV":
             return value
         if self.sharding is None:

@@ -5,7 +5,6 @@ Each stage is a method, in this order; the seconds that it takes go to the batch
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -14,6 +13,7 @@ import numpy as np
 
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import LoaderError
+from deeplake_lite.loader import clock
 from deeplake_lite.loader.make.collate import collate_column, collate_samples
 from deeplake_lite.loader.make.decode import advice, decode_column, follow_pictures
 from deeplake_lite.loader.read.samples import ROW_ID, UNKNOWN
@@ -190,10 +190,10 @@ class Making:
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
         """Add the seconds that something takes to those of a stage."""
-        started = time.perf_counter()
+        started = clock.now()
         yield
         seconds = self._made.seconds
-        seconds[stage] = seconds.get(stage, 0.0) + time.perf_counter() - started
+        seconds[stage] = seconds.get(stage, 0.0) + clock.now() - started
 
 
 def _changed(given: Mapping[str, Any], sample: Any, names: Mapping[str, None]) -> list[str]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections import defaultdict, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from deeplake_lite.loader import clock
 from deeplake_lite.loader.report.stats import STAGES, Stats
 from deeplake_lite.loader.tree import nbytes
 
@@ -61,7 +61,7 @@ class Meter:
         self._lanes = max(1, self._workers if lanes is None else lanes)
         self._counts = tally.counts
         tally.rest()
-        self._began = time.perf_counter() if began is None else began
+        self._began = clock.now() if began is None else began
         self._ended = 0.0
         self._gone: tuple[float, float] = (0.0, 0.0)  # seconds away before, and since when, or 0
         self._lock = threading.Lock()
@@ -78,13 +78,13 @@ class Meter:
         self._samples += rows
         self._batches += 1
         self._tally.hold(-self._waiting_bytes.pop(number, 0))
-        self._gone = self._gone[0], time.perf_counter()
+        self._gone = self._gone[0], clock.now()
 
     def back(self) -> None:
         """Note that the user asks for the next."""
         before, since = self._gone
         if since:
-            self._gone = before + time.perf_counter() - since, 0.0
+            self._gone = before + clock.now() - since, 0.0
 
     def _away(self, now: float) -> float:
         """Return how long the user has been away, of all the time until now."""
@@ -95,13 +95,13 @@ class Meter:
 
     def begin(self, task: int, now: float | None = None) -> None:
         """Note that a worker begins to make batches."""
-        now = time.perf_counter() if now is None else now
+        now = clock.now() if now is None else now
         with self._lock:
             self._open[task] = now, self._away(now)
 
     def end(self, task: int, made: Sequence[Made], now: float | None = None) -> None:
         """Note that it has made them, the first of them number `task`; none where it has failed."""
-        now = time.perf_counter() if now is None else now
+        now = clock.now() if now is None else now
         away = self._away(now)
         size = nbytes(made[0].batch) if made else 0
         with self._lock:
@@ -121,7 +121,7 @@ class Meter:
         """Note that the epoch has ended, or was left."""
         self.back()
         with self._lock:
-            self._ended = time.perf_counter()
+            self._ended = clock.now()
             left = sum(self._waiting_bytes.values())
             self._waiting_bytes.clear()
         self._tally.hold(-left)
@@ -134,7 +134,7 @@ class Meter:
         Time in tasks that have not ended is divided among the stages as that of those before.
         """
         with self._lock:
-            now = self._ended or time.perf_counter()
+            now = self._ended or clock.now()
             away = self._away(now)
             seconds, busy, busy_away = dict(self._seconds), self._busy, self._busy_away
             open_ = list(self._open.values())

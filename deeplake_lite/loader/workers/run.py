@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells
+from deeplake_lite.loader import clock
 from deeplake_lite.loader.make.recipe import Job, Kept, Made
 from deeplake_lite.loader.order.places import Task, positions_of
 from deeplake_lite.loader.read.blocks import Request
@@ -188,7 +188,7 @@ class Run:
 
     def _make_each(self, task: Task, requests: list[tuple[Request, int]]) -> Done:
         """Make batches up to the first that fails."""
-        started = time.perf_counter()
+        started = clock.now()
         for number in range(task.first, task.first + task.count if not requests else 0):
             positions, own = positions_of(self._places, self._works.shares, number)
             requests.append((Request(positions), own))
@@ -198,7 +198,7 @@ class Run:
         for batch, seconds in zip(made, waited, strict=False):
             batch.seconds["read"] = seconds
         made, refused = self._converted(made)
-        spent = (time.perf_counter() - started) / task.count
+        spent = (clock.now() - started) / task.count
         if spent < SHORT_TASK:
             self._group = min(MOST_BATCHES, self._group * 2)
         elif spent > 2 * SHORT_TASK:
@@ -229,13 +229,13 @@ class Run:
         waited: list[float] = []
         decoded = self._works.decoded
         for request, own in requests:
-            began = time.perf_counter()
+            began = clock.now()
             kept = None if decoded is None else Kept(decoded, request.positions)
             try:
                 jobs.append(Job(self._works.blocks.take(request), own, kept))
             except Exception as error:
                 return jobs, waited, error
-            waited.append(time.perf_counter() - began)
+            waited.append(clock.now() - began)
         return jobs, waited, None
 
     def _made(self, jobs: list[Job], requests: list[tuple[Request, int]]) -> Done:

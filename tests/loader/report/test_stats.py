@@ -1,7 +1,6 @@
 """Where the time goes: seconds that add up, bytes, hits and memory."""
 
 import json
-import time
 from dataclasses import FrozenInstanceError
 
 import numpy as np
@@ -23,108 +22,185 @@ def lake(make_lake):
     return make_lake({"x": "int32", "name": "text"}, x=range(ROWS), name=["abcd"] * ROWS)
 
 
-def slept(seconds):
-    def sleep(value):
-        time.sleep(seconds)
-        return value
+class Clock:
+    """A clock that goes on when it is told to."""
 
-    return sleep
+    def __init__(self):
+        self.at = 100.0
+
+    def __call__(self):
+        return self.at
+
+    def slept(self, seconds):
+        """Return a function that takes some seconds, and gives back what it gets."""
+
+        def sleep(value):
+            self.at += seconds
+            return value
+
+        return sleep
 
 
-def timed(loader, pause=0.0):
+@pytest.fixture
+def clock(monkeypatch):
+    """Let the loader measure with a clock that the test sets."""
+    found = Clock()
+    monkeypatch.setattr("deeplake_lite.loader.clock.now", found)
+    return found
+
+
+def timed(loader, clock=None, pause=0.0):
     """Go through an epoch; return the seconds on the clock."""
-    started = time.perf_counter()
+    started = clock() if clock else 0.0
     for _ in loader:
-        time.sleep(pause)
-    return time.perf_counter() - started
+        if clock:
+            clock.at += pause
+    return (clock() if clock else 0.0) - started
+
+
+def worked(clock, workers, seconds, pause, tasks=20, ahead=4):
+    """Measure an epoch of tasks of a batch each, as so many workers make them ahead of the user.
+
+    Parameters
+    ----------
+    seconds : dict
+        Of a task, by stage.
+    pause : float
+        Seconds that the user takes for a batch.
+    """
+    start, took = clock(), sum(seconds.values())
+    free, taken, events = [start] * workers, [start] * tasks, []
+    asked = start
+    for task in range(tasks):
+        worker = free.index(min(free))
+        slot = taken[task - ahead * workers] if task >= ahead * workers else start
+        began = max(free[worker], slot)
+        free[worker] = began + took
+        left = max(asked, free[worker])
+        taken[task], asked = left, left + pause
+        events += [(free[worker], 0, task), (asked, 1, task), (left, 2, task), (began, 3, task)]
+    meter = Meter(0, workers, Tally(1))
+    for clock.at, what, task in sorted(events):
+        match what:
+            case 0:
+                meter.end(task, [Made({}, 20, dict(seconds))])
+            case 1:
+                meter.back()
+            case 2:
+                meter.leave(task, 20)
+            case 3:
+                meter.begin(task)
+    meter.stop()
+    return meter.stats(), clock() - start
 
 
 # ---- seconds
 
 
-@pytest.mark.parametrize("workers", [0, 1, 2, 3])
-def test_the_stages_add_up_to_the_time_on_the_clock(lake, workers):
-    loader = lake.batches(20, num_workers=workers, transform=slept(0.006), shuffle=True)
-    wall = timed(loader, pause=0.02)
+def test_the_stages_add_up_to_the_time_on_the_clock_without_workers(lake, clock):
+    loader = lake.batches(20, num_workers=0, transform=clock.slept(0.006), shuffle=True)
+    wall = timed(loader, clock, pause=0.02)
     stats = loader.stats()
-    assert stats.wall == pytest.approx(wall, rel=0.1)
-    assert sum(stats.seconds.values()) == pytest.approx(wall, rel=0.1)
+    assert stats.wall == pytest.approx(wall) == pytest.approx(20 * 0.02 + 0.006 * ROWS)
+    assert sum(stats.seconds.values()) == pytest.approx(wall)
+    assert stats.transform == pytest.approx(0.006 * ROWS)
+    assert stats.stall == pytest.approx(0.006 * ROWS)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("pause", [0.02, 0.2])
+def test_the_stages_add_up_to_the_time_on_the_clock(clock, workers, pause):
+    work = {"transform": 0.12, "collate": 0.01}
+    stats, wall = worked(clock, workers, work, pause)
+    assert stats.wall == pytest.approx(wall)
+    assert sum(stats.seconds.values()) == pytest.approx(wall)
     assert all(s >= 0 for s in stats.seconds.values())
-    assert stats.transform * max(1, workers) >= 0.006 * ROWS
+    assert stats.transform * workers == pytest.approx(20 * 0.12)
     assert stats.hand_over < 0.4 * wall
-    assert stats.stall < wall - 20 * 0.02 + 0.1  # a sleep takes no less than it says
+    assert stats.stall == pytest.approx(wall - 20 * pause)
 
 
-def test_a_worker_without_a_task_waits_for_the_user(lake):
-    loader = lake.batches(20, num_workers=2)
-    wall = timed(loader, pause=0.06)
+def test_the_stages_of_threads_add_up_to_the_time_that_passes(lake):
+    loader = lake.batches(20, num_workers=2, shuffle=True)
+    for _ in range(3):
+        timed(loader)
     stats = loader.stats()
-    assert stats.waiting > 0.5 * wall
-    assert stats.stall < 0.4 * wall
-    assert stats.hand_over < 0.4 * wall
+    assert sum(stats.seconds.values()) == pytest.approx(stats.wall)
+    assert all(s >= 0 for s in stats.seconds.values())
 
 
-def test_without_workers_the_user_waits_for_all_of_it(lake):
-    loader = lake.batches(20, num_workers=0, batch_transform=slept(0.05))
-    timed(loader)
+def test_a_worker_without_a_task_waits_for_the_user(clock):
+    stats, wall = worked(clock, 2, {"decode": 0.002}, pause=0.06)
+    assert stats.waiting > 0.9 * wall
+    assert stats.stall < 0.1 * wall
+    assert stats.hand_over < 0.1 * wall
+
+
+def test_without_workers_the_user_waits_for_all_of_it(lake, clock):
+    loader = lake.batches(20, num_workers=0, batch_transform=clock.slept(0.05))
+    timed(loader, clock)
     stats = loader.stats()
     assert stats.workers == 1
-    assert stats.stall == pytest.approx(stats.wall, rel=0.1)
-    assert stats.transform > 0.5 * stats.wall
-    assert stats.waiting < 0.1 * stats.wall
+    assert stats.stall == pytest.approx(stats.wall)
+    assert stats.transform == pytest.approx(stats.wall)
+    assert stats.waiting == 0
 
 
-def test_the_work_of_an_epoch_that_is_left_is_not_waiting(lake):
-    loader = lake.batches(20, num_workers=2, batch_transform=slept(0.1))
-    for _ in loader:
-        break
-    stats = loader.stats()
+def test_the_work_of_an_epoch_that_is_left_is_not_waiting(clock):
+    meter = Meter(0, 2, Tally(1))
+    for task in range(2):
+        meter.begin(task)
+    clock.at += 0.1
+    meter.end(0, [Made({}, 20, {"transform": 0.1})])
+    meter.leave(0, 20)
+    meter.stop()
+    stats = meter.stats()
     assert stats.batches == 1
-    assert stats.transform > 0.5 * stats.wall
+    assert stats.transform == pytest.approx(stats.wall)
     assert sum(stats.seconds.values()) == pytest.approx(stats.wall)
 
 
-def test_an_epoch_under_way_is_told_up_to_now(lake):
-    loader = lake.batches(20, num_workers=1, batch_transform=slept(0.05))
+def test_an_epoch_under_way_is_told_up_to_now(lake, clock):
+    loader = lake.batches(20, num_workers=0, batch_transform=clock.slept(0.05))
     batches = iter(loader)
     next(batches)
-    time.sleep(0.1)
+    clock.at += 0.1
     first = loader.stats()
     assert (first.batches, first.samples, len(first.epochs)) == (1, 20, 1)
-    assert sum(first.seconds.values()) == pytest.approx(first.wall)
+    assert sum(first.seconds.values()) == pytest.approx(first.wall) == pytest.approx(0.15)
     list(batches)
     assert loader.stats().batches == 20
     assert loader.stats().wall > first.wall
 
 
-def test_time_between_epochs_belongs_to_none(lake):
-    loader = lake.batches(100)
-    wall = timed(loader)
-    time.sleep(0.3)
-    wall += timed(loader)
+def test_time_between_epochs_belongs_to_none(lake, clock):
+    loader = lake.batches(100, num_workers=0, batch_transform=clock.slept(0.05))
+    wall = timed(loader, clock)
+    clock.at += 30
+    wall += timed(loader, clock)
     stats = loader.stats()
-    assert stats.wall <= wall
+    assert stats.wall == pytest.approx(wall) == pytest.approx(0.4)
     assert stats.wall == pytest.approx(sum(epoch.wall for epoch in stats.epochs))
     assert [epoch.epoch for epoch in stats.epochs] == [0, 1]
 
 
-def test_a_collate_function_is_collating_and_no_transform(lake):
-    loader = lake.batches(20, num_workers=1, collate=slept(0.02))
-    timed(loader)
+def test_a_collate_function_is_collating_and_no_transform(lake, clock):
+    loader = lake.batches(20, num_workers=0, collate=clock.slept(0.02))
+    timed(loader, clock)
     stats = loader.stats()
-    assert stats.collate > 0.4
+    assert stats.collate == pytest.approx(0.4)
     assert stats.transform == 0
 
 
-def test_an_error_ends_the_measuring(lake):
+def test_an_error_ends_the_measuring(lake, clock):
     def fails(_):
         raise KeyError("no")
 
-    loader = lake.batches(20, transform=fails)
+    loader = lake.batches(20, num_workers=0, transform=fails)
     with pytest.raises(dl.errors.LoaderError):
         list(loader)
     stats = loader.stats()
-    time.sleep(0.01)
+    clock.at += 1
     assert loader.stats() == stats
     assert stats.batches == 0
 
@@ -140,37 +216,38 @@ def test_a_task_that_ends_after_its_epoch_changes_nothing():
     assert tally.held == 0
 
 
-def lanes_to_a_process(tasks):
+def lanes_to_a_process(clock, tasks):
     """Measure four seconds of one process that two threads ask."""
-    meter = Meter(0, 1, Tally(1), began := time.perf_counter() - 4, lanes=2)
+    meter = Meter(0, 1, Tally(1), began := clock(), lanes=2)
     meter.leave(0, 1)
-    meter._gone = 0.0, began
     for number, (start, end, seconds) in enumerate(tasks):
-        meter._gone = 0.0, began
-        meter.begin(number, began + start)
-        meter.end(number, [Made({}, 1, seconds)], began + end)
+        clock.at = began + start
+        meter.begin(number)
+        clock.at = began + end
+        meter.end(number, [Made({}, 1, seconds)])
+    clock.at = began + 4
     meter.stop()
     stats = meter.stats()
     assert sum(stats.seconds.values()) == pytest.approx(stats.wall)
     return stats
 
 
-def test_a_task_that_waits_behind_another_in_its_process_is_no_hand_over():
+def test_a_task_that_waits_behind_another_in_its_process_is_no_hand_over(clock):
     work = {"transform": 1.0}
-    stats = lanes_to_a_process([(0, 1, work), (0, 2, work), (1, 3, work), (2, 4, work)])
+    stats = lanes_to_a_process(clock, [(0, 1, work), (0, 2, work), (1, 3, work), (2, 4, work)])
     assert stats.transform == pytest.approx(4, rel=0.01)
     assert stats.hand_over < 0.05
 
 
-def test_a_process_without_tasks_waits_for_the_user():
-    stats = lanes_to_a_process([(0, 1, {"transform": 1.0})])
+def test_a_process_without_tasks_waits_for_the_user(clock):
+    stats = lanes_to_a_process(clock, [(0, 1, {"transform": 1.0})])
     assert stats.transform == 1
     assert stats.waiting == pytest.approx(3, rel=0.01)
 
 
-def test_a_process_whose_tasks_wait_for_rows_reads():
+def test_a_process_whose_tasks_wait_for_rows_reads(clock):
     told = {"read": 3.5, "transform": 0.5}
-    stats = lanes_to_a_process([(0, 4, told), (0, 4, told)])
+    stats = lanes_to_a_process(clock, [(0, 4, told), (0, 4, told)])
     assert stats.transform == 1
     assert stats.read == pytest.approx(3, rel=0.01)
 
