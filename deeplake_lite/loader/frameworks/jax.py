@@ -35,7 +35,8 @@ from deeplake_lite.dataset.describe import dtype_of
 from deeplake_lite.errors import LoaderError, MissingPackageError
 from deeplake_lite.htypes import Image
 from deeplake_lite.loader.loader import Loader
-from deeplake_lite.loader.make.collate import RaggedBatch, as_numpy, fits, padded
+from deeplake_lite.loader.make.arrays import RaggedBatch, as_numpy, padded
+from deeplake_lite.loader.make.collate import fits
 from deeplake_lite.loader.make.sizes import sized
 from deeplake_lite.loader.memory import aligned
 from deeplake_lite.loader.read.samples import ROW_ID

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deeplake_lite.errors import LoaderError
-from deeplake_lite.loader.make.collate import RaggedBatch
+from deeplake_lite.loader.make.arrays import RaggedBatch
 from deeplake_lite.loader.memory import aligned
 from deeplake_lite.loader.tree import mapped, paired
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from deeplake_lite.errors import MissingPackageError
 from deeplake_lite.loader.frameworks.dtypes import for_torch
-from deeplake_lite.loader.make.collate import RaggedBatch
+from deeplake_lite.loader.make.arrays import RaggedBatch
 from deeplake_lite.loader.tree import mapped
 
 try:

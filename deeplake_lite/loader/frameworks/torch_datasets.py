@@ -15,7 +15,8 @@ from deeplake_lite.dataset.keywords import DatasetOptions, IterableOptions
 from deeplake_lite.dataset.positions import many_positions
 from deeplake_lite.loader.frameworks.tensors import as_tensors, torch
 from deeplake_lite.loader.frameworks.torch import TorchLoader
-from deeplake_lite.loader.make.collate import as_numpy, collate_column, collate_samples
+from deeplake_lite.loader.make.arrays import as_numpy
+from deeplake_lite.loader.make.collate import collate_column, collate_samples
 from deeplake_lite.loader.options import Options, cores
 from deeplake_lite.loader.order.places import Progress
 from deeplake_lite.loader.order.shares import Shares

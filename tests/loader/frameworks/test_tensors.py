@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, moved
-from deeplake_lite.loader.make.collate import ragged
+from deeplake_lite.loader.make.arrays import ragged
 from deeplake_lite.loader.make.recipe import Made
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.loader.make.collate import CHOICES, RaggedBatch, padded, ragged
+from deeplake_lite.loader.make.arrays import RaggedBatch, padded, ragged
+from deeplake_lite.loader.make.collate import CHOICES
 
 spec = importlib.util.spec_from_file_location(
     "everything", Path(__file__).parents[2] / "dataset" / "everything.py"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.loader.make.collate import RaggedBatch
+from deeplake_lite.loader.make.arrays import RaggedBatch
 from deeplake_lite.loader.make.recipe import Made
 from deeplake_lite.loader.read.tally import Tally
 from deeplake_lite.loader.report.meter import Meter, Meters
