@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.loader.make.arrays import RaggedBatch, padded, ragged
+from deeplake_lite.loader.make.arrays import RaggedBatch
 from deeplake_lite.loader.make.collate import CHOICES
 
 spec = importlib.util.spec_from_file_location(
@@ -271,16 +271,6 @@ def test_none_of_what_a_transform_makes_anew_stays_in_a_list(ds):
     assert batch["y"] == [1, None, 3]
 
 
-def test_rows_of_a_batch_are_ragged_values_and_none_is_beyond():
-    batch = RaggedBatch(np.arange(5), np.array([2, 0, 3]))
-    assert [batch[i].tolist() for i in (-3, -2, -1)] == [row.tolist() for row in batch]
-    for wrong in (3, -4):
-        with pytest.raises(IndexError, match=f"A batch of 3 rows has no row {wrong}"):
-            batch[wrong]
-    with pytest.raises(IndexError, match="of 0 rows has no row 0"):
-        RaggedBatch(np.empty(0), np.empty(0, np.int64))[0]
-
-
 @pytest.mark.parametrize("framework", ["torch", "jax.numpy"])
 def test_arrays_of_other_frameworks_go_together_as_those_of_numpy(ds, framework):
     asarray = importlib.import_module(framework).asarray
@@ -307,15 +297,6 @@ def test_arrays_of_a_transform_are_padded_on_any_axis(ds):
     batch = batch_of(ds, ["x"], transform=lambda r: {"a": np.ones((2, abs(r["x"])))}, collate="pad")
     assert batch["a"].shape == batch["a_mask"].shape == (3, 2, 3)
     assert batch["a_mask"].sum() == 12
-
-
-def test_times_and_dtypes_are_kept():
-    days = [np.array(["2026-01-02"], "M8[D]"), np.array([], "M8[D]")]
-    value, mask = padded("d", days, 1)
-    assert value.dtype == np.dtype("M8[D]")
-    assert mask.tolist() == [[True], [False]]
-    assert padded("a", [np.ones(1, np.uint8), np.ones(2, np.uint16)], 1)[0].dtype == np.uint16
-    assert ragged("a", [np.ones(1, np.int8), []]).values.dtype == np.int8
 
 
 def test_batches_are_aligned_and_the_users_own(ds):

@@ -11,6 +11,7 @@ from ..watching import eventually, threads
 
 
 def test_reads_that_wait_for_their_turn_end_when_the_readers_are_closed():
+    others = threads()
     readers, go_on, done = Readers(), threading.Event(), []
     running = [readers.submit(go_on.wait, 60) for _ in range(LEAST)]
     waiting = [readers.submit(done.append, i) for i in range(5)]
@@ -23,7 +24,7 @@ def test_reads_that_wait_for_their_turn_end_when_the_readers_are_closed():
     go_on.set()
     assert [read.result(10) for read in running] == [True] * LEAST
     assert done == []
-    assert eventually(lambda: not {t for t in threads() if "read" in t.name})
+    assert eventually(lambda: threads() <= others)
 
 
 def test_reads_come_in_the_order_in_which_they_were_asked_for():
