@@ -167,7 +167,7 @@ def test_the_same_cells_of_another_writer_are_a_conflict(lake, page):
     reply, _ = shown.ask("commit", message="mine")
     assert not reply["ok"]
     assert reply["error"]["kind"] == "ConflictError"
-    listed = [(c["p"], c["column"], c["ours"], c["theirs"]) for c in reply["conflicts"]]
+    listed = [(c["p"], c["column"], c["ours"], c["theirs"]) for c in reply["error"]["conflicts"]]
     assert listed == [(0, "label", "'cat'", "'bee'"), (4, "label", "'cat'", "'ant'")]
     assert shown.w.staged_count == 1
     assert not lake.status()
@@ -234,7 +234,7 @@ def test_a_row_or_column_that_is_gone_is_a_conflict_and_left_out(lake, page):
     other.drop_column("text")
     other.commit("gone")
     reply, _ = shown.ask("commit", message="mine")
-    assert [(c["kind"], c["theirs"]) for c in reply["conflicts"]] == [
+    assert [(c["kind"], c["theirs"]) for c in reply["error"]["conflicts"]] == [
         ("row", "removed"),
         ("column", "column dropped"),
     ]

@@ -75,8 +75,6 @@ def test_a_conflict_is_shown_and_resolved_by_a_button(lake, tmp_path):
         page.get_by_role("grid").focus()
         page.keyboard.press("Space")
         page.keyboard.press("2")
-        page.wait_for_timeout(500)
-        page.screenshot(path=tmp_path / "conflict.png")
         page.get_by_role("button", name="Commit 1 edit").first.wait_for()
         other = dl.open(lake.url)
         other.add_classes("label", ["cat"])
@@ -85,9 +83,10 @@ def test_a_conflict_is_shown_and_resolved_by_a_button(lake, tmp_path):
         page.keyboard.press("e")
         page.get_by_label("Message of the commit").fill("a bee")
         page.keyboard.press("Enter")
-        page.get_by_text("cat", exact=False).first.wait_for()
+        page.wait_for_timeout(800)
         page.screenshot(path=tmp_path / "conflict.png")
-        page.get_by_role("button", name="mine").or_(page.get_by_role("button", name="ours")).click()
+        page.get_by_text("'cat'").first.wait_for()
+        page.get_by_role("button", name="Write mine over").click()
         page.get_by_text("Committed", exact=False).first.wait_for()
     assert wrong == []
     assert dl.open(lake.url)["label"][0] == 1
