@@ -83,9 +83,8 @@ def test_a_conflict_is_shown_and_resolved_by_a_button(lake, tmp_path):
         page.keyboard.press("e")
         page.get_by_label("Message of the commit").fill("a bee")
         page.keyboard.press("Enter")
-        page.wait_for_timeout(800)
-        page.screenshot(path=tmp_path / "conflict.png")
         page.get_by_text("'cat'").first.wait_for()
+        page.screenshot(path=tmp_path / "conflict.png")
         page.get_by_role("button", name="Write mine over").click()
         page.get_by_text("Committed", exact=False).first.wait_for()
     assert wrong == []
@@ -100,10 +99,12 @@ def test_suspects_come_first_and_the_map_is_drawn(lake, tmp_path):
         page.locator(".dl-map canvas, canvas.dl-map").first.wait_for()
         painted(page)
         page.screenshot(path=tmp_path / "map.png")
-        w.ask("SELECT * WHERE label = 'ant'")
-        w.show(lake.suspects("label"), "suspects")
         page.get_by_role("grid").focus()
         page.keyboard.press("s")
-        page.wait_for_timeout(300)
+        page.get_by_role("button", name="unlike their neighbours").click()
+        page.get_by_text("suspects").first.wait_for()
+        painted(page)
         page.screenshot(path=tmp_path / "suspects.png")
+        assert w.query == "SELECT * FROM suspects"
+        assert w.view.row_ids[0] == lake.row_ids[5]
     assert wrong == []
