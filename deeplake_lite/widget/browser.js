@@ -955,10 +955,15 @@ class Core {
 	/** The selection changed here: draw at once, tell Python once a frame. */
 	selected() {
 		this.emit("selection");
-		this.selectionDue ??= requestAnimationFrame(() => {
-			this.selectionDue = undefined;
-			this.sendSelection();
-		});
+		this.selectionDue ??= requestAnimationFrame(() => this.settleSelection());
+	}
+
+	/** Python hears of the selection before it hears of what is done with it. */
+	settleSelection() {
+		if (this.selectionDue === undefined) return;
+		cancelAnimationFrame(this.selectionDue);
+		this.selectionDue = undefined;
+		this.sendSelection();
 	}
 
 	sendSelection() {
@@ -1047,6 +1052,7 @@ class Core {
 			this.emit("banner", { level: "note", text });
 			return null;
 		}
+		this.settleSelection();
 		return this.edit("stage", { edits });
 	}
 
