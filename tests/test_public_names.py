@@ -20,6 +20,8 @@ HEAVY = (
     "torch",
     "tensorflow",
     "jax",
+    "anywidget",
+    "ipywidgets",
 )
 
 

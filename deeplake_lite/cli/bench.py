@@ -21,8 +21,8 @@ from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from deeplake_lite.loader import Loader
-    from deeplake_lite.loader.limit import Limit
-    from deeplake_lite.loader.stats import Stats
+    from deeplake_lite.loader.report.limit import Limit
+    from deeplake_lite.loader.report.stats import Stats
 
 
 @app.command()
@@ -43,8 +43,6 @@ def bench(
     The decode limit is measured on the spot: the same decoder, with as many threads, over rows that
     are in memory, into batches that were allocated before.
     """
-    from deeplake_lite.loader.limit import decode_limit
-
     view = open_lake(url, version)
     found = view if query is None else view.query(query)
     names = None if columns is None else [name.strip() for name in columns.split(",")]
@@ -52,7 +50,7 @@ def bench(
     if not len(loader):
         raise InvalidValueError("A bench loads rows, got a view without any. Ask for others.")
     _load(loader, epochs)
-    limit = decode_limit(loader)
+    limit = loader.decode_limit()
     if as_json:
         return print_json({"url": found.url, **_document(loader, limit)})
     return _print(loader, limit)
@@ -60,10 +58,10 @@ def bench(
 
 def _load(loader: Loader, epochs: int) -> None:
     """Go through the epochs, with a bar for who waits at a terminal."""
-    from tqdm import tqdm
+    from deeplake_lite.dataset import bars
 
     rows, size = loader.shares.n, loader.batch_size
-    with tqdm(total=epochs * rows, unit=" rows", unit_scale=True, leave=False, disable=None) as bar:
+    with bars.bar("epoch 0", epochs * rows, shown=None, delay=0) as bar:
         for epoch in range(epochs):
             bar.set_description(f"epoch {epoch}")
             for number, _ in enumerate(loader):

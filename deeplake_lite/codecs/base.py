@@ -61,12 +61,16 @@ class Codec(ABC):
         return {"name": self.name, **asdict(self)}
 
 
+class MisfitError(ValueError):
+    """Values of another shape or dtype than the array that they are to go into."""
+
+
 def put(values: NDArray[Any], out: NDArray[Any]) -> None:
     """Copy values into an array of their shape, and of a dtype that holds them.
 
     Raises
     ------
-    ValueError
+    MisfitError
         For any other array: nothing is cut off or repeated.
 
     Examples
@@ -74,10 +78,10 @@ def put(values: NDArray[Any], out: NDArray[Any]) -> None:
     >>> put(np.full((2, 2), 40_000, "uint16"), np.empty((2, 2), "uint8"))
     Traceback (most recent call last):
         ...
-    ValueError: (2, 2) uint16 does not go where (2, 2) uint8 does.
+    deeplake_lite.codecs.base.MisfitError: (2, 2) uint16 does not go where (2, 2) uint8 does.
     """
     if values.shape != out.shape or not np.can_cast(values.dtype, out.dtype):
-        raise ValueError(
+        raise MisfitError(
             f"{values.shape} {values.dtype} does not go where {out.shape} {out.dtype} does."
         )
     out[...] = values
@@ -105,10 +109,13 @@ class ImageCodec(Codec):
         shape: tuple[int, ...],
         dtype: np.dtype[Any],
         side: int,  # noqa: ARG002 (for formats that scale while they decode)
+        *,
+        fast: bool = False,  # noqa: ARG002
     ) -> NDArray[Any]:
         """Return the pixels as `decode` does, perhaps scaled down: for thumbnails.
 
-        The longer side keeps `side` pixels at least, if it has them.
+        The longer side keeps `side` pixels at least, if it has them. What is `fast` may be coarser,
+        where only people look at it.
         """
         return self.decode(data, shape, dtype)
 

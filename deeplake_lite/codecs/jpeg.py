@@ -152,7 +152,13 @@ class Jpeg(ImageCodec):
 
     @override
     def decode_small(
-        self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any], side: int
+        self,
+        data: Buffer,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        side: int,
+        *,
+        fast: bool = False,
     ) -> NDArray[Any]:
         """Return the pixels at the least of libjpeg's scales, 1/8 to 1, that keeps `side`.
 
@@ -161,10 +167,15 @@ class Jpeg(ImageCodec):
         >>> codec.decode_small(data, (480, 640, 3), np.dtype("uint8"), 96).shape
         (120, 160, 3)
         """
-        return self._decode_file(as_bytes(data), side)
+        return self._decode_file(as_bytes(data), side, fast=fast)
 
     def _decode_file(
-        self, data: bytes, side: int = 0, out: NDArray[Any] | None = None
+        self,
+        data: bytes,
+        side: int = 0,
+        out: NDArray[Any] | None = None,
+        *,
+        fast: bool = False,
     ) -> NDArray[Any]:
         """Return the pixels, upright, scaled down if the longer side keeps `side`; 0 for whole.
 
@@ -175,7 +186,10 @@ class Jpeg(ImageCodec):
         except InvalidValueError as error:
             raise damaged(self, data, error) from error
         fits = frame.orientation == 1 and out is not None and out.nbytes == frame.nbytes
-        pixels = self._decode_frame(data, frame, side, out if fits else None)
+        options = {"min_width" if frame.width >= frame.height else "min_height": side}
+        if fast:
+            options |= {"fastdct": True, "fastupsample": True}
+        pixels = self._decode_frame(data, frame, options, out if fits else None)
         return pixels if frame.orientation == 1 else upright(pixels, frame.orientation)
 
     def _read_frame(self, data: bytes) -> _Frame:
@@ -235,13 +249,12 @@ class Jpeg(ImageCodec):
             )
 
     def _decode_frame(
-        self, data: bytes, frame: _Frame, side: int, out: NDArray[Any] | None
+        self, data: bytes, frame: _Frame, options: dict[str, int], out: NDArray[Any] | None
     ) -> NDArray[Any]:
         """Return the pixels as the file stores them, CMYK as RGB."""
         color = _COLORS[frame.channels]
-        least = {"min_width" if frame.width >= frame.height else "min_height": side}
         try:
-            pixels = _decode(data, color, frame.scan, least, None if color == "CMYK" else out)
+            pixels = _decode(data, color, frame.scan, options, None if color == "CMYK" else out)
         except ValueError as error:
             if "subsampling" not in str(error):
                 raise damaged(self, data, error) from error
@@ -260,18 +273,18 @@ class Jpeg(ImageCodec):
 
 
 def _decode(
-    data: bytes, color: str, scan: int, least: dict[str, int], out: NDArray[Any] | None
+    data: bytes, color: str, scan: int, options: dict[str, int], out: NDArray[Any] | None
 ) -> NDArray[np.uint8]:
     """Decode; ValueError when libjpeg warns of anything that changes pixels."""
     try:
-        pixels: NDArray[np.uint8] = simplejpeg.decode_jpeg(data, color, buffer=out, **least)
+        pixels: NDArray[np.uint8] = simplejpeg.decode_jpeg(data, color, buffer=out, **options)
     except ValueError as error:
         strict = "Invalid SOS parameters" in str(error)
         if strict:
             data = _mend_scan(data, scan)
         elif not _STRAY.search(str(error)):
             raise
-        pixels = simplejpeg.decode_jpeg(data, color, buffer=out, strict=strict, **least)
+        pixels = simplejpeg.decode_jpeg(data, color, buffer=out, strict=strict, **options)
     return pixels
 
 

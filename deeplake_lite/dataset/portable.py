@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset import bars
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.base import Nested, Ragged
 from deeplake_lite.htypes.cells import Cells, NestedCells, RaggedCells, concat
@@ -38,12 +39,10 @@ def read_blocks(
     view: View, fields: Sequence[Field], what: str, rows: int | None = None
 ) -> Iterator[dict[str, Cells]]:
     """Yield the cells of some columns by name, block by block; a bar comes up after a second."""
-    from tqdm.auto import tqdm
-
     table, slots = view._located()
     ids = [f.id for f in fields]
     rows = rows or (FILE_ROWS if any(is_file(f.htype) for f in fields) else BLOCK_ROWS)
-    with tqdm(total=len(slots), desc=what, unit=" rows", delay=1, leave=False) as bar:
+    with bars.bar(what, len(slots)) as bar:
         for span in chunks.spans(len(slots), rows):
             cells = table.read(ids, slots[span])
             yield {f.name: cells[f.id] for f in fields}

@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from deeplake_lite.dataset.loading import Loads
     from deeplake_lite.dataset.question import Question
     from deeplake_lite.dataset.view import View
     from deeplake_lite.loader import Loader as Loader
-    from deeplake_lite.loader.jax import JaxLoader as JaxLoader
+    from deeplake_lite.loader.frameworks.jax import JaxLoader as JaxLoader
+    from deeplake_lite.loader.frameworks.torch import TorchLoader as TorchLoader
+    from deeplake_lite.loader.frameworks.torch_datasets import TorchDataset as TorchDataset
+    from deeplake_lite.loader.frameworks.torch_datasets import (
+        TorchIterableDataset as TorchIterableDataset,
+    )
     from deeplake_lite.loader.mix import Mix
-    from deeplake_lite.loader.torch import TorchLoader as TorchLoader
-    from deeplake_lite.loader.torch_datasets import TorchDataset as TorchDataset
-    from deeplake_lite.loader.torch_datasets import TorchIterableDataset as TorchIterableDataset
     from deeplake_lite.widget import Browser as Browser
-
-
-class LoaderOptions(TypedDict, total=False):
-    """Keywords of `View.batches`, and of its like."""
-
-    columns: Sequence[str] | None
-    shuffle: bool | str
-    seed: int
-    drop_last: bool
-    last: str | None
-    transform: Callable[..., Any] | None
-    batch_transform: Callable[..., Any] | None
-    collate: str | Mapping[str, str] | Callable[[list[Any]], Any] | None
-    size: tuple[int, int] | Mapping[str, tuple[int, int]] | None
-    rank: int | None
-    world_size: int | None
-    memory_budget: int | None
-    cache: str | None
-    workers: str
-    num_workers: int | None
-    on_error: str
-    row_ids: bool
-    progress: bool
 
 
 def query(
@@ -90,42 +70,42 @@ def explain(view: View) -> str:
     return explain(view)
 
 
-def batches(view: View | Mix, **options: Any) -> Loader:
+def batches(source: Loads, **options: Any) -> Loader:
     """Return a loader of a view."""
     from deeplake_lite.loader import Loader, Options
 
-    return Loader(view, Options.of(**options))
+    return Loader(cast("View | Mix", source), Options.of(**options))
 
 
-def pytorch(view: View | Mix, device: Any, **options: Any) -> TorchLoader:
+def pytorch(source: Loads, device: Any, **options: Any) -> TorchLoader:
     """Return a loader of a view that gives tensors of PyTorch."""
+    from deeplake_lite.loader.frameworks.torch import TorchLoader
     from deeplake_lite.loader.options import Options
-    from deeplake_lite.loader.torch import TorchLoader
 
-    return TorchLoader(view, Options.of(**options), device)
+    return TorchLoader(cast("View | Mix", source), Options.of(**options), device)
 
 
 def pytorch_dataset(view: View, style: str, **options: Any) -> TorchDataset | TorchIterableDataset:
     """Return a dataset of PyTorch, of a view's rows."""
-    from deeplake_lite.loader.torch_datasets import dataset_of
+    from deeplake_lite.loader.frameworks.torch_datasets import dataset_of
 
     return dataset_of(view, style, **options)
 
 
-def tensorflow(view: View | Mix, **options: Any) -> Any:
+def tensorflow(source: Loads, **options: Any) -> Any:
     """Return a tf.data.Dataset of a view's batches."""
+    from deeplake_lite.loader.frameworks.tensorflow import dataset
     from deeplake_lite.loader.options import Options
-    from deeplake_lite.loader.tensorflow import dataset
 
-    return dataset(view, Options.of(**options))
+    return dataset(cast("View | Mix", source), Options.of(**options))
 
 
-def jax(view: View | Mix, sharding: Any, **options: Any) -> JaxLoader:
+def jax(source: Loads, sharding: Any, **options: Any) -> JaxLoader:
     """Return a loader of a view that gives arrays of JAX."""
-    from deeplake_lite.loader.jax import JaxLoader
+    from deeplake_lite.loader.frameworks.jax import JaxLoader
     from deeplake_lite.loader.options import Options
 
-    return JaxLoader(view, Options.of(**options), sharding)
+    return JaxLoader(cast("View | Mix", source), Options.of(**options), sharding)
 
 
 def browse(view: View, **options: Any) -> Browser:

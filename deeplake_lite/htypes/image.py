@@ -248,12 +248,15 @@ class Image(Htype):
         pixels = self.decode_small(data, shape, side) if small else self.decode(data, shape)
         put(resized(pixels, height, width), out)
 
-    def decode_small(self, data: Any, shape: tuple[int, ...], side: int) -> NDArray[Any]:
+    def decode_small(
+        self, data: Any, shape: tuple[int, ...], side: int, *, fast: bool = False
+    ) -> NDArray[Any]:
         """Decode a cell, perhaps scaled down, so that the longer side keeps `side` pixels."""
         if self.codec in _NUMBERS or self.mode:
             return self.decode(data, shape)
         kept = tuple(n for n in shape if n >= 0)
-        return self._source(data).decode_small(data, kept, np.dtype(self.dtype), side)
+        dtype = np.dtype(self.dtype)
+        return self._source(data).decode_small(data, kept, dtype, side, fast=fast)
 
     def from_file(self, data: bytes) -> NDArray[Any]:
         """Return the picture that a file holds, in any format."""

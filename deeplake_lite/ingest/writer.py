@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import shutil
 import time
-import warnings
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.dataset import bars
 from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.ingest.encoding import OnError, ahead
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.ingest.source import Source
-
-DELAY = 1.0
-"""Seconds before the progress bar shows."""
 
 
 def ingest(
@@ -82,7 +79,9 @@ def ingest(
         fit(ds, columns, schema or {})
         run = Run(ds, source, tuple(columns), message or f"ingest {source.title}", update)
         if run.begin():
-            with _bar(source, progress, run.start) as bar:
+            with bars.bar(
+                source.title, source.rows, done=run.start, shown=progress, leave=True
+            ) as bar:
                 for block in ahead(run.encoded(check, on_error)):
                     run.write(block, on_error)
                     bar.update(block.taken)
@@ -136,23 +135,6 @@ def _tell(done: Ingested) -> None:
             f"nothing added: version {done.repeated} has these rows already. To add them once "
             'more: update="force".'
         )
-
-
-def _bar(source: Source, progress: bool, done: int) -> Any:
-    """Return the progress bar, which shows after a second."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where ipywidgets lacks, tqdm says so and draws with text
-        from tqdm.auto import tqdm  # 50 ms
-
-    return tqdm(
-        total=source.rows,
-        initial=done,
-        desc=source.title,
-        unit=" rows",
-        unit_scale=True,
-        delay=DELAY,
-        disable=not progress,
-    )
 
 
 def _say(text: str) -> None:

@@ -8,49 +8,34 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import weakref
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from deeplake_lite.dataset.values import decode_one
 from deeplake_lite.errors import ForkedError, LoaderError
-from deeplake_lite.htypes import Image, Mask
-from deeplake_lite.loader.blocks import Blocks
-from deeplake_lite.loader.decoded import Decoded
-from deeplake_lite.loader.disk import Disk, cache_folder
-from deeplake_lite.loader.explain import Explanation, Situation, explained
-from deeplake_lite.loader.meter import Meter, Meters
-from deeplake_lite.loader.mix import samples_of
-from deeplake_lite.loader.options import integer
-from deeplake_lite.loader.processes import LANES, Crew, check_functions
-from deeplake_lite.loader.progress import bar
-from deeplake_lite.loader.quality import ShuffleQuality
-from deeplake_lite.loader.readers import Readers
-from deeplake_lite.loader.recipe import ColumnRecipe, Made, Recipe, Skipped
-from deeplake_lite.loader.run import AHEAD, Run, Works
-from deeplake_lite.loader.schedule import Places
-from deeplake_lite.loader.shares import Shares
-from deeplake_lite.loader.state import Progress, check_state
-from deeplake_lite.loader.topology import found_rank
+from deeplake_lite.loader import clock
+from deeplake_lite.loader.checks import integer
+from deeplake_lite.loader.equipment import Equipment
+from deeplake_lite.loader.order.places import Places, Progress
+from deeplake_lite.loader.report.explain import Explanation, Situation, explained
+from deeplake_lite.loader.report.limit import Limit, decode_limit
+from deeplake_lite.loader.report.meter import Meter, Meters
+from deeplake_lite.loader.report.progress import bar
+from deeplake_lite.loader.report.quality import ShuffleQuality
+from deeplake_lite.loader.state import check_state, state_of
+from deeplake_lite.loader.workers.processes import check_functions
+from deeplake_lite.loader.workers.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.loader.make.recipe import Made, Skipped
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
-    from deeplake_lite.loader.stats import Stats
-    from deeplake_lite.schema import Field
-
-AHEAD_SHARE = 0.1
-"""Part of the budget for rows that are read ahead, and as much for batches that are made ahead."""
+    from deeplake_lite.loader.report.stats import Stats
 
 
-class Loader:
+class Loader(Equipment):
     """Batches of a view, epoch after epoch.
 
     Loaders come from `View.batches` and its like.
@@ -64,14 +49,7 @@ class Loader:
     """
 
     def __init__(self, view: View | Mix, options: Options) -> None:
-        self._samples = samples_of(view, options.columns, with_ids=options.needs_ids)
-        self.options = options
-        options.check_columns(self._samples.fields)
-        rank, world_size = found_rank(options.rank, options.world_size)
-        last = options.last or ("uneven" if world_size == 1 else "pad")
-        n = self._samples.epoch_rows
-        self.shares = Shares(n, options.batch_size, rank, world_size, last)
-        self.shuffle = self._samples.shuffled(options.shuffle)
+        super().__init__(view, options)
         self._progress = Progress(epoch=0)
         self._next_epoch = 0
         self._resumed = False
@@ -122,7 +100,7 @@ class Loader:
             f"{s.batch_size}{ranks}\n  columns  {', '.join(self.columns)}\n"
             f"  shuffle  {self.shuffle}, seed {self.options.seed}\n"
             f"  memory   {self.options.budget / 2**30:.3g} GiB, cache {self.options.cache!r}, rows "
-            f"held {self._blocks.mode}\n"
+            f"held {self._holding.mode}\n"
             f"  workers  {self.options.threads} {self.options.workers}{skipped}"
         )
 
@@ -156,7 +134,7 @@ class Loader:
 
     def state_dict(self) -> dict[str, Any]:
         """Return where the loader is: what `load_state_dict` goes on from, in any process."""
-        return self._progress.to_json(self._samples, self.shuffle, self.options.seed, self.shares)
+        return state_of(self._progress, self._samples, self.shuffle, self.options.seed, self.shares)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on behind the samples that had been handed out when a state was taken.
@@ -216,6 +194,21 @@ class Loader:
         order = self.shuffle.order(self.shares.n, self.options.seed, self.epoch)
         return ShuffleQuality.of(self._samples, order, self.shares.size, label)
 
+    def __enter__(self) -> Self:
+        """Return the loader, which is closed at the end of the block.
+
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://block-doc", {"x": "int32"})
+        >>> ds.append({"x": range(100)})
+        >>> with ds.batches(64) as loader:
+        ...     print(sum(len(batch["x"]) for batch in loader))
+        100
+        """
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """End threads and processes, and give the memory back. The loader can be used again.
 
@@ -225,15 +218,7 @@ class Loader:
             return  # a fork has none of them
         for run in list(self._runs):
             run.stop()
-        pool, crew, readers = (self.__dict__.pop(n, None) for n in ("_pool", "_crew", "_readers"))
-        for name in ("_blocks", "_decoded"):
-            self.__dict__.pop(name, None)
-        if pool is not None:
-            pool.shutdown(wait=False, cancel_futures=True)
-        if crew is not None:
-            crew.close()
-        if readers is not None:
-            readers.close()
+        self._close()
 
     # ---- where the time goes
 
@@ -268,13 +253,30 @@ class Loader:
         >>> print(ds.batches(16).explain())
         Nothing has been loaded yet: go through some batches, and ask again.
         """
-        return explained(self.stats(), Situation.of(self))
+        mode, kind = self._holding.mode, self.shuffle.kind
+        situation = Situation.of(self._samples, self.options, kind, mode)
+        return explained(self.stats(), situation)
+
+    def decode_limit(self, seconds: float = 1.0) -> Limit:
+        """Measure how fast batches could be at best: the decoder alone, on rows in memory.
+
+        Parameters
+        ----------
+        seconds : float
+            How long, at the least a batch per thread.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://limit-doc", {"x": "int32"})
+        >>> ds.append({"x": range(100)})
+        >>> ds.batches(50).decode_limit(0.01).samples_per_second > 100
+        True
+        """
+        threads = max(1, self.options.threads)
+        return decode_limit(self._samples, self._recipe, self.batch_size, threads, seconds)
 
     # ---- within
-
-    def _converted(self, batch: Any) -> Any:
-        """Return a batch as a framework has it: in the thread that made it."""
-        return batch
 
     def _handed_over(self, run: Run) -> Iterator[Made]:
         """Yield batches in order as the user gets them: in the thread that asks for them."""
@@ -282,7 +284,7 @@ class Loader:
 
     def _epoch(self, progress: Progress, skipped: list[Skipped]) -> Iterator[Any]:
         self._check_process()
-        began = time.perf_counter()
+        began = clock.now()
         n, seed, size = self.shares.n, self.options.seed, self.shares.size
         places = Places(self.shuffle.order(n, seed, progress.epoch))
         coming = self.shuffle.order(n, seed, progress.epoch + 1)
@@ -324,116 +326,6 @@ class Loader:
                 f"{os.getpid()}, where its threads are not. Make the loader there, and start "
                 'processes with multiprocessing.get_context("spawn").'
             )
-
-    @cached_property
-    def _readers(self) -> Readers:
-        return Readers()
-
-    @cached_property
-    def _blocks(self) -> Blocks:
-        window = self.shuffle.window_rows
-        if self.shuffle.kind == "none":
-            window = self.shares.size * AHEAD
-        disk = None
-        if self.options.cache == "disk":
-            ids = "-ids" if self.options.needs_ids else ""
-            disk = Disk(self._samples.fingerprint + ids, cache_folder())
-        room = self._room[0] if self.options.cache is not None else 0
-        return Blocks(self._samples, self._readers, room, window, disk)
-
-    @cached_property
-    def _decoded(self) -> Decoded | None:
-        """Pixels of earlier epochs, where they are to be kept."""
-        if self.options.cache != "decoded":
-            return None
-        columns, tally = self._recipe.columns, self._blocks.tally
-        return Decoded(columns, len(self._samples), self._room[1], tally)
-
-    @cached_property
-    def _room(self) -> tuple[int, int]:
-        """Bytes for rows as they are stored, and as they are decoded."""
-        most = int(self.options.budget * (1 - 2 * AHEAD_SHARE))
-        if self.options.cache != "decoded":
-            return most, 0
-        stored = min(int(self._samples.row_bytes * len(self._samples)) + 1, most)
-        decoded = max(most - stored, most * 3 // 4)
-        return most - decoded, decoded
-
-    @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._lanes, thread_name_prefix="deeplake-lite-load")
-
-    @property
-    def _lanes(self) -> int:
-        """Batches that are made, or waited for, at a time."""
-        each = LANES if self.options.workers == "processes" else 1
-        return max(1, each * self.options.threads)
-
-    @cached_property
-    def _crew(self) -> Crew:
-        return Crew(self._recipe, self.options.threads)
-
-    @property
-    def _works(self) -> Works:
-        """What batches are made with."""
-        return Works(
-            self._samples,
-            self.shares,
-            self._blocks,
-            self._pool,
-            self._maker,
-            self._decoded,
-            self.options.threads,
-            int(self.options.budget * AHEAD_SHARE),
-            self._converted,
-        )
-
-    @property
-    def _maker(self) -> Crew | Recipe:
-        """Who makes batches: processes, or whoever asks."""
-        o = self.options
-        return self._crew if o.workers == "processes" and o.threads else self._recipe
-
-    @cached_property
-    def _recipe(self) -> Recipe:
-        o = self.options
-        return Recipe(
-            {f.name: self._column_recipe(f) for f in self._samples.fields},
-            o.seed,
-            o.transform,
-            o.batch_transform,
-            o.collate,
-            o.on_error == "skip",
-            self._allow,
-            o.row_ids,
-            self.shares.last == "pad",
-            o.workers == "processes",
-        )
-
-    def _column_recipe(self, f: Field) -> ColumnRecipe:
-        """Decide how a column becomes part of a batch, by what all its rows have in common."""
-        collate, size = self.options.collate_of(f), None
-        if isinstance(f.htype, Image):
-            size = self.options.size_of(f.name)
-        if not isinstance(f.htype, Image | Mask) or f.htype.nullable or not len(self._samples):
-            return ColumnRecipe(f.htype, collate=collate, size=size)
-        shape = self._samples.shape_of(f)
-        if size is None and (shape is None or collate == "list"):
-            return ColumnRecipe(f.htype, collate=collate)
-        sample = self._value(f)
-        if size is not None:
-            shape = (*size, *sample.shape[2:])
-        return ColumnRecipe(f.htype, shape, collate, size, str(sample.dtype))
-
-    @property
-    def _allow(self) -> tuple[str, ...]:
-        """Roots under which linked files are read."""
-        return self._samples.sources[0]._lake.allow
-
-    def _value(self, f: Field, row: int = 0) -> Any:
-        """Return one row's value of a column; None where null."""
-        cells = self._samples.read(np.array([row], np.int64))[f.name]
-        return decode_one(f.htype, cells, self._allow)
 
 
 _loaders: weakref.WeakSet[Loader] = weakref.WeakSet()

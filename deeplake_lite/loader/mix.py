@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Unpack
+from numbers import Real
+from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset import upward
-from deeplake_lite.loader.options import integer
-from deeplake_lite.loader.proportions import quotas
-from deeplake_lite.loader.samples import Samples, ViewSamples
-from deeplake_lite.loader.several import SeveralSamples, common_columns
+from deeplake_lite.dataset.loading import Loads
+from deeplake_lite.dataset.view import View
+from deeplake_lite.loader.checks import integer
+from deeplake_lite.loader.order.proportions import quotas
+from deeplake_lite.loader.read.samples import Samples, ViewSamples
+from deeplake_lite.loader.read.several import SeveralSamples, common_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deeplake_lite.dataset.upward import JaxLoader, Loader, LoaderOptions, TorchLoader
-    from deeplake_lite.dataset.view import View
+    from deeplake_lite.dataset.keywords import LoaderOptions
 
 type Weighted = Mapping[View, float] | Sequence[tuple[View, float]]
 
 
-class Mix:
+class Mix(Loads):
     """Several views with weights, to load like one; `mix` makes it.
+
+    ``shuffle`` is how each view is shuffled; they are mixed in either case. Column ``"_source"``,
+    if it is among ``columns``, is the number of the view that a row is of. A loader raises
+    ColumnNotFoundError for a column that not all views have, and ValueError for one that means
+    different things in them.
 
     Attributes
     ----------
@@ -56,43 +62,12 @@ class Mix:
         shares = [f"  {w:>6.1%}  {len(v):,} rows of {v.url} · {v.origin}" for v, w in pairs]
         return "\n".join([f"Mix · {self.length:,} rows an epoch, seed {self.seed}", *shares])
 
-    def batches(self, batch_size: int, **options: Unpack[LoaderOptions]) -> Loader:
-        """Return a loader of the mix: `View.batches` says what options there are.
-
-        ``shuffle`` is how each view is shuffled; they are mixed in either case. Column
-        ``"_source"``, if it is among ``columns``, is the number of the view that a row is of.
-
-        Raises
-        ------
-        ColumnNotFoundError
-            For a column that not all views have.
-        ValueError
-            For a column that means different things in them.
-        """
-        return upward.batches(self, batch_size=batch_size, **self._with_seed(options))
-
-    def pytorch(
-        self, batch_size: int, *, device: Any = None, **options: Unpack[LoaderOptions]
-    ) -> TorchLoader:
-        """Return a loader of the mix as `View.pytorch` does. Raises as `batches`."""
-        return upward.pytorch(self, device, batch_size=batch_size, **self._with_seed(options))
-
-    def tensorflow(self, batch_size: int, **options: Unpack[LoaderOptions]) -> Any:
-        """Return a dataset of the mix as `View.tensorflow` does. Raises as `batches`."""
-        return upward.tensorflow(self, batch_size=batch_size, **self._with_seed(options))
-
-    def jax(
-        self, batch_size: int, *, sharding: Any = None, **options: Unpack[LoaderOptions]
-    ) -> JaxLoader:
-        """Return a loader of the mix as `View.jax` does. Raises as `batches`."""
-        return upward.jax(self, sharding, batch_size=batch_size, **self._with_seed(options))
-
     def samples(self, columns: Sequence[str] | None, *, with_ids: bool = False) -> SeveralSamples:
         """Return the rows of the views end to end, as they are now. Raises as `batches`."""
         chosen = common_columns(self.views) if columns is None else tuple(columns)
         return SeveralSamples.of(self.views, chosen, self._shares, self.length, with_ids=with_ids)
 
-    def _with_seed(self, options: LoaderOptions) -> dict[str, Any]:
+    def _with_own(self, options: LoaderOptions) -> LoaderOptions:
         return {"seed": self.seed, **options}
 
 
@@ -135,9 +110,7 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
     [95  2  3  1  6  7 80  8] [1 0 0 0 0 0 1 0]
     [ 0  5  9 29  4  5 30  8] [0 0 0 1 0 0 1 0]
     """
-    pairs = list(views.items() if isinstance(views, Mapping) else views)
-    if not pairs:
-        raise ValueError("A mix takes one view or more, got none.")
+    pairs = _pairs(views)
     given = [_weight(weight) for _, weight in pairs]
     weights = [weight / sum(given) for weight in given]
     for number, (view, _) in enumerate(pairs):
@@ -147,6 +120,32 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
     rows = rows if length is None else integer("length", length, 1)
     _check_length(rows, weights)
     return Mix([view for view, _ in pairs], weights, integer("seed", seed), rows)
+
+
+def _pairs(views: Any) -> list[tuple[View, float]]:
+    """Return views with their weights, as they were given. Raises TypeError and ValueError."""
+    given = views.items() if isinstance(views, Mapping) else views
+    given = list(given) if isinstance(given, Iterable) and not isinstance(given, View) else [views]
+    if not given:
+        raise ValueError("A mix takes one view or more, got none.")
+    for pair in given:
+        view = pair[0] if isinstance(pair, tuple | list) and len(pair) == 2 else None
+        if not isinstance(view, View):
+            raise TypeError(
+                "A mix takes views with their weights, dl.mix({a: 0.7, b: 0.3}) or "
+                f"dl.mix([(a, 0.7), (b, 0.3)]), got {_named(pair)} in place of a view and its "
+                "weight. For equal shares, give each the weight 1."
+            )
+    return [(view, weight) for view, weight in given]
+
+
+def _named(value: Any) -> str:
+    """Say what was given: views by their type, the rest as it is."""
+    if isinstance(value, View):
+        return f"a {type(value).__name__} alone"
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(_named, value))})"
+    return f"{value!r:.60}"
 
 
 def samples_of(
@@ -160,7 +159,8 @@ def samples_of(
 
 def _weight(weight: Any) -> Fraction:
     """Return a weight as the number that was written: 0.7 is seven tenths."""
-    if not isinstance(weight, Fraction) and not (math.isfinite(weight) and weight > 0):
+    number = isinstance(weight, Real) and not isinstance(weight, bool)
+    if not number or not (math.isfinite(weight) and weight > 0):
         raise ValueError(f"Weights of a mix are positive numbers, got {weight!r}. Leave it out.")
     return weight if isinstance(weight, Fraction) else Fraction(str(float(weight)))
 

@@ -2,59 +2,60 @@
 
 from __future__ import annotations
 
-import operator
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
+from deeplake_lite.dataset.keywords import Keywords
 from deeplake_lite.errors import ColumnNotFoundError
+from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.base import Dense
-from deeplake_lite.loader.collate import CHOICES, fits
+from deeplake_lite.loader.checks import choice, flag, function, height_and_width, integer, memory
+from deeplake_lite.loader.make.collate import CHOICES, fits
+from deeplake_lite.loader.make.sizes import picture_followed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deeplake_lite.loader.collate import Collate
-    from deeplake_lite.loader.shares import Last
+    from deeplake_lite.dataset.keywords import Collate
     from deeplake_lite.schema import Field
-
-type Cache = Literal["encoded", "decoded", "disk"] | None
 
 LEAST = {"batch_size": 1, "num_workers": 0, "world_size": 1, "rank": 0, "seed": None}
 """Options that are integers, and the least that each may be."""
+
+OF_DATALOADER = {
+    "collate_fn": "collate= takes a function of a list of samples, or 'stack', 'pad', 'list' or "
+    "'ragged'",
+    "pin_memory": "view.pytorch(…, device='cuda') pins memory, and copies ahead, by itself",
+    "pin_memory_device": "view.pytorch(…, device='cuda') pins memory by itself",
+    "sampler": "shuffle= and seed= say the order, and a view of chosen rows, view[positions], "
+    "those that come; DataLoader(view.pytorch_dataset(), sampler=…) takes one of your own",
+    "batch_sampler": "batch_size=, shuffle= and last= say which batches there are; "
+    "DataLoader(view.pytorch_dataset(), batch_sampler=…) takes one of your own",
+    "prefetch_factor": "how much is read ahead follows from memory_budget=, leave it out",
+    "persistent_workers": "workers stay until loader.close(), leave it out",
+    "worker_init_fn": "a transform with a parameter rng has a generator of its own, leave it out",
+    "multiprocessing_context": "workers='processes' spawns them, leave it out",
+    "generator": "seed= is what the order and transforms depend on",
+    "timeout": "a worker that dies raises by itself, leave it out",
+    "in_order": "batches come in order, leave it out",
+    "dataset": "the view is the dataset, leave it out",
+    "device": "view.pytorch(…, device=…) has it; JAX has sharding=",
+    "sharding": "view.jax(…, sharding=…) has it",
+}
+"""What to write here for words of PyTorch's DataLoader, and of one exporter alone."""
 
 LEAST_BUDGET = 64 * 2**20
 """Memory that a loader takes at the least, bytes."""
 
 
 @dataclass(frozen=True)
-class Options:
-    """Of one loader; see `batches` for what each means."""
-
-    batch_size: int
-    columns: tuple[str, ...] | None = None
-    shuffle: bool | str = False
-    seed: int = 0
-    last: Last | None = None
-    transform: Callable[..., Any] | None = None
-    batch_transform: Callable[..., Any] | None = None
-    collate: Collate | Mapping[str, Collate] | Callable[[list[Any]], Any] | None = None
-    size: tuple[int, int] | Mapping[str, tuple[int, int]] | None = None
-    rank: int | None = None
-    world_size: int | None = None
-    memory_budget: int | None = None
-    cache: Cache = "encoded"
-    workers: Literal["threads", "processes"] = "threads"
-    num_workers: int | None = None
-    on_error: Literal["raise", "skip"] = "raise"
-    row_ids: bool = False
-    progress: bool = False
+class Options(Keywords):
+    """Of one loader; see `View.batches` for what each means."""
 
     @classmethod
     def of(cls, *, drop_last: bool = False, **options: Any) -> Options:
@@ -63,11 +64,11 @@ class Options:
         >>> Options.of(batch_size=2, drop_last=True, columns=["x"]).last
         'drop'
         """
-        known = [f.name for f in fields(cls)]
-        for name in options.keys() - set(known):
-            near = get_close_matches(name, known, n=1)
-            hint = f"Did you mean {near[0]!r}? " if near else ""
-            raise TypeError(f"A loader has no option {name!r}. {hint}It has {', '.join(known)}.")
+        known = [*(f.name for f in fields(cls)), "drop_last"]
+        for name in options:
+            if name not in known:
+                raise TypeError(_unknown(name, known))
+        drop_last = flag("drop_last", drop_last)
         if drop_last and options.get("last") not in (None, "drop"):
             raise ValueError(f"drop_last=True is last='drop', got last={options['last']!r}, too.")
         if drop_last:
@@ -75,6 +76,8 @@ class Options:
         columns = options.get("columns")
         if columns is not None:
             options["columns"] = (columns,) if isinstance(columns, str) else tuple(columns)
+        if "batch_size" not in options:
+            raise TypeError("A loader needs a batch_size, how many rows a batch has.")
         return cls(**options)
 
     def __post_init__(self) -> None:
@@ -86,10 +89,19 @@ class Options:
             raise ValueError("rank and world_size go together: give both, or neither.")
         if self.rank is not None and self.rank >= cast("int", self.world_size):
             raise ValueError(f"rank is below world_size={self.world_size}, got {self.rank}.")
-        _check("last", self.last, ("uneven", "drop", "pad", None))
-        _check("cache", self.cache, ("encoded", "decoded", "disk", None))
-        _check("workers", self.workers, ("threads", "processes"))
-        _check("on_error", self.on_error, ("raise", "skip"))
+        for name in ("row_ids", "progress"):
+            object.__setattr__(self, name, flag(name, getattr(self, name)))
+        for name in ("transform", "batch_transform"):
+            function(name, getattr(self, name))
+        choice("last", self.last, ("uneven", "drop", "pad", None))
+        choice("cache", self.cache, ("encoded", "decoded", "disk", None))
+        choice("workers", self.workers, ("threads", "processes"))
+        choice("on_error", self.on_error, ("raise", "skip"))
+        if self.memory_budget is not None:
+            budget = memory("memory_budget", self.memory_budget)
+            object.__setattr__(self, "memory_budget", budget)
+        if self.size is not None:
+            object.__setattr__(self, "size", _size(self.size))
         if self.cache == "decoded" and self.workers == "processes":
             raise ValueError(
                 "cache='decoded' keeps pixels where they are decoded, which is in no one process "
@@ -97,7 +109,7 @@ class Options:
             )
         named = self.collate.values() if isinstance(self.collate, Mapping) else [self.collate]
         for how in () if callable(self.collate) else named:
-            _check("collate", how, (*CHOICES, None))
+            choice("collate", how, (*CHOICES, None))
 
     @property
     def needs_ids(self) -> bool:
@@ -114,7 +126,7 @@ class Options:
     def budget(self) -> int:
         """Bytes that the loader may hold: as the user says, or a quarter of what was free."""
         if self.memory_budget is not None:
-            return max(LEAST_BUDGET, int(self.memory_budget))
+            return max(LEAST_BUDGET, cast("int", self.memory_budget))
         return max(LEAST_BUDGET, free_memory() // 4)
 
     def collate_of(self, f: Field) -> Collate | None:
@@ -142,6 +154,8 @@ class Options:
         for name in named:
             if name not in names:
                 raise ColumnNotFoundError.named("column", name, names)
+        if self.size is not None:
+            self._check_pictures(fields)
         for f in fields:
             for key in self._keys(f):
                 if key in names:
@@ -151,46 +165,59 @@ class Options:
                         f"rename it."
                     )
 
+    def _check_pictures(self, fields: Sequence[Field]) -> None:
+        """Refuse a size for what is no picture. Raises ValueError."""
+        pictures = [f.name for f in fields if isinstance(f.htype, Image)]
+        named = list(self.size) if isinstance(self.size, Mapping) else pictures
+        for f in fields:
+            if f.name not in pictures and (f.name in named or not named):
+                there = ", ".join(map(repr, pictures)) or "none here"
+                raise ValueError(
+                    f"size brings columns of type Image to one size, got {f.name!r}, {f.htype}. "
+                    f"There are {there}; a transform can resize anything."
+                )
+        self.picture_followed(fields)
+
+    def picture_followed(self, fields: Sequence[Field]) -> str | None:
+        """Return the picture that boxes and their like follow to another size; None where none is.
+
+        Raises
+        ------
+        ValueError
+            Where it is not clear which.
+        """
+        pictures = [f.name for f in fields if isinstance(f.htype, Image)]
+        return picture_followed(fields, [n for n in pictures if self.size_of(n) is not None])
+
     def _keys(self, f: Field) -> list[str]:
         """Return the keys of what goes with a column."""
         how = self.collate_of(f)
         keys = [f"{f.name}_mask"] if how == "pad" else []
-        stacked = isinstance(f.htype.layout, Dense) or self.size_of(f.name) is not None
+        pictures = isinstance(f.htype, Image | Mask) and self.size_of(f.name) is not None
+        stacked = isinstance(f.htype.layout, Dense) or pictures
         if f.htype.nullable and (how or ("stack" if stacked else "list")) != "list":
             keys.append(f"{f.name}_valid")
-        return keys if self.transform is None and not callable(self.collate) else []
+        return [] if callable(self.collate) else keys
 
     def size_of(self, name: str) -> tuple[int, int] | None:
         """Return the height and width that a column's pictures are brought to."""
         return self.size.get(name) if isinstance(self.size, Mapping) else self.size
 
 
-def integer(name: str, value: Any, least: int | None = None) -> int:
-    """Return an integer of any kind as Python's, which JSON takes.
-
-    Raises
-    ------
-    ValueError
-        For anything else, and for one below `least`.
-
-    Examples
-    --------
-    >>> integer("epoch", np.int64(3), 0)
-    3
-    """
-    try:
-        number = None if isinstance(value, bool | np.bool_) else operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or (least is not None and number < least):
-        rule = "an integer" if least is None else f"an integer of at least {least}"
-        raise ValueError(f"{name} is {rule}, got {value!r}.")
-    return number
+def _unknown(name: str, known: Sequence[str]) -> str:
+    """Say what to write in place of an option that there is not."""
+    if name in OF_DATALOADER:
+        return f"A loader has no option {name!r}: {OF_DATALOADER[name]}."
+    near = get_close_matches(name, known, n=1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    return f"A loader has no option {name!r}. {hint}It has {', '.join(known)}."
 
 
-def _check(name: str, value: Any, choices: Sequence[Any]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}, got {value!r}.")
+def _size(value: Any) -> tuple[int, int] | dict[str, tuple[int, int]]:
+    """Return a size, or sizes by column, as they were meant. Raises ValueError."""
+    if isinstance(value, Mapping):
+        return {name: height_and_width(f"size of {name!r}", one) for name, one in value.items()}
+    return height_and_width("size", value)
 
 
 def cores() -> int:

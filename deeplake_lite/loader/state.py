@@ -3,45 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.loader.options import integer
+from deeplake_lite.loader.checks import integer
+from deeplake_lite.loader.order.places import Progress
 
 if TYPE_CHECKING:
-    from deeplake_lite.loader.samples import Samples
-    from deeplake_lite.loader.schedule import Shuffling
-    from deeplake_lite.loader.shares import Shares
+    from deeplake_lite.loader.order.shares import Shares
+    from deeplake_lite.loader.order.shuffle import Shuffling
+    from deeplake_lite.loader.read.samples import Samples
 
 
 FORMAT = 1
 """Of states; one of another format is refused."""
 
 
-@dataclass
-class Progress:
-    """How far an epoch has come."""
-
-    epoch: int
-    """From 0."""
-    consumed: int = 0
-    """Rows that all ranks together have handed out."""
-
-    def to_json(
-        self, samples: Samples, shuffle: Shuffling, seed: int, shares: Shares
-    ) -> dict[str, Any]:
-        """Return the state of a loader."""
-        return {
-            "format": FORMAT,
-            "version": "+".join(view.version for view in samples.sources),
-            "view": samples.fingerprint,
-            "rows": shares.n,
-            "seed": seed,
-            "shuffle": shuffle.to_json(),
-            "global_batch_size": shares.size,
-            "epoch": self.epoch,
-            "consumed": self.consumed,
-        }
+def state_of(
+    progress: Progress, samples: Samples, shuffle: Shuffling, seed: int, shares: Shares
+) -> dict[str, Any]:
+    """Return the state of a loader."""
+    return {
+        "format": FORMAT,
+        "version": "+".join(view.version for view in samples.sources),
+        "view": samples.fingerprint,
+        "rows": shares.n,
+        "seed": seed,
+        "shuffle": shuffle.to_json(),
+        "global_batch_size": shares.size,
+        "epoch": progress.epoch,
+        "consumed": progress.consumed,
+    }
 
 
 def check_state(
@@ -54,14 +45,15 @@ def check_state(
     ValueError
         For the state of anything else; it says which, and what to set.
     """
-    own = Progress(0).to_json(samples, shuffle, seed, shares)
-    _check_shape(state, own)
+    own = state_of(Progress(0), samples, shuffle, seed, shares)
+    check_keys(state, own)
     if state["version"] != own["version"]:
         raise ValueError(_other_version(str(state["version"]).split("+"), samples))
     if state["seed"] != own["seed"] or state["shuffle"] != own["shuffle"]:
         raise ValueError(
             f"The state is of seed={state['seed']}, shuffle={_shown(state['shuffle'])}; this "
-            f"loader has seed={own['seed']}, shuffle={_shown(own['shuffle'])}. Set them alike."
+            f"loader has seed={own['seed']}, shuffle={_shown(own['shuffle'])}. Set them alike"
+            f"{_same_columns(state['shuffle'], own['shuffle'])}."
         )
     if state["view"] != own["view"] or state["rows"] != own["rows"]:
         raise ValueError(
@@ -80,14 +72,14 @@ def check_state(
     return Progress(epoch, consumed)
 
 
-def _check_shape(state: Any, own: Mapping[str, Any]) -> None:
+def check_keys(state: Any, own: Mapping[str, Any]) -> None:
     """Refuse what is no state, or one of another format. Raises ValueError."""
     if not isinstance(state, Mapping) or state.keys() != own.keys():
         raise ValueError(
             f"A state is what state_dict() returned, got {type(state).__name__} with "
             f"{sorted(map(str, state)) if isinstance(state, Mapping) else 'no keys'}."
         )
-    if state["format"] != FORMAT:
+    if state.get("format", FORMAT) != FORMAT:
         raise ValueError(
             f"A state has format {FORMAT}, got {state['format']}. Install the version of "
             "deeplake-lite that took it."
@@ -117,12 +109,21 @@ def _other_batch(size: int, shares: Shares) -> str:
     )
 
 
-def _shown(shuffle: Mapping[str, Any]) -> str:
+def _same_columns(one: Any, other: Any) -> str:
+    """Say what else makes a shuffle another: how large blocks are depends on what is read."""
+    if not isinstance(one, Mapping) or one.get("kind") != other["kind"] or one == other:
+        return ""
+    return ", and columns= as they were: blocks have as many rows as their sizes allow"
+
+
+def _shown(shuffle: Any) -> str:
     """Write a shuffle as users set it: ``'exact'``, False, or with what else it depends on.
 
     >>> _shown({"kind": "none", "block": 0, "window": 0}), _shown({"kind": "exact", "block": 0})
     ('False', "'exact'")
     """
+    if not isinstance(shuffle, Mapping) or not shuffle:
+        return repr(shuffle)
     kind, *rest = shuffle.values()
     if kind == "none":
         return "False"

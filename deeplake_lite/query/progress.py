@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from typing import TYPE_CHECKING, Any, Self
+
+from deeplake_lite.dataset import bars
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-DELAY = 1.0
-"""Seconds before the bar shows."""
 
 
 class Bar:
@@ -42,21 +40,12 @@ class Bar:
         """Say that `done` rows of `total` are computed, of what the query calls so."""
         if self._told is not None:
             self._told(done, total)
-        elif self._bar is not None or time.perf_counter() - self._started > DELAY:
+        elif self._bar is not None or time.perf_counter() - self._started > bars.DELAY:
             self._draw(what, done, total)
 
     def _draw(self, what: str, done: int, total: int) -> None:
         if self._bar is None or self._what != what:
             self._close()
-            self._bar, self._what = _bar(what, total), what
+            seen = "ipykernel" in sys.modules or sys.stderr.isatty()
+            self._bar, self._what = bars.bar(what, total, shown=seen, delay=0), what
         self._bar.update(done - self._bar.n)
-
-
-def _bar(what: str, total: int) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where ipywidgets lacks, tqdm says so and draws with text
-        from tqdm.auto import tqdm  # 50 ms
-    seen = "ipykernel" in sys.modules or sys.stderr.isatty()
-    return tqdm(
-        desc=what, total=total, unit=" rows", unit_scale=True, leave=False, disable=not seen
-    )

@@ -50,6 +50,11 @@ def fail_batch(batch: Sample) -> Sample:
     return batch
 
 
+def fail_samples(samples: list[Sample]) -> list[Sample]:
+    """Fail on any samples with x = 7."""
+    return [fail(sample) for sample in samples]
+
+
 def fail_awkwardly(sample: Sample) -> Sample:
     """Fail with an error that cannot be sent."""
     raise NeedsTwoError(len(sample), 2)

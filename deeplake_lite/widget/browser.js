@@ -9,6 +9,7 @@
 /** @typedef {[number, number, number, number]} Box  x0, y0, x1, y1 in 0..1 of the picture */
 /** @typedef {{x: number, y: number, w: number, h: number}} Rect */
 /** @typedef {[number, number]} Point */
+// Where a parameter is called `core` it is a Core, `layout` a Layout, `at` a Rect, `polygon` some Points, `palette` the colours of the style sheet.
 
 // ---- layout of the grid ----
 
@@ -37,14 +38,14 @@ export function gridLayout({ width, height, size, rows, lines, aspect = 1 }) {
 /** @typedef {ReturnType<typeof gridLayout>} Layout */
 
 /** Positions [start, stop) of cards that show between `top` and `top + height`. */
-export function visibleRange(/** @type {Layout} */ layout, top, height, rows) {
+export function visibleRange(layout, top, height, rows) {
 	const first = Math.max(0, Math.floor((top - MARGIN) / layout.step));
 	const last = Math.max(first, Math.ceil((top + height - MARGIN) / layout.step));
 	return [Math.min(rows, first * layout.columns), Math.min(rows, last * layout.columns)];
 }
 
 /** The card of a position, relative to what is scrolled to. @returns {Rect} */
-export function cardRect(/** @type {Layout} */ layout, position, top) {
+export function cardRect(layout, position, top) {
 	const row = Math.floor(position / layout.columns);
 	const column = position % layout.columns;
 	return {
@@ -56,7 +57,7 @@ export function cardRect(/** @type {Layout} */ layout, position, top) {
 }
 
 /** The position under a point of the view, -1 between cards. */
-export function hitCard(/** @type {Layout} */ layout, x, y, top, rows) {
+export function hitCard(layout, x, y, top, rows) {
 	const column = Math.floor((x - MARGIN) / (layout.card + layout.gap));
 	const row = Math.floor((y + top - MARGIN) / layout.step);
 	if (column < 0 || column >= layout.columns || row < 0) return -1;
@@ -67,7 +68,7 @@ export function hitCard(/** @type {Layout} */ layout, x, y, top, rows) {
 }
 
 /** Scroll offset that brings a position into view with the least movement. */
-export function scrollTo(/** @type {Layout} */ layout, position, top, height) {
+export function scrollTo(layout, position, top, height) {
 	const rect = cardRect(layout, position, top);
 	if (rect.y < MARGIN) return Math.max(0, top + rect.y - MARGIN);
 	const beyond = rect.y + rect.h + MARGIN - height;
@@ -75,7 +76,7 @@ export function scrollTo(/** @type {Layout} */ layout, position, top, height) {
 }
 
 /** Positions whose card the lasso encloses or touches; `polygon` in pixels of the content. */
-export function cardsInLasso(/** @type {Layout} */ layout, /** @type {Point[]} */ polygon, rows) {
+export function cardsInLasso(layout, polygon, rows) {
 	const [x0, y0, x1, y1] = bounds(polygon);
 	const first = Math.max(0, Math.floor((y0 - MARGIN) / layout.step));
 	const last = Math.min(layout.count - 1, Math.floor((y1 - MARGIN) / layout.step));
@@ -297,7 +298,7 @@ export function parseColour(text) {
 
 // ---- lasso ----
 
-export function bounds(/** @type {Point[]} */ polygon) {
+export function bounds(polygon) {
 	let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
 	for (const [x, y] of polygon) {
 		x0 = Math.min(x0, x); y0 = Math.min(y0, y); x1 = Math.max(x1, x); y1 = Math.max(y1, y);
@@ -306,7 +307,7 @@ export function bounds(/** @type {Point[]} */ polygon) {
 }
 
 /** Even-odd rule. */
-export function inPolygon(x, y, /** @type {Point[]} */ polygon) {
+export function inPolygon(x, y, polygon) {
 	let inside = false;
 	for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
 		const [xi, yi] = polygon[i];
@@ -317,7 +318,7 @@ export function inPolygon(x, y, /** @type {Point[]} */ polygon) {
 }
 
 /** Without points closer than `least` to the one before. */
-export function simplify(/** @type {Point[]} */ polygon, least) {
+export function simplify(polygon, least) {
 	const kept = polygon.slice(0, 1);
 	for (const point of polygon) {
 		const last = kept[kept.length - 1];
@@ -327,7 +328,7 @@ export function simplify(/** @type {Point[]} */ polygon, least) {
 }
 
 /** Indices of the points (x, y, x, y, …) inside; each looks only at the sides that cross its band. */
-export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]} */ polygon, bands = 256) {
+export function pointsInLasso(/** @type {Float32Array} */ xy, polygon, bands = 256) {
 	if (polygon.length < 3) return new Uint32Array(0);
 	const [x0, y0, x1, y1] = bounds(polygon);
 	const bandOf = (y) => Math.min(bands - 1, Math.max(0, Math.floor(((y - y0) / (y1 - y0 || 1)) * bands)));
@@ -412,7 +413,7 @@ export function boxHandle(/** @type {Box} */ [x0, y0, x1, y1], x, y, [nx, ny]) {
 }
 
 /** The box after its handle moved; moving keeps its size, also at the border. @returns {Box} */
-export function dragBox(/** @type {Box} */ box, handle, dx, dy) {
+export function dragBox(box, handle, dx, dy) {
 	const [x0, y0, x1, y1] = box;
 	if (handle === "move") {
 		const mx = Math.min(1 - x1, Math.max(-x0, dx));
@@ -426,7 +427,7 @@ export function dragBox(/** @type {Box} */ box, handle, dx, dy) {
 }
 
 /** The topmost hold among boxes: the active one first, then the smallest. */
-export function boxAt(/** @type {Box[]} */ boxes, x, y, /** @type {Point} */ near, active = -1) {
+export function boxAt(boxes, x, y, /** @type {Point} */ near, active = -1) {
 	const area = (/** @type {Box} */ b) => (b[2] - b[0]) * (b[3] - b[1]);
 	const order = boxes.map((_, i) => i).sort((a, b) => area(boxes[a]) - area(boxes[b]));
 	if (active >= 0 && active < boxes.length) order.unshift(active);
@@ -691,7 +692,7 @@ export class Requests {
 		if (content.type !== "reply") return false;
 		this.open.delete(content.req);
 		if (entry.bound && entry.message.gen !== this.generation()) entry.reject(new Stale());
-		else if (content.ok === false) entry.reject(content.error?.kind === "Stale" ? new Stale() : new Refusal({ ...content.error, conflicts: content.conflicts }));
+		else if (content.ok === false) entry.reject(content.error?.kind === "Stale" ? new Stale() : new Refusal(content.error));
 		else entry.resolve({ ...content, bytes: content.b64 ? fromBase64(content.b64) : asBytes(buffers?.[0]) });
 		return true;
 	}
@@ -759,7 +760,7 @@ const ICONS = {
 	edits: "M3 13l.7-3L11 2.700l2.3 2.300L6 12.300z", help: "M6 6a2 2 0 113 1.700c-.7.4-1 .8-1 1.500M8 12h.01",
 	layers: "M8 2.500l6 3-6 3-6-3zM2 8.500l6 3 6-3M2 11.500l6 3 6-3", text: "M3 4h10M3 8h10M3 12h6", minus: "M3.5 8h9",
 	plus: "M3.5 8h9M8 3.500v9", close: "M4 4l8 8M12 4l-8 8", left: "M10 3.500L5.5 8l4.5 4.5", right: "M6 3.500L10.5 8 6 12.5",
-	down: "M4 6l4 4 4-4", save: "M3.5 2.500h9v11L8 10.500l-4.5 3z", undo: "M6 3.500L3 6.500l3 3M3 6.500h6.500a3.5 3.5 0 010 7H7",
+	down: "M4 6l4 4 4-4", save: "M3.5 2.500h9v11L8 10.500l-4.5 3z", check: "M3.5 8.5l3 3 6-7", undo: "M6 3.500L3 6.500l3 3M3 6.500h6.500a3.5 3.5 0 010 7H7",
 	redo: "M10 3.500l3 3-3 3M13 6.500H6.500a3.5 3.5 0 000 7H9", sort: "M5 3v10M5 13l-2.5-2.500M5 13l2.5-2.500M11 13V3M11 3L8.5 5.500M11 3l2.5 2.5",
 	theme: "M8 2.500a5.5 5.5 0 100 11zM8 2.500a5.5 5.5 0 010 11", lasso: "M4.5 10.500C2 9 1.5 6.5 3.5 4.500s6-2.5 8.5-1 2.5 4.5 0 6-5 1.5-7.5 1zM4.5 10.500c1 1 .5 2.5-1 3",
 	pan: "M8 2v12M2 8h12M8 2L6.5 3.500M8 2l1.5 1.500M8 14l-1.5-1.500M8 14l1.5-1.500M2 8l1.5-1.500M2 8l1.5 1.500M14 8l-1.5-1.500M14 8l-1.5 1.5",
@@ -1012,10 +1013,15 @@ class Core {
 	/** The selection changed here: draw at once, tell Python once a frame. */
 	selected() {
 		this.emit("selection");
-		this.selectionDue ??= requestAnimationFrame(() => {
-			this.selectionDue = undefined;
-			this.sendSelection();
-		});
+		this.selectionDue ??= requestAnimationFrame(() => this.settleSelection());
+	}
+
+	/** Python hears of the selection before it hears of what is done with it. */
+	settleSelection() {
+		if (this.selectionDue === undefined) return;
+		cancelAnimationFrame(this.selectionDue);
+		this.selectionDue = undefined;
+		this.sendSelection();
 	}
 
 	sendSelection() {
@@ -1119,6 +1125,7 @@ class Core {
 			this.emit("banner", { level: "note", text });
 			return null;
 		}
+		this.settleSelection();
 		return this.edit("stage", { edits });
 	}
 
@@ -1171,7 +1178,7 @@ function themeOf(root, wanted) {
 }
 
 /** Keeps root's theme right, also when the host or the system turns dark. */
-function followTheme(root, /** @type {Core} */ core, changed) {
+function followTheme(root, core, changed) {
 	const apply = () => {
 		const wanted = core.settings.theme;
 		const theme = themeOf(root, wanted);
@@ -1213,7 +1220,7 @@ const CELL_BYTES = 192 * 2 ** 20;
 
 /** Thumbnails and marks of rows: asked one viewport at a time, kept within a budget, closed when dropped. */
 class Cells {
-	constructor(/** @type {Core} */ core, /** @type {() => void} */ changed) {
+	constructor(core, /** @type {() => void} */ changed) {
 		this.core = core;
 		this.changed = changed;
 		this.lru = new Lru(CELL_BYTES, dropCell);
@@ -1309,12 +1316,12 @@ const fieldsWithin = (wanted, had) => {
 };
 
 const OVERLAYS = ["boxes", "mask", "polygons", "keypoints"];
-const overlayColumns = (/** @type {Core} */ core) => core.kinds(...OVERLAYS);
-const overlayShown = (/** @type {Core} */ core, name) => core.settings.overlays?.[name]?.shown ?? true;
-const overlayOpacity = (/** @type {Core} */ core, name) => core.settings.overlays?.[name]?.opacity ?? 0.6;
+const overlayColumns = (core) => core.kinds(...OVERLAYS);
+const overlayShown = (core, name) => core.settings.overlays?.[name]?.shown ?? true;
+const overlayOpacity = (core, name) => core.settings.overlays?.[name]?.opacity ?? 0.6;
 
 /** Columns under a card: as set, else the first column of labels, and what is suggested in its place. */
-function captionColumns(/** @type {Core} */ core, caption = core.settings.caption) {
+function captionColumns(core, caption = core.settings.caption) {
 	return caption ?? core.kinds("class", "tags").filter(({ name }, i) => !i || name === "suggested").map(({ name }) => name);
 }
 
@@ -1434,7 +1441,7 @@ function drawChip(context, palette, text, colour, x, y, /** @type {Rect} */ with
  * One layer of marks over a picture at `at`.
  * @param {{marks: any, tint: any, opacity: number, layer: number, names: string[]|null, bones?: number[][], active?: number}} of
  */
-function drawMarks(context, palette, /** @type {Rect} */ at, { marks, tint, opacity, layer, names, bones = [], active = -1 }) {
+function drawMarks(context, palette, at, { marks, tint, opacity, layer, names, bones = [], active = -1 }) {
 	context.save();
 	const colourOf = (i) => classColour(marks.c ? (marks.c[i] ?? 0) : layer);
 	const nameOf = (i) => marks.n?.[i] ?? (marks.c && names ? names[marks.c[i]] : null);
@@ -1518,7 +1525,7 @@ function drawLasso(context, palette, /** @type {number[][]} */ polygon) {
 }
 
 /** All layers that are shown, in the order of the columns. */
-function drawLayers(context, palette, /** @type {Core} */ core, cell, /** @type {Rect} */ at, chips = true) {
+function drawLayers(context, palette, core, cell, at, chips = true) {
 	const columns = overlayColumns(core).map((column, layer) => ({ column, layer }));
 	columns.sort((a, b) => Number(b.column.kind === "mask") - Number(a.column.kind === "mask")); // areas below lines
 	columns.forEach(({ column, layer }) => {
@@ -1532,7 +1539,7 @@ function drawLayers(context, palette, /** @type {Core} */ core, cell, /** @type 
 }
 
 /** A card where there is no picture: text, numbers, a curve. */
-function drawCard(context, palette, card, /** @type {Rect} */ at) {
+function drawCard(context, palette, card, at) {
 	const inner = { x: at.x + 8, y: at.y + 8, w: at.w - 16, h: at.h - 16 };
 	context.fillStyle = palette.card;
 	context.fillRect(at.x, at.y, at.w, at.h);
@@ -1558,7 +1565,7 @@ function drawCard(context, palette, card, /** @type {Rect} */ at) {
 		.forEach((line, i) => context.fillText(line, inner.x, inner.y + i * step));
 }
 
-function drawNumbers(context, palette, { numbers }, /** @type {Rect} */ at) {
+function drawNumbers(context, palette, { numbers }, at) {
 	const most = Math.max(1e-9, ...numbers.map((v) => Math.abs(v ?? 0)));
 	const zero = at.y + at.h / 2;
 	const step = at.w / numbers.length;
@@ -1572,7 +1579,7 @@ function drawNumbers(context, palette, { numbers }, /** @type {Rect} */ at) {
 }
 
 /** Names of columns and their values. */
-function drawTable(context, palette, rows, /** @type {Rect} */ at) {
+function drawTable(context, palette, rows, at) {
 	const wide = Math.min(at.w * 0.45, 90);
 	context.font = `11px ${palette.font}`;
 	context.textBaseline = "top";
@@ -1584,7 +1591,7 @@ function drawTable(context, palette, rows, /** @type {Rect} */ at) {
 	});
 }
 
-function drawNote(context, palette, text, /** @type {Rect} */ at) {
+function drawNote(context, palette, text, at) {
 	context.fillStyle = palette.muted;
 	context.font = `11px ${palette.font}`;
 	context.textAlign = "center";
@@ -1593,7 +1600,7 @@ function drawNote(context, palette, text, /** @type {Rect} */ at) {
 }
 
 /** The picture of a cell, or what stands for it, with its layers. */
-function drawPicture(context, palette, core, cell, /** @type {Rect} */ at) {
+function drawPicture(context, palette, core, cell, at) {
 	if (cell.bitmap) {
 		const tall = cell.w && cell.h ? fit(cell.w, cell.h, at) : fit(cell.bitmap.width, cell.bitmap.height, at);
 		context.fillStyle = palette.card;
@@ -1611,7 +1618,7 @@ function drawPicture(context, palette, core, cell, /** @type {Rect} */ at) {
 }
 
 /** Lines under a card: name of the class with its dot, text, an edit in its own colour. */
-function drawCaption(context, palette, cell, columns, /** @type {Rect} */ at) {
+function drawCaption(context, palette, cell, columns, at) {
 	context.font = `12px ${palette.font}`;
 	columns.forEach((name, i) => {
 		const value = cell.caption?.[name];
@@ -1625,6 +1632,7 @@ function drawCaption(context, palette, cell, columns, /** @type {Rect} */ at) {
 			x += 13;
 		}
 		if (columns.length > 1) {
+			context.font = `12px ${palette.font}`;
 			const label = cut(context, name, at.w / 2);
 			context.fillStyle = palette.muted;
 			context.fillText(label, x, y);
@@ -1881,7 +1889,7 @@ class Grid extends Painted {
 	}
 
 	/** Selection, hover and focus of one card. */
-	drawState(context, position, /** @type {Rect} */ at, record) {
+	drawState(context, position, at, record) {
 		const { palette, core } = this;
 		const selected = core.selection.has(position);
 		const hovered = core.hovered === position;
@@ -1912,7 +1920,7 @@ class Grid extends Painted {
 		}
 	}
 
-	drawTick(context, /** @type {Rect} */ at, selected) {
+	drawTick(context, at, selected) {
 		const [x, y] = [at.x + 15, at.y + 15];
 		context.beginPath();
 		context.arc(x, y, 8, 0, 7);
@@ -1928,7 +1936,7 @@ class Grid extends Painted {
 		context.stroke();
 	}
 
-	drawOpener(context, /** @type {Rect} */ at) {
+	drawOpener(context, at) {
 		const [x, y] = [at.x + at.w - 15, at.y + 15];
 		context.fillStyle = "rgba(0,0,0,.45)";
 		context.beginPath();
@@ -2254,7 +2262,7 @@ function ask(root, title, { label, value = "", action, note = "", extra }, /** @
 
 /** One line over the grid for what the reader must know; the newest wins, lateness yields to errors. */
 class Banner {
-	constructor(/** @type {Core} */ core) {
+	constructor(core) {
 		this.core = core;
 		this.text = h("span", { class: "dl-banner-text" });
 		this.action = textButton("", () => this.run?.());
@@ -2312,7 +2320,7 @@ class Banner {
 
 /** Text of the query with its parts coloured, completion, the place of an error, and what was asked before. */
 class QueryBox {
-	constructor(/** @type {Core} */ core) {
+	constructor(core) {
 		this.core = core;
 		this.history = new History(memory.read("history", []));
 		this.items = [];
@@ -2535,7 +2543,7 @@ const HISTOGRAM = 52;
 
 /** Charts of the columns, counts of what is shown against all; a choice writes itself into the query. */
 class Facets {
-	constructor(/** @type {Core} */ core) {
+	constructor(core) {
 		this.core = core;
 		this.title = "Filters";
 		this.list = div("dl-facets");
@@ -2610,7 +2618,7 @@ class Facets {
 }
 
 /** A facet as charts need it: times as milliseconds, classes with their colour, its order. */
-function readFacet(facet, /** @type {Core} */ core) {
+function readFacet(facet, core) {
 	const made = { ...facet };
 	const { order } = core.state;
 	if (order && made.sort === undefined) made.sort = order.expression === facet.expression ? (order.descending ? "desc" : "asc") : null;
@@ -2831,7 +2839,7 @@ class HistogramFacet extends FacetFrame {
 
 /** Points of an embedding, painted pixel by pixel; a lasso selects, the selection shows. */
 class MapPanel extends Painted {
-	constructor(/** @type {Core} */ core) {
+	constructor(core) {
 		super();
 		this.core = core;
 		this.title = "Map";
@@ -3131,7 +3139,7 @@ class MapPanel extends Painted {
 
 /** Branches, tags and commits to show instead. */
 class Versions {
-	constructor(/** @type {Core} */ core) {
+	constructor(core) {
 		this.core = core;
 		this.title = "Versions";
 		this.element = div("dl-panel-scroll");
@@ -3180,7 +3188,7 @@ class Versions {
 
 /** What is staged, how to take it back, and how to write it. */
 class Edits {
-	constructor(/** @type {Core} */ core) {
+	constructor(core) {
 		this.core = core;
 		this.title = "Edits";
 		this.undoable = { can_undo: false, can_redo: false };
@@ -3292,7 +3300,7 @@ const asText = (value) => (value === null || value === undefined ? "–" : typeo
 
 /** A picture that can be moved and zoomed, with its layers; `over` is a second one behind a swipe. */
 class Viewer extends Painted {
-	constructor(/** @type {Core} */ core, { moved = () => {}, name = "Picture" } = {}) {
+	constructor(core, { moved = () => {}, name = "Picture" } = {}) {
 		super();
 		this.core = core;
 		this.moved = moved;
@@ -3398,7 +3406,7 @@ class Viewer extends Painted {
 		this.boxes?.draw(context, at);
 	}
 
-	layer(context, cell, /** @type {Rect} */ at) {
+	layer(context, cell, at) {
 		if (!cell) return;
 		const { core } = this;
 		if (!cell.bitmap) return drawPicture(context, core.palette, core, cell, { x: 12, y: 12, w: this.element.clientWidth - 24, h: this.element.clientHeight - 24 });
@@ -3412,7 +3420,7 @@ class Viewer extends Painted {
 
 /** Boxes of one column while they are edited: each finished gesture is staged. */
 class BoxEditor {
-	constructor(/** @type {Core} */ core, /** @type {Viewer} */ viewer, column, marks, /** @type {() => number} */ position) {
+	constructor(core, /** @type {Viewer} */ viewer, column, marks, /** @type {() => number} */ position) {
 		this.core = core;
 		this.viewer = viewer;
 		this.column = column.name;
@@ -3429,7 +3437,7 @@ class BoxEditor {
 		this.viewer.later();
 	}
 
-	draw(context, /** @type {Rect} */ at) {
+	draw(context, at) {
 		const { palette } = this.core;
 		drawMarks(context, palette, at, { marks: { boxes: this.list, c: this.classes }, tint: null, opacity: 0.7, layer: 0, names: this.names, active: this.active });
 		const box = this.list[this.active];
@@ -3518,7 +3526,7 @@ class BoxEditor {
 
 /** One row: its picture, every column with type and shape, what it was in other versions. */
 class Detail {
-	constructor(/** @type {Core} */ core, /** @type {() => void} */ closed) {
+	constructor(core, /** @type {() => void} */ closed) {
 		this.core = core;
 		this.closed = closed;
 		this.viewer = new Viewer(core);
@@ -3747,7 +3755,7 @@ class Detail {
 const CHANGES = { changed: "Changed", added: "Added", removed: "Removed" };
 
 /** A pair on one card: before at the left, after at the right. */
-function drawPair(context, palette, core, pair, /** @type {Rect} */ at) {
+function drawPair(context, palette, core, pair, at) {
 	const half = Math.floor((at.w - 2) / 2);
 	[pair.a, pair.b].forEach((cell, i) => {
 		const side = { x: at.x + i * (half + 2), y: at.y, w: half, h: at.h };
@@ -3758,7 +3766,7 @@ function drawPair(context, palette, core, pair, /** @type {Rect} */ at) {
 	});
 }
 
-function diffGrid(/** @type {Core} */ core, open) {
+function diffGrid(core, open) {
 	const grid = new Grid(core, { aspect: 2, paint: drawPair, open, lines: () => (core.state.tab === "changed" ? 2 : 1) });
 	grid.caption = (context, pair, columns, at) => {
 		const { palette } = grid;
@@ -3777,7 +3785,7 @@ function diffGrid(/** @type {Core} */ core, open) {
 }
 
 /** Tabs of the kinds of change, and which column has to differ. */
-function diffBar(/** @type {Core} */ core, ...tools) {
+function diffBar(core, ...tools) {
 	const { about } = core;
 	const show = (tab, column) => core.attempt("tab", { tab, column });
 	const tabs = Object.entries(CHANGES).map(([tab, name]) => h("button", { class: "dl-button", "data-tab": tab, onclick: () => show(tab, null) },
@@ -3892,13 +3900,13 @@ const KEYS = {
 	Look: "← → ↑ ↓|Move between rows|Enter|Open the row|Home / End|First and last of the line|Ctrl Home / End|First and last row|Page Up / Down|One page|+ / −|Larger and smaller cards|o|Show or hide all overlays",
 	Find: "/|Type a query|Ctrl Space|Complete what is typed|↑ ↓|Queries asked before|f|Filters|m|Map|v|Versions|s|Rows to review",
 	Select: "Space|Select or deselect|Shift + arrows|Extend the selection|Ctrl A|Select all that match|i|Invert|Esc|Select nothing|Drag|Lasso",
-	Edit: "1 … 9|Set the class of the selection|l|Choose the class by name|t|Add or remove a tag|e|Edits|Ctrl Z|Undo|Ctrl Shift Z|Redo",
+	Edit: "1 … 9|Set the class of the selection|l|Choose the class by name|a|Accept the suggested class|t|Add or remove a tag|e|Edits|Ctrl Z|Undo|Ctrl Shift Z|Redo",
 	"In a row": "← →|Previous and next row|+ / −|Zoom|0|Fit|b|Edit boxes|Delete|Remove the box|Esc|Back to the grid",
 };
 
 /** Toolbar, panels, grid and detail of a dataset. */
 class Shell {
-	constructor(/** @type {Core} */ core, /** @type {HTMLElement} */ el) {
+	constructor(core, /** @type {HTMLElement} */ el) {
 		this.core = core;
 		this.root = h("div", { class: "dl-browser", role: "region", "aria-label": `Dataset ${core.about.title ?? ""}` });
 		core.root = this.root;
@@ -4017,9 +4025,10 @@ class Shell {
 		this.none = textButton("Clear", () => core.select("none"), { class: "dl-link" });
 		this.invert = textButton("Invert", () => core.select("invert"), { class: "dl-link" });
 		this.relabel = labelled("edits", "Relabel", "Set the class (l, or 1 … 9)", () => this.chooseClass());
+		this.accept = labelled("check", "Accept suggested", "Set the class to what is suggested (a)", () => this.acceptSuggested());
 		this.tagging = labelled("tag", "Tag", "Add or remove a tag (t)", () => this.chooseTag());
 		this.commit = h("button", { class: "dl-button dl-primary", onclick: () => this.side.show("edits") });
-		return div("dl-foot", this.chosen, this.all, this.none, this.invert, h("span", { class: "dl-space" }), this.relabel, this.tagging, this.commit);
+		return div("dl-foot", this.chosen, this.all, this.none, this.invert, h("span", { class: "dl-space" }), this.accept, this.relabel, this.tagging, this.commit);
 	}
 
 	refresh() {
@@ -4040,6 +4049,7 @@ class Shell {
 		this.none.hidden = this.invert.hidden = !count;
 		const editable = core.writable && rows > 0;
 		this.relabel.hidden = !editable || !core.kinds("class").length;
+		this.accept.hidden = this.relabel.hidden || !count || !core.column("suggested");
 		this.tagging.hidden = !editable;
 		this.commit.hidden = !core.stagedCount;
 		say(this.commit, `Commit ${counted(core.stagedCount, "edit")} …`);
@@ -4086,7 +4096,7 @@ class Shell {
 			Escape: () => this.escape(),
 			...(diff ? {} : {
 				"/": () => this.query.input.focus(), f: () => side.toggle("facets"), m: () => side.toggle("map"), v: () => side.toggle("versions"),
-				e: () => side.toggle("edits"), s: () => this.suspects(), l: () => this.chooseClass(), t: () => this.chooseTag(), i: () => core.select("invert"),
+				e: () => side.toggle("edits"), s: () => this.suspects(), l: () => this.chooseClass(), t: () => this.chooseTag(), a: () => this.acceptSuggested(), i: () => core.select("invert"),
 			}),
 		}[name];
 	}
@@ -4129,6 +4139,12 @@ class Shell {
 		const column = this.labelColumn();
 		if (!column || !this.core.targetCount()) return;
 		chooser(this.root, `Set ${column.name} of ${counted(this.core.targetCount(), "row")}`, column.classes ?? [], ({ index, name }) => (index >= 0 ? this.setClass(index) : this.setNew(column, name)), { free: true });
+	}
+
+	/** The labels that a ranking of suspects suggests. */
+	acceptSuggested() {
+		const column = this.labelColumn();
+		if (column && this.core.column("suggested") && this.core.targetCount()) this.core.stage([{ positions: this.core.targets(), column: column.name, op: "take", value: "suggested" }]);
 	}
 
 	chooseTag() {
@@ -4222,7 +4238,7 @@ const PANEL_WIDTH = { facets: 260, map: 460, versions: 300, edits: 300 };
 
 /** The panel at the left: one at a time, as wide as the reader makes it. */
 class Side {
-	constructor(/** @type {Core} */ core, /** @type {Record<string, any>} */ panels) {
+	constructor(core, /** @type {Record<string, any>} */ panels) {
 		this.core = core;
 		this.panels = panels;
 		this.widths = memory.read("widths", {});

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, override
 
@@ -11,6 +12,7 @@ import numpy as np
 import traitlets as t
 
 from deeplake_lite.dataset.show import title_of, version_of
+from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import LakeError, shown_briefly
 from deeplake_lite.widget import page
 from deeplake_lite.widget.asking import Asking, answer_of
@@ -23,7 +25,7 @@ from deeplake_lite.widget.filters import order_of
 from deeplake_lite.widget.history import History
 from deeplake_lite.widget.kinds import about_columns, picture_column
 from deeplake_lite.widget.mapping import Map, about_map
-from deeplake_lite.widget.messages import Desk, logger, problem_of
+from deeplake_lite.widget.messages import Desk, Pack, logger, problem_of
 from deeplake_lite.widget.reviewing import Reviewing, about_review
 from deeplake_lite.widget.saving import Saving
 from deeplake_lite.widget.selecting import Selecting
@@ -89,6 +91,19 @@ class Browser(anywidget.AnyWidget):
     cache_bytes : int
         Memory that small pictures may take.
 
+    Attributes
+    ----------
+    query : str
+        What is shown; empty for all rows. Setting it asks: a mistake raises, and all stays as it
+        was.
+    view : View
+        The rows that are shown. Setting it shows others, as the source ``given`` of the query.
+    selected : ndarray, (n,) int64
+        Positions in `view`, ascending; set from positions or a mask. They stay with their rows, by
+        id, when the query changes.
+    settings : dict
+        Choices of the reader: ``size`` in pixels, ``picture``, ``caption``, ``overlays``.
+
     Examples
     --------
     >>> import deeplake_lite as dl
@@ -124,6 +139,7 @@ class Browser(anywidget.AnyWidget):
             settings={**SETTINGS, "picture": picture}, about=self._about(), state=self._state()
         )
         self._applying = bool(self.query)
+        decode_pool().submit(_warm_up)
         self.additions: list[Addition] = []
         self._displays: list[Any] = []
         self.parts = tuple(part(self) for part in PARTS)
@@ -254,6 +270,50 @@ class Browser(anywidget.AnyWidget):
         with self._lock, shown_briefly():
             return self.part(Editing).commit(message, on_conflict=on_conflict).version
 
+    def edit(self, column: str, value: Any = None, *, take: str | None = None) -> int:
+        """Stage an edit of the selected rows, as the page does.
+
+        Parameters
+        ----------
+        column : str
+            What is edited.
+        value : object
+            The new value, a class by its name or number; None for null.
+        take : str, optional
+            Column shown whose values are taken over instead, such as ``"suggested"``.
+
+        Returns
+        -------
+        int
+            How many rows are edited by it.
+
+        Raises
+        ------
+        LakeError
+            When the column is not there, or does not take the value.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://browser-edit-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> version = ds.commit("three")
+        >>> w = ds.browse()
+        >>> w.selected = [0, 2]
+        >>> w.edit("x", 7)
+        2
+        >>> version = w.commit("sevens")
+        >>> w.view["x"][:]
+        array([7, 2, 7], dtype=int32)
+        """
+        op = {"op": "set", "value": value} if take is None else {"op": "take", "value": take}
+        with self._lock, shown_briefly():
+            staged = self.part(Editing).stage(
+                {"edits": [{"positions": "selected", "column": column, **op}]}, Pack()
+            )
+        self.tell({"type": "changed", "positions": staged["positions"]})
+        return len(self.selected)
+
     def discard(self) -> None:
         """Forget the edits that are staged; `staged` lists them."""
         with self._lock:
@@ -338,6 +398,8 @@ class Browser(anywidget.AnyWidget):
     def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
         super()._handle_custom_msg(content, buffers)
         with self._lock:
+            if self._shown.is_gone:
+                self.refresh()
             self._desk.answer(content)
 
     def _failed(self, request: Mapping[str, Any], _pack: Any) -> dict[str, Any]:
@@ -425,6 +487,12 @@ class Browser(anywidget.AnyWidget):
         shown = self._shown
         asked = f", {shown.text!r:.60}" if shown.text else ""
         return f"Browser of {title_of(shown.base.url)}: {len(shown.view):,} rows{asked}"
+
+
+def _warm_up() -> None:
+    """Load what the first pictures and the first query need, while the page is being drawn."""
+    for name in ("duckdb", "PIL.Image"):
+        import_module(name)
 
 
 def browse(view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> Browser:

@@ -15,6 +15,7 @@ from deeplake_lite.widget import writing
 from deeplake_lite.widget.drafts import Drafts
 from deeplake_lite.widget.edits import Edit, Staged
 from deeplake_lite.widget.handles import handle_of
+from deeplake_lite.widget.messages import problem_of
 from deeplake_lite.widget.pending import Pending
 
 if TYPE_CHECKING:
@@ -152,10 +153,9 @@ class Editing:
             for c in listed
         ]
         shown = ConflictError(str(error).split("\n", 1)[0], error.conflicts)
-        shown.reply = {  # type: ignore[attr-defined]
-            "conflicts": told,
-            "conflict_count": len(error.collisions),
-        }
+        count = len(error.collisions)
+        problem = {**problem_of(shown), "conflicts": told, "conflict_count": count}
+        shown.reply = {"error": problem}  # type: ignore[attr-defined]
         return shown
 
     def _places(self, ids: NDArray[np.int64]) -> dict[int, int]:

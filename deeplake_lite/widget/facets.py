@@ -6,30 +6,26 @@ dataset changes. Where the answer has rows of its own, such as groups, its own c
 
 from __future__ import annotations
 
-import math
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.values import with_none
 from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.virtual import VirtualTable
 from deeplake_lite.errors import LakeError
-from deeplake_lite.htypes import ClassLabel, Image, Sequence
+from deeplake_lite.htypes import ClassLabel, Sequence
 from deeplake_lite.query import query
-from deeplake_lite.widget.bins import Bins
+from deeplake_lite.widget.counting import bin_counts, bins_of, value_counts
+from deeplake_lite.widget.facet import facets_of
 from deeplake_lite.widget.filters import chosen
-from deeplake_lite.widget.kinds import kind_of
-from deeplake_lite.widget.names import quoted
 from deeplake_lite.widget.querytext import inner_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from deeplake_lite.schema import Field
-    from deeplake_lite.widget.filters import FacetKind
+    from deeplake_lite.widget.facet import Facet
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
     from deeplake_lite.widget.shown import Shown
@@ -42,57 +38,6 @@ FEW_VALUES = 200
 
 READ_ROWS = 200_000
 """Rows whose texts are read without being asked for: numbers and classes are always counted."""
-
-
-@dataclass(frozen=True)
-class Facet:
-    """Something to count rows by."""
-
-    column: str
-    """Whose it is."""
-    expression: str
-    """In a query."""
-    kind: FacetKind
-    label: str
-    """What people read."""
-    whole: bool = False
-    """Whether the numbers are whole ones."""
-    reads: bool = False
-    """Whether cells are read for it, and not only what is known of them."""
-
-
-def facets_of(f: Field) -> Iterator[Facet]:
-    """Yield what rows can be counted by for a column.
-
-    >>> from deeplake_lite.schema import Schema
-    >>> schema = Schema.build({"image": "image", "label": ClassLabel(["a"]), "my note": "text"})
-    >>> [(g.expression, g.kind) for f in schema for g in facets_of(f)]
-    [('SHAPE(image)[1]', 'numbers'), ('SHAPE(image)[0]', 'numbers'), ('label', 'classes'),
-     ('"my note"', 'classes'), ('LEN("my note")', 'numbers')]
-    """
-    name, e = f.name, quoted(f.name)
-    match kind_of(f.htype):
-        case "class":
-            yield Facet(name, e, "classes", name)
-        case "tags":
-            yield Facet(name, e, "tags", name, reads=True)
-        case "bool":
-            yield Facet(name, e, "booleans", name)
-        case "time" if not str(getattr(f.htype, "dtype", "")).startswith("timedelta"):
-            yield Facet(name, e, "times", name)
-        case "number":
-            whole = np.dtype(str(getattr(f.htype, "dtype", "float64"))).kind in "iu"
-            yield Facet(name, e, "numbers", name, whole)
-        case "image" if isinstance(f.htype, Image):
-            yield Facet(name, f"SHAPE({e})[1]", "numbers", f"width of {name}", whole=True)
-            yield Facet(name, f"SHAPE({e})[0]", "numbers", f"height of {name}", whole=True)
-        case "text":
-            yield Facet(name, e, "classes", name, reads=True)
-            yield Facet(name, f"LEN({e})", "numbers", f"length of {name}", whole=True, reads=True)
-        case "boxes" | "keypoints":
-            yield Facet(name, f"SHAPE({e})[0]", "numbers", f"number of {name}", whole=True)
-        case "sequence" | "polygons" if isinstance(f.htype, Sequence):
-            yield Facet(name, f"LEN({e})", "numbers", f"length of {name}", whole=True, reads=True)
 
 
 class Facets:
@@ -197,12 +142,12 @@ def whole_and_part(shown: Shown) -> tuple[View, View]:
         return base, base
     if answer._table is base._table:
         return base, View(base._lake, *answer._located(), base.columns, answer.origin)
-    table: Any = answer._table
+    table: Any = base._table
     same = answer.url == base.url and answer.version == base.version
-    if same and isinstance(table, VirtualTable) and table.has_ids:
-        slots = base._table.find(answer.row_ids) if hasattr(base._table, "find") else None
-        if slots is not None and (slots >= 0).all():
-            return base, View(base._lake, base._table, slots, base.columns, answer.origin)
+    if same and shown.has_ids and not isinstance(table, VirtualTable):
+        slots = table.find(answer.row_ids)
+        if (slots >= 0).all():
+            return base, View(base._lake, table, slots, base.columns, answer.origin)
     inner = inner_of(shown.text)
     whole = answer if inner is None else query(inner, view=base, sources=shown.sources)
     return whole, answer
@@ -219,62 +164,6 @@ def _same_rows(a: View, b: View) -> bool:
     )
 
 
-def value_counts(view: View, facet: Facet) -> dict[Any, int]:
-    """Return how many rows have which value; None is null.
-
-    >>> import deeplake_lite as dl
-    >>> ds = dl.create("memory://value-counts-doc", {"label": dl.ClassLabel(["a", "b"])})
-    >>> ds.append({"label": ["b", "a", "b"]})
-    >>> sorted(value_counts(ds, next(facets_of(ds.schema["label"]))).items())
-    [(0, 1), (1, 2)]
-    """
-    if not len(view):
-        return {}
-    e = facet.expression
-    if facet.kind == "tags":
-        text = f"SELECT v, COUNT(*) AS n FROM (SELECT UNNEST({e}) AS v) GROUP BY v"
-    else:
-        text = f"SELECT {e} AS v, COUNT(*) AS n GROUP BY {e}"
-    found = query(text, view=view)
-    values, counts = with_none(found["v"][:]), found["n"][:]
-    return {_hashable(v): int(n) for v, n in zip(values, counts, strict=True)}
-
-
-def bins_of(view: View, facet: Facet) -> Bins | None:
-    """Return ranges of equal width over a view's numbers; None where it has none."""
-    if not len(view):
-        return None
-    e = number_of(facet)
-    finite = f"CASE WHEN ABS({e}) <= 1e300 THEN {e} END"  # neither NaN nor infinite
-    found = query(f"SELECT MIN({finite}) AS low, MAX({finite}) AS high", view=view)
-    low, high = with_none(found["low"][:])[0], with_none(found["high"][:])[0]
-    if low is None or high is None:
-        return None
-    return Bins.over(float(low), float(high), whole=facet.whole, times=facet.kind == "times")
-
-
-def bin_counts(view: View, facet: Facet, bins: Bins) -> list[int]:
-    """Return how many rows are in each range, and last, how many in none: null, NaN, infinite."""
-    counts = [0] * (bins.count + 1)
-    if not len(view):
-        return counts
-    e = f"FLOOR(({number_of(facet)} - {bins.start!r}) / {bins.width!r})"
-    found = query(f"SELECT {e} AS b, COUNT(*) AS n GROUP BY b", view=view)
-    for b, n in zip(with_none(found["b"][:]), found["n"][:], strict=True):
-        there = b is not None and math.isfinite(b) and 0 <= b < bins.count
-        counts[int(b) if there else -1] += int(n)
-    return counts
-
-
-def number_of(facet: Facet) -> str:
-    """Return a facet's expression as a number: seconds of a time.
-
-    >>> number_of(Facet("t", "t", "times", "t"))
-    'EPOCH(t)'
-    """
-    return f"EPOCH({facet.expression})" if facet.kind == "times" else facet.expression
-
-
 def name_of(value: Any, f: Field) -> Any:
     """Return a value as people read it: a class by its name."""
     htype = f.htype.of if isinstance(f.htype, Sequence) else f.htype
@@ -289,10 +178,6 @@ def _plain(value: Any, f: Field) -> Any:
     if isinstance(htype, ClassLabel) and htype.names:
         return htype.to_names(value)
     return value
-
-
-def _hashable(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _number(value: Any) -> Any:

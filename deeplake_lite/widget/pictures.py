@@ -135,7 +135,9 @@ def draw_image(htype: Image, data: Any, shape: tuple[int, ...], side: int) -> Dr
         mime = web_type(htype, data)
         if mime:
             return Drawn(bytes(data), mime, width, height)
-    pixels = htype.decode(data, shape) if whole else htype.decode_small(data, shape, side)
+    pixels = (
+        htype.decode(data, shape) if whole else htype.decode_small(data, shape, side, fast=True)
+    )
     return _drawn(pixels, side, width, height)
 
 

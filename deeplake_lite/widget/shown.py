@@ -16,6 +16,7 @@ from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.virtual import VirtualTable
 from deeplake_lite.query import query
 from deeplake_lite.query.opening import as_it_is
+from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.widget.handles import renewed
 
 if TYPE_CHECKING:
@@ -90,9 +91,9 @@ class Shown:
         return replace(self, sources=sources).based(handle)
 
     @property
-    def is_stale(self) -> bool:
-        """Whether the dataset has other rows by now, or other cells."""
-        return self.handle._table is not self.base._table
+    def is_gone(self) -> bool:
+        """Whether it shows edits of a transaction that has ended: their place may be empty."""
+        return bool(self.base._table.edits) and self.handle._table is not self.base._table
 
     @property
     def has_ids(self) -> bool:
@@ -111,9 +112,18 @@ class Shown:
         """Return the positions at which rows with some ids are shown, ascending."""
         if not self.has_ids or not len(ids):
             return np.empty(0, np.int64)
-        return np.flatnonzero(np.isin(self.view.row_ids, ids))
+        known, found = np.sort(ids), self.view.row_ids
+        at = np.searchsorted(known, found)
+        return np.flatnonzero(known[np.minimum(at, len(known) - 1)] == found)
 
     def carried(self, before: Shown, selected: Positions) -> Positions:
         """Return a selection made in another answer: the same rows, those that are shown."""
-        ids = before.ids(selected) if len(selected) else None
+        if not len(selected):
+            return selected
+        table, slots = before.view._located(selected)
+        if table is self.view._table and isinstance(table, Snapshot):  # slots tell rows apart
+            marked = np.zeros(table.slots, bool)
+            marked[slots] = True
+            return np.flatnonzero(marked[self.view._live()])
+        ids = before.ids(selected)
         return np.empty(0, np.int64) if ids is None else self.places(ids)

@@ -17,6 +17,7 @@ import xxhash
 from deeplake_lite import codecs
 from deeplake_lite.dataset.reading import read_cells
 from deeplake_lite.dataset.values import decode_pool
+from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable
 from deeplake_lite.errors import DamagedError, LakeError
 from deeplake_lite.htypes import Link
 from deeplake_lite.htypes.base import Dense
@@ -27,6 +28,7 @@ from deeplake_lite.widget.pictures import Drawn, drawings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
 
     from numpy.typing import NDArray
 
@@ -43,7 +45,7 @@ LARGE = 2_000_000
 MASTER = 512
 """Longer side of what is kept on disk of a large original, unless more is asked for."""
 
-READ_BYTES = 64 * 2**20
+READ_BYTES = 32 * 2**20
 """Stored bytes that are read at a time."""
 
 
@@ -119,14 +121,14 @@ class Thumbnails:
         progress : callable, optional
             Called with how many of how many are there.
         """
-        f = view.schema[column]
+        view, f, positions = origin(view, view.schema[column], positions)
         wanted = list(_wanted(view, f, positions, side, numbers=numbers))
         found: list[Outcome] = [None] * len(wanted)
         left = [w for w in wanted if not self._take(w, found)]
         done = len(wanted) - len(left)
-        for some in _by_size(view, f, left):
-            for w, outcome in zip(some, self._made(view, f, some, side, numbers), strict=True):
-                found[w.place] = outcome
+        for some, tasks in _one_ahead(self._started(view, f, left, side, numbers=numbers)):
+            for w, task in zip(some, tasks, strict=True):
+                found[w.place] = task if isinstance(task, Drawn) else task.result()
             done += len(some)
             if progress is not None:
                 progress(done, len(wanted))
@@ -141,20 +143,22 @@ class Thumbnails:
             found[w.place] = drawn
         return drawn is not None
 
-    def _made(
-        self, view: View, f: Field, some: Sequence[Wanted], side: int, numbers: bool
-    ) -> Iterator[Outcome]:
-        """Yield pictures from disk, or of cells that are read for them."""
+    def _started(
+        self, view: View, f: Field, left: Sequence[Wanted], side: int, *, numbers: bool
+    ) -> Iterator[tuple[list[Wanted], list[Drawn | Future[Outcome]]]]:
+        """Yield some at a time: pictures from disk, and those that are being drawn."""
         pool = decode_pool()
-        kept = list(pool.map(self._from_disk, some))
-        fresh = [w for w, drawn in zip(some, kept, strict=True) if drawn is None]
-        draw = iter(_read(view, f, fresh, numbers=numbers))
-        tasks = [
-            drawn if drawn is not None else pool.submit(self._draw, w, next(draw), side)
-            for w, drawn in zip(some, kept, strict=True)
-        ]
-        for task in tasks:
-            yield task if isinstance(task, Drawn) else task.result()
+        for some in _by_size(view, f, left):
+            kept = list(pool.map(self._from_disk, some))
+            fresh = [w for w, drawn in zip(some, kept, strict=True) if drawn is None]
+            draw = iter(_read(view, f, fresh, numbers=numbers))
+            yield (
+                some,
+                [
+                    drawn if drawn is not None else pool.submit(self._draw, w, next(draw), side)
+                    for w, drawn in zip(some, kept, strict=True)
+                ],
+            )
 
     def _from_disk(self, w: Wanted) -> Drawn | None:
         if not w.large or w.key is None or self._disk is None:
@@ -186,6 +190,31 @@ class Thumbnails:
         return small
 
 
+def origin(
+    view: View, f: Field, positions: NDArray[np.int64]
+) -> tuple[View, Field, NDArray[np.int64]]:
+    """Return where the cells of a column are stored that a query's result has taken over.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://origin-doc", {"image": "image", "x": "int32"})
+    >>> ds.append({"image": [np.zeros((2, 2), "uint8")] * 2, "x": [1, 2]})
+    >>> view = ds.query("SELECT image AS picture, x * 2 AS y ORDER BY x DESC")
+    >>> stored, f, positions = origin(view, view.schema["picture"], np.array([0]))
+    >>> f.name, positions.tolist()
+    ('image', [1])
+    """
+    table, slots = view._located(positions)
+    taken = table._columns[f.id] if isinstance(table, VirtualTable) else None
+    if not isinstance(taken, TakenColumn):
+        return view, f, positions
+    there = taken.positions[slots]
+    if (there < 0).any():  # a join has rows without a partner
+        return view, f, positions
+    return origin(taken.view, taken.field, there)
+
+
 def _wanted(
     view: View, f: Field, positions: NDArray[np.int64], side: int, *, numbers: bool
 ) -> Iterator[Wanted]:
@@ -201,6 +230,15 @@ def _wanted(
     for place, position in enumerate(positions.tolist()):
         key = (digests[place], kind, side) if digests[place] else None
         yield Wanted(place, position, key, large[place])
+
+
+def _one_ahead[T](items: Iterator[T]) -> Iterator[T]:
+    """Yield items when the next one is there: it is read while this one is drawn."""
+    before: list[T] = []
+    for item in items:
+        yield from before
+        before = [item]
+    yield from before
 
 
 def _by_size(view: View, f: Field, wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:

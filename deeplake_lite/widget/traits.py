@@ -72,4 +72,17 @@ def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
             f"{high if high >= rows else low:,}."
         )
     whole = array.astype(np.int64)
-    return np.unique(np.where(whole < 0, whole + rows, whole))
+    return ascending(np.where(whole < 0, whole + rows, whole) if low < 0 else whole)
+
+
+def ascending(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return numbers in order, each once; in no time where they are so already.
+
+    >>> ascending(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    if (numbers[1:] > numbers[:-1]).all():
+        return numbers
+    found = np.sort(numbers)
+    once: NDArray[np.int64] = found[np.append(True, found[1:] > found[:-1])]
+    return once

@@ -8,7 +8,6 @@ from typer.testing import CliRunner
 
 import deeplake_lite as dl
 from deeplake_lite.cli import app
-from deeplake_lite.loader.limit import decode_limit
 
 runner = CliRunner()
 
@@ -97,7 +96,7 @@ def test_an_unknown_column_is_refused(lake):
 
 
 def test_the_decode_limit_goes_through_all_rows_in_each_thread(lake):
-    limit = decode_limit(lake.batches(30, num_workers=3), seconds=0)
+    limit = lake.batches(30, num_workers=3).decode_limit(seconds=0)
     assert limit.threads == 3
     assert 3 * 10 <= limit.samples <= 3 * 30
     assert limit.samples_per_second == limit.samples / limit.seconds

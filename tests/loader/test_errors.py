@@ -13,9 +13,9 @@ import pytest
 from PIL import Image
 
 import deeplake_lite as dl
+from deeplake_lite.dataset import bars
 from deeplake_lite.errors import LoaderError
-from deeplake_lite.loader import progress
-from deeplake_lite.loader.samples import ViewSamples as Samples
+from deeplake_lite.loader.read.samples import ViewSamples as Samples
 from deeplake_lite.testing import transforms
 
 from .watching import children, eventually, threads
@@ -302,7 +302,7 @@ def test_two_loaders_and_two_epochs_of_one_go_on_beside_each_other(
 
 
 def test_blocks_that_another_epoch_drops_are_read_again(make_lake, load, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.loader.blocks.BLOCK_BYTES", 64)
+    monkeypatch.setattr("deeplake_lite.loader.order.block_rows.BLOCK_BYTES", 64)
     monkeypatch.setattr("deeplake_lite.loader.options.LEAST_BUDGET", 1024)
     lake = make_lake({"x": "int32"}, x=range(2000))
     loader = load(lake, 8, memory_budget=1024, num_workers=2)
@@ -361,7 +361,7 @@ def test_set_epoch_sets_what_comes_next_and_keeps_a_resumed_place(numbers, load)
 
 @all_workers
 def test_a_bar_shows_how_far_an_epoch_is(numbers, load, capsys, monkeypatch, workers, num_workers):
-    monkeypatch.setattr(progress, "DELAY", 0)
+    monkeypatch.setattr(bars, "DELAY", 0)
     options = {"workers": workers, "num_workers": num_workers, "on_error": "skip"}
     loader = load(numbers, transform=transforms.fail, progress=True, **options)
     batches = iter(loader)
@@ -387,3 +387,52 @@ def test_an_epoch_of_which_no_row_is_left_says_so(numbers, load):
     ):
         list(loader)
     assert len(loader.skipped) == 40
+
+
+@all_workers
+def test_an_error_of_a_function_advises_to_mend_the_function(numbers, load, workers, num_workers):
+    options = {"workers": workers, "num_workers": num_workers}
+    _, error = collected(load(numbers, transform=transforms.fail, **options))
+    assert "Mend your function 'fail'" in str(error)
+    assert "Mend the row" not in str(error)
+    _, error = collected(load(numbers, batch_transform=transforms.fail_batch, **options))
+    assert "Mend your function 'fail_batch'" in str(error)
+
+
+@all_workers
+def test_an_error_of_a_collate_function_names_it_and_the_batch(numbers, load, workers, num_workers):
+    options = {"workers": workers, "num_workers": num_workers}
+    seen, error = collected(load(numbers, collate=transforms.fail_samples, **options))
+    assert len(seen) == 1
+    assert f"collate failed on the batch that begins with row id {numbers.row_ids[4]}" in str(error)
+    assert "ValueError('seven is not liked')" in str(error)
+    assert "Mend your function 'fail_samples'" in str(error)
+    assert isinstance(error.__cause__, ValueError)
+    assert "in fail_samples" in shown(error)
+
+
+def test_a_damaged_row_advises_to_mend_the_row_or_to_leave_it_out(pictures, load):
+    _, error = collected(load(pictures))
+    assert "Mend your function" not in str(error)
+    assert "eave such rows out with on_error='skip'" in str(error)
+
+
+def test_pictures_that_do_not_go_together_advise_another_way(make_lake, load):
+    pixels = [np.full((2, 2), 200, np.uint8), np.full((2, 2), 40_000, np.uint16)]
+    _, error = collected(load(make_lake({"i": "image"}, i=pixels)))
+    assert "collate={'i': 'list'}" in str(error)
+    assert "Mend the row" not in str(error)
+
+
+@all_workers
+def test_a_padded_batch_is_filled_up_where_rows_are_left_out(pictures, load, workers, num_workers):
+    options = {"workers": workers, "num_workers": num_workers, "on_error": "skip", "last": "pad"}
+    for transform in (None, transforms.fail):
+        loader = load(pictures, 5, transform=transform, **options)
+        batches = list(loader)
+        assert [len(batch["x"]) for batch in batches] == [5, 5, 5]
+        kept = [b["x"][~b["_padding"]].tolist() for b in batches]
+        left = [6, 7, 8, 9] if transform is None else [6, 8, 9]
+        assert kept == [[0, 1, 2, 3, 4], left, [10, 11]]
+        assert len(batches[1]["image"]) == 5
+        assert loader.stats().samples == 5 + len(left) + 2

@@ -13,6 +13,8 @@ import pytest
 
 import deeplake_lite as dl
 
+from .watching import eventually, threads
+
 N, BATCH = 103, 12
 HERE = Path(__file__).parent
 
@@ -373,3 +375,21 @@ def test_files_of_blocks_have_ids_where_they_are_asked_for(ds, tmp_path, monkeyp
         assert epoch(ds.batches(BATCH, shuffle=True, cache="disk")) == expected
         batch = next(iter(ds.batches(N, cache="disk", row_ids=True)))
         assert batch["_row_id"].tolist() == ds.row_ids.tolist()
+
+
+def test_looking_at_a_loader_makes_no_folder(ds, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    loader = ds.batches(BATCH, cache="disk")
+    assert "held disk" in repr(loader)
+    assert "Nothing has been loaded" in str(loader.explain())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_loader_is_closed_at_the_end_of_its_block(ds):
+    running = threads()
+    with ds.batches(BATCH, num_workers=2) as loader:
+        assert len(list(loader)) == len(loader)
+        assert threads() > running
+    assert eventually(lambda: threads() <= running)
+    assert len(list(loader)) == len(loader)  # it can be used again
+    loader.close()

@@ -9,7 +9,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.htypes import ClassLabel, Image, Scalar
-from deeplake_lite.loader.several import agreed
+from deeplake_lite.loader.read.several import agreed
 
 SCHEMA = {"x": "int32", "text": dl.Text(nullable=True), "label": dl.ClassLabel(["cat", "dog"])}
 FIRST, SECOND = 30, 70
@@ -242,3 +242,15 @@ def test_a_mix_says_what_it_is(views):
     quality = loader.shuffle_quality()
     assert abs(quality.rank_correlation) < 0.4
     assert quality.label == "label"
+
+
+@pytest.mark.parametrize("wrong", [lambda *v: list(v), lambda a, _: [(1, a)], lambda a, _: a])
+def test_views_without_weights_are_told_how_to_give_them(views, wrong):
+    with pytest.raises(TypeError, match=r"A mix takes views with their weights, dl\.mix\(\{a: "):
+        dl.mix(wrong(*views))
+
+
+@pytest.mark.parametrize("weight", ["half", None, True])
+def test_a_weight_that_is_no_number_is_refused(views, weight):
+    with pytest.raises(ValueError, match="Weights of a mix are positive numbers, got"):
+        dl.mix({views[0]: weight, views[1]: 1})

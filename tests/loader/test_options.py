@@ -1,12 +1,16 @@
 """Options: checked once, where they are given."""
 
+import inspect
 import json
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.dataset.keywords import IterableOptions, Keywords, LoaderOptions
 from deeplake_lite.htypes import Boxes, Scalar, Text
+from deeplake_lite.loader.mix import Mix
 from deeplake_lite.loader.options import Options
 from deeplake_lite.schema import Field
 
@@ -130,3 +134,78 @@ def test_an_option_that_there_is_not_is_told_with_the_nearest():
 def test_a_function_for_one_column_alone_is_refused():
     with pytest.raises(ValueError, match="collate is one of"):
         Options.of(batch_size=2, collate={"boxes": len})
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("collate_fn", "collate= takes a function"),
+        ("pin_memory", "device='cuda'"),
+        ("sampler", "shuffle="),
+        ("batch_sampler", "batch_size="),
+        ("prefetch_factor", "memory_budget="),
+        ("persistent_workers", r"loader\.close"),
+        ("worker_init_fn", "rng"),
+        ("device", r"view\.pytorch"),
+    ],
+)
+@pytest.mark.parametrize("exporter", ["batches", "pytorch"])
+def test_words_of_a_dataloader_are_answered_with_what_to_write(make_lake, exporter, word, told):
+    if (exporter, word) == ("pytorch", "device"):
+        return
+    ds = make_lake({"x": "int32"}, x=[1])
+    with pytest.raises(TypeError, match=f"A loader has no option '{word}': .*{told}"):
+        getattr(ds, exporter)(1, **{word: None})
+
+
+@pytest.mark.parametrize("size", [224, (224,), "224", (224, 0), (1, 2, 3), (2.5, 2), {"image": 8}])
+def test_a_size_is_a_height_and_a_width(size):
+    with pytest.raises(ValueError, match=r"size.* is a height and a width in pixels.* got "):
+        Options.of(batch_size=1, size=size)
+    assert Options.of(batch_size=1, size=[np.int64(2), 3]).size == (2, 3)
+
+
+@pytest.mark.parametrize("size", [{"label": (8, 8)}, (8, 8)])
+def test_a_size_for_what_is_no_picture_is_refused(make_lake, size):
+    ds = make_lake({"label": "int32"}, label=[1])
+    with pytest.raises(ValueError, match="columns of type Image to one size, got 'label'"):
+        ds.batches(1, size=size)
+
+
+def test_a_budget_may_be_written_with_its_unit():
+    assert Options.of(batch_size=1, memory_budget="1GB").budget == 10**9
+    assert Options.of(batch_size=1, memory_budget="0.5 gib").budget == 2**29
+    assert Options.of(batch_size=1, memory_budget=1e9).budget == 10**9
+
+
+@pytest.mark.parametrize("value", ["much", "1 GBit", "-1GB", -5, True, float("nan"), [1]])
+def test_a_budget_is_a_number_of_bytes(value):
+    with pytest.raises(ValueError, match="memory_budget is a number of bytes, or a text such as"):
+        Options.of(batch_size=1, memory_budget=value)
+
+
+@pytest.mark.parametrize("name", ["progress", "row_ids", "drop_last"])
+def test_truth_values_are_true_or_false(name):
+    with pytest.raises(ValueError, match=f"{name} is True or False, got 'yes'"):
+        Options.of(batch_size=1, **{name: "yes"})
+
+
+@pytest.mark.parametrize("name", ["transform", "batch_transform"])
+def test_what_is_no_function_is_no_transform(name):
+    with pytest.raises(TypeError, match=f"{name} is a function, got 'crop'"):
+        Options.of(batch_size=1, **{name: "crop"})
+
+
+def test_the_keywords_that_checkers_see_are_those_that_there_are():
+    assert {*LoaderOptions.__annotations__, "batch_size"} == {
+        *(f.name for f in fields(Keywords)), "drop_last",
+    }  # fmt: skip
+    assert {*IterableOptions.__annotations__} < {*LoaderOptions.__annotations__}
+
+
+@pytest.mark.parametrize("method", ["batches", "pytorch", "tensorflow", "jax"])
+def test_help_shows_every_keyword_with_what_it_is_if_left_out(method):
+    for owner in (dl.View, Mix):
+        shown = inspect.signature(getattr(owner, method)).parameters
+        assert {*LoaderOptions.__annotations__} < {*shown}
+        assert shown["cache"].default == "encoded"

@@ -93,6 +93,25 @@ def test_a_state_of_other_batches_says_which_size_to_set(ds):
         ds.batches(5, shuffle=True, seed=3, rank=0, world_size=5).load_state_dict(state)
 
 
+@pytest.mark.parametrize("shuffle", [False, "exact"])
+def test_a_state_goes_on_with_other_columns(ds, shuffle):
+    every = [b["x"].tolist() for b in ds.batches(4, shuffle=shuffle, seed=3)]
+    one = ds.batches(4, shuffle=shuffle, seed=3, columns=["x"])
+    one.load_state_dict(stopped(ds, shuffle=shuffle))
+    assert [b["x"].tolist() for b in one] == every[2:]
+    mixed = dl.mix([(ds, 1)])
+    again = mixed.batches(4, columns=["x"])
+    again.load_state_dict(mixed.batches(4).state_dict())
+
+
+def test_blocks_of_other_sizes_are_told_to_be_due_to_the_columns(ds):
+    long = [str(i) * 4000 for i in range(50)]
+    ds["t"][:] = long
+    ds.commit("longer")
+    state = stopped(ds, shuffle="block")
+    refused(state, ds, "and columns= as they were", shuffle="block", columns=["x"])
+
+
 @pytest.mark.parametrize("state", [None, [], {}, {"epoch": 3}, "x"])
 def test_what_is_no_state_is_refused(ds, state):
     refused(state, ds, r"A state is what state_dict\(\) returned, got")

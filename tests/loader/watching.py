@@ -15,7 +15,7 @@ def children():
     found = subprocess.run(
         ["ps", "-wweo", "pid,ppid,args"], capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    mine = [line for line in found if "deeplake_lite.loader.worker" in line]
+    mine = [line for line in found if "deeplake_lite.loader.workers.worker" in line]
     return [int(line.split()[0]) for line in mine if int(line.split()[1]) == os.getpid()]
 
 

@@ -102,7 +102,7 @@ export class FakeModel {
     try {
       reply = { ok: true, ...(await this[`on_${message.type}`](message, buffers)) };
     } catch (error) {
-      reply = { ok: false, error: { kind: error.kind ?? "Error", message: error.message, ...error.more }, ...error.beside };
+      reply = { ok: false, error: { kind: error.kind ?? "Error", message: error.message, ...error.more } };
     }
     const { packed, ...fields } = reply;
     const content = { type: "reply", req: message.req, gen: message.gen, ...fields };
@@ -364,7 +364,7 @@ export class FakeModel {
 
   on_commit({ message }) {
     if (message === "conflict") {
-      throw Object.assign(new Error("main has moved on: 2 of your cells were written by someone else."), { kind: "ConflictError", beside: { conflicts: [{ p: 3, id: "r3", column: "label", ours: "cat", theirs: "dog" }, { p: 9, id: "r9", column: "caption", ours: "a long text of mine", theirs: null }] } });
+      throw Object.assign(new Error("main has moved on: 2 of your cells were written by someone else."), { kind: "ConflictError", more: { conflicts: [{ p: 3, id: "r3", column: "label", ours: "cat", theirs: "dog" }, { p: 9, id: "r9", column: "caption", ours: "a long text of mine", theirs: null }] } });
     }
     const rows = this.edits.length;
     this.edits = [];

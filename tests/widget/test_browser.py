@@ -123,3 +123,37 @@ def test_a_new_browser_has_no_problem_and_leaves_captions_to_the_page(ds, page):
     w = page(ds).w
     assert w.problem is None
     assert w.settings["caption"] is None
+
+
+@pytest.mark.parametrize("end", ["commit", "discard"])
+def test_edits_that_were_shown_are_followed_when_their_transaction_ends(ds, page, end):
+    ds.append({"x": [10], "t": ["pending"]})
+    p = page(ds)
+    assert p.w.state["rows"] == 11
+    getattr(ds, end)()
+    assert p.fails("cells", start=9, stop=11, gen=p.w.generation)["kind"] == "Stale"
+    cells = p.asks("cells", start=9, stop=11, picture="t")["cells"]
+    texts = ["row 9", "pending"] if end == "commit" else ["row 9"]
+    assert [c["card"]["text"] for c in cells] == texts
+
+
+def test_a_view_and_the_result_of_a_query_are_browsed(ds, page):
+    w = page(ds[[7, 2]]).w
+    w.query = "SELECT * WHERE x > 3"
+    assert w.view["x"][:].tolist() == [7]
+    p = page(ds.query("SELECT x * 2 AS double, t WHERE x > 6"))
+    p.w.selected = [2]
+    p.w.query = "SELECT * WHERE double > 14"
+    assert p.w.view["double"][:].tolist() == [16, 18]
+    assert p.w.view["double"][p.w.selected].tolist() == [18]
+    assert [c["id"] for c in p.asks("cells", start=0, stop=2)["cells"]] != [None, None]
+    assert len(p.asks("facets", columns=None)["facets"]) == 3
+
+
+def test_joined_rows_are_shown_and_filtered(ds, page):
+    p = page(ds)
+    p.w.query = "SELECT a.x AS left, b.t FROM ds AS a JOIN ds AS b ON a.x = b.x + 1"
+    assert len(p.asks("cells", start=0, stop=99)["cells"]) == 9
+    reply = p.asks("filter", expression='"left"', kind="numbers", op="set", values=[8, None])
+    assert reply["rows"] == 2
+    assert reply["query"].endswith('b.x + 1) WHERE "left" >= 8')

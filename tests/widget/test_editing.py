@@ -167,7 +167,7 @@ def test_the_same_cells_of_another_writer_are_a_conflict(lake, page):
     reply, _ = shown.ask("commit", message="mine")
     assert not reply["ok"]
     assert reply["error"]["kind"] == "ConflictError"
-    listed = [(c["p"], c["column"], c["ours"], c["theirs"]) for c in reply["conflicts"]]
+    listed = [(c["p"], c["column"], c["ours"], c["theirs"]) for c in reply["error"]["conflicts"]]
     assert listed == [(0, "label", "'cat'", "'bee'"), (4, "label", "'cat'", "'ant'")]
     assert shown.w.staged_count == 1
     assert not lake.status()
@@ -234,7 +234,7 @@ def test_a_row_or_column_that_is_gone_is_a_conflict_and_left_out(lake, page):
     other.drop_column("text")
     other.commit("gone")
     reply, _ = shown.ask("commit", message="mine")
-    assert [(c["kind"], c["theirs"]) for c in reply["conflicts"]] == [
+    assert [(c["kind"], c["theirs"]) for c in reply["error"]["conflicts"]] == [
         ("row", "removed"),
         ("column", "column dropped"),
     ]
@@ -348,3 +348,123 @@ def test_another_version_is_shown_once_nothing_is_staged(lake, page):
     assert not shown.asks("show_version", version="v1")["writable"]
     found = {c["name"]: c for c in shown.asks("detail", p=0, size=64)["columns"]}
     assert not found["label"]["editable"]
+
+
+def test_selected_rows_are_edited_from_python(lake, page):
+    shown = page(lake)
+    shown.w.selected = [1, 4]
+    assert shown.w.edit("label", "cat") == 2
+    assert shown.sent[-1][0] == {"type": "changed", "positions": [1, 4]}
+    with pytest.raises(dl.LakeError, match="Column 'lable' is computed, not stored, or gone"):
+        shown.w.edit("lable", "cat")
+    shown.w.commit("two cats")
+    assert lake["label"][:].tolist() == [0, 2, 2, 0, 2, 2]
+
+
+def test_a_column_that_the_query_leaves_out_is_shown_once_it_is_staged(lake, page):
+    shown = page(lake)
+    shown.w.query = "SELECT label WHERE label = 'bee'"
+    stage(shown, [1], "text", "new")
+    cells = shown.asks("cells", start=0, stop=2, size=64, columns=["label"])["cells"]
+    assert cells[1]["caption"]["text"]["t"] == "new"
+    assert "text" not in cells[0]["caption"]
+    stage(shown, [0], "text", "x")
+    shown.asks("undo")
+    shown.asks("commit", message="unseen")
+    assert lake["text"][:][4] == "new"
+
+
+@pytest.mark.parametrize(
+    "htype",
+    [
+        dl.ClassLabel(["far", "near"], multiple=True),
+        dl.Sequence(dl.ClassLabel(["far", "near"])),
+        dl.Sequence("text", nullable=True),
+    ],
+)
+def test_tags_are_texts_or_classes(make_lake, page, htype):
+    lake = make_lake({"marks": htype}, marks=[["near"], ["far", "near"], []])
+    shown = page(lake)
+    stage(shown, [0, 2], None, "far", "add_tag")
+    stage(shown, [1], "marks", "near", "remove_tag")
+    cells = shown.asks("cells", start=0, stop=3, size=64, columns=["marks"])["cells"]
+    assert [cell["caption"]["marks"]["t"] for cell in cells] == ["near, far", "far", "far"]
+    shown.asks("commit", message="marks")
+    found = lake["marks"][:]
+    if not isinstance(found[0][0], str):
+        found = [[["far", "near"][n] for n in row] for row in found]
+    assert found == [["near", "far"], ["far"], ["far"]]
+
+
+def test_a_new_class_of_tags_is_added_where_classes_can_be(make_lake, page):
+    schema = {"a": dl.ClassLabel(["x"], multiple=True), "b": dl.Sequence(dl.ClassLabel(["x"]))}
+    lake = make_lake(schema, a=[[0]], b=[[0]])
+    shown = page(lake)
+    stage(shown, [0], "a", "y", "add_tag")
+    shown.asks("commit", message="y")
+    assert lake["a"].names == ("x", "y")
+    wanted = [{"positions": [0], "column": "b", "op": "add_tag", "value": "y"}]
+    assert "one of 1 classes, got 'y'" in shown.fails("stage", edits=wanted)["message"]
+
+
+def test_class_numbers_without_names_are_numbers(make_lake, page):
+    lake = make_lake({"label": dl.ClassLabel()}, label=[3, 4])
+    shown = page(lake)
+    stage(shown, [1], "label", 9)
+    [_, cell] = shown.asks("cells", start=0, stop=2, size=64, columns=["label"])["cells"]
+    assert cell["caption"]["label"] == {"t": "9", "c": 9}
+    shown.asks("commit", message="nine")
+    assert lake["label"][:].tolist() == [3, 9]
+
+
+def test_times_are_typed(make_lake, page):
+    lake = make_lake({"t": "datetime64[s]", "ok": "bool"}, t=["2026-01-31"], ok=[False])
+    shown = page(lake)
+    stage(shown, [0], "t", "2026-02-01T12:30")
+    stage(shown, [0], "ok", "true")
+    [cell] = shown.asks("detail", p=0, size=64)["columns"][:1]
+    assert cell["value"] == "2026-02-01T12:30:00"
+    shown.asks("commit", message="later")
+    assert str(lake["t"][0]) == "2026-02-01T12:30:00"
+    assert lake["ok"][0]
+
+
+def test_a_view_of_open_edits_and_one_of_a_lost_branch_take_none(lake, page):
+    wanted = [{"positions": [0], "column": "x", "op": "set", "value": 1}]
+    lake["x"][0] = 5
+    error = page(lake[:3]).fails("stage", edits=wanted)
+    assert "Browse the dataset, ds.browse()" in error["message"]
+    lake.discard()
+    lake.branch("lost")
+    lost = dl.open(lake.url, branch="lost")
+    lost["x"][0] = 6
+    lost.commit("on its own")
+    view = lost[:3]
+    lake.delete_branch("lost")
+    error = page(view).fails("stage", edits=wanted)
+    assert error["kind"] == "ReadOnlyError"
+    assert "No branch" in error["message"]
+
+
+def test_a_view_of_an_older_version_is_mended_on_the_branch_that_went_on(lake, page):
+    old = dl.open(lake.url, version=lake.version)[[1]]
+    lake["text"][0] = "meanwhile"
+    lake.commit("went on")
+    shown = page(old)
+    stage(shown, [0], "label", "cat")
+    shown.asks("commit", message="mended")
+    fresh = dl.open(lake.url)
+    assert (fresh["text"][0], fresh["label"][1]) == ("meanwhile", 2)
+
+
+def test_what_is_no_edit_is_said(lake, page):
+    shown = page(lake)
+    for wanted, message in [
+        ({"positions": [9], "column": "x", "op": "set", "value": 1}, "Rows lie below 6, got 9"),
+        ({"positions": [], "column": "x", "op": "set", "value": 1}, "No row is selected"),
+        ({"positions": [0], "column": "x", "op": "sing", "value": 1}, "got 'sing'"),
+        ({"positions": [0], "column": "x", "op": "add_tag", "value": "a"}, "several texts"),
+        ({"positions": [0], "column": None, "op": "add_tag", "value": " "}, "a tag has letters"),
+        ({"positions": [0], "column": "x", "op": "set_boxes", "value": {"boxes": []}}, "boxes"),
+    ]:
+        assert message in shown.fails("stage", edits=[wanted])["message"]

@@ -153,3 +153,11 @@ def test_no_rows_have_no_counts(make_lake, page):
     facets = by_expression(p.asks("facets", columns=None))
     assert facets["label"]["values"] == []
     assert facets["x"]["edges"] == []
+
+
+def test_rows_of_a_saved_view_are_counted_against_all(ds, page):
+    ds[[0, 4]].save("two")
+    p = page(ds)
+    p.asks("show_view", name="two")
+    label = by_expression(p.asks("facets", columns=["label"]))["label"]
+    assert label["values"][0] == ["rose", "rose", 3, 2]

@@ -152,12 +152,19 @@ def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(
         page.keyboard.press("Escape")
         nb.page.wait_for_selector("[data-position='0'][aria-label*='handwritten']")
         wrong = suspects_in_view(nb)
+        nb.click(wrong[0][0])
+        for position, _ in wrong[1:]:
+            nb.click(position, "Control")
+        page.get_by_role("button", name="Accept suggested").click()
         for position, written in wrong:
-            nb.click(position)
+            card = page.locator(f"[data-position='{position}'][aria-label*='edited']")
+            if f"label {written}," in card.get_attribute("aria-label"):
+                continue
+            nb.click(position)  # here the suggestion is wrong, too
             page.keyboard.press("l")
             page.get_by_role("combobox", name="Set label of 1 row").fill(written)
             page.keyboard.press("Enter")
-            page.locator(f"[data-position='{position}'][aria-label*='edited']").wait_for()
+            page.wait_for_selector(f"[data-position='{position}'][aria-label*='label {written},']")
         nb.shot(tmp_path / "relabelled.png")
         nb.run(1)
         page.get_by_role("button", name="Commit").wait_for(state="hidden")

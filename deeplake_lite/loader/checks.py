@@ -1,0 +1,113 @@
+"""What the value of an option may be: each check returns it as the loader has it, or raises."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+UNITS = {
+    "": 1,
+    **{f"{unit}b": 1000**power for power, unit in enumerate(("", "k", "m", "g", "t"))},
+    **{f"{unit}ib": 1024**power for power, unit in enumerate(("", "k", "m", "g", "t"))},
+}
+"""Bytes of the units of memory, in small letters."""
+
+_AMOUNT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*")
+
+
+def integer(name: str, value: Any, least: int | None = None) -> int:
+    """Return an integer of any kind as Python's, which JSON takes.
+
+    Raises
+    ------
+    ValueError
+        For anything else, and for one below `least`.
+
+    Examples
+    --------
+    >>> integer("epoch", np.int64(3), 0)
+    3
+    """
+    try:
+        number = None if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or (least is not None and number < least):
+        rule = "an integer" if least is None else f"an integer of at least {least}"
+        raise ValueError(f"{name} is {rule}, got {value!r}.")
+    return number
+
+
+def choice(name: str, value: Any, choices: Sequence[Any]) -> None:
+    """Refuse what is not among the choices. Raises ValueError."""
+    if not (value is None or isinstance(value, str)) or value not in choices:
+        raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}, got {value!r}.")
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return a truth value. Raises ValueError for what only might be meant as one.
+
+    >>> flag("progress", np.True_)
+    True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is True or False, got {value!r}.")  # noqa: TRY004 as for all
+    return bool(value)
+
+
+def function(name: str, value: Any) -> None:
+    """Refuse what is neither a function nor left out. Raises TypeError."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} is a function, got {value!r:.80}. Leave it out for none.")
+
+
+def height_and_width(name: str, value: Any) -> tuple[int, int]:
+    """Return the size of a picture, pixels. Raises ValueError.
+
+    >>> height_and_width("size", [np.int64(24), 32])
+    (24, 32)
+    """
+    try:
+        height, width = (integer(name, n, 1) for n in value)
+    except (TypeError, ValueError):
+        one = isinstance(value, int | np.integer) and not isinstance(value, bool) and value > 0
+        way = f" Write ({value}, {value}) for a square." if one else ""
+        raise ValueError(
+            f"{name} is a height and a width in pixels, such as (224, 224), or a mapping of them "
+            f"by column, got {value!r:.80}.{way}"
+        ) from None
+    return height, width
+
+
+def memory(name: str, value: Any) -> int:
+    """Return a number of bytes, also one that is written with its unit.
+
+    Raises
+    ------
+    ValueError
+        For what is no number of bytes.
+
+    Examples
+    --------
+    >>> memory("memory_budget", "1.5 GB"), memory("memory_budget", "2GiB"), memory("", 4e9)
+    (1500000000, 2147483648, 4000000000)
+    """
+    found = None
+    if isinstance(value, str):
+        match = _AMOUNT.fullmatch(value.lower())
+        if match and match[2] in UNITS:
+            found = float(match[1]) * UNITS[match[2]]
+    elif isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        found = value
+    if found is None or not math.isfinite(found) or found < 0:
+        raise ValueError(
+            f"{name} is a number of bytes, or a text such as '4GB' or '512 MiB', got {value!r:.80}."
+        )
+    return int(found)

@@ -1,0 +1,201 @@
+"""What a loader works with: rows, recipe, threads and processes, each made when first needed."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.values import decode_one
+from deeplake_lite.htypes import Image, Mask
+from deeplake_lite.loader.make.decoded import Decoded
+from deeplake_lite.loader.make.recipe import ColumnRecipe, Recipe
+from deeplake_lite.loader.make.sizes import counts_pixels, sized
+from deeplake_lite.loader.mix import samples_of
+from deeplake_lite.loader.order.shares import Shares
+from deeplake_lite.loader.order.topology import found_rank
+from deeplake_lite.loader.read.blocks import Blocks, Holding
+from deeplake_lite.loader.read.disk import Disk
+from deeplake_lite.loader.read.readers import Readers
+from deeplake_lite.loader.workers.processes import LANES, Crew
+from deeplake_lite.loader.workers.run import AHEAD, Works
+
+if TYPE_CHECKING:
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.loader.mix import Mix
+    from deeplake_lite.loader.options import Options
+    from deeplake_lite.schema import Field
+
+AHEAD_SHARE = 0.1
+"""Part of the budget for rows that are read ahead, and as much for batches that are made ahead."""
+
+
+class Equipment:
+    """What one loader works with.
+
+    Parameters
+    ----------
+    view : View or Mix
+        What is loaded, pinned as it is now.
+    options : Options
+        How.
+    """
+
+    def __init__(self, view: View | Mix, options: Options) -> None:
+        self._samples = samples_of(view, options.columns, with_ids=options.needs_ids)
+        self.options = options
+        """How the user wants batches."""
+        options.check_columns(self._samples.fields)
+        rank, world_size = found_rank(options.rank, options.world_size)
+        last = options.last or ("uneven" if world_size == 1 else "pad")
+        n = self._samples.epoch_rows
+        self.shares = Shares(n, options.batch_size, rank, world_size, last)
+        """How an epoch is cut into batches."""
+        self.shuffle = self._samples.shuffled(options.shuffle)
+        """How rows are shuffled."""
+
+    def _close(self) -> None:
+        """End threads and processes, and give the memory back."""
+        pool, crew, readers = (self.__dict__.pop(n, None) for n in ("_pool", "_crew", "_readers"))
+        for name in ("_blocks", "_decoded"):
+            self.__dict__.pop(name, None)
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
+        if crew is not None:
+            crew.close()
+        if readers is not None:
+            readers.close()
+
+    def _converted(self, batch: Any) -> Any:
+        """Return a batch as a framework has it: in the thread that made it."""
+        return batch
+
+    @cached_property
+    def _readers(self) -> Readers:
+        return Readers()
+
+    @cached_property
+    def _blocks(self) -> Blocks:
+        disk = None
+        if self.options.cache == "disk":
+            disk = Disk.of(self._samples.fingerprint, self._samples.names)
+        return Blocks(self._samples, self._readers, *self._limits, disk)
+
+    @property
+    def _holding(self) -> Holding:
+        """How rows are held, also before there are any."""
+        on_disk = self.options.cache == "disk"
+        return Holding.of(self._samples, *self._limits, on_disk=on_disk)
+
+    @property
+    def _limits(self) -> tuple[int, int]:
+        """Bytes of rows that may be held, and rows that an order goes through at a time."""
+        in_order = self.shuffle.kind == "none"
+        window = self.shares.size * AHEAD if in_order else self.shuffle.window_rows
+        return self._room[0] if self.options.cache is not None else 0, window
+
+    @cached_property
+    def _decoded(self) -> Decoded | None:
+        """Pixels of earlier epochs, where they are to be kept."""
+        if self.options.cache != "decoded":
+            return None
+        columns, tally = self._recipe.columns, self._blocks.tally
+        return Decoded(columns, len(self._samples), self._room[1], tally)
+
+    @cached_property
+    def _room(self) -> tuple[int, int]:
+        """Bytes for rows as they are stored, and as they are decoded."""
+        most = int(self.options.budget * (1 - 2 * AHEAD_SHARE))
+        if self.options.cache != "decoded":
+            return most, 0
+        stored = min(int(self._samples.row_bytes * len(self._samples)) + 1, most)
+        decoded = max(most - stored, most * 3 // 4)
+        return most - decoded, decoded
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._lanes, thread_name_prefix="deeplake-lite-load")
+
+    @property
+    def _lanes(self) -> int:
+        """Batches that are made, or waited for, at a time."""
+        each = LANES if self.options.workers == "processes" else 1
+        return max(1, each * self.options.threads)
+
+    @cached_property
+    def _crew(self) -> Crew:
+        return Crew(self._recipe, self.options.threads)
+
+    @property
+    def _works(self) -> Works:
+        """What batches are made with."""
+        return Works(
+            self._samples,
+            self.shares,
+            self._blocks,
+            self._pool,
+            self._maker,
+            self._decoded,
+            self.options.threads,
+            int(self.options.budget * AHEAD_SHARE),
+            self._converted,
+        )
+
+    @property
+    def _maker(self) -> Crew | Recipe:
+        """Who makes batches: processes, or whoever asks."""
+        o = self.options
+        return self._crew if o.workers == "processes" and o.threads else self._recipe
+
+    @cached_property
+    def _recipe(self) -> Recipe:
+        o = self.options
+        return Recipe(
+            {f.name: self._column_recipe(f) for f in self._samples.fields},
+            o.seed,
+            o.transform,
+            o.batch_transform,
+            o.collate,
+            o.on_error == "skip",
+            self._allow,
+            o.row_ids,
+            self.shares.last == "pad",
+            o.workers == "processes",
+        )
+
+    def _column_recipe(self, f: Field) -> ColumnRecipe:
+        """Decide how a column becomes part of a batch, by what all its rows have in common."""
+        collate, size, picture = self.options.collate_of(f), None, self._followed
+        if isinstance(f.htype, Image):
+            size = self.options.size_of(f.name)
+        if picture is not None and counts_pixels(f.htype):
+            if not isinstance(f.htype, Mask):
+                return ColumnRecipe(f.htype, collate=collate, follows=picture)
+            size = self.options.size_of(picture)
+        if not isinstance(f.htype, Image | Mask) or f.htype.nullable or not len(self._samples):
+            return ColumnRecipe(f.htype, collate=collate, size=size)
+        shape = self._samples.shape_of(f)
+        one_size = size is not None and f.htype.varying <= len(size)
+        if not one_size and (shape is None or collate == "list"):
+            return ColumnRecipe(f.htype, collate=collate, size=size)
+        sample = self._value(f)
+        if size is not None:
+            shape = sized(f.htype, sample.shape, size)
+        return ColumnRecipe(f.htype, shape, collate, size, str(sample.dtype))
+
+    @cached_property
+    def _followed(self) -> str | None:
+        """The picture that boxes and their like go with, where it is brought to another size."""
+        return self.options.picture_followed(self._samples.fields)
+
+    @property
+    def _allow(self) -> tuple[str, ...]:
+        """Roots under which linked files are read."""
+        return self._samples.sources[0]._lake.allow
+
+    def _value(self, f: Field, row: int = 0) -> Any:
+        """Return one row's value of a column; None where null."""
+        cells = self._samples.read(np.array([row], np.int64))[f.name]
+        return decode_one(f.htype, cells, self._allow)

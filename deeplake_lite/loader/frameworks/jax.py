@@ -1,0 +1,251 @@
+"""Batches as arrays of JAX, which lie on the devices before they are asked for.
+
+Which dtypes arrays have, without and with ``jax.config.update("jax_enable_x64", True)``:
+
+=====================================  ================================  ==============
+NumPy                                  JAX                               JAX with x64
+=====================================  ================================  ==============
+bool, int8, int16, int32, uint8,       as they are                       as they are
+uint16, uint32, float16, float32,
+complex64
+int64, uint64                          int32, uint32; LoaderError where  as they are
+                                       a value does not fit
+float64, complex128                    float32, complex64, rounded;      as they are
+                                       LoaderError beyond their range
+``_row_id``, int64                     list of int                       int64
+datetime64, timedelta64                stay in NumPy                     stay in NumPy
+text, JSON, bytes                      stay lists                        stay lists
+=====================================  ================================  ==============
+
+Row ids are numbers of up to 63 bits, of which ``jit`` would cut off half without a word: as a list
+they stay whole, and do not get into it unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.describe import dtype_of
+from deeplake_lite.errors import LoaderError, MissingPackageError
+from deeplake_lite.htypes import Image
+from deeplake_lite.loader.loader import Loader
+from deeplake_lite.loader.make.arrays import RaggedBatch, as_numpy, padded
+from deeplake_lite.loader.make.collate import fits
+from deeplake_lite.loader.make.sizes import sized
+from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.read.samples import ROW_ID
+from deeplake_lite.loader.tree import mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.loader.make.recipe import ColumnRecipe, Made
+    from deeplake_lite.loader.mix import Mix
+    from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.workers.run import Run
+    from deeplake_lite.schema import Field
+
+NARROW = {
+    np.dtype("int64"): np.dtype("int32"),
+    np.dtype("uint64"): np.dtype("uint32"),
+    np.dtype("float64"): np.dtype("float32"),
+    np.dtype("complex128"): np.dtype("complex64"),
+}
+"""What JAX has instead without x64."""
+
+
+class JaxLoader(Loader):
+    """A loader that gives arrays of JAX. Loaders come from `View.jax`.
+
+    Parameters
+    ----------
+    view : View
+        What is loaded, pinned as it is now.
+    options : Options
+        How.
+    sharding : jax.sharding.Sharding, optional
+        How arrays are laid out over devices. The last batch is padded then, unless `options` says
+        otherwise.
+
+    Raises
+    ------
+    MissingPackageError
+        Where JAX is not installed.
+    ValueError
+        For batches that do not divide over the devices.
+    """
+
+    def __init__(self, view: View | Mix, options: Options, sharding: Any = None) -> None:
+        try:
+            import jax
+        except ImportError as error:
+            raise MissingPackageError.needed("jax", "jax", "A loader of arrays of JAX") from error
+        if sharding is not None and options.last is None:
+            options = replace(options, last="pad")
+        super().__init__(view, options)
+        self.sharding = sharding
+        self._jax: Any = jax
+        self._wide = False
+        if sharding is not None:
+            self._check_sharding()
+
+    def _check_sharding(self) -> None:
+        """Refuse batches that some device would have less of than others."""
+        if self.options.on_error == "skip":
+            raise ValueError(
+                "sharding needs batches of one size, and on_error='skip' leaves rows out of them. "
+                "Mend or filter those rows first, and leave on_error out."
+            )
+        sizes = {self.shares.size}
+        if self.shares.last == "uneven":
+            sizes.add(self.shares.n % self.shares.size or self.shares.size)
+        if len(getattr(self.sharding, "spec", ())) > 1:
+            return  # says something about axes that not every column has
+        for size in sizes:
+            try:
+                self.sharding.shard_shape((size,))
+            except ValueError as error:
+                raise ValueError(
+                    f"A batch of {size} rows over all ranks does not divide over the devices of "
+                    f"{self.sharding}. Choose a batch_size that is a multiple of their number, and "
+                    "last='pad' or 'drop'."
+                ) from error
+
+    def __iter__(self) -> Iterator[Any]:
+        """Go through the next epoch; dtypes are those of this thread's ``jax_enable_x64``."""
+        self._wide = self._jax.dtypes.canonicalize_dtype(np.int64) == np.int64
+        return super().__iter__()
+
+    def _column_recipe(self, f: Field) -> ColumnRecipe:
+        """Fill what differs in shape up to the largest of the view: so that `jit` compiles once."""
+        recipe = super()._column_recipe(f)
+        o = self.options
+        if (
+            callable(o.collate)
+            or recipe.collate in ("list", "stack")
+            or recipe.stacks
+            or not (f.htype.varying and fits(f.htype, "pad") and _is_numbers(f))
+        ):
+            return recipe
+        axes = self._samples.axes_of(f)
+        if recipe.size is not None:
+            axes = sized(f.htype, axes, recipe.size)
+        most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)
+        return replace(recipe, collate="pad", most=most)
+
+    def _converted(self, batch: Any) -> Any:
+        """Return a batch in dtypes of JAX, what is ragged padded: in the thread that made it."""
+        if not isinstance(batch, Mapping):
+            return mapped(batch, lambda leaf: self._narrowed("the batch", leaf))
+        out: dict[str, Any] = {}
+        for key, value in batch.items():
+            if key == ROW_ID and not self._wide:
+                out[key] = value.tolist()
+            elif _is_loose(value) and self._wanted(key) != "list":
+                rows = _rows(value)
+                axes = max(row.ndim for row in rows)
+                found, out[f"{key}_mask"] = padded(key, rows, axes)
+                out[key] = self._narrowed(key, found)
+            else:
+                out[key] = mapped(value, partial(self._narrowed, key))
+        return out
+
+    def _wanted(self, key: str) -> Any:
+        """Return how the user wants the values of a key together."""
+        collate = self.options.collate
+        return collate.get(key) if isinstance(collate, Mapping) else collate
+
+    def _narrowed(self, name: str, value: Any) -> Any:
+        value = as_numpy(value)
+        if self._wide or not isinstance(value, np.ndarray) or value.dtype not in NARROW:
+            return value
+        return narrowed(name, value)
+
+    def _handed_over(self, run: Run) -> Iterator[Made]:
+        """Bring batches to the devices, the next one before this one is handed over if it is made.
+
+        Copies to a device are asynchronous: they go on while the model computes.
+        """
+        placed = map(self._brought, run.batches())
+        ahead: list[Made] = []
+        while ahead or (ahead := list(islice(placed, 1))):
+            if run.ready:
+                ahead += islice(placed, 1)
+            yield ahead.pop(0)
+
+    def _brought(self, made: Made) -> Made:
+        made.batch = self._placed(made.batch)
+        return made
+
+    def _placed(self, batch: Any) -> Any:
+        """Bring the arrays of a batch to the devices."""
+        return mapped(batch, self._leaf_placed)
+
+    def _leaf_placed(self, value: Any) -> Any:
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufcV":
+            return value
+        if self.sharding is None:
+            return self._jax.device_put(value)
+        return self._jax.make_array_from_process_local_data(self.sharding, value)
+
+
+def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in the dtype that JAX has instead of one of 64 bits.
+
+    Raises
+    ------
+    LoaderError
+        For a number that it cannot hold.
+
+    Examples
+    --------
+    >>> narrowed("x", np.array([1, -2])).dtype
+    dtype('int32')
+    >>> narrowed("x", np.array([2**40]))
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.LoaderError: 'x' has numbers that int32 does not hold, such as ...
+    """
+    dtype = NARROW[values.dtype]
+    out = aligned(values.shape, dtype)
+    with np.errstate(over="ignore"):
+        np.copyto(out, values, casting="unsafe")
+    lost = out != values if dtype.kind in "iu" else np.isinf(out) & np.isfinite(values)
+    if lost.any():
+        raise LoaderError(
+            f"{name!r} has numbers that {dtype} does not hold, such as {values[lost][0]}, and JAX "
+            f'has no {values.dtype} by default. Set jax.config.update("jax_enable_x64", True) '
+            "before the first array is made, leave the column out with columns=, or change it in "
+            "a transform.",
+            column=name,
+        )
+    return out
+
+
+def _is_numbers(f: Field) -> bool:
+    """Tell whether values are arrays of numbers: no text, and nothing that is not decoded."""
+    return bool(dtype_of(f.htype)) or isinstance(f.htype, Image)
+
+
+def _is_loose(value: Any) -> bool:
+    """Tell whether values are arrays that were not put together."""
+    if isinstance(value, RaggedBatch):
+        return True
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(v, np.ndarray) and v.ndim and v.dtype.kind in "biufc" for v in value)
+    )
+
+
+def _rows(value: Any) -> list[NDArray[Any]]:
+    return [value[row] for row in range(len(value))] if isinstance(value, RaggedBatch) else value

@@ -1,0 +1,263 @@
+"""What a batch has under each key, known before it is made: shape and dtype, what is ragged.
+
+A batch is a tree: dicts and tuples, with a `Part` for each of their leaves. A part says of which
+plain arrays a leaf is made, so that a framework which needs a fixed structure can rebuild it: one
+array, or the values of all rows back to back with the row splits of each ragged axis.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from deeplake_lite.errors import LoaderError
+from deeplake_lite.loader.make.arrays import RaggedBatch
+from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.tree import mapped, paired
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+type Tree = Part | dict[str, Tree] | tuple[Tree, ...]
+type Shape = tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One leaf of a batch.
+
+    Parameters
+    ----------
+    dtype : str
+        Of the numbers; ``"text"`` for text, bytes and JSON.
+    shape : tuple of int or None
+        With the axis of the rows; None where it varies from batch to batch, or within it.
+    ragged : int
+        How many axes behind that of the rows differ within a batch.
+
+    Examples
+    --------
+    >>> boxes = Part("float32", (None, None, 4), ragged=1)
+    >>> [a.shape for a in boxes.arrays("boxes", [np.zeros((2, 4), "f4"), np.zeros((0, 4), "f4")])]
+    [(2, 4), (3,)]
+    """
+
+    dtype: str
+    """Of the numbers, or ``"text"``."""
+    shape: Shape
+    """With the axis of the rows."""
+    ragged: int = 0
+    """Axes behind that of the rows which differ within a batch."""
+
+    @classmethod
+    def of(cls, value: Any, rows: int | None) -> Part:
+        """Return what a value is that a transform gave, one batch standing for all.
+
+        Parameters
+        ----------
+        value : object
+            Array, `RaggedBatch`, list of arrays or text, number.
+        rows : int or None
+            Rows of every batch; None where they vary.
+        """
+        if isinstance(value, RaggedBatch):
+            inner = value.values.shape[1:]
+            return cls(_dtype_name(value.values.dtype), (rows, None, *inner), ragged=1)
+        if not isinstance(value, list):
+            array = np.asarray(value)
+            first = (rows if rows is None else array.shape[0],) if array.ndim else ()
+            return cls(_dtype_name(array.dtype), (*first, *array.shape[1:]))
+        if not value or not _all_arrays(value):
+            return cls._of_items(value, rows)
+        value = [v for v in value if v is not None]
+        shapes = {np.shape(v) for v in value}
+        if len({len(shape) for shape in shapes}) != 1:
+            return cls("text", (rows,))  # refused when it is made
+        alike = [len(set(sizes)) == 1 for sizes in zip(*shapes, strict=True)]
+        ragged = max((i + 1 for i, same in enumerate(alike) if not same), default=0)
+        inner = next(iter(shapes))[ragged:]
+        return cls(_dtype_name(np.result_type(*value)), (rows, *[None] * ragged, *inner), ragged)
+
+    @classmethod
+    def _of_items(cls, value: list[Any], rows: int | None) -> Part:
+        """Return what a list is whose items are no arrays: text, or lists of text or numbers."""
+        if not value or not all(isinstance(v, list) for v in value):
+            return cls("text", (rows,))
+        inner = cls.of(list(chain.from_iterable(value)), None)
+        return cls(inner.dtype, (rows, *inner.shape), inner.ragged + 1)
+
+    def arrays(self, name: str, value: Any) -> list[NDArray[Any]]:
+        """Return the arrays that a value is made of: its numbers, then row splits, outer first.
+
+        Raises
+        ------
+        LoaderError
+            For a value of another dtype or shape.
+        """
+        try:
+            found = [*self._flat(value)]
+        except (ValueError, TypeError, AttributeError) as error:
+            raise self._misfit(name, type(value).__name__) from error
+        values = found[0]
+        if self.dtype != "text" and values.dtype.kind in "mM":
+            values = found[0] = values.view(np.int64)
+        wanted = (None, *self.shape[self.ragged + 1 :]) if self.ragged else self.shape
+        if values.size == 0 and values.ndim and self.dtype != "text":  # nothing has no shape
+            empty = (len(values), *[size or 0 for size in wanted[1:]])
+            values = found[0] = np.zeros(empty, self.dtype)
+        fits = len(wanted) == values.ndim and all(
+            size in (None, own) for size, own in zip(wanted, values.shape, strict=True)
+        )
+        if not fits or (self.dtype != "text" and values.dtype.name != self.dtype):
+            raise self._misfit(name, f"{values.dtype} {values.shape}")
+        return found
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether a value is one of this part."""
+        try:
+            self.arrays("", value)
+        except LoaderError:
+            return False
+        return True
+
+    def _misfit(self, name: str, got: str) -> LoaderError:
+        return LoaderError(
+            f"{name!r} must be {self.dtype} of shape {self.shape} in every batch, as a tf.data "
+            f"element spec is fixed, got {got}. Where rows differ in shape, say how they go "
+            f"together: collate={{{name!r}: 'ragged'}} or 'pad'.",
+            column=name,
+        )
+
+    def _flat(self, value: Any) -> Iterator[NDArray[Any]]:
+        if isinstance(value, RaggedBatch):
+            yield value.values
+            yield _splits(value.lengths)
+        elif self.ragged:
+            yield from self._of_rows(value)
+        elif self.dtype == "text":
+            yield _texts(value)
+        elif isinstance(value, list):
+            shape = tuple(size or 0 for size in self.shape[1:])
+            yield _stacked([np.zeros(shape, self.dtype) if v is None else v for v in value])
+        else:
+            yield np.ma.getdata(np.asarray(value))
+
+    def _of_rows(self, rows: Any) -> Iterator[NDArray[Any]]:
+        """Yield values back to back, and the splits of each ragged axis."""
+        if self.dtype == "text" or not _all_arrays(rows):
+            yield from self._of_lists(rows)
+            return
+        inner = tuple(size or 0 for size in self.shape[self.ragged + 1 :])
+        nothing = np.zeros((*[0] * self.ragged, *inner), self.dtype)
+        arrays = [nothing if row is None else np.asarray(row) for row in rows]
+        if any(a.ndim != nothing.ndim for a in arrays):
+            raise ValueError("axes")
+        lengths = np.array([a.shape[: self.ragged] for a in arrays], np.int64)
+        lengths = lengths.reshape(len(arrays), self.ragged)
+        yield _joined(arrays, lengths.prod(axis=1), nothing.reshape(0, *inner))
+        times = np.ones(len(arrays), np.int64)
+        for axis in lengths.T:
+            yield _splits(np.repeat(axis, times))
+            times *= axis
+
+    def _of_lists(self, rows: Any) -> Iterator[NDArray[Any]]:
+        """Yield the same of rows that are lists, of text or of arrays."""
+        rows = [[] if row is None else row for row in rows]
+        items = list(chain.from_iterable(rows))
+        if any(item is None for item in items):
+            raise ValueError("nulls among the items")
+        inner = Part(self.dtype, self.shape[1:], self.ragged - 1)
+        if self.dtype != "text" and inner.ragged == 0 and not items:
+            yield np.zeros((0, *[size or 0 for size in self.shape[2:]]), self.dtype)
+            found: Iterator[NDArray[Any]] = iter(())
+        else:
+            found = inner._flat(items)
+            yield next(found)
+        yield _splits(np.array([len(row) for row in rows], np.int64))
+        yield from found
+
+
+def tree_of(batch: Any, rows: int | None) -> Tree:
+    """Return the tree of a batch that a transform gave.
+
+    >>> tree_of(({"x": np.zeros((2, 3))}, ["a", "b"]), None)
+    ({'x': Part(dtype='float64', shape=(None, 3), ragged=0)}, Part(dtype='text', shape=(None,), ...
+    """
+    return cast("Tree", mapped(batch, lambda value: Part.of(value, rows)))
+
+
+def flattened(batch: Any, tree: Tree) -> Iterator[NDArray[Any]]:
+    """Yield the arrays of a batch in the order of its tree.
+
+    Raises
+    ------
+    LoaderError
+        For a batch of another structure.
+    """
+    for name, value, part in paired(batch, tree):
+        yield from part.arrays(name, value)
+
+
+def _dtype_name(dtype: np.dtype[Any]) -> str:
+    if dtype.kind in "OUST":
+        return "text"
+    return "int64" if dtype.kind in "mM" else dtype.name
+
+
+def _all_arrays(values: Sequence[Any]) -> bool:
+    """Tell whether values are numbers, or arrays of them, or null."""
+    kinds = {type(v) for v in values}
+    return all(
+        issubclass(kind, np.ndarray | np.generic | bool | int | float | complex | type(None))
+        and not issubclass(kind, np.str_ | np.bytes_)
+        for kind in kinds
+    )
+
+
+def _texts(value: Any) -> NDArray[np.object_]:
+    """Return text, bytes and JSON as bytes; nothing where null."""
+    rows = value.tolist() if isinstance(value, np.ndarray) else value
+    scalar = not isinstance(rows, list)
+    found = [_text(row) for row in ([rows] if scalar else rows)]
+    out = np.empty(len(found), object)
+    out[:] = found
+    return out.reshape(()) if scalar else out
+
+
+def _text(value: Any) -> bytes:
+    if value is None or isinstance(value, bytes):
+        return value or b""
+    if isinstance(value, str):
+        return value.encode()
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _stacked(values: list[Any]) -> NDArray[Any]:
+    arrays = [np.asarray(v) for v in values]
+    out = aligned((len(arrays), *arrays[0].shape), arrays[0].dtype)
+    return np.stack(arrays, out=out)
+
+
+def _joined(
+    arrays: list[NDArray[Any]], lengths: NDArray[np.int64], nothing: NDArray[Any]
+) -> NDArray[Any]:
+    """Return arrays back to back, with one axis in place of the ragged ones."""
+    inner = nothing.shape[1:]
+    flat = [a.reshape(n, *inner) for a, n in zip(arrays, lengths.tolist(), strict=True) if n]
+    if not flat:
+        return nothing
+    out = aligned((int(lengths.sum()), *inner), np.result_type(*{a.dtype for a in flat}))
+    return np.concatenate(flat, out=out)
+
+
+def _splits(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    splits = aligned((len(lengths) + 1,), np.dtype(np.int64))
+    splits[0] = 0
+    np.cumsum(lengths, out=splits[1:])
+    return splits

@@ -1,0 +1,206 @@
+"""Batches as a tf.data.Dataset: a static element spec, and memory that TensorFlow shares.
+
+The threads of the loader turn each batch into plain arrays, aligned as TensorFlow wants them; these
+go into the graph as they are, batch by batch, and there become the dict again.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.describe import axes_of, dtype_of
+from deeplake_lite.dataset.values import decode_one
+from deeplake_lite.errors import MissingPackageError
+from deeplake_lite.htypes import Image, Link
+from deeplake_lite.htypes.cells import take
+from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
+from deeplake_lite.loader.loader import Loader
+from deeplake_lite.loader.make.making import PADDING
+from deeplake_lite.loader.make.recipe import ColumnRecipe
+from deeplake_lite.loader.make.sizes import sized
+from deeplake_lite.loader.read.samples import ROW_ID
+from deeplake_lite.loader.tree import leaves, mapped
+from deeplake_lite.storage.chunks import spans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.loader.frameworks.parts import Shape, Tree
+    from deeplake_lite.loader.mix import Mix
+    from deeplake_lite.loader.options import Options
+    from deeplake_lite.schema import Field
+
+SHOWN_ROWS = 64
+"""Rows that are read at a time to find a picture that is not null."""
+
+
+def dataset(view: View | Mix, options: Options) -> Any:
+    """Return a tf.data.Dataset of batches; see `View.tensorflow`.
+
+    Raises
+    ------
+    MissingPackageError
+        Where TensorFlow is not installed.
+    LoaderError
+        For a transform that fails on the rows that show what it gives.
+    """
+    try:
+        import tensorflow as tf
+    except ImportError as error:
+        raise MissingPackageError.needed("tensorflow", "tensorflow", "A tf.data.Dataset") from error
+    loader = FlatLoader(view, options)
+    tree = loader.tree
+    flat = tf.data.Dataset.from_generator(
+        lambda: iter(loader),
+        output_signature=tuple(s for _, part in leaves(tree) for s in _specs(tf, part)),
+    )
+    exact = tf.data.Options()
+    exact.experimental_optimization.inject_prefetch = False  # `state_dict` counts what is taken
+    batches = flat.map(lambda *arrays: _rebuilt(tf, tree, iter(arrays))).with_options(exact)
+    batches.loader = loader
+    batches.cardinality = lambda: tf.constant(loader.left, tf.int64)  # for Keras, and `len`
+    return batches
+
+
+def _specs(tf: Any, part: Part) -> Iterator[Any]:
+    """Yield the specs of the arrays that a part is made of."""
+    dtype = tf.string if part.dtype == "text" else tf.as_dtype(part.dtype)
+    rows = part.shape[0] if part.shape else None
+    inner = part.shape[part.ragged + 1 :]
+    yield tf.TensorSpec((None, *inner) if part.ragged else part.shape, dtype)
+    for axis in range(part.ragged):
+        yield tf.TensorSpec((rows + 1 if rows is not None and not axis else None,), tf.int64)
+
+
+def _rebuilt(tf: Any, tree: Tree, tensors: Iterator[Any]) -> Any:
+    """Return a batch again, of its tensors."""
+
+    def of_part(part: Part) -> Any:
+        values = next(tensors)
+        splits = [next(tensors) for _ in range(part.ragged)]
+        if not splits:
+            return values
+        return tf.RaggedTensor.from_nested_row_splits(values, splits, validate=False)
+
+    return mapped(tree, of_part)
+
+
+class FlatLoader(Loader):
+    """A loader whose batches are the plain arrays of `tree`, one after the other."""
+
+    @property
+    def left(self) -> int:
+        """Batches that the next iteration gives: less than all after a state was loaded."""
+        done = self._progress.consumed // self.shares.size if self._resumed else 0
+        return len(self) - done
+
+    @cached_property
+    def tree(self) -> Tree:
+        """What every batch has: by the columns' types, or as a transform gives a first batch."""
+        o = self.options
+        if o.transform is not None or o.batch_transform is not None or callable(o.collate):
+            return self._shown_tree()
+        tree: dict[str, Tree] = {}
+        for f in self._samples.fields:
+            tree.update(self._parts(f, self._recipe.columns[f.name]))
+        if o.row_ids:
+            tree[ROW_ID] = Part("int64", (self._rows,))
+        if self._recipe.padding:
+            tree[PADDING] = Part("bool", (self._rows,))
+        return tree
+
+    def _shown_tree(self) -> Tree:
+        """Return what a first batch has, columns that went through a transform as they were."""
+        example = self._example()
+        tree = tree_of(example, self._rows)
+        if not isinstance(tree, dict):
+            return tree
+        for f in self._samples.fields:
+            if f.name not in example:
+                continue
+            own = self._parts(f, self._recipe.columns[f.name])
+            if all(key in example and part.holds(example[key]) for key, part in own.items()):
+                tree |= own  # of all rows, not of the first alone
+            elif isinstance(example[f.name], list):
+                plain = self._parts(f, ColumnRecipe(f.htype, collate="list"))[f.name]
+                tree[f.name] = plain if plain.holds(example[f.name]) else tree[f.name]
+            if f.htype.nullable:
+                tree.setdefault(f"{f.name}_valid", Part("bool", (self._rows,)))
+        return tree
+
+    @property
+    def _rows(self) -> int | None:
+        """Rows of every batch; None where they vary."""
+        left_out = self.shares.last == "drop" and self.options.on_error == "skip"
+        even = self.shares.last != "uneven" and not left_out
+        return self.batch_size if even else None
+
+    def _example(self) -> Any:
+        """Make a batch of the first rows, which counts for nothing."""
+        n = len(self._samples)
+        if not n:
+            raise ValueError(
+                "A tf.data element spec is fixed, and what a transform gives is known from rows; "
+                "this view has none. Append some first, or leave the transform out."
+            )
+        places = np.minimum(np.arange(self.batch_size), n - 1)
+        return self._recipe.make(self._samples.read(places), min(n, self.batch_size), 0).batch
+
+    def _parts(self, f: Field, recipe: ColumnRecipe) -> dict[str, Part]:
+        """Return what a batch has of a column."""
+        dtype, axes = self._kind(f, recipe)
+        how = recipe.collate
+        if how is None:
+            how = "stack" if recipe.stacks else "list"
+        loose = [i + 1 for i, size in enumerate(axes) if size is None]
+        ragged = 1 if how == "ragged" else max(loose, default=0) if how == "list" else 0
+        inner = (*[None] * ragged, *axes[ragged:])
+        parts = {f.name: Part(dtype, (self._rows, *inner), ragged)}
+        if f.htype.nullable:
+            parts[f"{f.name}_valid"] = Part("bool", (self._rows,))
+        if how == "pad" and f.htype.varying:
+            mask = Part("bool", (self._rows, *axes[: f.htype.varying]))
+            parts[f"{f.name}_mask"] = mask
+        return parts
+
+    def _kind(self, f: Field, recipe: ColumnRecipe) -> tuple[str, Shape]:
+        """Return dtype and shape of a column's values; None for axes that vary."""
+        if recipe.shape is not None and recipe.dtype is not None:
+            return recipe.dtype, recipe.shape
+        htype = f.htype.of if isinstance(f.htype, Link) else f.htype
+        dtype, axes = dtype_of(htype), tuple(axes_of(htype))
+        if not isinstance(f.htype, Link):
+            axes = self._samples.axes_of(f)
+        elif isinstance(htype, Image):
+            axes = (None, None, *self._shown(f).shape[2:])
+        if not dtype and isinstance(htype, Image):
+            dtype = self._shown(f).dtype.name
+        if dtype.startswith(("datetime64", "timedelta64")):
+            dtype = "int64"
+        if recipe.size is not None:
+            axes = sized(f.htype, axes, recipe.size)
+        return dtype or "text", tuple(size if isinstance(size, int) else None for size in axes)
+
+    def _shown(self, f: Field) -> np.ndarray:
+        """Return a value of a column of pictures, the first that is not null."""
+        alone = self._samples.only([f.name])
+        for span in spans(len(alone), SHOWN_ROWS):
+            cells = alone.read(np.arange(span.start, span.stop))[f.name]
+            first = 0 if cells.valid is None else int(np.argmax(cells.valid))
+            value = decode_one(f.htype, take(cells, np.array([first])), self._allow)
+            if value is not None:
+                return np.asarray(value)
+        return np.zeros((1, 1), np.uint8)
+
+    def _converted(self, batch: Any) -> Any:
+        """Return the arrays of a batch: in the thread that made it."""
+        if isinstance(self.tree, dict) and isinstance(batch, dict):
+            batch = dict(batch)
+            for key in [key for key in self.tree if key.endswith("_valid") and key not in batch]:
+                values = batch.get(key.removesuffix("_valid"), ())
+                batch[key] = np.array([value is not None for value in values], bool)
+        return tuple(flattened(batch, self.tree))

@@ -1,0 +1,79 @@
+"""Batches of a view as tensors of PyTorch, on the device where they are needed."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.htypes.base import Nested
+from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, moved, pinned, torch
+from deeplake_lite.loader.loader import Loader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.loader.make.recipe import Made
+    from deeplake_lite.loader.mix import Mix
+    from deeplake_lite.loader.options import Options
+    from deeplake_lite.loader.workers.run import Run
+
+
+class TorchLoader(Loader):
+    """A loader of tensors, which come from `View.pytorch`.
+
+    It has ``state_dict`` and ``load_state_dict`` as torchdata, Lightning and Accelerate ask for
+    them, finds its rank under torch.distributed, and goes into a ``Trainer.fit`` as it is.
+
+    Parameters
+    ----------
+    view : View
+        What is loaded, pinned as it is now.
+    options : Options
+        How.
+    device : torch.device or str, optional
+        Where tensors are to be; in memory if left out.
+
+    Raises
+    ------
+    ValueError
+        For a GPU that PyTorch does not see.
+    """
+
+    def __init__(self, view: View | Mix, options: Options, device: Any = None) -> None:
+        super().__init__(view, options)
+        self.device = torch.device("cpu" if device is None else device)
+        """Where tensors are."""
+        if self.device.type == "cuda" and not torch.cuda.is_available():
+            raise ValueError(
+                f"device={str(device)!r} needs a GPU, and torch.cuda.is_available() is False. "
+                "Leave device out, or install a PyTorch for your GPU."
+            )
+
+    def _converted(self, batch: Any) -> Any:
+        tensors = as_tensors(batch, self._classes)
+        return pinned(tensors) if self.device.type == "cuda" else tensors
+
+    def _handed_over(self, run: Run) -> Iterator[Made]:
+        match self.device.type:
+            case "cpu":
+                yield from run.batches()
+            case "cuda":
+                yield from SideStream(self.device).handed_over(run.batches(), lambda: run.ready)
+            case _:
+                for made in run.batches():
+                    made.batch = moved(made.batch, self.device)
+                    yield made
+
+    @cached_property
+    def _classes(self) -> frozenset[str]:
+        """Names of the columns that hold classes."""
+        return frozenset(f.name for f in self._samples.fields if _is_of_classes(f.htype))
+
+
+def _is_of_classes(htype: Htype) -> bool:
+    while isinstance(htype.layout, Nested):
+        htype = htype.layout.item
+    return isinstance(htype, ClassLabel)

@@ -1,0 +1,339 @@
+"""The rows of a view as datasets for a DataLoader of one's own: by number, or one after the other.
+
+Both are plain data to a worker process, which opens the lake for itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from deeplake_lite.dataset.keywords import DatasetOptions, IterableOptions
+from deeplake_lite.dataset.positions import many_positions
+from deeplake_lite.loader.frameworks.tensors import as_tensors, torch
+from deeplake_lite.loader.frameworks.torch import TorchLoader
+from deeplake_lite.loader.make.arrays import as_numpy
+from deeplake_lite.loader.make.collate import collate_column, collate_samples
+from deeplake_lite.loader.options import Options, cores
+from deeplake_lite.loader.order.places import Progress
+from deeplake_lite.loader.order.shares import Shares
+from deeplake_lite.loader.order.topology import found_rank
+from deeplake_lite.loader.state import check_keys, check_state, state_of
+from deeplake_lite.loader.tree import mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.loader.order.order import Positions
+
+PIECE = 64
+"""Samples that a dataset which is gone through makes at a time."""
+
+
+FOR_ALL = frozenset(DatasetOptions.__annotations__)
+"""Options of both styles."""
+
+FOR_ITERABLE = frozenset(IterableOptions.__annotations__)
+"""Options of a dataset which is gone through."""
+
+
+def dataset_of(view: View, style: str, **options: Any) -> TorchDataset | TorchIterableDataset:
+    """Return the rows of a view as a dataset; see `View.pytorch_dataset`."""
+    if style not in ("map", "iterable"):
+        raise ValueError(f"style is 'map' or 'iterable', got {style!r}.")
+    wrong = options.keys() - (FOR_ALL if style == "map" else FOR_ITERABLE)
+    if wrong & FOR_ITERABLE:
+        raise ValueError(
+            f"A dataset of style 'map' has no {min(wrong)}: its DataLoader and its sampler decide "
+            "that. Give it to them, or choose style='iterable'."
+        )
+    if wrong:
+        raise ValueError(f"A dataset has no {min(wrong)}: that is a matter of its DataLoader.")
+    collate = options.get("collate")
+    if callable(collate):
+        raise TypeError(
+            f"collate is no function here, got {collate!r}: DataLoader(collate_fn=) is."
+        )
+    kind = TorchDataset if style == "map" else TorchIterableDataset
+    return kind(view, Options.of(batch_size=1, **options))
+
+
+class _Rows:
+    """What both datasets are made of: a view, options, and an epoch that all processes see."""
+
+    def __init__(self, view: View, options: Options) -> None:
+        names = view.columns if options.columns is None else options.columns
+        self._view, self._options = view._select(tuple(names)), options
+        self._epoch = torch.zeros((), dtype=torch.int64)
+        self._epoch.share_memory_()  # type: ignore[no-untyped-call]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: getattr(self, k) for k in ("_view", "_options", "_epoch")}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns in a sample."""
+        return self._view.columns
+
+    @property
+    def epoch(self) -> int:
+        """The epoch whose random numbers transforms get, and whose order rows come in."""
+        return int(self._epoch)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Set the epoch, here and in the workers of a DataLoader.
+
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://torch-epoch-doc", {"x": "int32"})
+        >>> dataset = ds.pytorch_dataset()
+        >>> dataset.set_epoch(3)
+        >>> dataset.epoch
+        3
+        """
+        self._epoch.fill_(epoch)
+
+    def collate(self, samples: list[Any]) -> Any:
+        """Return samples as one batch, as `View.pytorch` has it: for ``DataLoader(collate_fn=)``.
+
+        Numbers of one shape are stacked, others go together as ``collate`` says or are lists;
+        text stays a list; a nullable column brings ``batch["name_valid"]``.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://torch-collate-doc", {"b": dl.Boxes("xyxy"), "t": "text"})
+        >>> ds.append({"b": [[[0, 0, 1, 1]], []], "t": ["one", "none"]})
+        >>> dataset = ds.pytorch_dataset(collate={"b": "pad"})
+        >>> batch = dataset.collate([dataset[0], dataset[1]])
+        >>> batch["b"].shape, batch["b_mask"].tolist(), batch["t"]
+        (torch.Size([2, 1, 4]), [[True], [False]], ['one', 'none'])
+        """
+        arrays = mapped(samples, as_numpy, lists=True)
+        if self._options.transform is not None:
+            columns = self._loader._recipe.columns
+            return as_tensors(collate_samples(arrays, self._options.collate, columns))
+        batch: dict[str, Any] = {}
+        for name, recipe in self._loader._recipe.columns.items():
+            batch |= collate_column(name, [sample[name] for sample in arrays], recipe)
+        return as_tensors(batch)
+
+    @cached_property
+    def _loader(self) -> TorchLoader:
+        return self._loader_of(self._options)
+
+    def _loader_of(self, options: Options) -> TorchLoader:
+        """Return a loader whose batches are lists of samples."""
+        return _Unbatched(self._view, replace(options, row_ids=True))
+
+
+class _Unbatched(TorchLoader):
+    """A loader whose batches are lists of samples."""
+
+    @cached_property
+    def _recipe(self) -> Any:
+        return replace(super()._recipe, collate=list)
+
+    def _converted(self, batch: Any) -> Any:
+        return [as_tensors(sample, self._classes) for sample in batch]
+
+
+class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
+    """The rows of a view as a map-style dataset; it comes from `View.pytorch_dataset`.
+
+    ``dataset[3]`` is a sample, a dict by column; a DataLoader asks for the rows of a batch in one
+    go, so that they are read together.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://torch-dataset-doc", {"x": "int32", "t": "text"})
+    >>> ds.append({"x": range(4), "t": list("abcd")})
+    >>> dataset = ds.pytorch_dataset()
+    >>> len(dataset), dataset[-1]
+    (4, {'x': tensor(3, dtype=torch.int32), 't': 'd'})
+    >>> from torch.utils.data import DataLoader
+    >>> [batch["x"].tolist() for batch in DataLoader(dataset, batch_size=3)]
+    [[0, 1, 2], [3]]
+    """
+
+    def __len__(self) -> int:
+        return len(self._view)
+
+    def __getitem__(self, index: int) -> Any:
+        """Return a sample. Raises IndexError behind the last row."""
+        return self.__getitems__([index])[0]
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
+        """Return the samples of some rows, which are read in one go. Raises IndexError."""
+        loader, positions = self._loader, many_positions(list(indices), len(self))
+        if not len(positions):
+            return []
+        made = loader._recipe.make(loader._samples.read(positions), len(positions), self.epoch)
+        return cast("list[Any]", loader._converted(made.batch))
+
+
+class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
+    """The rows of a view one after the other; it comes from `View.pytorch_dataset`.
+
+    The workers of a DataLoader, and ranks, share the rows: each comes once. The epoch is the one
+    that `set_epoch` says, the same until it says another.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://torch-iterable-doc", {"x": "int32"})
+    >>> ds.append({"x": range(4)})
+    >>> dataset = ds.pytorch_dataset(style="iterable", shuffle=True)
+    >>> sorted(int(sample["x"]) for sample in dataset)
+    [0, 1, 2, 3]
+    """
+
+    def __init__(self, view: View, options: Options) -> None:
+        super().__init__(view, options)
+        self._taken = 0
+        self._resumed = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a worker process gets: there, ranks can no longer be found."""
+        rank, world_size = found_rank(self._options.rank, self._options.world_size)
+        options = replace(self._options, rank=rank, world_size=world_size)
+        kept = super().__getstate__() | {"_options": options}
+        return kept | {"_taken": self._taken, "_resumed": self._resumed}
+
+    def __iter__(self) -> Iterator[Any]:
+        """Go through this worker's share of the epoch, or through what is left of it."""
+        if not self._resumed:
+            self._taken = 0
+        self._resumed = False
+        return self._samples()
+
+    def _samples(self) -> Iterator[Any]:
+        loader = self._worker_loader
+        piece, skip = divmod(self._taken, PIECE)
+        progress = Progress(self.epoch, piece * loader.shares.size)
+        for samples in loader._epoch(progress, loader._skipped):
+            for sample in samples[skip:]:
+                self._taken += 1
+                yield sample
+            skip = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where this worker is: torchdata's StatefulDataLoader asks for it."""
+        loader = self._worker_loader
+        progress = Progress(self.epoch, self._taken)
+        order = state_of(
+            progress, loader._samples, loader.shuffle, loader.options.seed, loader.shares
+        )
+        return {"order": order, "share": _share(loader)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on behind the samples that this worker had given when the state was taken.
+
+        Raises
+        ------
+        ValueError
+            For the state of another version, view, seed, shuffle, worker or rank, and for what is
+            no state.
+        """
+        loader = self._worker_loader
+        check_keys(state, {"order": None, "share": None})
+        if state["share"] != _share(loader):
+            raise ValueError(
+                f"The state is of {state['share']}, and this is {_share(loader)}. Use as many "
+                "workers and ranks, or view.pytorch(…), which goes on with any number of them."
+            )
+        progress = check_state(
+            state["order"], loader._samples, loader.shuffle, loader.options.seed, loader.shares
+        )
+        self.set_epoch(progress.epoch)
+        self._taken, self._resumed = progress.consumed, True
+
+    @cached_property
+    def _worker_loader(self) -> TorchLoader:
+        """What makes this worker's share of the rows, from its share of the budget."""
+        info = torch.utils.data.get_worker_info()
+        worker, workers = (0, 1) if info is None else (info.id, info.num_workers)
+        options = replace(
+            self._options,
+            batch_size=PIECE,
+            num_workers=max(1, cores() // workers),
+            memory_budget=self._options.budget // workers,
+        )
+        loader = self._loader_of(options)
+        s = loader.shares
+        loader.shares = WorkerShares(s.n, PIECE, s.rank, s.world_size, s.last, worker, workers)
+        return loader
+
+
+def _share(loader: TorchLoader) -> str:
+    s = cast("WorkerShares", loader.shares)
+    return f"worker {s.worker} of {s.workers} of rank {s.rank} of {s.world_size}"
+
+
+@dataclass(frozen=True)
+class WorkerShares(Shares):
+    """How samples are shared by ranks, and those of a rank by its workers.
+
+    Rank r takes the places r, r + W, … of the order, W being the world size; of those, worker w
+    takes every n-th from the w-th on. Ranks that ``"pad"`` take as many as each other.
+
+    Examples
+    --------
+    >>> shares = WorkerShares(10, 2, rank=1, world_size=2, worker=0, workers=2)
+    >>> [list(shares.rows(piece)) for piece in range(len(shares))]
+    [[1, 5], [9]]
+    """
+
+    worker: int = 0
+    """Which worker of the rank."""
+    workers: int = 1
+    """Of how many."""
+
+    @property
+    def size(self) -> int:
+        """Rows of a piece of all workers of all ranks."""
+        return self.batch_size * self._stride
+
+    def __len__(self) -> int:
+        return -(-self._samples // self.batch_size)
+
+    def span(self, batch: int) -> tuple[int, int]:
+        """Return the places in the order of a piece of all: from, to before."""
+        return batch * self.size, min((batch + 1) * self.size, self._end)
+
+    def rows(self, batch: int) -> range:
+        """Return the places in the order of this worker's piece."""
+        start, stop = self.span(batch)
+        return range(start + self._first, stop, self._stride)
+
+    def of(self, places: Positions) -> Positions:
+        """Return this worker's part of a piece; in place of padding, what is read last."""
+        mine = places[self._first :: self._stride]
+        missing = len(range(self._first, self._filled_up(len(places)), self._stride)) - len(mine)
+        return np.append(mine, places[-1:].repeat(missing))
+
+    def _filled_up(self, places: int) -> int:
+        """Return how many places there are with the padding, the same for each rank."""
+        return places + (-places % self.world_size if self.last == "pad" else 0)
+
+    @property
+    def _first(self) -> int:
+        return self.worker * self.world_size + self.rank
+
+    @property
+    def _stride(self) -> int:
+        return self.world_size * self.workers
+
+    @property
+    def _end(self) -> int:
+        """Places that are given out."""
+        return self.n - self.n % self.world_size if self.last == "drop" else self.n
+
+    @property
+    def _samples(self) -> int:
+        """Samples of this worker, padding included."""
+        return len(range(self._first, self._filled_up(self._end), self._stride))

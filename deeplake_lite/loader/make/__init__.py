@@ -1,0 +1,1 @@
+"""From the cells of some rows to a batch."""

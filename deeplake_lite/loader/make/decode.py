@@ -1,0 +1,125 @@
+"""From the cells of a column to its values: pixels are decoded where they lie in the batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.codecs.base import MisfitError
+from deeplake_lite.dataset.values import decode_block
+from deeplake_lite.dataset.values import decode_one as decode_cell
+from deeplake_lite.errors import LakeError
+from deeplake_lite.htypes import Image, Mask
+from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
+from deeplake_lite.htypes.pixels import resized
+from deeplake_lite.loader.make.sizes import nearest, scaled
+from deeplake_lite.loader.memory import aligned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.loader.make.recipe import ColumnRecipe, Kept
+
+type Failed = Callable[[Exception, int, str], None]
+"""Is told what went wrong, with the row and the column."""
+
+
+def decode_column(
+    name: str,
+    recipe: ColumnRecipe,
+    cells: Cells,
+    good: NDArray[np.bool_],
+    failed: Failed,
+    kept: Kept | None = None,
+    allow: tuple[str, ...] = (),
+) -> Any:
+    """Return a column's values: an array along the rows, or a list with None where null.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    recipe : ColumnRecipe
+        How it becomes a part of the batch.
+    cells : Cells
+        Of all rows.
+    good : ndarray, (rows,) bool
+        Rows to decode; those that fail become False.
+    failed : callable
+        Is told about them.
+    kept : Kept, optional
+        What earlier epochs have decoded.
+    allow : tuple of str
+        Roots under which linked files are read.
+    """
+    if isinstance(cells, DenseCells):
+        return decode_block(recipe.htype, cells)
+    into = None
+    if isinstance(cells, RaggedCells) and recipe.shape is not None and recipe.dtype:
+        into = aligned((len(cells), *recipe.shape), np.dtype(recipe.dtype))
+    values = into if into is not None else [None] * len(cells)
+    missing = np.flatnonzero(good)
+    if kept is not None and into is not None:
+        missing = np.flatnonzero(good & ~kept.decoded.take(name, kept.positions, into))
+    for row in missing.tolist():
+        try:
+            if into is not None:
+                decode_into(recipe, cells, row, into[row])
+            else:
+                values[row] = decode_one(recipe, cells, row, allow)
+        except Exception as error:
+            failed(error, row, name)
+            good[row] = False
+    if kept is not None and into is not None and good.all() and len(missing):
+        kept.decoded.put(name, kept.positions[missing], into[missing])
+    return values
+
+
+def decode_into(recipe: ColumnRecipe, cells: Any, row: int, out: NDArray[Any]) -> None:
+    """Decode a row's pixels to where they lie in the batch."""
+    if recipe.size is None:
+        recipe.htype.decode_into(cells.buffers[row], out.shape, out)
+    elif isinstance(recipe.htype, Image):
+        shape = tuple(cells.shapes[row].tolist())
+        recipe.htype.decode_sized(cells.buffers[row], shape, out)
+    else:
+        out[...] = decode_one(recipe, cells, row)
+
+
+def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, ...] = ()) -> Any:
+    """Return a row's value; None where it is null."""
+    value = decode_cell(recipe.htype, take(cells, np.array([row])), allow)
+    if recipe.size is None or value is None:
+        return value
+    return (nearest if isinstance(recipe.htype, Mask) else resized)(value, *recipe.size)
+
+
+def follow_pictures(
+    values: dict[str, Any], recipes: Mapping[str, ColumnRecipe], cells: Mapping[str, Cells]
+) -> None:
+    """Bring coordinates to the size that the picture of their row was brought to."""
+    for name, recipe in recipes.items():
+        if recipe.follows is None:
+            continue
+        size, shapes = recipes[recipe.follows].size, cells[recipe.follows].shapes  # type: ignore[union-attr]
+        assert size is not None
+        factors = (np.array(size) / np.maximum(shapes[:, :2], 1)).tolist()
+        there = (shapes[:, 0] > 0).tolist()  # of a null, nothing is known
+        for row, value in enumerate(values[name]):
+            if value is not None and there[row]:
+                values[name][row] = scaled(recipe.htype, value, *factors[row])
+
+
+def advice(error: Exception, name: str) -> str:
+    """Return the way out of an error of a column, other than to leave the row out."""
+    if isinstance(error, MisfitError):
+        return (
+            f"Rows that differ in channels or dtype go together with collate={{{name!r}: 'list'}}"
+        )
+    if isinstance(error, LakeError):
+        return ""
+    return "Mend the row"

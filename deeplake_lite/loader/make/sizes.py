@@ -1,0 +1,125 @@
+"""What goes with a picture that is brought to another size: boxes, points, outlines and masks.
+
+Numbers that count pixels are multiplied, as the picture's sides are; masks take the nearest pixel,
+as classes have no values between them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.htypes import Boxes, Image, Keypoints, Link, Mask, Polygons, Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.schema import Field
+
+
+def picture_followed(fields: Iterable[Field], resized: Collection[str]) -> str | None:
+    """Return the picture that the columns in pixels go with; None where none is resized.
+
+    Parameters
+    ----------
+    fields : iterable of Field
+        All columns.
+    resized : collection of str
+        Names of the pictures that are brought to another size.
+
+    Raises
+    ------
+    ValueError
+        Where it is not clear which picture that is.
+    """
+    given = list(fields)
+    pixels = [f for f in given if counts_pixels(_inner(f.htype))]
+    pictures = [f.name for f in given if isinstance(_inner(f.htype), Image)]
+    if not resized or not pixels:
+        return None
+    wrapped = [f.name for f in pixels if _inner(f.htype) is not f.htype]
+    if len(pictures) > 1 or wrapped:
+        what = (wrapped or [pixels[0].name])[0]
+        raise ValueError(
+            f"size= changes {', '.join(map(repr, sorted(resized)))}, and {what!r} counts pixels: "
+            f"of which picture is not clear, as there are {', '.join(map(repr, pictures))} and "
+            f"{pixels[0].htype if not wrapped else 'lists or links of values'}. Choose columns= "
+            "with one picture and what belongs to it, or resize in a transform."
+        )
+    return pictures[0]
+
+
+def counts_pixels(htype: Htype) -> bool:
+    """Tell whether values mean other pixels once their picture has another size.
+
+    >>> [counts_pixels(h) for h in (Boxes(), Boxes(units="fraction"), Mask(), Image())]
+    [True, False, True, False]
+    """
+    if isinstance(htype, Boxes):
+        return htype.units == "pixels"
+    return isinstance(htype, Keypoints | Polygons | Mask)
+
+
+def scaled(htype: Htype, value: Any, y: float, x: float) -> Any:
+    """Return coordinates, their heights and widths multiplied.
+
+    Parameters
+    ----------
+    htype : Boxes, Keypoints or Polygons
+        What the value is.
+    value : ndarray or list of ndarray
+        In pixels.
+    y, x : float
+        Factors of heights and of widths.
+
+    Examples
+    --------
+    >>> scaled(Boxes("xywh", dtype="int16"), np.array([[1, 2, 3, 4]], "int16"), 2, 0.5)
+    array([[0, 4, 2, 8]], dtype=int16)
+    """
+    if isinstance(htype, Polygons):
+        return [_times(polygon, [x, y]) for polygon in value]
+    if isinstance(htype, Keypoints):
+        return _times(value, [x, y, 1][: htype.dims])
+    return _times(value, [x, y, x, y])
+
+
+def nearest(mask: NDArray[Any], height: int, width: int) -> NDArray[Any]:
+    """Return a mask (h, w), or masks (n, h, w), at another size: each pixel the nearest.
+
+    >>> nearest(np.array([[1, 2], [3, 4]], "uint8"), 4, 2)
+    array([[1, 2],
+           [1, 2],
+           [3, 4],
+           [3, 4]], dtype=uint8)
+    """
+    rows, columns = (
+        ((np.arange(new) + 0.5) * (old / new)).astype(np.int64)
+        for new, old in zip((height, width), mask.shape[-2:], strict=True)
+    )
+    return mask[..., rows[:, None], columns]
+
+
+def sized(htype: Htype, axes: tuple[Any, ...], size: tuple[int, int]) -> tuple[Any, ...]:
+    """Return the shape of a picture or mask once it is brought to a size.
+
+    >>> sized(Mask("instance"), (None, 9, 9), (4, 5)), sized(Image(), (None, None, 3), (4, 5))
+    ((None, 4, 5), (4, 5, 3))
+    """
+    return (*axes[:-2], *size) if isinstance(htype, Mask) else (*size, *axes[2:])
+
+
+def _times(value: NDArray[Any], factors: list[float]) -> NDArray[Any]:
+    found = value * np.array(factors, np.float64)
+    return (np.rint(found) if value.dtype.kind in "iu" else found).astype(value.dtype)
+
+
+def _inner(htype: Htype) -> Htype:
+    """Return the type of the items of a sequence, or of what a link leads to."""
+    while isinstance(htype, Sequence | Link):
+        htype = htype.of
+    return htype

@@ -1,0 +1,1 @@
+"""In which order rows come, and who gets which: functions of numbers, nothing is read."""

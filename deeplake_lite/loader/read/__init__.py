@@ -1,0 +1,1 @@
+"""Rows as they are stored: read ahead of their batch, and held."""

@@ -1,0 +1,360 @@
+"""The rows that are coming up, read ahead block by block, and kept while there is room.
+
+A block is a run of rows of the view. How blocks are held depends on what the budget allows, and is
+decided before anything is read: ``whole`` keeps every row once it was read, columns of one shape as
+one array; ``window`` keeps the blocks of an order that goes through them one window after the
+other, and drops the one that is needed last; ``rows`` reads rows alone, except for some blocks that
+stay. Each reaches the bound of any cache over an epoch in which each row comes once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from deeplake_lite.dataset.reading import NOWHERE
+from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
+from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.order.block_rows import rows_of_block
+from deeplake_lite.loader.read.held import Block, Bytes, are_large, gathered
+from deeplake_lite.loader.read.tally import Tally, nbytes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from concurrent.futures import Future
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.loader.order.order import Order, Positions
+    from deeplake_lite.loader.read.disk import Disk
+    from deeplake_lite.loader.read.readers import Readers
+    from deeplake_lite.loader.read.samples import Samples
+
+EARLY = 2
+"""Batches that do not wait for blocks in the beginning: their rows are read alone."""
+
+LARGE_ROWS = 512
+"""Rows of a block up to which reading one alone is quick next to reading its block."""
+
+FEW_BLOCKS = 16
+"""Blocks that are as well waited for."""
+
+MOST_MAPPED = 4_096
+"""Blocks of files that are mapped at a time: the system has a limit."""
+
+
+@dataclass(frozen=True)
+class Holding:
+    """How a loader holds rows in memory: decided before any is read.
+
+    Examples
+    --------
+    >>> Holding("rows", rows=128, count=40, kept=7)
+    Holding(mode='rows', rows=128, count=40, kept=7, most=1)
+    """
+
+    mode: str
+    """``"whole"``, ``"window"``, ``"rows"`` or ``"disk"``."""
+    rows: int
+    """Of a block."""
+    count: int
+    """Blocks that there are."""
+    kept: int
+    """The first ones, which are read as blocks; rows of others are read alone."""
+    most: int = 1
+    """Blocks of a window that are held at a time."""
+
+    @classmethod
+    def of(cls, samples: Samples, limit: int, window: int = 0, *, on_disk: bool = False) -> Holding:
+        """Decide it.
+
+        Parameters
+        ----------
+        samples : Samples
+            What is read.
+        limit : int
+            Bytes that may be held.
+        window : int
+            Rows that an order goes through before it leaves them for good; 0 where it never does.
+        on_disk : bool
+            Whether blocks are kept as files.
+        """
+        each, rows = samples.row_bytes, rows_of_block(samples.row_bytes)
+        count, total = -(-len(samples) // rows), each * len(samples)
+        mode = (
+            "disk" if on_disk
+            else "whole" if total <= limit
+            else "window" if window and 2 * window * each <= limit
+            else "rows"
+        )  # fmt: skip
+        kept = int(limit * count / total) if mode == "rows" else count  # as there is room for
+        return cls(mode, rows, count, kept, max(1, int(limit // (each * rows))))
+
+
+class Fetched(NamedTuple):
+    """Rows that were read."""
+
+    cells: dict[str, Cells]
+    """By column."""
+    nbytes: int
+    """Of all of them."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Rows that were asked for."""
+
+    positions: Positions
+    """Of the view."""
+    blocks: Mapping[int, Future[Block]] = field(default_factory=dict)
+    """Those that the rows are in, where they are held."""
+    alone: Future[Fetched] | None = None
+    """Those that are read by themselves; None where all come from blocks."""
+
+
+class Blocks:
+    """The rows of one loader, as they are read and held.
+
+    Parameters
+    ----------
+    samples : Samples
+        What is read.
+    readers : Readers
+        Who reads.
+    limit : int
+        Bytes that may be held.
+    window : int
+        Rows that an order goes through before it leaves them for good; 0 where it never does.
+    disk : Disk, optional
+        Where blocks are kept as files.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        readers: Readers,
+        limit: int,
+        window: int = 0,
+        disk: Disk | None = None,
+    ) -> None:
+        self.samples, self._readers, self._disk = samples, readers, disk
+        holding = Holding.of(samples, limit, window, on_disk=disk is not None)
+        self.mode, self.rows, self.count = holding.mode, holding.rows, holding.count
+        self._kept, self._most = holding.kept, holding.most
+        self._found: dict[int, Future[Block]] = {}
+        self._whole: dict[str, DenseCells | RaggedCells] = {}
+        self._large: dict[str, bool] = {}
+        self._read_once: set[int] = set()
+        self._early = EARLY
+        self._lock = threading.Lock()
+        self._alone: dict[Future[Fetched], bool] = {}
+        self.tally = Tally(self.count)
+        """What was read, and what is held."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row is in memory, so that `request` has nothing to do."""
+        return self.mode == "whole" and len(self._read_once) == self.count
+
+    def request(self, positions: Positions, order: Order, done: int, coming: Order) -> Request:
+        """Begin to read rows that are coming up; what is no longer needed may make room.
+
+        Parameters
+        ----------
+        positions : ndarray, (rows,) int64
+            Of the view.
+        order, coming : Order
+            Of this epoch and of the next.
+        done : int
+            Places of this epoch's order whose rows have been taken.
+        """
+        blocks: dict[int, Future[Block]] = {}
+        number = positions // self.rows
+        self.tally.ask(number)
+        needed = [block for block in np.unique(number).tolist() if block < self._kept]
+        if self._is_early(needed):
+            return Request(positions, {}, self._begin_alone(positions))
+        for block in needed:
+            if _failed(self._found.get(block)):
+                self._drop(block)  # it is read again: the network may be back
+            if block not in self._found:
+                self._make_room(order, done, coming)
+                self._found[block] = self._readers.submit(self._read, block)
+            blocks[block] = self._found[block]
+        alone = positions[number >= self._kept]
+        if not len(alone):
+            return Request(positions, blocks)
+        return Request(positions, blocks, self._begin_alone(alone))
+
+    def _is_early(self, needed: Sequence[int]) -> bool:
+        """Tell whether a batch is one of the first, and would wait for many blocks."""
+        if self._early <= 0 or self.rows > LARGE_ROWS:
+            return False
+        self._early -= 1
+        return sum(block not in self._found for block in needed) > FEW_BLOCKS
+
+    def _begin_alone(self, positions: Positions) -> Future[Fetched]:
+        """Begin to read some rows by themselves."""
+        read = self._readers.submit(self._read_alone, positions)
+        self._alone[read] = True
+        return read
+
+    def forget(self) -> None:
+        """Let go of rows that were read by themselves and that nobody has taken."""
+        while self._alone:
+            self._alone.popitem()[0].add_done_callback(self._release)
+
+    def take(self, request: Request) -> dict[str, Cells]:
+        """Wait for rows that were asked for, and return their cells by column, in their order."""
+        positions = request.positions
+        blocks = {number: block.result() for number, block in request.blocks.items()}
+        if self.mode == "whole" and request.alone is None:
+            return {name: self._of_all(name, positions) for name in self.samples.names}
+        alone = None
+        if request.alone is not None:
+            alone = request.alone.result().cells
+            if self._alone.pop(request.alone, False):
+                self._release(request.alone)
+        return {
+            name: gathered(
+                {number: block[name] for number, block in blocks.items()},
+                positions // self.rows,
+                positions % self.rows,
+                None if alone is None else alone[name],
+            )
+            for name in self.samples.names
+        }
+
+    def _of_all(self, name: str, positions: Positions) -> Cells:
+        """Return cells of a column that is all in memory."""
+        whole = self._whole.get(name)
+        if whole is not None:
+            return _rows_of(whole, positions)
+        number = positions // self.rows
+        blocks = {b: self._found[b].result()[name] for b in set(number.tolist())}
+        return gathered(blocks, number, positions % self.rows, None)
+
+    def _places(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return where the rows of columns go that are held as one array, by column."""
+        with self._lock:
+            return {
+                name: whole.values[start:stop]
+                for name, whole in self._whole.items()
+                if isinstance(whole, DenseCells)
+            }
+
+    def _fetch(self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE) -> Fetched:
+        began = time.perf_counter()
+        cells = dict(self.samples.read(positions, into))
+        took, nbytes = time.perf_counter() - began, nbytes_of(cells)
+        self.tally.read(took, nbytes=nbytes, rows=len(positions))
+        return Fetched(cells, nbytes)
+
+    def _read_alone(self, positions: Positions) -> Fetched:
+        """Read some rows by themselves: they are held until they are taken."""
+        found = self._fetch(positions)
+        self.tally.hold(found.nbytes)
+        return found
+
+    def _release(self, alone: Future[Fetched]) -> None:
+        if not alone.cancelled() and alone.exception() is None:
+            self.tally.hold(-alone.result().nbytes)
+
+    def _read(self, block: int) -> Block:
+        """Read a block; columns of one shape go where the whole column is held."""
+        if self._disk is not None and (kept := self._disk.load(block)) is not None:
+            self.tally.keep(block, 0)
+            return kept
+        start, stop = block * self.rows, min((block + 1) * self.rows, len(self.samples))
+        cells, nbytes = self._fetch(np.arange(start, stop), self._places(start, stop))
+        if self._disk is not None:
+            self._disk.save(block, cells)
+            if (kept := self._disk.load(block)) is not None:
+                self.tally.keep(block, 0)
+                return kept
+        found: Block = {}
+        for name, some in cells.items():
+            if isinstance(some, RaggedCells) and not self._is_large(name, some):
+                found[name] = Bytes.of(some)
+            elif isinstance(some, DenseCells | RaggedCells) and self.mode == "whole":
+                self._put(name, start, stop, some)
+            else:
+                found[name] = some
+        self.tally.keep(block, nbytes)
+        with self._lock:
+            self._read_once.add(block)
+        return found
+
+    def _is_large(self, name: str, cells: RaggedCells) -> bool:
+        """Tell whether a column's cells are held one by one: the first that are read decide."""
+        with self._lock:
+            return self._large.setdefault(name, are_large(cells))
+
+    def _put(self, name: str, start: int, stop: int, cells: DenseCells | RaggedCells) -> None:
+        """Put a block's cells where those of all rows are held."""
+        with self._lock:
+            whole = self._whole.get(name)
+            if whole is None:
+                fields = {f.name: f for f in self.samples.fields}
+                nullable = name in fields and fields[name].htype.nullable
+                whole = self._whole[name] = _room_for(cells, len(self.samples), nullable=nullable)
+        match whole, cells:
+            case DenseCells(), DenseCells():
+                if not np.may_share_memory(whole.values, cells.values):
+                    whole.values[start:stop] = cells.values
+            case RaggedCells(), RaggedCells():
+                cast("list[Any]", whole.buffers)[start:stop] = cells.buffers
+                whole.shapes[start:stop] = cells.shapes
+        if whole.valid is not None and cells.valid is not None:
+            whole.valid[start:stop] = cells.valid
+
+    def _make_room(self, order: Order, done: int, coming: Order) -> None:
+        """Drop blocks where there are too many: of a window, those needed last; of files, any."""
+        if self.mode == "disk" and len(self._found) >= MOST_MAPPED:
+            self._drop(next(iter(self._found)))
+        if self.mode != "window":
+            return
+
+        def needed(block: int) -> int:
+            after = order.after(block, self.rows)
+            return after if after > done else order.n + coming.after(block, self.rows)
+
+        read = sorted((b for b, read in self._found.items() if read.done()), key=needed)
+        while len(self._found) >= self._most and read:  # what a request needs, it holds
+            self._drop(read.pop())
+
+    def _drop(self, block: int) -> None:
+        del self._found[block]
+        self.tally.drop(block)
+
+
+def _room_for(
+    cells: DenseCells | RaggedCells, count: int, *, nullable: bool
+) -> DenseCells | RaggedCells:
+    """Return room for the cells of so many rows."""
+    valid = np.ones(count, bool) if nullable else None
+    if isinstance(cells, DenseCells):
+        return DenseCells(np.empty((count, *cells.values.shape[1:]), cells.values.dtype), valid)
+    return RaggedCells([b""] * count, np.empty((count, cells.shapes.shape[1]), np.int32), valid)
+
+
+def _rows_of(whole: DenseCells | RaggedCells, positions: Positions) -> Cells:
+    """Return some rows' cells."""
+    valid = None if whole.valid is None else whole.valid[positions]
+    if valid is not None and valid.all():
+        valid = None
+    if isinstance(whole, RaggedCells):
+        buffers = [whole.buffers[p] for p in positions.tolist()]
+        return RaggedCells(buffers, whole.shapes[positions], valid)
+    values = aligned((len(positions), *whole.values.shape[1:]), whole.values.dtype)
+    np.take(whole.values, positions, axis=0, out=values, mode="clip")
+    return DenseCells(values, valid)
+
+
+def _failed(read: Future[Block] | None) -> bool:
+    """Tell whether a read is to be tried again."""
+    return read is not None and read.done() and (read.cancelled() or read.exception() is not None)

@@ -1,0 +1,120 @@
+"""How fast batches could be at best: the decoder alone, over rows that are in memory.
+
+The loader's own decoder, with as many threads, into batches that were allocated beforehand; nothing
+is read, transformed, collated or handed over.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.values import decode_block
+from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
+from deeplake_lite.loader.make.decode import decode_into, decode_one
+from deeplake_lite.loader.memory import aligned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.loader.make.recipe import Recipe
+    from deeplake_lite.loader.read.samples import Samples
+
+MOST_BYTES = 256 * 2**20
+"""Size of the rows that are decoded, as stored."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What the decoder can do.
+
+    Examples
+    --------
+    >>> Limit(samples=500, seconds=2.0, threads=2).samples_per_second
+    250.0
+    """
+
+    samples: int
+    """Rows that were decoded, some of them several times."""
+    seconds: float
+    """That it took."""
+    threads: int
+    """That decoded."""
+
+    @property
+    def samples_per_second(self) -> float:
+        """Rows by time."""
+        return self.samples / self.seconds
+
+
+def decode_limit(
+    samples: Samples, recipe: Recipe, batch_size: int, threads: int, seconds: float = 1.0
+) -> Limit:
+    """Measure how fast rows are decoded, for some seconds; `Loader.decode_limit` does it for its.
+
+    Parameters
+    ----------
+    samples : Samples
+        There are some; the first ones are read for this.
+    recipe : Recipe
+        How they are decoded.
+    batch_size, threads : int
+        Rows at a time, and who decodes them.
+    seconds : float
+        How long, at the least a batch per thread.
+    """
+    batches = _batches(samples, recipe, batch_size)
+    turns, until = itertools.count(), 0.0
+
+    def work(own: Mapping[str, Any]) -> int:
+        done = 0
+        while not done or time.perf_counter() < until:
+            done += _decode(recipe, batches[next(turns) % len(batches)], own)
+        return done
+
+    own = [_allocated(recipe, batch_size) for _ in range(threads)]
+    with ThreadPoolExecutor(threads) as pool:
+        began = time.perf_counter()
+        until = began + seconds
+        count = sum(pool.map(work, own))
+        return Limit(count, time.perf_counter() - began, threads)
+
+
+def _batches(samples: Samples, recipe: Recipe, size: int) -> list[dict[str, Cells]]:
+    """Read the first rows, and divide them into batches."""
+    rows = int(min(len(samples), max(size, MOST_BYTES / samples.row_bytes)))
+    cells = samples.read(np.arange(rows))
+    parts = [np.arange(i, min(i + size, rows)) for i in range(0, rows, size)]
+    return [{name: take(cells[name], part) for name in recipe.columns} for part in parts]
+
+
+def _allocated(recipe: Recipe, size: int) -> dict[str, Any]:
+    """Return arrays for the columns that are decoded into one."""
+    return {
+        name: aligned((size, *column.shape), np.dtype(column.dtype))
+        for name, column in recipe.columns.items()
+        if column.shape is not None and column.dtype is not None
+    }
+
+
+def _decode(recipe: Recipe, cells: Mapping[str, Cells], own: Mapping[str, Any]) -> int:
+    """Decode a batch; return how many rows it has."""
+    count = 0
+    for name, column in recipe.columns.items():
+        some, into = cells[name], own.get(name)
+        count = len(some)
+        if isinstance(some, DenseCells):
+            decode_block(column.htype, some)
+        elif isinstance(some, RaggedCells) and into is not None:
+            for row in range(count):
+                decode_into(column, some, row, into[row])
+        else:
+            for row in range(count):
+                decode_one(column, some, row, recipe.allow)
+    return count

@@ -1,0 +1,158 @@
+"""How well the rows of an epoch are shuffled, next to what chance gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import ColumnNotFoundError
+from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.loader.order.block_rows import rows_of_block
+from deeplake_lite.storage.digests import digests_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.loader.order.order import Order, Positions
+    from deeplake_lite.loader.read.samples import Samples
+
+MOST_ROWS = 1_000_000
+"""Rows of an epoch that are looked at."""
+
+LEAST_BLOCKS = 64
+"""Blocks that the rows are cut into at the least, if there are as many rows."""
+
+
+@dataclass(frozen=True, repr=False)
+class ShuffleQuality:
+    """How well rows are shuffled.
+
+    A good shuffle has each figure near what chance gives. One in the order of the data has a rank
+    correlation of 1, one run per class, and batches from one block.
+    """
+
+    rows: int
+    """How many were looked at."""
+    rank_correlation: float
+    """Spearman's, of the place in the epoch and the position in the view."""
+    label: str | None
+    """The column of `label_runs`."""
+    label_runs: int | None
+    """Runs of equal labels."""
+    label_runs_by_chance: float | None
+    """As many would be expected, if any order of the labels were as likely as any other."""
+    block: int
+    """Rows of a block: of neighbours in the view, such as are read together."""
+    block_pairs: float
+    """Share of the pairs of rows within a batch of all ranks that are of one block."""
+    block_pairs_by_chance: float
+    """The same, if any order were as likely as any other."""
+
+    @classmethod
+    def of(
+        cls, samples: Samples, order: Order, batch: int, label: str | None = None
+    ) -> ShuffleQuality:
+        """Measure an order of rows. Raises ColumnNotFoundError."""
+        name = _label(samples, label)
+        positions = order.at(0, min(order.n, MOST_ROWS))
+        block = min(rows_of_block(samples.row_bytes), max(1, len(samples) // LEAST_BLOCKS))
+        runs = by_chance = None
+        if name is not None:
+            values = _labels(samples, name, positions)
+            runs, by_chance = label_runs(values), label_runs_by_chance(values)
+        own = positions // block
+        batches = np.arange(len(own)) // batch
+        together = equal_pairs(batches * (int(own.max(initial=0)) + 1) + own)
+        return cls(
+            len(positions),
+            rank_correlation(positions),
+            name,
+            runs,
+            by_chance,
+            block,
+            together / max(1, equal_pairs(batches)),
+            equal_pairs(own) / max(1, len(own) * (len(own) - 1) // 2),
+        )
+
+    def __repr__(self) -> str:
+        noise = 1 / np.sqrt(max(1, self.rows - 1))
+        lines = [
+            f"ShuffleQuality of {self.rows:,} rows",
+            f"  rank correlation  {self.rank_correlation:.3f} (by chance 0 ± {noise:.2g})",
+        ]
+        if self.label is not None:
+            chance = f"{self.label_runs_by_chance:,.0f}"
+            lines.append(
+                f"  runs of labels    {self.label_runs:,} of {self.label!r} (by chance {chance})"
+            )
+        share = f"{self.block_pairs:.1%}, blocks of {self.block:,} rows"
+        lines.append(f"  pairs of a block  {share} (by chance {self.block_pairs_by_chance:.1%})")
+        return "\n".join(lines)
+
+
+def rank_correlation(positions: Positions) -> float:
+    """Return Spearman's correlation of values and their places; 0 for fewer than two.
+
+    >>> round(rank_correlation(np.arange(100)), 6), round(rank_correlation(np.arange(100)[::-1]), 6)
+    (1.0, -1.0)
+    """
+    n = len(positions)
+    if n < 2:
+        return 0.0
+    ranks = np.empty(n)
+    ranks[np.argsort(positions, kind="stable")] = np.arange(n)
+    middle = (n - 1) / 2
+    covariance = float(((ranks - middle) * (np.arange(n) - middle)).sum())
+    return covariance / (n * (n * n - 1) / 12)
+
+
+def label_runs(values: NDArray[Any]) -> int:
+    """Return how many runs of equal values there are.
+
+    >>> label_runs(np.array([1, 1, 2, 1]))
+    3
+    """
+    return int((values[1:] != values[:-1]).sum()) + 1 if len(values) else 0
+
+
+def label_runs_by_chance(values: NDArray[Any]) -> float:
+    """Return how many runs are expected of the same values in any order.
+
+    >>> label_runs_by_chance(np.array([0, 0, 1, 1]))
+    3.0
+    """
+    n = len(values)
+    if not n:
+        return 0.0
+    counts = np.unique(values, return_counts=True)[1].astype(float)
+    return n + 1 - float((counts * counts).sum()) / n
+
+
+def equal_pairs(keys: NDArray[np.int64]) -> int:
+    """Return how many pairs have equal keys.
+
+    >>> equal_pairs(np.array([1, 2, 1, 1]))
+    3
+    """
+    counts = np.unique(keys, return_counts=True)[1]
+    return int((counts * (counts - 1) // 2).sum())
+
+
+def _label(samples: Samples, label: str | None) -> str | None:
+    """Return the column of labels: the one that is named, or the first of classes."""
+    names = [f.name for f in samples.fields]
+    if label is not None and label not in names:
+        raise ColumnNotFoundError.named("column", label, names)
+    if label is not None:
+        return label
+    classes = (f.name for f in samples.fields if isinstance(f.htype, ClassLabel))
+    return next(classes, None)
+
+
+def _labels(samples: Samples, name: str, positions: Positions) -> NDArray[np.uint64]:
+    """Return a number per row that is equal where the labels are: each row is read once."""
+    rows, back = np.unique(positions, return_inverse=True)
+    labels = samples.only([name])
+    return digests_of(labels.fields[0].htype.layout, labels.read(rows)[name])[back]

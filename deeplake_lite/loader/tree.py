@@ -1,0 +1,117 @@
+"""A batch as a tree: dicts and tuples in any depth, and leaves that are anything else.
+
+Every walk over one is here: what changes leaves, what lists them, what compares two trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.errors import LoaderError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+NAME = "the batch"
+"""What a leaf without a key is called."""
+
+
+def mapped(tree: Any, change: Callable[[Any], Any], *, lists: bool = False) -> Any:
+    """Return a tree with its leaves changed.
+
+    Parameters
+    ----------
+    tree : object
+        A batch.
+    change : callable
+        From a leaf to a leaf; called in the tree's order.
+    lists : bool
+        Whether lists are branches, too, or leaves.
+
+    Examples
+    --------
+    >>> mapped({"a": [1, (2, 3)], "b": 4}, str, lists=True)
+    {'a': ['1', ('2', '3')], 'b': '4'}
+    >>> mapped(({"a": [1, 2]}, 3), str)
+    ({'a': '[1, 2]'}, '3')
+    """
+    if isinstance(tree, Mapping):
+        return {key: mapped(value, change, lists=lists) for key, value in tree.items()}
+    if lists and isinstance(tree, list):
+        return [mapped(value, change, lists=lists) for value in tree]
+    if isinstance(tree, tuple):
+        found = [mapped(value, change, lists=lists) for value in tree]
+        return tree._make(found) if hasattr(tree, "_make") else tuple(found)
+    return change(tree)
+
+
+def leaves(tree: Any, name: str = NAME) -> Iterator[tuple[str, Any]]:
+    """Yield the leaves with their keys, in the tree's order.
+
+    >>> list(leaves(({"a": 1}, 2)))
+    [('a', 1), ('the batch[1]', 2)]
+    """
+    for key, branch in _branches(tree, name):
+        if branch is tree:
+            yield key, tree
+        else:
+            yield from leaves(branch, key)
+
+
+def paired(tree: Any, model: Any, name: str = NAME) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the leaves of a tree with those of another, which has the same branches.
+
+    Raises
+    ------
+    LoaderError
+        Where it has others.
+
+    Examples
+    --------
+    >>> list(paired({"a": 1, "b": (2, 3)}, {"b": ("x", "y"), "a": "z"}))
+    [('b[0]', 2, 'x'), ('b[1]', 3, 'y'), ('a', 1, 'z')]
+    """
+    if isinstance(model, Mapping):
+        if not isinstance(tree, Mapping) or tree.keys() != model.keys():
+            got = sorted(tree) if isinstance(tree, Mapping) else type(tree).__name__
+            raise LoaderError(f"{name} must have the keys {sorted(model)} every time, got {got}.")
+    elif isinstance(model, tuple):
+        if not isinstance(tree, tuple) or len(tree) != len(model):
+            raise LoaderError(
+                f"{name} must be a tuple of {len(model)} every time, got {type(tree).__name__}."
+            )
+    else:
+        yield name, tree, model
+        return
+    own = dict(_branches(tree, name))
+    for key, branch in _branches(model, name):
+        yield from paired(own[key], branch, key)
+
+
+def nbytes(tree: Any) -> int:
+    """Return the memory of a batch, bytes; of lists as if all values were as large as the first.
+
+    >>> import numpy as np
+    >>> nbytes({"x": np.zeros((4, 2)), "y": [np.zeros(3), np.zeros(1)], "name": ["a", "b"]})
+    112
+    >>> nbytes((np.zeros(2), {"y": np.zeros(1)}))
+    24
+    """
+    return sum(_size(leaf) for _, leaf in leaves(tree))
+
+
+def _size(leaf: Any) -> int:
+    if isinstance(leaf, list):
+        return len(leaf) * nbytes(leaf[0]) if leaf else 0
+    return int(getattr(leaf, "nbytes", 0))
+
+
+def _branches(tree: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield the branches of a tree with their names; a leaf is its own."""
+    if isinstance(tree, Mapping):
+        yield from tree.items()
+    elif isinstance(tree, tuple):
+        yield from ((f"{name}[{i}]", branch) for i, branch in enumerate(tree))
+    else:
+        yield name, tree

@@ -1,0 +1,1 @@
+"""Who makes batches, and when: threads and processes."""

@@ -1,0 +1,288 @@
+"""Objects that go from process to process through a socket, the memory of their arrays beside it.
+
+A parcel is a pickle and the buffers that it leaves out (protocol 5). Large ones lie in memory that
+has no name, and only its descriptor goes through the socket: whoever is killed, nothing stays
+behind. Arrays that arrive lie at multiples of 64 bytes and may be written to. The large ones of a
+parcel hold its memory until the last of them goes; small ones are copied, and hold none but theirs.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import os
+import pickle
+import socket
+import struct
+import sys
+import tempfile
+import threading
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import numpy as np
+
+from deeplake_lite.htypes.cells import FlatCells, RaggedCells
+from deeplake_lite.loader.memory import ALIGNMENT, aligned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+INLINE_BYTES = 32 * 1024
+"""Parcels up to this size go through the socket themselves; arrays up to this size are copied."""
+
+MOST_MAPS = 128
+"""Parcels that are mapped at a time: each takes a file descriptor. Others are copied."""
+
+POLL = 1.0
+"""Seconds after which one who waits looks whether the other side is still there."""
+
+_PREFIX = struct.Struct("<QQ?")
+"""Buffers, bytes of the parcel, and whether a descriptor comes along."""
+
+_maps: WeakSet[mmap.mmap] = WeakSet()
+
+
+class Lane:
+    """One end of a socket through which parcels go, one at a time each way.
+
+    Parameters
+    ----------
+    end : socket.socket
+        Connected to the other process.
+    there : callable, optional
+        Tells whether the other process is; asked while nothing arrives.
+    """
+
+    def __init__(self, end: socket.socket, there: Callable[[], bool] | None = None) -> None:
+        self._socket, self._there = end, there
+        self._lock = threading.RLock()
+        self._sent: int | None = None
+        if there is not None:
+            end.settimeout(POLL)
+
+    def fileno(self) -> int:
+        """Return the descriptor of the socket, to wait for."""
+        return self._socket.fileno()
+
+    def ask(self, value: Any) -> Any:
+        """Send a value, and return the answer. Raises EOFError if the other process has gone."""
+        with self._lock:
+            self.send(value)
+            return self.receive()
+
+    def send(self, value: Any) -> None:
+        """Send a value. Raises EOFError if the other process has gone."""
+        frames = _frames(value)
+        lengths = np.array([frame.nbytes for frame in frames], np.int64)
+        total = int(_ends(lengths)[-1])
+        memory = None if total <= INLINE_BYTES else _memory_of(frames, lengths)
+        prefix = _PREFIX.pack(len(frames), total, memory is not None)
+        try:
+            self._forget()
+            if memory is None:
+                self._write(prefix + lengths.tobytes() + _joined(frames, lengths, total))
+                return
+            self._sent = memory
+            self._write_with(prefix, memory)
+            self._write(lengths.tobytes())
+        except OSError as error:
+            raise EOFError(str(error)) from error
+
+    def receive(self) -> Any:
+        """Wait for a value. Raises EOFError if the other process has gone."""
+        try:
+            with ExitStack() as unused:
+                prefix, memory = self._read_with(unused)
+                count, total, _ = _PREFIX.unpack(prefix)
+                lengths = np.frombuffer(self._read(memoryview(bytearray(8 * count))), np.int64)
+                if memory is None:
+                    whole = self._read(memoryview(aligned((total,), np.dtype(np.uint8))))
+                else:
+                    whole = _mapped(memory, total)
+        except OSError as error:
+            raise EOFError(str(error)) from error
+        ends = _ends(lengths)
+        starts = ends - lengths
+        frames = [whole[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        return pickle.loads(frames[0], buffers=map(_alone, frames[1:]))
+
+    def hang_up(self) -> None:
+        """End what is under way, on both sides."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Give the socket back, once nobody waits at it."""
+        self.hang_up()
+        with self._lock:
+            self._forget()
+            self._socket.close()
+
+    def _forget(self) -> None:
+        """Let go of memory that has been sent: macOS loses it if that is done before it arrives."""
+        if self._sent is not None:
+            os.close(self._sent)
+            self._sent = None
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self._socket.send(view) :]
+            except TimeoutError:
+                self._check()
+
+    def _write_with(self, data: bytes, memory: int) -> None:
+        while True:
+            try:
+                sent = socket.send_fds(self._socket, [data], [memory])
+            except TimeoutError:
+                self._check()
+                continue
+            return self._write(data[sent:])
+
+    def _read(self, into: memoryview) -> memoryview:
+        view = into
+        while view:
+            try:
+                count = self._socket.recv_into(view)
+            except TimeoutError:
+                self._check()
+                continue
+            if not count:
+                raise EOFError("the other process has hung up")
+            view = view[count:]
+        return into
+
+    def _read_with(self, unused: ExitStack) -> tuple[bytes, int | None]:
+        """Return a prefix, and the descriptor that came with it, which is closed in the end."""
+        flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+        while hasattr(socket, "recv_fds"):
+            try:
+                data, found, _, _ = socket.recv_fds(self._socket, _PREFIX.size, 1, flags)
+            except TimeoutError:
+                self._check()
+                continue
+            for memory in found:
+                unused.callback(os.close, memory)
+            if not data:
+                raise EOFError("the other process has hung up")
+            rest = self._read(memoryview(bytearray(_PREFIX.size - len(data))))
+            return data + bytes(rest), found[0] if found else None
+        return bytes(self._read(memoryview(bytearray(_PREFIX.size)))), None
+
+    def _check(self) -> None:
+        if self._there is not None and not self._there():
+            raise EOFError("the other process has ended")
+
+
+class _Pickler(pickle.Pickler):
+    """Leaves the bytes of ragged cells, and of tensors of torch, to the buffers."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if type(value) is RaggedCells:
+            flat = FlatCells.of(value)
+            return _ragged, (flat.data, flat.lengths, value.shapes, value.valid)
+        torch = sys.modules.get("torch")
+        if torch is not None and type(value) is torch.Tensor:
+            with suppress(RuntimeError, TypeError):  # on a device, with a gradient, of bfloat16
+                return _tensor, (value.contiguous().numpy(),)
+        return NotImplemented
+
+
+def _ragged(data: Any, lengths: Any, shapes: Any, valid: Any) -> RaggedCells:
+    ends = np.cumsum(lengths).tolist()
+    return RaggedCells(
+        [data[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)] if ends else [],
+        shapes,
+        valid,
+    )
+
+
+def _tensor(values: Any) -> Any:
+    import torch
+
+    return torch.from_numpy(values)
+
+
+def _frames(value: Any) -> list[memoryview]:
+    """Return the pickle of a value, and the buffers that it leaves out."""
+    buffers: list[pickle.PickleBuffer] = []
+    stream = io.BytesIO()
+    _Pickler(stream, 5, buffer_callback=buffers.append).dump(value)
+    return [stream.getbuffer(), *(buffer.raw() for buffer in buffers)]
+
+
+def _ends(lengths: np.ndarray) -> np.ndarray:
+    """Return where buffers end that each begin at a multiple of `ALIGNMENT`.
+
+    >>> _ends(np.array([10, 64, 1])).tolist()
+    [10, 128, 129]
+    """
+    taken = -(-lengths // ALIGNMENT) * ALIGNMENT
+    return np.asarray(np.cumsum(taken) - taken + lengths)
+
+
+def _joined(frames: Sequence[memoryview], lengths: np.ndarray, total: int) -> bytes:
+    whole = bytearray(total)
+    for frame, end in zip(frames, _ends(lengths).tolist(), strict=True):
+        whole[end - frame.nbytes : end] = frame
+    return bytes(whole)
+
+
+def _memory_of(frames: Sequence[memoryview], lengths: np.ndarray) -> int | None:
+    """Return the descriptor of memory without a name that holds buffers; None where there is none.
+
+    It is written, not mapped: pages that are written whole need not be cleared first.
+    """
+    memory = _nameless()
+    if memory is None or sys.platform == "win32":
+        return None
+    ends = _ends(lengths).tolist()
+    try:
+        os.truncate(memory, ends[-1])
+        for frame, end in zip(frames, ends, strict=True):
+            view = frame
+            while view:
+                view = view[os.pwrite(memory, view, end - view.nbytes) :]
+    except OSError:  # no room: the socket takes it
+        os.close(memory)
+        return None
+    return memory
+
+
+def _alone(frame: memoryview) -> memoryview:
+    """Return a small buffer as memory of its own: whoever keeps it should not keep the rest."""
+    if frame.nbytes > INLINE_BYTES:
+        return frame
+    copy = memoryview(aligned((frame.nbytes,), np.dtype(np.uint8)))
+    copy[:] = frame
+    return copy
+
+
+def _nameless() -> int | None:
+    try:
+        if hasattr(os, "memfd_create"):
+            return os.memfd_create("deeplake-lite", os.MFD_CLOEXEC)
+        if hasattr(socket, "send_fds"):
+            with tempfile.TemporaryFile() as file:
+                return os.dup(file.fileno())
+    except OSError:
+        pass
+    return None
+
+
+def _mapped(memory: int, size: int) -> memoryview:
+    """Return memory that was sent, as it is, or a copy where many are mapped already."""
+    if len(_maps) < MOST_MAPS:
+        with suppress(OSError):
+            found = mmap.mmap(memory, size)
+            _maps.add(found)
+            return memoryview(found)
+    copy = memoryview(aligned((size,), np.dtype(np.uint8)))
+    done = 0
+    while done < size:
+        done += os.preadv(memory, [copy[done:]], done)
+    return copy

@@ -1,0 +1,251 @@
+"""One epoch under way: what is being read, what is being made, and what is ready."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.errors import LoaderError
+from deeplake_lite.htypes.cells import DenseCells
+from deeplake_lite.loader import clock
+from deeplake_lite.loader.make.recipe import Job, Kept, Made
+from deeplake_lite.loader.order.places import Task, positions_of
+from deeplake_lite.loader.read.blocks import Request
+from deeplake_lite.loader.read.readers import CLOSED
+from deeplake_lite.loader.read.samples import ROW_ID, UNKNOWN
+from deeplake_lite.loader.tree import nbytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import ThreadPoolExecutor
+
+    from deeplake_lite.loader.make.decoded import Decoded
+    from deeplake_lite.loader.make.recipe import Recipe
+    from deeplake_lite.loader.order.order import Order
+    from deeplake_lite.loader.order.places import Places
+    from deeplake_lite.loader.order.shares import Shares
+    from deeplake_lite.loader.read.blocks import Blocks
+    from deeplake_lite.loader.read.samples import Samples
+    from deeplake_lite.loader.report.meter import Meter
+    from deeplake_lite.loader.workers.processes import Crew
+
+AHEAD = 4
+"""Batches per worker that are made before they are asked for."""
+
+READ_AHEAD_BYTES = 128 * 2**20
+"""Stored size of the rows that are read before they are needed."""
+
+SHORT_TASK = 0.001
+"""Seconds: batches that take less are made several at a time."""
+
+MOST_BATCHES = 64
+"""Batches that are made at a time."""
+
+
+type Done = tuple[Sequence[Made], Exception | None]
+"""Batches up to the first that failed, and its error."""
+
+
+@dataclass(frozen=True)
+class Works:
+    """What a loader makes batches with."""
+
+    samples: Samples
+    """What is read."""
+    shares: Shares
+    """How an epoch is cut into batches."""
+    blocks: Blocks
+    """Rows as they are read and held."""
+    pool: ThreadPoolExecutor
+    """Threads that make batches, or wait for the processes that do."""
+    maker: Crew | Recipe
+    """Who makes batches."""
+    decoded: Decoded | None
+    """Pixels of earlier epochs."""
+    threads: int
+    """How many make batches; 0 for whoever asks."""
+    room: int
+    """Bytes for rows that are read ahead, and as many for batches that are made ahead."""
+    convert: Callable[[Any], Any]
+    """Brings a batch to what a framework takes."""
+
+
+class Run:
+    """One epoch under way: what is being read, what is being made."""
+
+    def __init__(
+        self, works: Works, places: Places, coming: Order, first: int, epoch: int, meter: Meter
+    ) -> None:
+        self._works, self._meter = works, meter
+        self._places, self._coming, self._epoch = places, coming, epoch
+        self._read = self._next = first
+        self._requests: deque[tuple[Request, int]] = deque()
+        self._pending: deque[Future[Done]] = deque()
+        self._here: deque[Made] = deque()
+        self._stopped = False
+        shares, samples = works.shares, works.samples
+        self._total = len(shares)
+        stored, threads = max(1.0, samples.row_bytes * shares.batch_size), max(1, works.threads)
+        most = min(READ_AHEAD_BYTES, works.room)
+        self._ahead = int(max(AHEAD * threads, min(most / stored, 512)))
+        self._most, self._largest = threads, 0
+        self._group = 1
+
+    def batches(self) -> Iterator[Made]:
+        """Yield the batches in order, up to the first that fails. Raises its error."""
+        while True:
+            self._fill()
+            if not self._pending:
+                return
+            made, error = self._finished(self._pending.popleft())
+            self._here.extend(made)
+            while self._here:
+                yield self._here.popleft()
+            if error is not None:
+                raise error
+
+    def _finished(self, task: Future[Done]) -> Done:
+        """Wait for some batches; what goes wrong once the loader was closed is due to that."""
+        try:
+            made, error = task.result()
+        except CancelledError:
+            raise LoaderError(CLOSED) from None
+        return made, LoaderError(CLOSED) if error is not None and self._stopped else error
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next batch is made, so that nobody waits for it."""
+        if self._here or not self._pending:
+            return bool(self._here)
+        first = self._pending[0]
+        if not first.done() or first.cancelled() or first.exception() is not None:
+            return False
+        return first.result()[1] is None
+
+    def stop(self) -> None:
+        """Drop what has not begun."""
+        self._stopped = True
+        for future in list(self._pending):  # another thread may be going through the batches
+            future.cancel()
+        for request, _ in list(self._requests):
+            if request.alone is not None:
+                request.alone.cancel()
+
+    def _fill(self) -> None:
+        """Begin to read, and to make, what comes next. Raises LoaderError once it was stopped."""
+        if self._stopped:
+            raise LoaderError(CLOSED)
+        try:
+            self._begin()
+        except RuntimeError:  # what closes the loader in another thread takes no more tasks
+            if self._stopped:
+                raise LoaderError(CLOSED) from None
+            raise
+
+    def _begin(self) -> None:
+        while len(self._pending) < self._most and self._next < self._total:
+            if not self._works.blocks.complete:
+                self._read_ahead()
+            count = min(self._group, self._total - self._next)
+            if self._read > self._next:
+                requests = [
+                    self._requests.popleft() for _ in range(min(count, len(self._requests)))
+                ]
+                count = len(requests)
+            else:
+                requests, self._read = [], self._next + count
+            task = Task(self._next, count)
+            self._next += count
+            if self._works.threads:
+                self._pending.append(self._works.pool.submit(self._make, task, requests))
+            else:
+                future: Future[Done] = Future()
+                future.set_result(self._make(task, requests))
+                self._pending.append(future)
+                return
+
+    def _read_ahead(self) -> None:
+        shares = self._works.shares
+        while self._read < min(self._total, self._next + self._ahead):
+            positions, own = positions_of(self._places, shares, self._read)
+            done = self._next * shares.size
+            request = self._works.blocks.request(positions, self._places.order, done, self._coming)
+            self._requests.append((request, own))
+            self._read += 1
+
+    def _make(self, task: Task, requests: list[tuple[Request, int]]) -> Done:
+        """Make some batches, and tell how long it took: in a worker's thread."""
+        made: Sequence[Made] = []
+        self._meter.begin(task.first)
+        try:
+            made, error = self._make_each(task, requests)
+        finally:
+            self._meter.end(task.first, made)
+        return made, error
+
+    def _make_each(self, task: Task, requests: list[tuple[Request, int]]) -> Done:
+        """Make batches up to the first that fails."""
+        started = clock.now()
+        for number in range(task.first, task.first + task.count if not requests else 0):
+            positions, own = positions_of(self._places, self._works.shares, number)
+            requests.append((Request(positions), own))
+        jobs, waited, unread = self._taken(requests)
+        made, error = self._made(jobs, requests)
+        self._settle(made)
+        for batch, seconds in zip(made, waited, strict=False):
+            batch.seconds["read"] = seconds
+        made, refused = self._converted(made)
+        spent = (clock.now() - started) / task.count
+        if spent < SHORT_TASK:
+            self._group = min(MOST_BATCHES, self._group * 2)
+        elif spent > 2 * SHORT_TASK:
+            self._group = max(1, self._group // 2)
+        return made, refused or error or unread
+
+    def _converted(self, made: Sequence[Made]) -> Done:
+        """Bring batches to what a framework takes, up to the first that it refuses."""
+        for number, one in enumerate(made):
+            try:
+                if one.batch is not None:
+                    one.batch = self._works.convert(one.batch)
+            except Exception as error:
+                return made[:number], error
+        return made, None
+
+    def _settle(self, made: Sequence[Made]) -> None:
+        """Decide how many batches are made ahead, by the largest so far."""
+        self._largest = max([self._largest, 1, *(nbytes(one.batch) for one in made[:1])])
+        most = self._works.room // (self._largest * self._group)
+        self._most = max(1, min(AHEAD * max(1, self._works.threads), most))
+
+    def _taken(
+        self, requests: list[tuple[Request, int]]
+    ) -> tuple[list[Job], list[float], Exception | None]:
+        """Wait for the rows of some batches, up to the first that cannot be read."""
+        jobs: list[Job] = []
+        waited: list[float] = []
+        decoded = self._works.decoded
+        for request, own in requests:
+            began = clock.now()
+            kept = None if decoded is None else Kept(decoded, request.positions)
+            try:
+                jobs.append(Job(self._works.blocks.take(request), own, kept))
+            except Exception as error:
+                return jobs, waited, error
+            waited.append(clock.now() - began)
+        return jobs, waited, None
+
+    def _made(self, jobs: list[Job], requests: list[tuple[Request, int]]) -> Done:
+        """Make batches; the ids of rows are looked up where one fails and they are not known."""
+        made, error = self._works.maker.make_all(jobs, self._epoch)
+        if not isinstance(error, LoaderError) or error.row_id != UNKNOWN:
+            return made, error
+        job, (request, own) = jobs[len(made)], requests[len(made)]
+        ids = DenseCells(self._works.samples.ids(request.positions))
+        _, told = self._works.maker.make_all(
+            [Job({**job.cells, ROW_ID: ids}, own, job.kept)], self._epoch
+        )
+        return made, told or error  # what fails once may not fail again: the batch is not there

@@ -1,0 +1,50 @@
+"""Which arrays PyTorch takes as they are, and what becomes of others."""
+
+import numpy as np
+import pytest
+
+from deeplake_lite.loader.frameworks.dtypes import TORCH, for_torch
+
+
+@pytest.mark.parametrize("name", sorted(TORCH))
+def test_a_dtype_that_both_have_is_not_touched(name):
+    values = np.zeros(3, name)
+    assert for_torch(values) is values
+
+
+@pytest.mark.parametrize("name", ["datetime64[ms]", "datetime64[D]", "timedelta64[s]"])
+def test_times_are_counts_of_their_unit_in_the_same_memory(name):
+    values = np.array([3, -1, "NaT"], name)
+    found = for_torch(values)
+    assert found.dtype == np.int64
+    assert np.shares_memory(found, values)
+    assert found.tolist() == [3, -1, np.iinfo(np.int64).min]
+
+
+def test_numbers_of_classes_are_int64():
+    assert for_torch(np.array([1, 2], np.uint8), classes=True).dtype == np.int64
+    wide = np.array([1, 2])
+    assert for_torch(wide, classes=True) is wide
+    soft = np.array([0.5, 0.5])
+    assert for_torch(soft, classes=True) is soft
+
+
+@pytest.mark.parametrize("name", [">i4", ">f8", ">M8[s]"])
+def test_another_byte_order_becomes_the_native_one(name):
+    found = for_torch(np.array([1, 2]).astype(name))
+    assert found.dtype.isnative
+    assert found.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("values", [["text"], [b"bytes"], [None], [np.longdouble(1)]])
+def test_what_pytorch_has_no_dtype_for_is_left_alone(values):
+    assert for_torch(np.array(values)) is None
+
+
+def test_what_must_not_be_written_or_runs_backwards_is_copied():
+    values = np.arange(4)
+    assert for_torch(values[::-1]).strides == (8,)
+    values.flags.writeable = False
+    found = for_torch(values)
+    assert found.flags.writeable
+    assert not np.shares_memory(found, values)

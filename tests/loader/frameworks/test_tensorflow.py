@@ -1,0 +1,273 @@
+"""Batches as a tf.data.Dataset."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import deeplake_lite as dl
+from deeplake_lite.errors import LoaderError
+from deeplake_lite.loader.read.samples import ViewSamples
+
+from .frameworks import BLOCKED, ROWS, SCHEMA, columns, run_python
+
+
+@pytest.fixture
+def lake(make_lake):
+    return make_lake(SCHEMA, **columns())
+
+
+def test_the_element_spec_is_known_from_the_types(lake):
+    spec = lake.tensorflow(4, row_ids=True).element_spec
+    assert spec["image"] == tf.TensorSpec((None, 6, 5, 3), tf.uint8)
+    assert spec["photo"] == tf.RaggedTensorSpec((None, None, None, 3), tf.uint8, 2)
+    assert spec["boxes"] == tf.RaggedTensorSpec((None, None, 4), tf.float32, 1)
+    assert spec["words"] == tf.RaggedTensorSpec((None, None), tf.string, 1)
+    assert spec["outlines"] == tf.RaggedTensorSpec((None, None, None, 2), tf.float32, 2)
+    assert spec["when"] == tf.TensorSpec((None,), tf.int64)
+    assert spec["note_valid"] == tf.TensorSpec((None,), tf.bool)
+    assert spec["_row_id"] == tf.TensorSpec((None,), tf.int64)
+
+
+@pytest.mark.parametrize("options", [{"drop_last": True}, {"last": "pad"}])
+def test_the_batch_axis_is_static_where_all_batches_are_full(lake, options):
+    dataset = lake.tensorflow(4, columns=["image", "boxes"], **options)
+    assert dataset.element_spec["image"].shape == (4, 6, 5, 3)
+    assert dataset.element_spec["boxes"].shape.as_list() == [4, None, 4]
+    sizes = [batch["boxes"].shape[0] for batch in dataset]
+    assert sizes == ([4, 4] if "drop_last" in options else [4, 4, 4])
+
+
+def test_rows_that_are_left_out_leave_the_batch_axis_open(lake):
+    spec = lake.tensorflow(4, columns=["x"], drop_last=True, on_error="skip").element_spec
+    assert spec["x"].shape.as_list() == [None]
+
+
+def test_padded_rows_are_marked(lake):
+    *_, last = lake.tensorflow(4, columns=["count"], last="pad")
+    assert last["_padding"].numpy().tolist() == [False, False, True, True]
+
+
+def test_values_are_those_of_the_lake(lake):
+    (batch,) = lake.tensorflow(ROWS, row_ids=True)
+    rows = {name: list(lake[name][:]) for name in lake.columns}
+    for name in ("photo", "boxes", "tokens", "outlines"):
+        got = [row.to_list() if hasattr(row, "to_list") else row.numpy().tolist()
+               for row in batch[name]]  # fmt: skip
+        assert got == [[np.asarray(item).tolist() for item in row] for row in rows[name]]
+    assert [t.decode() for t in batch["text"].numpy()] == rows["text"]
+    assert [json.loads(t) for t in batch["meta"].numpy()] == rows["meta"]
+    assert batch["note"].numpy().tolist() == [
+        b"" if v is None else v.encode() for v in rows["note"]
+    ]
+    assert batch["note_valid"].numpy().tolist() == [v is not None for v in rows["note"]]
+    assert batch["maybe_valid"].numpy().tolist() == [v is not None for v in rows["maybe"]]
+    assert batch["words"].to_list() == [[b"wort"] * (k % 3) for k in range(ROWS)]
+    assert batch["when"].numpy().tolist() == [10**15 + k for k in range(ROWS)]
+    assert batch["_row_id"].numpy().tolist() == lake.row_ids.tolist()
+
+
+def test_columns_may_be_padded_ragged_or_stacked_on_demand(lake):
+    collate = {"photo": "pad", "boxes": "ragged", "maybe": "pad", "count": "list", "tokens": "pad"}
+    dataset = lake.tensorflow(4, columns=list(collate), collate=collate)
+    assert dataset.element_spec["photo_mask"] == tf.TensorSpec((None, None, None), tf.bool)
+    batch = next(iter(dataset))
+    assert batch["photo"].shape == (4, 6, 4, 3)
+    assert batch["boxes"].shape.as_list() == [4, None, 4]
+    assert batch["tokens_mask"].numpy().sum(axis=1).tolist() == [0, 1, 2, 3]
+    assert batch["count"].numpy().tolist() == [-5, -4, -3, -2]
+
+
+@pytest.mark.parametrize("collate", [None, "pad"])
+def test_batches_where_every_value_is_null_fit_the_element_spec(make_lake, collate):
+    pictures = [None, None, np.zeros((2, 3, 3), np.uint8), np.ones((4, 2, 3), np.uint8)]
+    schema = {"p": dl.Image("png", nullable=True), "b": dl.Boxes(nullable=True)}
+    lake = make_lake(schema, p=pictures, b=[None, None, np.ones((1, 4)), np.ones((2, 4))])
+    batches = list(lake.tensorflow(2, collate=collate))
+    assert [b["p_valid"].numpy().tolist() for b in batches] == [[False, False], [True, True]]
+    assert batches[0]["p"].shape[-1] == 3
+
+
+def test_tensorflow_shares_the_memory_of_a_batch(lake, monkeypatch):
+    dataset = lake.tensorflow(4, columns=["image"])
+    made = []
+    convert = dataset.loader._converted
+    monkeypatch.setattr(
+        dataset.loader, "_converted", lambda batch: made.append(convert(batch)) or made[-1]
+    )
+    batch = next(iter(dataset))
+    assert batch["image"]._numpy().ctypes.data in [arrays[0].ctypes.data for arrays in made]
+
+
+def test_each_iteration_is_the_next_epoch_and_resumes_exactly(lake):
+    def counts(dataset):
+        return [b["count"].numpy().tolist() for b in dataset]
+
+    dataset = lake.tensorflow(3, columns=["count"], shuffle=True)
+    epochs = [counts(dataset) for _ in range(2)]
+    assert epochs[0] != epochs[1]
+    dataset.loader.set_epoch(0)
+    assert counts(dataset) == epochs[0]
+    dataset.loader.set_epoch(1)
+    batches = iter(dataset)
+    first = [next(batches)["count"].numpy().tolist() for _ in range(2)]
+    state = dataset.loader.state_dict()
+    assert state["consumed"] == 6
+    other = lake.tensorflow(3, columns=["count"], shuffle=True)
+    other.loader.load_state_dict(state)
+    assert len(other) == 2
+    assert first + counts(other) == epochs[1]
+
+
+def test_what_a_transform_gives_is_seen_on_rows_that_the_epoch_still_has(lake):
+    dataset = lake.tensorflow(
+        4, columns=["image", "count"], transform=lambda s: (s["image"][:2] / 255, s["count"])
+    )
+    images, counts = dataset.element_spec
+    assert images == tf.TensorSpec((None, 2, 5, 3), tf.float64)
+    assert counts == tf.TensorSpec((None,), tf.int64)
+    assert dataset.loader.state_dict()["consumed"] == 0
+    assert [c for _, y in dataset for c in y.numpy()] == [k - 5 for k in range(ROWS)]
+
+
+def test_columns_pass_through_a_transform_as_they_are(lake):
+    spec = lake.tensorflow(4).element_spec
+    passed = lake.tensorflow(4, transform=lambda s: s)
+    assert passed.element_spec == spec
+    assert sum(batch["note_valid"].numpy().sum() for batch in passed) == ROWS // 2
+
+
+def test_a_batch_transform_may_give_trees_and_numbers(lake):
+    dataset = lake.tensorflow(
+        4, columns=["x", "label"], drop_last=True,
+        batch_transform=lambda b: ({"x": b["x"] * 2}, b["label"], np.float32(len(b["x"]))),
+    )  # fmt: skip
+    inputs, label, number = dataset.element_spec
+    assert (inputs["x"].shape, label.dtype, number.shape) == ((4,), tf.int32, ())
+    assert [float(n) for _, _, n in dataset] == [4.0, 4.0]
+
+
+def test_a_transform_whose_shapes_change_is_told_what_to_do(lake):
+    dataset = lake.tensorflow(
+        4, columns=["x", "count"], transform=lambda s: {"x": np.zeros(1 + (s["count"] > 0))}
+    )
+    with pytest.raises(tf.errors.UnknownError, match=r"'x' must be float64 .*collate={'x': 'rag"):
+        list(dataset)
+
+
+def test_a_row_that_fails_reaches_the_user_with_its_id_and_cause(lake):
+    row_id = lake.row_ids[7]
+
+    def transform(sample):
+        if sample["count"] == 2:
+            raise ValueError("two")
+        return sample
+
+    dataset = lake.tensorflow(2, columns=["count"], transform=transform)
+    with pytest.raises(tf.errors.UnknownError, match=f"(?s)LoaderError: row id {row_id}.*two"):
+        list(dataset)
+
+
+def test_a_transform_that_fails_on_the_first_rows_fails_when_the_dataset_is_made(lake):
+    with pytest.raises(LoaderError, match="transform: ZeroDivisionError"):
+        lake.tensorflow(2, transform=lambda _: 1 / 0)
+
+
+def test_a_transform_of_a_view_without_rows_has_no_element_spec(lake):
+    assert list(lake[:0].tensorflow(2, columns=["x", "boxes"])) == []
+    with pytest.raises(ValueError, match="known from rows"):
+        lake[:0].tensorflow(2, transform=lambda s: s)
+
+
+@pytest.fixture
+def digits(make_lake):
+    data = pytest.importorskip("sklearn.datasets").load_digits()
+    return make_lake(
+        {"image": dl.Array("float32", (64,)), "label": dl.ClassLabel()},
+        image=data.data.astype(np.float32) / 16, label=data.target,
+    )  # fmt: skip
+
+
+def test_keras_learns_the_digits(digits):
+    tf.keras.utils.set_random_seed(0)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(64, "relu"), tf.keras.layers.Dense(10)])
+    loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(tf.keras.optimizers.Adam(0.01), loss, metrics=["accuracy"])
+
+    def pair(batch):
+        return batch["image"], batch["label"]
+
+    pairs = digits.tensorflow(32, shuffle=True, batch_transform=pair)
+    assert len(pairs) == len(pairs.loader) == 57
+    history = model.fit(pairs, epochs=3, shuffle=False, verbose=0).history
+    assert history["loss"][-1] < history["loss"][0] / 2
+    assert history["accuracy"][-1] > 0.9
+    assert model.evaluate(digits.tensorflow(32, batch_transform=pair), verbose=0)[1] > 0.9
+    mapped = digits.tensorflow(32).map(lambda b: (b["image"], b["label"]))
+    assert mapped.element_spec == pairs.element_spec
+
+
+MIRRORED = """
+import tensorflow as tf, deeplake_lite as dl
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+ds = dl.create("memory://mirrored", {"x": "float32", "boxes": dl.Boxes()})
+ds.append({"x": range(10), "boxes": [[[0, 0, k, k]] * (k % 3) for k in range(10)]})
+ds.commit("rows")
+strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+dataset = strategy.experimental_distribute_dataset(ds.tensorflow(4, shuffle=True))
+
+@tf.function
+def total(batch):
+    parts = strategy.run(lambda b: (tf.reduce_sum(b["x"]), tf.shape(b["x"])[0]), (batch,))
+    return [strategy.reduce("SUM", part, axis=None) for part in parts]
+
+for _ in range(2):
+    found = [total(batch) for batch in dataset]
+    print(sum(float(x) for x, _ in found), [int(n) for _, n in found])
+"""
+
+
+@pytest.mark.slow
+def test_a_mirrored_strategy_gets_every_row_once():
+    assert run_python(MIRRORED).splitlines() == ["45.0 [4, 4, 2]"] * 2
+
+
+def test_without_tensorflow_the_error_says_what_to_install():
+    text = run_python(BLOCKED.format(package="tensorflow", exporter="tensorflow"))
+    assert 'pip install "deeplake-lite[tensorflow]"' in text
+
+
+def test_no_framework_is_imported_before_its_exporter_is_called():
+    code = (
+        "import sys, deeplake_lite.loader; print({'jax', 'tensorflow', 'torch'} & {*sys.modules})"
+    )
+    assert run_python(code).strip() == "set()"
+
+
+def test_the_batch_axis_is_static_where_rows_that_are_left_out_are_made_up_for(lake):
+    options = {"last": "pad", "on_error": "skip"}
+    spec = lake.tensorflow(4, columns=["x"], **options).element_spec
+    assert spec["x"].shape[0] == 4
+
+
+def test_pads_of_a_column_that_passes_through_a_transform_may_grow(lake):
+    options = {"columns": ["boxes"], "collate": "pad"}
+    passed = lake.tensorflow(2, transform=lambda s: s, **options)
+    assert passed.element_spec == lake.tensorflow(2, **options).element_spec
+    assert sum(int(b["boxes_mask"].numpy().sum()) for b in passed) == sum(
+        len(boxes) for boxes in lake["boxes"][:]
+    )
+
+
+def test_a_picture_behind_many_nulls_is_found_in_few_reads(make_lake, monkeypatch):
+    pictures = [None] * 70 + [np.zeros((h, 3, 3), np.uint8) for h in (2, 4)]
+    lake = make_lake({"p": dl.Image("png", nullable=True)}, p=pictures)
+    reads, read = [], ViewSamples.read
+    monkeypatch.setattr(
+        ViewSamples, "read", lambda self, *a: reads.append(len(a[0])) or read(self, *a)
+    )
+    spec = lake.tensorflow(4).element_spec["p"]
+    assert spec.shape.as_list() == [None, None, 3, 3]
+    assert len(reads) <= 4

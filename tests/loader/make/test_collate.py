@@ -1,0 +1,329 @@
+"""Collating: every type by default and in each way, nulls in all of them."""
+
+import importlib
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.loader.make.arrays import RaggedBatch
+from deeplake_lite.loader.make.collate import CHOICES
+
+spec = importlib.util.spec_from_file_location(
+    "everything", Path(__file__).parents[2] / "dataset" / "everything.py"
+)
+everything = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(everything)
+
+FIXED = [
+    "label", "number", "embedding", "matrix", "flags", "x", "n/small", "half", "wave", "ok", "when",
+    "day", "age",
+]  # fmt: skip
+"""Columns of one shape."""
+RAGGED = ["mask", "objects", "tags", "boxes", "points", "ragged", "packed"]
+"""Arrays whose size varies, all of as many axes."""
+MIXED = ["image", "pixels"]
+"""Pictures, grey and in colour."""
+NESTED = ["outlines", "frames", "words", "counts"]
+REST = ["text", "notes", "blob"]
+
+
+@pytest.fixture(scope="module")
+def ds():
+    return everything.lake()
+
+
+def batch_of(ds, columns, **options):
+    return next(iter(ds.batches(3, columns=columns, **options)))
+
+
+def same(found, expected):
+    """Compare values as they are read, NaN equal to NaN."""
+    if expected is None or found is None:
+        return found is expected
+    if isinstance(expected, list | dict | str | bytes):
+        if isinstance(expected, list) and not isinstance(found, list):
+            return False
+        if isinstance(expected, list):
+            return len(found) == len(expected) and all(map(same, found, expected))
+        return found == expected
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+    kind = np.asarray(expected).dtype.kind
+    return np.array_equal(found, expected, equal_nan=kind in "fcmM")
+
+
+def test_all_columns_are_looked_at():
+    assert {*FIXED, *RAGGED, *MIXED, *NESTED, *REST, "link"} == set(everything.SCHEMA)
+
+
+@pytest.mark.parametrize("name", sorted(set(everything.SCHEMA) - {"link"}))
+def test_every_type_goes_together_by_default_as_it_reads(ds, name):
+    batch = batch_of(ds, [name])
+    nullable = ds.schema[name].htype.nullable
+    values = [row[name] for row in ds[[name]]]
+    if name in FIXED:
+        assert isinstance(batch[name], np.ndarray)
+        assert not isinstance(batch[name], np.ma.MaskedArray)
+        assert (f"{name}_valid" in batch) == nullable
+    else:
+        assert isinstance(batch[name], list)
+        assert set(batch) == {name}
+    valid = batch.get(f"{name}_valid", np.ones(3, bool))
+    found = [v if ok else None for v, ok in zip(batch[name], valid, strict=True)]
+    assert all(map(same, found, values))
+
+
+@pytest.mark.parametrize("how", CHOICES)
+def test_a_way_for_all_columns_leaves_alone_what_it_does_not_fit(ds, how):
+    names = [*FIXED, *REST, "words", "outlines", "frames"]
+    batch = batch_of(ds, names, collate=how)
+    for name in FIXED:
+        assert isinstance(batch[name], list if how == "list" else np.ndarray)
+    for name in (*REST, "words", "outlines", "frames"):
+        assert isinstance(batch[name], list)
+
+
+def test_lists_have_none_where_null(ds):
+    batch = batch_of(ds, ["label", "embedding", "boxes", "x"], collate="list")
+    assert batch["label"] == [1, None, 0]
+    assert batch["embedding"][1] is None
+    assert not isinstance(batch["embedding"][0], np.ma.MaskedArray)
+    assert batch["boxes"][1] is None
+    assert batch["x"] == [1, -2, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "mask"),
+    [
+        ("mask", (3, 3, 3), (3, 3, 3)),
+        ("objects", (3, 2, 3, 3), (3, 2, 3, 3)),
+        ("tags", (3, 2), (3, 2)),
+        ("boxes", (3, 1, 4), (3, 1)),
+        ("points", (3, 2, 2, 2), (3, 2)),
+        ("ragged", (3, 2, 2), (3, 2)),
+        ("packed", (3, 2, 2), (3, 2, 2)),
+    ],
+)
+def test_masks_have_the_axes_that_the_type_says_may_vary(ds, name, shape, mask):
+    batch = batch_of(ds, [name], collate="pad")
+    assert batch[name].shape == shape
+    assert batch[f"{name}_mask"].shape == mask
+    assert batch[f"{name}_mask"].dtype == bool
+    for row, value in enumerate(ds[name][:]):
+        size = () if value is None else value.shape
+        inside = batch[name][row][tuple(map(slice, size))] if value is not None else 0
+        assert value is None or np.array_equal(inside, value)
+        varying = len(mask) - 1
+        count = 0 if value is None else int(np.prod(size[:varying]))
+        assert batch[f"{name}_mask"][row].sum() == count
+        assert batch[name][row][~batch[f"{name}_mask"][row]].sum() == 0
+
+
+def test_a_mask_does_not_depend_on_the_rows_of_its_batch(make_lake):
+    ds = make_lake({"a": dl.Array("int32", (None, None))}, a=[np.ones((2, 3), int)] * 2)
+    assert batch_of(ds, ["a"], collate="pad")["a_mask"].shape == (2, 2, 3)
+    assert batch_of(ds[:1], ["a"], collate="pad")["a_mask"].shape == (1, 2, 3)
+
+
+def test_pictures_are_padded_with_a_mask_of_their_pixels(make_lake):
+    pixels = [np.full((2, 3, 3), 7, np.uint8), np.full((4, 1, 3), 9, np.uint8)]
+    ds = make_lake({"i": dl.Image("png")}, i=pixels)
+    batch = batch_of(ds, ["i"], collate="pad")
+    assert batch["i"].shape == (2, 4, 3, 3)
+    assert batch["i_mask"].shape == (2, 4, 3)
+    assert batch["i"].sum() == sum(int(p.sum()) for p in pixels)
+
+
+def test_pictures_of_several_kinds_are_not_padded(ds):
+    with pytest.raises(Exception, match="pad takes values of as many axes"):
+        batch_of(ds, ["pixels"], collate="pad")
+
+
+@pytest.mark.parametrize("name", ["boxes", "ragged", "tags", "points"])
+def test_ragged_values_are_back_to_back(ds, name):
+    batch = batch_of(ds, [name], collate={name: "ragged"})
+    found = batch[name]
+    assert isinstance(found, RaggedBatch)
+    assert len(found) == 3
+    for row, value in enumerate(ds[name][:]):
+        assert np.array_equal(found[row], [] if value is None else value) or len(found[row]) == 0
+        assert found.lengths[row] == (0 if value is None else len(value))
+
+
+def test_sequences_of_numbers_are_padded_too(make_lake):
+    ds = make_lake({"s": dl.Sequence("int32")}, s=[[1, 2], [], [3]])
+    batch = batch_of(ds, ["s"], collate="pad")
+    assert batch["s"].tolist() == [[1, 2], [0, 0], [3, 0]]
+    assert batch["s"].dtype == np.int32
+    assert batch["s_mask"].tolist() == [[True, True], [False, False], [True, False]]
+
+
+@pytest.mark.parametrize("how", ["stack", "pad", "ragged"])
+@pytest.mark.parametrize("name", ["text", "notes", "blob", "words", "outlines"])
+def test_what_is_no_numbers_is_refused_where_it_is_named(ds, name, how):
+    with pytest.raises(Exception, match=f"{how} takes .* in '{name}'. Choose"):
+        batch_of(ds, [name], collate={name: how})
+
+
+def test_stacking_says_what_else_there_is(ds):
+    with pytest.raises(Exception, match=r"stack takes values of one shape.*Choose collate='pad'"):
+        batch_of(ds, ["ragged"], collate="stack")
+
+
+def test_nulls_are_zeros_in_a_stack(make_lake):
+    pictures = [np.full((2, 2, 3), 5, np.uint8), None]
+    ds = make_lake({"i": dl.Image("png", nullable=True)}, i=pictures)
+    batch = batch_of(ds, ["i"], collate="stack")
+    assert batch["i"].shape == (2, 2, 2, 3)
+    assert batch["i"][1].sum() == 0
+    assert batch["i_valid"].tolist() == [True, False]
+
+
+def test_pictures_with_nulls_come_in_one_size(make_lake):
+    pictures = [np.full((4, 6, 3), 5, np.uint8), None, np.full((2, 2, 3), 9, np.uint8)]
+    ds = make_lake({"i": dl.Image("png", nullable=True)}, i=pictures)
+    batch = batch_of(ds, ["i"], size=(3, 3))
+    assert batch["i"].shape == (3, 3, 3, 3)
+    assert [int(p.max()) for p in batch["i"]] == [5, 0, 9]
+    assert batch["i_valid"].tolist() == [True, False, True]
+
+
+def test_all_nulls_make_a_batch(make_lake):
+    ds = make_lake(
+        {
+            "i": dl.Image(nullable=True),
+            "b": dl.Boxes(nullable=True),
+            "x": dl.Scalar("int8", nullable=True),
+        },
+        i=[None],
+        b=[None],
+        x=[None],
+    )
+    for how in (None, *CHOICES):
+        batch = next(iter(ds.batches(2, collate=how)))
+        assert all(len(batch[name]) == 1 for name in "ibx")
+
+
+def test_pictures_of_one_size_are_stacked_and_brought_to_another(make_lake):
+    pictures = [np.full((8, 6, 3), value, np.uint8) for value in (5, 9)]
+    ds = make_lake({"i": dl.Image("png"), "x": "int32"}, i=pictures, x=[1, 2])
+    assert batch_of(ds, ["i"])["i"].shape == (2, 8, 6, 3)
+    for size in ((2, 3), {"i": (2, 3)}):
+        batch = batch_of(ds, ["i", "x"], size=size)
+        assert batch["i"].shape == (2, 2, 3, 3)
+        assert batch["i"][1].tolist() == np.full((2, 3, 3), 9).tolist()
+
+
+def test_a_function_gets_the_samples(ds):
+    batch = batch_of(ds, ["x", "label"], collate=lambda rows: [(r["x"], r["label"]) for r in rows])
+    assert batch == [(1, 1), (-2, None), (3, 0)]
+    both = ds.batches(3, columns=["x"], transform=lambda r: r["x"] * 2, collate=sum)
+    assert list(both) == [4]
+
+
+@pytest.mark.parametrize("how", [None, "list", "pad"])
+@pytest.mark.parametrize("change", [lambda row: row, lambda row: {**row}, lambda row: dict(row)])
+def test_what_a_transform_hands_on_goes_together_as_without_it(ds, how, change):
+    columns = [n for n in everything.SCHEMA if n != "link" and not (how == "pad" and n in MIXED)]
+    plain = batch_of(ds, columns, collate=how)
+    through = batch_of(ds, columns, collate=how, transform=change)
+    assert list(through) == list(plain)
+    for key, value in plain.items():
+        assert type(through[key]) is type(value), key
+        assert same(list(through[key]), list(value)), key
+
+
+def test_a_nullable_column_that_a_transform_changes_still_says_what_is_null(ds):
+    def change(row):
+        return row | {"embedding": None if row["embedding"] is None else row["embedding"] * 2}
+
+    batch = batch_of(ds, ["x", "label", "embedding"], transform=change)
+    assert batch["label"].tolist() == [1, 0, 0]
+    assert batch["label_valid"].tolist() == batch["embedding_valid"].tolist() == [True, False, True]
+    plain = batch_of(ds, ["embedding"])["embedding"]
+    assert same(batch["embedding"], plain * 2)
+
+
+def test_a_transform_may_say_itself_what_is_null(ds):
+    batch = batch_of(
+        ds,
+        ["label"],
+        transform=lambda row: row | {"label_valid": -1 if row["label"] is None else row["label"]},
+    )
+    assert batch["label_valid"].tolist() == [1, -1, 0]
+
+
+def test_masks_of_boxes_that_a_transform_changes_are_those_of_the_column(ds):
+    def change(row):
+        return {"boxes": None if row["boxes"] is None else row["boxes"] + 1}
+
+    plain = batch_of(ds, ["boxes"], collate="pad")
+    changed = batch_of(ds, ["boxes"], collate="pad", transform=change)
+    assert list(changed) == list(plain) == ["boxes", "boxes_mask", "boxes_valid"]
+    assert same(changed["boxes_mask"], plain["boxes_mask"])
+    assert same(changed["boxes_valid"], plain["boxes_valid"])
+
+
+def test_none_of_what_a_transform_makes_anew_stays_in_a_list(ds):
+    batch = batch_of(ds, ["x"], transform=lambda row: {"y": None if row["x"] < 0 else row["x"]})
+    assert batch["y"] == [1, None, 3]
+
+
+@pytest.mark.parametrize("framework", ["torch", "jax.numpy"])
+def test_arrays_of_other_frameworks_go_together_as_those_of_numpy(ds, framework):
+    asarray = importlib.import_module(framework).asarray
+
+    def change(row):
+        n = abs(int(row["x"]))
+        return {"a": asarray([n, 2.5]), "n": asarray(n), "r": asarray([0.5] * n)}
+
+    batch = batch_of(ds, ["x"], transform=change, collate={"r": "pad"})
+    assert list(batch) == ["a", "n", "r", "r_mask"]
+    assert batch["a"].tolist() == [[1, 2.5], [2, 2.5], [3, 2.5]]
+    assert batch["n"].tolist() == batch["r_mask"].sum(axis=1).tolist() == [1, 2, 3]
+    x, *rest = batch_of(ds, ["x"], transform=lambda row: (asarray([row["x"].item()]), "t"))
+    assert (x.tolist(), rest) == ([[1], [-2], [3]], [["t"] * 3])
+    assert batch_of(ds, ["x"], transform=lambda _: asarray([1, 2])).shape == (3, 2)
+
+
+def test_a_transform_gives_the_same_keys_for_every_row(ds):
+    with pytest.raises(Exception, match="same keys for every sample, got one without 'x'"):
+        batch_of(ds, ["x"], transform=lambda row: row if row["x"] > 0 else {"y": 1})
+
+
+def test_arrays_of_a_transform_are_padded_on_any_axis(ds):
+    batch = batch_of(ds, ["x"], transform=lambda r: {"a": np.ones((2, abs(r["x"])))}, collate="pad")
+    assert batch["a"].shape == batch["a_mask"].shape == (3, 2, 3)
+    assert batch["a_mask"].sum() == 12
+
+
+def test_batches_are_aligned_and_the_users_own(ds):
+    padded_masks = batch_of(ds, ["mask"], collate="pad")["mask"]
+    assert padded_masks.ctypes.data % 64 == 0
+    loader = ds.batches(3, columns=["x", "embedding", "boxes"])
+    for _ in range(3):
+        batch = next(iter(loader))
+        assert batch["x"].tolist() == [1, -2, 3]
+        batch["x"][:] = 0
+        batch["embedding"][:] = 0
+        assert batch["boxes"][0].flags.writeable
+        batch["boxes"][0][:] = 0
+    assert ds["boxes"][0].sum() == 3
+
+
+def test_pictures_of_more_bits_are_not_cut_to_those_of_the_first(make_lake):
+    pixels = [np.full((2, 2), 200, np.uint8), np.full((2, 2), 40_000, np.uint16)]
+    ds = make_lake({"i": "image"}, i=pixels)
+    with pytest.raises(dl.LoaderError, match=r"'i'.* uint16 does not go where .* uint8 does"):
+        next(iter(ds.batches(2)))
+    assert next(iter(ds.batches(2, collate="list")))["i"][1].max() == 40_000
+    assert next(iter(ds[::-1].batches(2)))["i"].max(axis=(1, 2)).tolist() == [40_000, 200]
+
+
+def test_grey_pictures_do_not_become_columns_of_coloured_ones(make_lake):
+    pixels = [np.full((3, 3, 3), 1, np.uint8), np.arange(9, dtype=np.uint8).reshape(3, 3)]
+    ds = make_lake({"i": dl.Image("png")}, i=pixels)
+    with pytest.raises(dl.LoaderError, match="does not go where"):
+        next(iter(ds.batches(2, size=(3, 3))))

@@ -1,0 +1,127 @@
+"""Pictures brought to another size, and what counts their pixels."""
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.loader.make.sizes import nearest
+
+H, W = 24, 48
+
+
+@pytest.fixture
+def ds(make_lake):
+    """Two pictures, 24 × 48 and 12 × 24; what counts pixels is around the same part of both."""
+    schema = {
+        "image": dl.Image("png"),
+        "boxes": dl.Boxes("xywh", nullable=True),
+        "whole": dl.Boxes("cxcywh", dtype="int16"),
+        "parts": dl.Boxes(units="fraction"),
+        "points": dl.Keypoints(),
+        "outlines": dl.Polygons(),
+        "classes": dl.Mask(),
+        "objects": dl.Mask("instance"),
+    }
+    images, masks, objects = [], [], []
+    for k in (1, 2):
+        h, w = H // k, W // k
+        images.append(np.zeros((h, w, 3), "uint8"))
+        images[-1][h // 4 : h // 2, : w // 2] = 255
+        masks.append(images[-1][..., 0] // 255)
+        objects.append(np.stack([masks[-1] == 1] * k))
+    return make_lake(
+        schema,
+        image=images,
+        boxes=[[[0, 6, 24, 6]], None],
+        whole=[[[12, 9, 24, 6]], []],
+        parts=[[[0, 0.25, 0.5, 0.5]]] * 2,
+        points=[[[[24, 12, 2], [0, 0, 0]]], [[[12, 6, 1], [1, 1, 1]]]],
+        outlines=[[[[0, 6], [24, 6], [24, 12]]], [[[0, 3], [12, 3], [12, 6]]]],
+        classes=masks,
+        objects=objects,
+    )
+
+
+@pytest.mark.parametrize("exporter", ["batches", "pytorch"])
+@pytest.mark.parametrize("threads", [0, 2])
+def test_what_counts_pixels_follows_the_picture(ds, exporter, threads):
+    (batch,) = getattr(ds, exporter)(2, size=(48, 24), num_workers=threads)
+    first, second = batch["boxes"][0].tolist(), batch["boxes"][1]
+    assert (first, second) == ([[0, 12, 12, 12]], None)
+    assert batch["whole"][0].tolist() == [[6, 18, 12, 12]]
+    assert [len(w) for w in batch["whole"]] == [1, 0]
+    assert [np.asarray(p).tolist() for p in batch["parts"]] == [[[0, 0.25, 0.5, 0.5]]] * 2
+    for row, visible in enumerate((2, 1)):
+        assert batch["points"][row][0, 0].tolist() == [12, 24, visible]
+        assert batch["outlines"][row][0].tolist() == [[0, 12], [12, 12], [12, 24]]
+    assert batch["points"][1][0, 1].tolist() == [1, 4, 1]
+    assert batch["classes"].shape == (2, 48, 24)
+    for mask, objects in zip(batch["classes"], batch["objects"], strict=True):
+        assert np.argwhere(np.asarray(mask)).min(axis=0).tolist() == [12, 0]
+        assert int(mask.sum()) == 12 * 12
+        for one in objects:
+            assert np.array_equal(np.asarray(one), np.asarray(mask) == 1)
+    assert [len(objects) for objects in batch["objects"]] == [1, 2]
+
+
+@pytest.mark.parametrize("cache", ["encoded", "decoded"])
+def test_it_does_so_in_every_epoch(ds, cache):
+    loader = ds.batches(1, size=(48, 24), cache=cache)
+    first, again = (list(loader) for _ in range(2))
+    for a, b in zip(first, again, strict=True):
+        np.testing.assert_equal(a, b)
+
+
+def test_masks_are_padded_and_shown_to_other_frameworks_at_their_new_size(ds):
+    batch = next(iter(ds.jax(2, columns=["image", "classes", "objects"], size=(48, 24))))
+    assert batch["classes"].shape == (2, 48, 24)
+    assert batch["objects"].shape == (2, 2, 48, 24)
+    dataset = ds.tensorflow(2, columns=["image", "classes", "objects", "boxes"], size=(48, 24))
+    assert dataset.element_spec["classes"].shape.as_list() == [None, 48, 24]
+    (there,) = dataset
+    np.testing.assert_array_equal(there["classes"], batch["classes"])
+    assert there["boxes"][0].numpy().tolist() == [[0, 12, 12, 12]]
+
+
+def test_without_their_picture_they_stay_as_they_are(ds):
+    (batch,) = ds.batches(2, columns=["boxes", "classes"])
+    assert batch["boxes"][0].tolist() == [[0, 6, 24, 6]]
+    assert batch["classes"][0].shape == (H, W)
+
+
+@pytest.mark.parametrize(
+    "size", [{"image": (8, 8)}, {"depth": (8, 8)}, {"image": (8, 8), "depth": (8, 8)}, (8, 8)]
+)
+def test_which_of_several_pictures_is_meant_is_asked(make_lake, size):
+    picture = np.zeros((4, 4), "uint8")
+    schema = {"image": dl.Image("png"), "depth": dl.Image("png"), "boxes": dl.Boxes()}
+    ds = make_lake(schema, image=[picture], depth=[picture], boxes=[[]])
+    with pytest.raises(ValueError, match=r"'boxes' counts pixels: of which picture.*columns="):
+        ds.batches(1, size=size)
+    assert len(list(ds.batches(1, size=size, columns=list(size)) if isinstance(size, dict)
+                    else ds.batches(1, size=size, columns=["image", "boxes"]))) == 1  # fmt: skip
+
+
+def test_boxes_in_lists_are_not_guessed_at(make_lake):
+    schema = {"image": dl.Image("png"), "frames": dl.Sequence(dl.Boxes())}
+    ds = make_lake(schema, image=[np.zeros((4, 4), "uint8")], frames=[[[]]])
+    with pytest.raises(ValueError, match="'frames' counts pixels"):
+        ds.batches(1, size=(8, 8))
+
+
+def test_pictures_that_are_null_leave_coordinates_as_they_are(make_lake):
+    schema = {"image": dl.Image("png", nullable=True), "boxes": dl.Boxes()}
+    picture = np.zeros((4, 4), "uint8")
+    ds = make_lake(schema, image=[None, picture], boxes=[[[0, 0, 2, 2]]] * 2)
+    (batch,) = ds.batches(2, size=(8, 8))
+    assert [b.tolist() for b in batch["boxes"]] == [[[0, 0, 2, 2]], [[0, 0, 4, 4]]]
+
+
+def test_a_mask_has_no_other_numbers_at_another_size():
+    mask = np.random.default_rng(0).integers(0, 9, (5, 7), "uint8")
+    for shape in ((3, 2), (5, 7), (11, 20)):
+        found = nearest(mask, *shape)
+        assert found.shape == shape
+        assert {*np.unique(found)} <= {*np.unique(mask)}
+    np.testing.assert_array_equal(nearest(mask, 5, 7), mask)
+    np.testing.assert_array_equal(nearest(nearest(mask, 10, 14), 5, 7), mask)

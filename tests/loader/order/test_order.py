@@ -1,0 +1,172 @@
+"""Orders: every row once, the same for ever, and as good as chance."""
+
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deeplake_lite.loader.order.order import PART, BlockOrder, ExactOrder, Order, Permutation, mixed
+
+SIZES = st.integers(0, 3_000)
+KEYS = st.integers(0, 2**64 - 1)
+
+
+@given(SIZES, KEYS)
+def test_a_permutation_gives_every_number_once(n, key):
+    assert np.array_equal(np.sort(Permutation(n, key)(np.arange(n))), np.arange(n))
+
+
+@pytest.mark.parametrize("n", [PART - 1, PART, PART + 1, 3 * PART + 5])
+def test_a_permutation_of_several_parts_gives_every_number_once(n):
+    assert np.array_equal(np.sort(Permutation(n, 7)(np.arange(n))), np.arange(n))
+
+
+@pytest.mark.parametrize("n", [2**31, 2**32 - 1, 2**32, 2**32 + 1, 10**12, 2**62])
+def test_large_ranges_are_within_range_and_without_repeats(n):
+    some = np.concatenate([np.arange(2_000), n - 1 - np.arange(2_000)])
+    found = Permutation(n, 3)(some)
+    assert found.min() >= 0
+    assert found.max() < n
+    assert len(np.unique(found)) == len(some)
+    assert found.astype(float).mean() == pytest.approx(n / 2, rel=0.05)
+
+
+def test_the_numbers_are_frozen():
+    """Checkpoints depend on them: a change is a new kind of shuffle, not another version of it."""
+    assert mixed(0) == 16294208416658607535
+    assert mixed(1, 2, 3) == 15020427595393229491
+    assert ExactOrder(12, 5, 1).at(0, 12).tolist() == EXACT_12
+    assert ExactOrder(1_000_003, 0, 0).at(500_000, 500_006).tolist() == EXACT_MILLION
+    assert ExactOrder(2**40, 0, 0).at(2**39, 2**39 + 3).tolist() == EXACT_LARGE
+    assert BlockOrder(30, 5, 1, block=4, window=3).at(0, 30).tolist() == BLOCK_30
+
+
+EXACT_12 = [2, 5, 11, 1, 9, 10, 7, 8, 4, 0, 3, 6]
+EXACT_MILLION = [351194, 484028, 272068, 27637, 437538, 423996]
+EXACT_LARGE = [1097571410556, 83728861027, 751378007344]
+BLOCK_30 = [
+    18,
+    16,
+    2,
+    11,
+    17,
+    10,
+    9,
+    3,
+    19,
+    1,
+    8,
+    0,
+    29,
+    7,
+    27,
+    4,
+    6,
+    5,
+    28,
+    24,
+    26,
+    25,
+    20,
+    23,
+    22,
+    14,
+    12,
+    13,
+    21,
+    15,
+]
+
+
+def test_any_part_of_an_order_is_computed_alone():
+    for order in orders(5_000):
+        whole = order.at(0, 5_000)
+        for start, stop in [(0, 1), (17, 18), (999, 2_500), (4_990, 6_000), (5_000, 5_001)]:
+            assert np.array_equal(order.at(start, stop), whole[start:stop])
+
+
+def test_seeds_and_epochs_give_other_orders():
+    found = {
+        tuple(ExactOrder(100, seed, epoch).at(0, 100).tolist())
+        for seed, epoch in itertools.product([-1, 0, 1, 2**63], range(20))
+    }
+    assert len(found) == 80
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_each_order_of_few_rows_is_as_likely_as_any_other(n):
+    draws = 100 * math.factorial(n) if n < 5 else 3_000
+    counts = Counter(
+        tuple(Permutation(n, mixed(0, k))(np.arange(n)).tolist()) for k in range(draws)
+    )
+    expected = draws / math.factorial(n)
+    chi = sum((counts[p] - expected) ** 2 / expected for p in itertools.permutations(range(n)))
+    assert z(chi, math.factorial(n) - 1) < 4
+
+
+@pytest.mark.parametrize("n", [7, 16, 33, 100, 257, 999, 1_003, 1_024])
+def test_rows_come_at_any_place_next_to_any_other(n):
+    draws = 400 if n < 300 else 100
+    found = np.array([Permutation(n, mixed(1, k))(np.arange(n)) for k in range(draws)])
+    bins = min(n, 16)
+    at = np.arange(n) * bins // n
+    table = np.zeros((bins, bins))
+    np.add.at(table, (np.broadcast_to(at, found.shape), at[found]), 1)
+    expected = np.outer(np.bincount(at), np.bincount(at)) * draws / n
+    assert z(((table - expected) ** 2 / expected).sum(), (bins - 1) ** 2) < 4
+    steps = np.bincount((np.diff(found, axis=1) % n).ravel(), minlength=n)[1:]
+    assert z(((steps - steps.mean()) ** 2 / steps.mean()).sum(), n - 2) < 4
+
+
+@pytest.mark.parametrize("n", [100, 1_003, 10_000, 200_000])
+def test_places_say_nothing_of_positions(n):
+    correlations = [
+        np.corrcoef(np.arange(n), ExactOrder(n, seed, 0).at(0, n))[0, 1] for seed in range(20)
+    ]
+    assert np.abs(correlations).max() < 4 / math.sqrt(n)
+    assert abs(np.mean(correlations)) < 4 / math.sqrt(20 * n)
+
+
+def test_epochs_say_nothing_of_each_other():
+    first, second = (ExactOrder(10_000, 0, epoch).at(0, 10_000) for epoch in range(2))
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.04
+    assert (first == second).sum() < 8
+
+
+@given(n=st.integers(0, 400), block=st.integers(1, 50), window=st.integers(1, 6), seed=KEYS)
+def test_a_block_order_gives_every_row_once_a_window_after_the_other(n, block, window, seed):
+    order = BlockOrder(n, seed, 3, block, window)
+    found = order.at(0, n)
+    assert np.array_equal(np.sort(found), np.arange(n))
+    count = -(-n // block)
+    seen, place = [], 0
+    while place < n:  # windows are whole blocks, none of which comes again
+        end = min(b for b in {order.after(b, block) for b in range(count)} if b > place)
+        blocks = set((found[place:end] // block).tolist())
+        assert end - place == sum(min(block, n - b * block) for b in blocks)
+        assert len(blocks) <= window
+        seen += blocks
+        place = end
+    assert sorted(seen) == list(range(count))
+
+
+@given(n=st.integers(1, 400), rows=st.integers(1, 60), seed=KEYS)
+def test_after_is_behind_the_last_row_of_a_block(n, rows, seed):
+    for order in orders(n, seed):
+        found = order.at(0, n)
+        for block in range(-(-n // rows)):
+            last = int(np.flatnonzero(found // rows == block).max())
+            assert last < order.after(block, rows) <= n
+
+
+def orders(n, seed=1):
+    return [Order(n, seed, 2), ExactOrder(n, seed, 2), BlockOrder(n, seed, 2, block=16, window=3)]
+
+
+def z(chi, freedom):
+    """Return by how many standard deviations a chi-square is above its mean."""
+    return (chi - freedom) / math.sqrt(2 * freedom)

@@ -1,0 +1,71 @@
+"""Which shuffle a view gets, and the places of its rows."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from deeplake_lite.loader.order.order import PART, BlockOrder, ExactOrder, Order
+from deeplake_lite.loader.order.places import Places
+from deeplake_lite.loader.order.shuffle import EXACT_BYTES, Shuffle
+
+
+@dataclass
+class Rows:
+    """Stands for samples of any size."""
+
+    count: int
+    row_bytes: float
+
+    def __len__(self):
+        return self.count
+
+
+SMALL, LARGE = Rows(1_000, 20_000.0), Rows(10_000_000, 20_000.0)
+
+
+def test_true_is_exact_up_to_a_size_and_by_blocks_above():
+    assert Shuffle.chosen(True, SMALL).kind == "exact"
+    assert Shuffle.chosen(True, Rows(EXACT_BYTES, 1.0)).kind == "exact"
+    assert Shuffle.chosen(True, Rows(EXACT_BYTES + 1, 1.0)).kind == "block"
+    assert Shuffle.chosen("exact", LARGE).kind == "exact"
+    assert Shuffle.chosen("block", SMALL).kind == "block"
+    assert Shuffle.chosen(False, LARGE).kind == "none"
+
+
+def test_a_shuffle_says_what_it_is_and_why():
+    assert str(Shuffle.chosen(True, SMALL)) == "exact (0.0186 GiB are no more than 8 GiB)"
+    text = str(Shuffle.chosen(True, LARGE))
+    assert text == "block of 128 rows, 104 at a time (186 GiB are more than 8 GiB)"
+    assert str(Shuffle.chosen("exact", LARGE)) == "exact (as asked for)"
+
+
+def test_a_block_and_its_window_are_part_of_the_state():
+    assert Shuffle.chosen(True, LARGE).to_json() == {"kind": "block", "block": 128, "window": 104}
+
+
+@pytest.mark.parametrize("wanted", [None, "Exact", 1.5, 2, "none"])
+def test_other_shuffles_are_refused(wanted):
+    with pytest.raises(ValueError, match="shuffle is True, False, 'exact' or 'block', got"):
+        Shuffle.chosen(wanted, SMALL)
+
+
+def test_orders_are_those_of_the_choice():
+    kinds = [type(Shuffle.chosen(w, SMALL).order(1_000, 1, 2)) for w in (False, "exact", "block")]
+    assert kinds == [Order, ExactOrder, BlockOrder]
+
+
+def test_places_keep_few_parts_and_give_any_of_them():
+    asked = []
+
+    def at(start, stop):
+        asked.append(start // PART)
+        return np.arange(start, min(stop, 10 * PART))
+
+    places = Places(SimpleNamespace(at=at))
+    for start in range(0, 10 * PART - 1_000, 9_999):
+        assert np.array_equal(places.at(start, start + 1_000), np.arange(start, start + 1_000))
+    assert asked == list(range(10))
+    assert len(places._parts) <= 4
+    assert places.at(5, 6).tolist() == [5]

@@ -1,0 +1,155 @@
+"""Blocks: however rows are held, they are those that were asked for."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.dataset.values import decode_block, with_none
+from deeplake_lite.loader.order import block_rows
+from deeplake_lite.loader.order.order import BlockOrder, ExactOrder, Order
+from deeplake_lite.loader.read import blocks as blocks_module
+from deeplake_lite.loader.read import held
+from deeplake_lite.loader.read.blocks import EARLY, Blocks
+from deeplake_lite.loader.read.disk import Disk
+from deeplake_lite.loader.read.readers import Readers
+from deeplake_lite.loader.read.samples import ViewSamples
+
+N = 220
+SCHEMA = {
+    "x": "int32",
+    "vector": dl.Embedding(3, nullable=True),
+    "text": dl.Text(nullable=True),
+    "boxes": dl.Boxes(),
+    "words": dl.Sequence("text", nullable=True),
+}
+
+
+@pytest.fixture(scope="module")
+def view():
+    ds = dl.create("memory://blocks-test", SCHEMA)
+    ds.append(
+        {
+            "x": range(N),
+            "vector": [None if i % 7 == 0 else [i, 0, 1] for i in range(N)],
+            "text": [None if i % 5 == 0 else str(i) * (i % 9) for i in range(N)],
+            "boxes": [[[0, 0, i, i]] * (i % 3) for i in range(N)],
+            "words": [None if i % 11 == 0 else [str(i)] * (i % 4) for i in range(N)],
+        }
+    )
+    ds.commit("rows")
+    return ds[1:]
+
+
+@pytest.fixture
+def readers():
+    readers = Readers()
+    yield readers
+    readers.close()
+
+
+@pytest.fixture(autouse=True)
+def small_blocks():
+    """Make blocks of 16 rows or so."""
+    with mock.patch.object(block_rows, "BLOCK_BYTES", 1024):
+        yield
+
+
+def values(samples, cells):
+    """Return the rows that cells are."""
+    columns = [with_none(decode_block(f.htype, cells[f.name])) for f in samples.fields]
+    return [repr(row) for row in zip(*columns, strict=True)]
+
+
+def epochs(blocks, kind, batch=24, ahead=3):
+    """Go through some epochs, a few batches ahead; yield what was asked for and what came."""
+    n = len(blocks.samples)
+    for epoch in range(2):
+        order, coming = (orders(n, e)[kind] for e in (epoch, epoch + 1))
+        starts = list(range(0, n, batch))
+        asked = []
+        for number, start in enumerate(starts):
+            for coming_start in starts[number + len(asked) : number + ahead]:
+                positions = order.at(coming_start, coming_start + batch)
+                asked.append((positions, blocks.request(positions, order, start, coming)))
+            positions, request = asked.pop(0)
+            yield positions, blocks.take(request)
+
+
+def orders(n, epoch):
+    return {
+        "none": Order(n, 1, epoch),
+        "exact": ExactOrder(n, 1, epoch),
+        "block": BlockOrder(n, 1, epoch, 16, 3),
+    }
+
+
+@pytest.mark.parametrize("large", [1, 4096])
+@pytest.mark.parametrize("kind", ["none", "exact", "block"])
+@pytest.mark.parametrize("mode", ["whole", "window", "rows", "nothing", "disk"])
+def test_rows_are_those_that_were_asked_for(
+    view, readers, tmp_path, monkeypatch, mode, kind, large
+):
+    monkeypatch.setattr(held, "LARGE_CELLS", large)
+    samples = ViewSamples.of(view)
+    expected = [repr(tuple(row.values())) for row in view]
+    total = samples.row_bytes * len(samples)
+    limit = {"whole": 2 * total, "nothing": 0}.get(mode, total / 2)
+    window = 48 if mode == "window" else 0
+    disk = Disk("print", tmp_path) if mode == "disk" else None
+    blocks = Blocks(samples, readers, int(limit), window, disk)
+    assert blocks.mode == ("rows" if mode == "nothing" else mode)
+    for positions, cells in epochs(blocks, kind):
+        assert values(samples, cells) == [expected[p] for p in positions]
+    assert blocks.complete == (mode == "whole")
+
+
+def test_a_window_holds_no_more_than_its_limit_and_what_comes_first(view, readers):
+    samples = ViewSamples.of(view)
+    limit = int(samples.row_bytes * len(samples) * 0.65)
+    blocks = Blocks(samples, readers, limit, 48)
+    most = limit // (samples.row_bytes * blocks.rows)
+    read = mock.patch.object(ViewSamples, "read", autospec=True, side_effect=ViewSamples.read)
+    with read as reads:
+        for _ in epochs(blocks, "block", batch=16, ahead=2):  # two epochs
+            assert len(blocks._found) <= most
+    assert reads.call_count <= 2 * blocks.count - most // 2
+
+
+def test_what_is_held_is_not_read_again(view, readers, monkeypatch):
+    monkeypatch.setattr(blocks_module, "FEW_BLOCKS", 4)
+    samples = ViewSamples.of(view)
+    blocks = Blocks(samples, readers, 2**30)
+    with mock.patch.object(
+        ViewSamples, "read", autospec=True, side_effect=ViewSamples.read
+    ) as read:
+        for _ in epochs(blocks, "exact"):
+            pass
+    assert read.call_count <= blocks.count + EARLY
+    with mock.patch.object(ViewSamples, "read", side_effect=AssertionError):
+        for _ in epochs(blocks, "exact"):
+            pass
+
+
+def test_the_first_batches_of_large_rows_do_not_wait_for_blocks(view, readers, monkeypatch):
+    monkeypatch.setattr(blocks_module, "FEW_BLOCKS", 4)
+    blocks = Blocks(ViewSamples.of(view), readers, 2**30)
+    order = ExactOrder(len(view))
+    first = blocks.request(order.at(0, 40), order, 0, order)
+    assert not first.blocks
+    assert first.alone is not None
+    expected = view["x"][:][order.at(0, 40)].tolist()
+    assert blocks.take(first)["x"].values.tolist() == expected
+
+
+def test_a_read_that_failed_is_tried_again(view, readers):
+    samples = ViewSamples.of(view)
+    blocks = Blocks(samples, readers, 2**30)
+    order, rows = Order(len(samples)), np.arange(10)
+    with mock.patch.object(ViewSamples, "read", side_effect=OSError("no network")):
+        request = blocks.request(rows, order, 0, order)
+        with pytest.raises(OSError, match="no network"):
+            blocks.take(request)
+    cells = blocks.take(blocks.request(rows, order, 0, order))
+    assert cells["x"].values.tolist() == list(range(1, 11))

@@ -1,0 +1,205 @@
+"""The bottleneck: planted slow stages are named, with the setting that would help."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.loader import Options
+from deeplake_lite.loader.read.samples import ViewSamples
+from deeplake_lite.loader.report.explain import Situation, explained
+from deeplake_lite.loader.report.stats import Stats
+
+
+@pytest.fixture
+def lake(make_lake):
+    return make_lake({"x": "int32"}, x=range(200))
+
+
+def slept(seconds):
+    def sleep(value):
+        time.sleep(seconds)
+        return value
+
+    return sleep
+
+
+def after_an_epoch(loader, pause=0.0):
+    for _ in loader:
+        time.sleep(pause)
+    return loader.explain()
+
+
+def of(epoch, situation=None, /, **options):
+    """Explain an epoch that took ten seconds."""
+    given = situation or Situation(Options(batch_size=8, **options))
+    return explained(Stats(epochs=(epoch,)), given)
+
+
+def spent(**seconds):
+    return Stats(wall=10.0, stall=9.0, batches=5, samples=40, epoch=0, **seconds)
+
+
+# ---- planted
+
+
+def test_a_slow_store_is_named(lake, monkeypatch):
+    read = ViewSamples.read
+
+    def slowly(*args):
+        time.sleep(0.3)
+        return read(*args)
+
+    monkeypatch.setattr(ViewSamples, "read", slowly)
+    found = after_an_epoch(lake.batches(20))
+    assert found.bottleneck == "read"
+    assert str(found).startswith("The reader is slow: ")
+    assert "cache='disk'" in str(found)
+
+
+def test_large_pictures_are_named(make_lake):
+    pixels = np.random.default_rng(0).integers(0, 256, (1200, 1600, 3), np.uint8)
+    lake = make_lake({"image": dl.Image("jpeg")}, image=[pixels] * 24)
+    found = after_an_epoch(lake.batches(2))
+    assert found.bottleneck == "decode"
+    assert str(found).startswith("Decoding JPEG takes ")
+    assert "size=" in str(found)
+    assert "cache='decoded'" in str(found)
+
+
+def test_a_slow_transform_is_named(lake):
+    found = after_an_epoch(lake.batches(20, transform=slept(0.002)))
+    assert found.bottleneck == "transform"
+    assert str(found).startswith("Your transform takes ")
+    assert "workers='processes'" in str(found)
+    assert "batch_transform=" in str(found)
+
+
+def test_a_slow_transform_of_batches_is_named(lake):
+    found = after_an_epoch(lake.batches(20, batch_transform=slept(0.03)))
+    assert str(found).startswith("Your batch_transform takes ")
+    assert "batch_transform=" not in str(found)
+
+
+def test_a_slow_collate_function_is_named(lake):
+    found = after_an_epoch(lake.batches(20, collate=slept(0.03)))
+    assert found.bottleneck == "collate"
+    assert str(found).startswith("Your collate function takes ")
+
+
+def test_a_slow_training_step_is_named(lake):
+    found = after_an_epoch(lake.batches(20), pause=0.05)
+    assert found.bottleneck == "training"
+    assert str(found).startswith("Your training step is slower than the loader")
+
+
+# ---- as measured
+
+
+@pytest.mark.parametrize(
+    ("seconds", "options", "start"),
+    [
+        ({"collate": 8.0}, {}, "Collating takes 100 % of the workers' time: collate='list'"),
+        ({"decode": 8.0}, {}, "Decoding values takes 100 % of"),
+        ({"hand_over": 6.0, "decode": 2.0}, {}, "Handing batches over takes 75 %"),
+        ({"transform": 5.0, "waiting": 5.0}, {}, "Your batch_transform takes 100 %"),
+        ({"transform": 8.0}, {"workers": "processes"}, "Your batch_transform takes 100 % of"),
+        (
+            {"read": 8.0},
+            {},
+            "The reader is slow: 100 % of the workers' time goes into waiting for ",
+        ),
+        ({"read": 8.0}, {"cache": None}, "The reader is slow: "),
+    ],
+)
+def test_sentences(seconds, options, start):
+    found = of(spent(**seconds), num_workers=10_000, **options)
+    assert str(found).startswith(start)
+
+
+def test_a_reader_is_advised_by_what_stays_in_memory():
+    assert "at 0 B/s; later epochs take the rows from memory" in str(of(spent(read=9.0)))
+    without = of(spent(read=9.0), Situation(Options(batch_size=8, cache=None), mode="rows"))
+    assert "cache='encoded' keeps rows in memory" in str(without)
+
+
+def test_advice_is_none_that_is_followed_already():
+    options = Options(batch_size=8, cache="disk", columns=("x",), shuffle="block")
+    found = of(spent(read=9.0), Situation(options, "block", "disk"))
+    assert str(found).endswith("a store that is nearer would help.")
+    pictures = Options(batch_size=8, cache="decoded", size={"image": (8, 8)}, num_workers=1)
+    found = of(spent(decode=9.0), Situation(pictures, pictures={"image": "png", "m": "mask"}))
+    assert str(found).startswith("Decoding PNG and masks takes 100 % of the workers' time: ")
+    assert "size=" not in str(found)
+    assert "cache=" not in str(found)
+
+
+def test_an_exact_shuffle_beyond_memory_is_advised_to_go_by_blocks():
+    found = of(spent(read=9.0), Situation(Options(batch_size=8), "exact", "rows", rows=1000))
+    assert "shuffle='block' reads whole blocks" in str(found)
+
+
+@pytest.mark.parametrize(("epoch", "rows_read"), [(0, 2000), (1, 800)])
+def test_rows_that_are_read_again_tell_that_memory_is_too_small(epoch, rows_read):
+    told = Stats(
+        wall=10.0, stall=9.0, read=8.0, samples=1000, batches=5, epoch=epoch, rows_read=rows_read
+    )
+    options = Options(batch_size=8, memory_budget=100_000_000)
+    situation = Situation(options, "exact", "rows", rows=1000, stored=2e9)
+    found = of(told, situation)
+    assert found.bottleneck == "memory"
+    assert "memory_budget=100 MB now, and about 2.6 GB would hold all rows" in str(found)
+    assert of(told, Situation(options, "exact", "whole", rows=1000)).bottleneck == "read"
+
+
+def test_a_lake_beyond_the_budget_is_told_so(make_lake, monkeypatch):
+    lake = make_lake({"x": dl.Embedding(1000)}, x=np.zeros((200, 1000)))
+    monkeypatch.setattr(Options, "budget", 300_000)
+    read = ViewSamples.read
+
+    def slowly(*args):
+        time.sleep(0.05)
+        return read(*args)
+
+    monkeypatch.setattr(ViewSamples, "read", slowly)
+    monkeypatch.setattr("deeplake_lite.loader.order.block_rows.BLOCK_BYTES", 40_000)
+    loader = lake.batches(20, shuffle="exact")
+    after_an_epoch(loader)
+    assert after_an_epoch(loader).bottleneck == "memory"
+
+
+# ---- which epoch
+
+
+def test_an_epoch_that_has_just_begun_is_not_explained_yet():
+    past = spent(decode=8.0)
+    begun = Stats(wall=0.1, stall=0.1, read=0.1, batches=1, epoch=1)
+    situation = Situation(Options(batch_size=8))
+    assert explained(Stats(epochs=(past, begun)), situation).bottleneck == "decode"
+    assert explained(Stats(epochs=(begun,)), situation).bottleneck == "read"
+    assert (
+        explained(Stats(epochs=(past, replace(begun, batches=5))), situation).bottleneck == "read"
+    )
+
+
+# ---- how it shows
+
+
+def test_it_prints_the_sentence_and_the_seconds_below():
+    found = of(spent(decode=8.0))
+    assert str(found) in repr(found)
+    assert "decode             8.00 s   80 %" in repr(found)
+
+
+def test_a_page_has_the_sentence_and_bars():
+    html = of(spent(decode=8.0))._repr_html_()
+    assert "Decoding values takes" in html
+    assert "width:80%" in html
+
+
+def test_before_anything_was_loaded_it_says_what_to_do(lake):
+    found = lake.batches(8).explain()
+    assert repr(found) == "Nothing has been loaded yet: go through some batches, and ask again."
+    assert "width" not in found._repr_html_().partition("</style>")[2]

@@ -1,0 +1,53 @@
+"""Parcels: what comes through a socket, and what stays open behind it."""
+
+import os
+import socket
+
+import numpy as np
+import pytest
+
+from deeplake_lite.loader.workers.parcels import INLINE_BYTES, Lane
+
+pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="Linux counts so")
+
+
+def open_files():
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.fixture
+def lanes():
+    ends = socket.socketpair()
+    found = [Lane(end) for end in ends]
+    yield found
+    for lane in found:
+        lane.close()
+
+
+def test_what_is_sent_arrives_and_its_memory_is_given_back(lanes):
+    here, there = lanes
+    before = open_files()
+    for _ in range(3):
+        here.send({"x": np.arange(INLINE_BYTES)})
+        assert there.receive()["x"].sum() == np.arange(INLINE_BYTES).sum()
+    here._forget()
+    assert open_files() == before
+
+
+def test_a_parcel_that_is_cut_short_leaves_no_memory_open(lanes):
+    here, there = lanes
+    write, lane_write = here._write, here._write_with
+
+    def cut(_):
+        here.hang_up()
+
+    before = open_files()
+    here._write = cut
+    here._write_with = lambda data, memory: (setattr(here, "_write", write),
+                                             lane_write(data, memory),
+                                             setattr(here, "_write", cut))  # fmt: skip
+    here.send({"x": np.arange(INLINE_BYTES)})
+    with pytest.raises(EOFError):
+        there.receive()
+    here._forget()
+    assert open_files() == before

@@ -1,0 +1,178 @@
+"""Whole programs that load with worker processes: how they begin, end, fork and are killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ..watching import eventually, shared_files
+
+
+@pytest.fixture(autouse=True)
+def nothing_left():
+    """Expect no file in shared memory after a test."""
+    before = shared_files()
+    yield
+    assert shared_files() <= before
+
+
+HEAD = """
+import os, sys, tempfile, time
+import deeplake_lite as dl
+from deeplake_lite.testing import transforms
+
+FOLDER = sys.argv[1]
+
+def lake():
+    ds = dl.create(os.path.join(FOLDER, "program.lake"), {"x": "int32"})
+    ds.append({"x": range(40)})
+    return ds
+"""
+
+
+def program(path, text, *flags):
+    """Write a program, and return the command that runs it."""
+    file = path / "program.py"
+    file.write_text(HEAD + text)
+    shutil.rmtree(path / "program.lake", ignore_errors=True)
+    return [sys.executable, *flags, str(file), str(path)]
+
+
+def ran(path, text, *flags, seconds=20, **options):
+    """Run a program to its end."""
+    return subprocess.run(
+        program(path, text, *flags), capture_output=True, text=True, timeout=seconds, check=False,
+        **options,
+    )  # fmt: skip
+
+
+def of_program(pid):
+    """Return the processes whose parent is a program, or was."""
+    lines = subprocess.run(
+        ["ps", "-wweo", "pid,ppid,pgid,args"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    return [line for line in lines if line.split()[2] == str(pid) and line.split()[0] != str(pid)]
+
+
+def test_a_program_needs_no_guard_for_transforms_of_a_module(tmp_path):
+    text = """
+loader = lake().batches(8, workers="processes", num_workers=2, transform=transforms.with_process)
+print(sum(len(batch["x"]) for batch in loader))
+"""
+    done = ran(tmp_path, text)
+    assert (done.stdout, done.stderr) == ("40\n", "")
+
+
+def test_a_program_without_a_guard_is_told_of_it_where_it_needs_one(tmp_path):
+    text = """
+def mine(sample):
+    return {"x": sample["x"] + 1}
+
+GUARD
+    loader = lake().batches(40, workers="processes", num_workers=1, transform=mine)
+    for batch in loader:
+        print(batch["x"].sum())
+"""
+    done = ran(tmp_path, text.replace("GUARD", "if True:"))
+    assert done.returncode == 1
+    assert "LoaderError: A worker process imports what the transform needs" in done.stderr
+    assert 'if __name__ == "__main__":' in done.stderr
+    done = ran(tmp_path, text.replace("GUARD", 'if __name__ == "__main__":'))
+    assert (done.stdout, done.stderr) == ("820\n", "")
+
+
+def test_functions_of_a_notebook_are_sent_by_value(tmp_path):
+    text = (
+        HEAD
+        + """
+def mine(sample):
+    return {"x": sample["x"] + 1}
+
+loader = lake().batches(40, workers="processes", num_workers=1, transform=mine)
+for batch in loader:
+    print(batch["x"].sum())
+"""
+    )
+    command = [sys.executable, "-c", text, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert (done.stdout, done.stderr) == ("820\n", "")
+
+
+@pytest.mark.parametrize("workers", ["threads", "processes"])
+def test_a_program_ends_at_once_in_the_middle_of_an_epoch(tmp_path, workers):
+    text = f"""
+loader = lake().batches(4, workers={workers!r}, num_workers=2, transform=transforms.rest)
+batches = iter(loader)
+next(batches)
+print(time.time())
+"""
+    done = ran(tmp_path, text, "-W", "error", start_new_session=True)
+    assert done.stderr == ""
+    assert time.time() - float(done.stdout) < 10
+
+
+def started(path, text):
+    """Start a program in a session of its own, and wait for its first line."""
+    command = program(path, text)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    line = process.stdout.readline()
+    assert line == "begun\n", process.communicate()
+    return process
+
+
+WAITING = """
+loader = lake().batches(40, workers="processes", num_workers=2, transform=transforms.sleep)
+import threading
+threading.Timer(SECONDS, lambda: print("begun", flush=True)).start()
+for batch in loader:
+    pass
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.1, 1.0])
+def test_an_interrupt_ends_a_program_and_its_processes(tmp_path, seconds):
+    process = started(tmp_path, WAITING.replace("SECONDS", str(seconds)))
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=5)
+    assert process.returncode == -signal.SIGINT
+    assert err.count("KeyboardInterrupt") == 1, err
+    assert eventually(lambda: not of_program(process.pid))
+
+
+def test_processes_end_with_a_program_that_is_killed(tmp_path):
+    process = started(tmp_path, WAITING.replace("SECONDS", "1"))
+    assert of_program(process.pid)
+    process.kill()
+    process.communicate()
+    assert eventually(lambda: not of_program(process.pid), 8)
+
+
+def test_a_fork_is_refused_a_loader_and_leaves_the_processes_alone(tmp_path):
+    text = """
+loader = lake().batches(4, workers=WORKERS, num_workers=1)
+print(len(list(loader)), flush=True)
+pid = os.fork()
+if pid == 0:
+    try:
+        next(iter(loader))
+    except dl.ForkedError as error:
+        print(error, flush=True)
+    loader.close()
+    sys.exit()
+os.waitpid(pid, 0)
+print(len(list(loader)))
+"""
+    for workers in ("'threads'", "'processes'"):
+        done = ran(tmp_path, text.replace("WORKERS", workers), "-W", "ignore::DeprecationWarning")
+        assert done.stderr == ""
+        first, said, last = done.stdout.splitlines()
+        assert first == last == "10"
+        assert "A loader works in the process that made it" in said

@@ -1,0 +1,110 @@
+"""A browser in front and a kernel behind: find what is wrong, mend it, see the difference."""
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+from .bridge import painted, shown
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def lake(make_lake):
+    random = np.random.default_rng(0)
+    truth = np.arange(40) % 2
+    labels = truth.copy()
+    labels[5] = 0
+    return make_lake(
+        {"image": "image", "label": dl.ClassLabel(["ant", "bee"]), "embedding": dl.Embedding(4)},
+        image=[np.full((32, 32, 3), 60 + 120 * t + i, np.uint8) for i, t in enumerate(truth)],
+        label=labels,
+        embedding=np.eye(2, 4)[truth] + 0.05 * random.normal(size=(40, 4)),
+    )
+
+
+def rows(page):
+    return page.eval_on_selector(".dl-browser", "root => root.dataset.rows")
+
+
+def test_a_label_is_mended_by_keys_and_committed_by_a_button(chrome, lake, tmp_path):
+    w = lake.browse()
+    w.ask("SELECT * WHERE label = 'ant' AND embedding[1] > 0.5")
+    with shown(chrome, w) as (page, wrong):
+        assert rows(page) == "1"
+        page.get_by_role("grid").focus()
+        page.keyboard.press("Space")
+        page.keyboard.press("2")
+        page.get_by_role("button", name="Commit 1 edit").first.wait_for()
+        page.keyboard.press("e")
+        page.get_by_label("Message of the commit").fill("a bee")
+        page.screenshot(path=tmp_path / "staged.png")
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => document.querySelector('.dl-browser').dataset.rows === '0'")
+        page.screenshot(path=tmp_path / "committed.png")
+    assert wrong == []
+    fresh = dl.open(lake.url)
+    assert fresh["label"][5] == 1
+    assert fresh.log()[0].message == "a bee"
+
+
+def test_two_versions_are_drawn_side_by_side(chrome, lake, tmp_path):
+    lake.tag("v1")
+    lake["label"][5] = 1
+    lake.append(lake[:2])
+    lake.commit("mended")
+    with shown(chrome, dl.browse_diff(lake, "v1", "main")) as (page, wrong):
+        assert rows(page) == "1"
+        page.screenshot(path=tmp_path / "changed.png")
+        page.get_by_role("button", name="Added").click()
+        page.wait_for_function("() => document.querySelector('.dl-browser').dataset.rows === '2'")
+        painted(page)
+        page.get_by_role("button", name="Changed").click()
+        page.wait_for_function("() => document.querySelector('.dl-browser').dataset.rows === '1'")
+        page.get_by_role("grid").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_selector("ins:has-text('bee')")
+        page.screenshot(path=tmp_path / "pair.png")
+    assert wrong == []
+
+
+def test_a_conflict_is_shown_and_resolved_by_a_button(chrome, lake, tmp_path):
+    w = lake.browse()
+    with shown(chrome, w) as (page, wrong):
+        page.get_by_role("grid").focus()
+        page.keyboard.press("Space")
+        page.keyboard.press("2")
+        page.get_by_role("button", name="Commit 1 edit").first.wait_for()
+        other = dl.open(lake.url)
+        other.add_classes("label", ["cat"])
+        other["label"][0] = "cat"
+        other.commit("meanwhile")
+        page.keyboard.press("e")
+        page.get_by_label("Message of the commit").fill("a bee")
+        page.keyboard.press("Enter")
+        page.get_by_text("'cat'").first.wait_for()
+        page.screenshot(path=tmp_path / "conflict.png")
+        page.get_by_role("button", name="Write mine over").click()
+        page.get_by_text("Committed", exact=False).first.wait_for()
+    assert wrong == []
+    assert dl.open(lake.url)["label"][0] == 1
+
+
+def test_suspects_come_first_and_the_map_is_drawn(chrome, lake, tmp_path):
+    w = lake.browse()
+    with shown(chrome, w) as (page, wrong):
+        page.get_by_role("grid").focus()
+        page.keyboard.press("m")
+        page.locator(".dl-map canvas, canvas.dl-map").first.wait_for()
+        painted(page)
+        page.screenshot(path=tmp_path / "map.png")
+        page.get_by_role("grid").focus()
+        page.keyboard.press("s")
+        page.get_by_role("button", name="unlike their neighbours").click()
+        page.get_by_text("suspects").first.wait_for()
+        painted(page)
+        page.screenshot(path=tmp_path / "suspects.png")
+        assert w.query == "SELECT * FROM suspects"
+        assert w.view.row_ids[0] == lake.row_ids[5]
+    assert wrong == []
