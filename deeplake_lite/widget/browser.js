@@ -1,4 +1,3 @@
-// @ts-check
 /**
  * The notebook browser: what the reader of a dataset sees and does.
  *
@@ -10,6 +9,7 @@
 /** @typedef {[number, number, number, number]} Box  x0, y0, x1, y1 in 0..1 of the picture */
 /** @typedef {{x: number, y: number, w: number, h: number}} Rect */
 /** @typedef {[number, number]} Point */
+// Where a parameter is called `core` it is a Core, `layout` a Layout, `at` a Rect, `polygon` some Points, `palette` the colours of the style sheet.
 
 // ---- layout of the grid ----
 
@@ -38,14 +38,14 @@ export function gridLayout({ width, height, size, rows, lines, aspect = 1 }) {
 /** @typedef {ReturnType<typeof gridLayout>} Layout */
 
 /** Positions [start, stop) of cards that show between `top` and `top + height`. */
-export function visibleRange(/** @type {Layout} */ layout, top, height, rows) {
+export function visibleRange(layout, top, height, rows) {
 	const first = Math.max(0, Math.floor((top - MARGIN) / layout.step));
 	const last = Math.max(first, Math.ceil((top + height - MARGIN) / layout.step));
 	return [Math.min(rows, first * layout.columns), Math.min(rows, last * layout.columns)];
 }
 
 /** The card of a position, relative to what is scrolled to. @returns {Rect} */
-export function cardRect(/** @type {Layout} */ layout, position, top) {
+export function cardRect(layout, position, top) {
 	const row = Math.floor(position / layout.columns);
 	const column = position % layout.columns;
 	return {
@@ -57,7 +57,7 @@ export function cardRect(/** @type {Layout} */ layout, position, top) {
 }
 
 /** The position under a point of the view, -1 between cards. */
-export function hitCard(/** @type {Layout} */ layout, x, y, top, rows) {
+export function hitCard(layout, x, y, top, rows) {
 	const column = Math.floor((x - MARGIN) / (layout.card + layout.gap));
 	const row = Math.floor((y + top - MARGIN) / layout.step);
 	if (column < 0 || column >= layout.columns || row < 0) return -1;
@@ -68,7 +68,7 @@ export function hitCard(/** @type {Layout} */ layout, x, y, top, rows) {
 }
 
 /** Scroll offset that brings a position into view with the least movement. */
-export function scrollTo(/** @type {Layout} */ layout, position, top, height) {
+export function scrollTo(layout, position, top, height) {
 	const rect = cardRect(layout, position, top);
 	if (rect.y < MARGIN) return Math.max(0, top + rect.y - MARGIN);
 	const beyond = rect.y + rect.h + MARGIN - height;
@@ -76,7 +76,7 @@ export function scrollTo(/** @type {Layout} */ layout, position, top, height) {
 }
 
 /** Positions whose card the lasso encloses or touches; `polygon` in pixels of the content. */
-export function cardsInLasso(/** @type {Layout} */ layout, /** @type {Point[]} */ polygon, rows) {
+export function cardsInLasso(layout, polygon, rows) {
 	const [x0, y0, x1, y1] = bounds(polygon);
 	const first = Math.max(0, Math.floor((y0 - MARGIN) / layout.step));
 	const last = Math.min(layout.count - 1, Math.floor((y1 - MARGIN) / layout.step));
@@ -166,11 +166,6 @@ export class Selection {
 		}
 		return found;
 	}
-
-	/** The only selected position, -1 when there are none or more. */
-	only() {
-		return this.count === 1 ? this.positions()[0] : -1;
-	}
 }
 
 /** Positions as the bytes of little-endian uint32, and back. */
@@ -188,24 +183,29 @@ export function unpackPositions(/** @type {unknown} */ packed) {
 	return positions;
 }
 
-/** A server closes the socket beyond 10 MiB a message: parts stay under 4 MB. */
-export function chunked(/** @type {Uint32Array} */ positions, most = 1_000_000) {
-	const parts = [];
-	for (let i = 0; i < positions.length; i += most) parts.push(positions.subarray(i, i + most));
-	return parts.length ? parts : [positions];
+/** Ascending positions as runs [start, stop): what a large selection of a reader consists of. */
+export function runsOf(/** @type {Uint32Array} */ positions) {
+	/** @type {[number, number][]} */
+	const runs = [];
+	for (const position of positions) {
+		const last = runs[runs.length - 1];
+		if (last && last[1] === position) last[1]++;
+		else runs.push([position, position + 1]);
+	}
+	return runs;
 }
 
 // ---- bytes ----
 
 /** Whatever a host hands over as binary, as bytes. @returns {Uint8Array} */
-export function asBytes(/** @type {any} */ value) {
+export function asBytes(value) {
 	if (!value) return new Uint8Array(0);
 	if (value instanceof Uint8Array) return value;
 	if (value instanceof ArrayBuffer) return new Uint8Array(value);
 	return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
 }
 
-export function fromBase64(/** @type {string} */ text) {
+export function fromBase64(text) {
 	const raw = atob(text);
 	const bytes = new Uint8Array(raw.length);
 	for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
@@ -213,7 +213,7 @@ export function fromBase64(/** @type {string} */ text) {
 }
 
 /** Numbers of a packed buffer, copied where they do not lie on a boundary of four. */
-export function numbersAt(/** @type {Uint8Array} */ bytes, /** @type {number[]} */ [offset, length], Kind) {
+export function numbersAt(/** @type {Uint8Array} */ bytes, [offset, length], Kind) {
 	const start = bytes.byteOffset + offset;
 	if (start % 4 === 0) return new Kind(bytes.buffer, start, length >> 2);
 	return new Kind(bytes.slice(offset, offset + length).buffer);
@@ -228,7 +228,7 @@ const HUES = [
 ];
 
 /** A class keeps its colour: in every card, chart, layer and session. @returns {number[]} 0..255 */
-export function classColour(/** @type {number} */ index) {
+export function classColour(index) {
 	const i = Math.max(0, Math.floor(index) || 0);
 	if (i < HUES.length) return HUES[i];
 	const hue = (i * 0.61803398875) % 1;
@@ -244,10 +244,10 @@ export function hslToRgb(h, s, l) {
 	return [at(0), at(8), at(4)];
 }
 
-export const css = (/** @type {number[]} */ [r, g, b], alpha = 1) => `rgba(${r},${g},${b},${alpha})`;
+export const css = ([r, g, b], alpha = 1) => `rgba(${r},${g},${b},${alpha})`;
 
 /** Relative luminance of WCAG 2. */
-export function luminance(/** @type {number[]} */ rgb) {
+export function luminance(rgb) {
 	const [r, g, b] = rgb.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
 	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
@@ -258,21 +258,26 @@ export function contrast(a, b) {
 }
 
 /** Black or white, whichever reads better. */
-export const inkOn = (/** @type {number[]} */ rgb) => (luminance(rgb) > 0.179 ? [0, 0, 0] : [255, 255, 255]);
+export const inkOn = (rgb) => (luminance(rgb) > 0.179 ? [0, 0, 0] : [255, 255, 255]);
 
 /** A scale from blue over green to yellow (after viridis), for numbers. */
-export function numberColour(/** @type {number} */ share) {
+export function numberColour(share) {
 	const stops = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 	const at = Math.min(1, Math.max(0, share || 0)) * (stops.length - 1);
 	const i = Math.min(stops.length - 2, Math.floor(at));
 	return stops[i].map((v, k) => Math.round(v + (stops[i + 1][k] - v) * (at - i)));
 }
 
-/** Class numbers, one per pixel, in their colours; class 0 is background. */
-export function colourMask(/** @type {Uint8ClampedArray} */ rgba) {
+/**
+ * Class numbers, one per pixel, in their colours; class 0 is background, 255 none.
+ * @param {Uint8ClampedArray} rgba @param {number[]} [of]  class of each pixel value, where they differ
+ */
+export function colourMask(rgba, of) {
 	const table = new Uint32Array(256);
-	for (let i = 1; i < 256; i++) {
-		const [r, g, b] = classColour(i);
+	for (let i = 0; i < 255; i++) {
+		const number = of ? of[i] : i;
+		if (!number) continue;
+		const [r, g, b] = classColour(number);
 		table[i] = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 	}
 	const out = new Uint32Array(rgba.buffer, rgba.byteOffset, rgba.length >> 2);
@@ -281,7 +286,7 @@ export function colourMask(/** @type {Uint8ClampedArray} */ rgba) {
 }
 
 /** `rgb(…)` or `#rrggbb` as numbers, null for what says nothing (transparent, a name). */
-export function parseColour(/** @type {string} */ text) {
+export function parseColour(text) {
 	const hex = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.exec(text.trim());
 	if (hex) {
 		const digits = hex[1].length === 3 ? [...hex[1]].map((d) => d + d).join("") : hex[1];
@@ -293,7 +298,7 @@ export function parseColour(/** @type {string} */ text) {
 
 // ---- lasso ----
 
-export function bounds(/** @type {Point[]} */ polygon) {
+export function bounds(polygon) {
 	let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
 	for (const [x, y] of polygon) {
 		x0 = Math.min(x0, x); y0 = Math.min(y0, y); x1 = Math.max(x1, x); y1 = Math.max(y1, y);
@@ -302,7 +307,7 @@ export function bounds(/** @type {Point[]} */ polygon) {
 }
 
 /** Even-odd rule. */
-export function inPolygon(x, y, /** @type {Point[]} */ polygon) {
+export function inPolygon(x, y, polygon) {
 	let inside = false;
 	for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
 		const [xi, yi] = polygon[i];
@@ -313,7 +318,7 @@ export function inPolygon(x, y, /** @type {Point[]} */ polygon) {
 }
 
 /** Without points closer than `least` to the one before. */
-export function simplify(/** @type {Point[]} */ polygon, least) {
+export function simplify(polygon, least) {
 	const kept = polygon.slice(0, 1);
 	for (const point of polygon) {
 		const last = kept[kept.length - 1];
@@ -322,17 +327,29 @@ export function simplify(/** @type {Point[]} */ polygon, least) {
 	return kept;
 }
 
-/** Indices of the points (x, y, x, y, …) inside. */
-export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]} */ polygon) {
+/** Indices of the points (x, y, x, y, …) inside; each looks only at the sides that cross its band. */
+export function pointsInLasso(/** @type {Float32Array} */ xy, polygon, bands = 256) {
 	if (polygon.length < 3) return new Uint32Array(0);
 	const [x0, y0, x1, y1] = bounds(polygon);
+	const bandOf = (y) => Math.min(bands - 1, Math.max(0, Math.floor(((y - y0) / (y1 - y0 || 1)) * bands)));
+	/** @type {number[][]} */
+	const sides = Array.from({ length: bands }, () => []);
+	polygon.forEach(([xi, yi], i) => {
+		const [xj, yj] = polygon[(i || polygon.length) - 1];
+		if (yi !== yj) for (let band = bandOf(Math.min(yi, yj)); band <= bandOf(Math.max(yi, yj)); band++) sides[band].push(xi, yi, xj, yj);
+	});
 	const found = new Uint32Array(xy.length >> 1);
 	let n = 0;
 	for (let i = 0; i < xy.length; i += 2) {
 		const x = xy[i];
 		const y = xy[i + 1];
-		if (x < x0 || x > x1 || y < y0 || y > y1) continue;
-		if (inPolygon(x, y, polygon)) found[n++] = i >> 1;
+		if (!(x >= x0 && x <= x1 && y >= y0 && y <= y1)) continue;
+		const near = sides[bandOf(y)];
+		let inside = false;
+		for (let k = 0; k < near.length; k += 4) {
+			if (near[k + 1] > y !== near[k + 3] > y && x < ((near[k + 2] - near[k]) * (y - near[k + 1])) / (near[k + 3] - near[k + 1]) + near[k]) inside = !inside;
+		}
+		if (inside) found[n++] = i >> 1;
 	}
 	return found.slice(0, n);
 }
@@ -379,7 +396,7 @@ export class PointIndex {
 // ---- boxes ----
 
 /** Corners in order and within the picture. @returns {Box} */
-export function tidyBox(/** @type {number[]} */ [x0, y0, x1, y1]) {
+export function tidyBox([x0, y0, x1, y1]) {
 	const clip = (v) => Math.min(1, Math.max(0, v));
 	return [clip(Math.min(x0, x1)), clip(Math.min(y0, y1)), clip(Math.max(x0, x1)), clip(Math.max(y0, y1))];
 }
@@ -396,7 +413,7 @@ export function boxHandle(/** @type {Box} */ [x0, y0, x1, y1], x, y, [nx, ny]) {
 }
 
 /** The box after its handle moved; moving keeps its size, also at the border. @returns {Box} */
-export function dragBox(/** @type {Box} */ box, /** @type {string} */ handle, dx, dy) {
+export function dragBox(box, handle, dx, dy) {
 	const [x0, y0, x1, y1] = box;
 	if (handle === "move") {
 		const mx = Math.min(1 - x1, Math.max(-x0, dx));
@@ -410,7 +427,7 @@ export function dragBox(/** @type {Box} */ box, /** @type {string} */ handle, dx
 }
 
 /** The topmost hold among boxes: the active one first, then the smallest. */
-export function boxAt(/** @type {Box[]} */ boxes, x, y, /** @type {Point} */ near, active = -1) {
+export function boxAt(boxes, x, y, /** @type {Point} */ near, active = -1) {
 	const area = (/** @type {Box} */ b) => (b[2] - b[0]) * (b[3] - b[1]);
 	const order = boxes.map((_, i) => i).sort((a, b) => area(boxes[a]) - area(boxes[b]));
 	if (active >= 0 && active < boxes.length) order.unshift(active);
@@ -432,10 +449,10 @@ const TOKEN =
 	/(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<string>'(?:[^']|'')*'?)|(?<name>"(?:[^"]|"")*"?)|(?<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|(?<space>\s+)|(?<mark>.)/gsu;
 
 /** Parts of a query for colouring; joined they are the text again. */
-export function tokens(/** @type {string} */ text) {
+export function tokens(text) {
 	const found = [];
 	for (const match of text.matchAll(TOKEN)) {
-		const groups = /** @type {Record<string, string|undefined>} */ (match.groups);
+		const { groups } = match;
 		let kind = Object.keys(groups).find((name) => groups[name] !== undefined) ?? "mark";
 		const start = match.index ?? 0;
 		const stop = start + match[0].length;
@@ -449,7 +466,7 @@ export function tokens(/** @type {string} */ text) {
 }
 
 /** Offset of a line and column, both counted from 1, kept within the text. */
-export function caretOffset(/** @type {string} */ text, line, column) {
+export function caretOffset(text, line, column) {
 	const lines = text.split("\n");
 	const at = Math.min(Math.max(1, line), lines.length) - 1;
 	const before = lines.slice(0, at).reduce((sum, l) => sum + l.length + 1, 0);
@@ -457,7 +474,7 @@ export function caretOffset(/** @type {string} */ text, line, column) {
 }
 
 /** What an error marks: the token at the place, or the last one when the text ended too soon. */
-export function errorSpan(/** @type {string} */ text, line, column) {
+export function errorSpan(text, line, column) {
 	const at = caretOffset(text, line, column);
 	const solid = tokens(text).filter((t) => t.kind !== "space");
 	const hit = solid.find((t) => at >= t.start && at < t.stop) ?? solid.find((t) => t.start >= at) ?? solid[solid.length - 1];
@@ -465,7 +482,7 @@ export function errorSpan(/** @type {string} */ text, line, column) {
 }
 
 /** The text with the word before the cursor replaced. */
-export function complete(/** @type {string} */ text, cursor, word, /** @type {string} */ choice) {
+export function complete(text, cursor, word, choice) {
 	return { text: text.slice(0, word) + choice + text.slice(cursor), cursor: word + choice.length };
 }
 
@@ -478,12 +495,12 @@ export class History {
 		this.draft = "";
 	}
 
-	push(/** @type {string} */ text) {
+	push(text) {
 		if (text.trim()) this.entries = [...this.entries.filter((entry) => entry !== text), text].slice(-this.most);
 		this.at = this.entries.length;
 	}
 
-	older(/** @type {string} */ current) {
+	older(current) {
 		if (!this.at) return null;
 		if (this.at === this.entries.length) this.draft = current;
 		return this.entries[--this.at];
@@ -497,7 +514,7 @@ export class History {
 }
 
 /** Names that fit what was typed: beginning first, then a word's beginning, then anywhere. */
-export function typeAhead(/** @type {string[]} */ names, /** @type {string} */ typed, most = 200) {
+export function typeAhead(/** @type {string[]} */ names, typed, most = 200) {
 	const wanted = typed.trim().toLowerCase();
 	const ranked = [];
 	for (let i = 0; i < names.length; i++) {
@@ -513,11 +530,11 @@ export function typeAhead(/** @type {string[]} */ names, /** @type {string} */ t
 // ---- numbers ----
 
 const GROUPED = new Intl.NumberFormat("en-US");
-export const grouped = (/** @type {number} */ n) => GROUPED.format(n);
-export const counted = (/** @type {number} */ n, /** @type {string} */ noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
+export const grouped = (n) => GROUPED.format(n);
+export const counted = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 /** A number at a glance: 1.2M, 12.5k, 0.03. */
-export function short(/** @type {number} */ n) {
+export function short(n) {
 	if (!Number.isFinite(n)) return String(n);
 	const size = Math.abs(n);
 	for (const [unit, name] of /** @type {[number, string][]} */ ([[1e9, "G"], [1e6, "M"], [1e3, "k"]])) {
@@ -527,7 +544,7 @@ export function short(/** @type {number} */ n) {
 }
 
 /** Milliseconds since 1970 as a date, with the time where the span is short. */
-export function shortTime(/** @type {number} */ ms, span = Infinity) {
+export function shortTime(ms, span = Infinity) {
 	const date = new Date(ms);
 	if (Number.isNaN(date.getTime())) return "–";
 	const text = date.toISOString();
@@ -535,7 +552,7 @@ export function shortTime(/** @type {number} */ ms, span = Infinity) {
 }
 
 /** The values a brush over a histogram means: whole bins, from the pixels of its ends. */
-export function brushed(/** @type {number[]} */ edges, x0, x1, width) {
+export function brushed(edges, x0, x1, width) {
 	const bins = edges.length - 1;
 	const bin = (x) => Math.min(bins - 1, Math.max(0, Math.floor((x / width) * bins)));
 	const [low, high] = [bin(Math.min(x0, x1)), bin(Math.max(x0, x1))];
@@ -543,7 +560,7 @@ export function brushed(/** @type {number[]} */ edges, x0, x1, width) {
 }
 
 /** Where a value lies on a histogram of equal bins, 0..1. */
-export function alongEdges(/** @type {number[]} */ edges, value) {
+export function alongEdges(edges, value) {
 	const [low, high] = [edges[0], edges[edges.length - 1]];
 	return high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0;
 }
@@ -552,7 +569,7 @@ export function alongEdges(/** @type {number[]} */ edges, value) {
 
 /** Keeps what was used last within a budget of bytes; what falls out is disposed of. */
 export class Lru {
-	constructor(budget, dispose = (/** @type {any} */ _value) => {}) {
+	constructor(budget, dispose = (_value) => {}) {
 		this.budget = budget;
 		this.dispose = dispose;
 		this.used = 0;
@@ -601,7 +618,7 @@ export class Stale extends Error {}
 
 /** A refusal from Python, with its place in the query where there is one. */
 export class Refusal extends Error {
-	constructor(/** @type {any} */ error) {
+	constructor(error) {
 		super(error?.message ?? "The request failed.");
 		this.kind = error?.kind ?? "Error";
 		this.line = error?.line ?? null;
@@ -613,7 +630,7 @@ export class Refusal extends Error {
 
 /** Which questions are open: gives them numbers, matches answers, notices lateness. */
 export class Requests {
-	/** @param {{send: (message: object, buffers?: any[]) => void, generation?: () => number, now?: () => number, first?: number}} of */
+	/** @param {{send: (message: object) => void, generation?: () => number, now?: () => number, first?: number}} of */
 	constructor({ send, generation = () => 0, now = () => performance.now(), first = 1 }) {
 		this.send = send;
 		this.generation = generation;
@@ -628,16 +645,16 @@ export class Requests {
 
 	/**
 	 * @param {string} type @param {object} fields
-	 * @param {{bound?: boolean, buffers?: any[], progress?: (done: number, total: number) => void}} [how]
+	 * @param {{bound?: boolean, progress?: (done: number, total: number) => void}} [how]
 	 *   bound: the answer counts only while the generation asked about is shown
 	 * @returns {Promise<any>}
 	 */
-	ask(type, fields = {}, { bound = false, buffers, progress } = {}) {
+	ask(type, fields = {}, { bound = false, progress } = {}) {
 		const req = this.next++;
 		const message = { type, req, gen: this.generation(), ...fields };
 		return new Promise((resolve, reject) => {
-			this.open.set(req, { message, buffers, bound, progress, resolve, reject, since: this.now() });
-			this.send(message, buffers);
+			this.open.set(req, { message, bound, progress, resolve, reject, since: this.now() });
+			this.send(message);
 		});
 	}
 
@@ -664,7 +681,7 @@ export class Requests {
 	}
 
 	/** Takes a message of Python's; false where it is none of ours. */
-	receive(/** @type {any} */ content, /** @type {any[]} */ buffers = []) {
+	receive(content, buffers = []) {
 		const entry = this.open.get(content?.req);
 		if (!entry) return false;
 		if (content.type === "progress") {
@@ -691,7 +708,7 @@ export class Requests {
 	retry() {
 		for (const entry of this.open.values()) {
 			entry.since = this.now();
-			this.send(entry.message, entry.buffers);
+			this.send(entry.message);
 		}
 	}
 
@@ -702,7 +719,7 @@ export class Requests {
 }
 
 /** Dash of an overlay's lines: whole for the first layer, dashed for predictions laid over truth. */
-export function layerDash(/** @type {number} */ layer) {
+export function layerDash(layer) {
 	return [[], [6, 3], [2, 2]][layer % 3];
 }
 
@@ -722,12 +739,14 @@ export function zoomAt(/** @type {{scale: number, x: number, y: number}} */ view
  */
 function h(tag, with_ = {}, ...children) {
 	const node = document.createElement(tag);
+	if (tag === "button") node.type = "button";
+	if (tag === "input") node.autocomplete = "off";
 	for (const [name, value] of Object.entries(with_)) {
 		if (value === undefined || value === null || value === false) continue;
 		if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
 		else if (name === "text") node.textContent = value;
 		else if (name === "class") node.className = value;
-		else if (name === "value" || name === "checked" || name === "disabled" || name === "hidden") node[name] = value;
+		else if (name === "type" || name === "value" || name === "checked" || name === "disabled" || name === "hidden") node[name] = value;
 		else node.setAttribute(name, value === true ? "" : String(value));
 	}
 	node.append(...children.filter((child) => child || child === ""));
@@ -737,16 +756,16 @@ function h(tag, with_ = {}, ...children) {
 /** Paths on a field of 16 × 16, drawn as lines. */
 const ICONS = {
 	filter: "M2 3.5h12M4.5 8h7M7 12.5h2", map: "M2.5 2v11.5H14M6 9.5h.01M8.5 5.5h.01M11.5 8h.01M12 3.5h.01",
-	versions: "M4.5 5.5v5M4.5 5.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM4.5 13.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5c0 3-7 1.500-7 4",
-	edits: "M3 13l.7-3L11 2.700l2.300 2.300L6 12.300z", help: "M6 6a2 2 0 113 1.700c-.7.4-1 .8-1 1.500M8 12h.01",
-	layers: "M8 2.500l6 3-6 3-6-3zM2 8.500l6 3 6-3M2 11.500l6 3 6-3", text: "M3 4h10M3 8h10M3 12h6", minus: "M3.500 8h9",
-	plus: "M3.500 8h9M8 3.500v9", close: "M4 4l8 8M12 4l-8 8", left: "M10 3.500L5.500 8l4.500 4.500", right: "M6 3.500L10.500 8 6 12.500",
-	down: "M4 6l4 4 4-4", save: "M3.500 2.500h9v11L8 10.500l-4.500 3z", undo: "M6 3.500L3 6.500l3 3M3 6.500h6.500a3.500 3.500 0 010 7H7",
-	redo: "M10 3.500l3 3-3 3M13 6.500H6.500a3.500 3.500 0 000 7H9", check: "M3.500 8.500l3 3 6-7", sort: "M5 3v10M5 13l-2.500-2.500M5 13l2.500-2.500M11 13V3M11 3L8.500 5.500M11 3l2.500 2.500",
-	theme: "M8 2.500a5.500 5.500 0 100 11zM8 2.500a5.500 5.500 0 010 11", lasso: "M4.500 10.500C2 9 1.500 6.500 3.500 4.500s6-2.500 8.500-1 2.500 4.500 0 6-5 1.500-7.500 1zM4.500 10.500c1 1 .5 2.500-1 3",
-	pan: "M8 2v12M2 8h12M8 2L6.500 3.500M8 2l1.500 1.500M8 14l-1.500-1.500M8 14l1.500-1.500M2 8l1.500-1.500M2 8l1.500 1.500M14 8l-1.500-1.500M14 8l-1.500 1.500",
-	box: "M3.500 3.500h9v9h-9zM3.500 3.500h.01M12.500 12.500h.01", suspects: "M7 11.500a4.500 4.500 0 100-9 4.500 4.500 0 000 9zM10.500 10.500L14 14M7 4.700v2.500M7 9.200h.01",
-	fit: "M2.500 6V2.500H6M10 2.500h3.500V6M13.500 10v3.500H10M6 13.500H2.500V10", history: "M8 4.500V8l2.500 1.500M2.500 8a5.500 5.500 0 101.600-3.900M2.500 2.500v2.500H5", tag: "M2.500 2.500h5l6 6-5 5-6-6zM5 5h.01",
+	versions: "M4.5 5.5v5M4.5 5.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM4.5 13.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5c0 3-7 1.5-7 4",
+	edits: "M3 13l.7-3L11 2.700l2.3 2.300L6 12.300z", help: "M6 6a2 2 0 113 1.700c-.7.4-1 .8-1 1.500M8 12h.01",
+	layers: "M8 2.500l6 3-6 3-6-3zM2 8.500l6 3 6-3M2 11.500l6 3 6-3", text: "M3 4h10M3 8h10M3 12h6", minus: "M3.5 8h9",
+	plus: "M3.5 8h9M8 3.500v9", close: "M4 4l8 8M12 4l-8 8", left: "M10 3.500L5.5 8l4.5 4.5", right: "M6 3.500L10.5 8 6 12.5",
+	down: "M4 6l4 4 4-4", save: "M3.5 2.500h9v11L8 10.500l-4.5 3z", check: "M3.5 8.5l3 3 6-7", undo: "M6 3.500L3 6.500l3 3M3 6.500h6.500a3.5 3.5 0 010 7H7",
+	redo: "M10 3.500l3 3-3 3M13 6.500H6.500a3.5 3.5 0 000 7H9", sort: "M5 3v10M5 13l-2.5-2.500M5 13l2.5-2.500M11 13V3M11 3L8.5 5.500M11 3l2.5 2.5",
+	theme: "M8 2.500a5.5 5.5 0 100 11zM8 2.500a5.5 5.5 0 010 11", lasso: "M4.5 10.500C2 9 1.5 6.5 3.5 4.500s6-2.5 8.5-1 2.5 4.5 0 6-5 1.5-7.5 1zM4.5 10.500c1 1 .5 2.5-1 3",
+	pan: "M8 2v12M2 8h12M8 2L6.5 3.500M8 2l1.5 1.500M8 14l-1.5-1.500M8 14l1.5-1.500M2 8l1.5-1.500M2 8l1.5 1.500M14 8l-1.5-1.500M14 8l-1.5 1.5",
+	box: "M3.5 3.500h9v9h-9zM3.5 3.500h.01M12.5 12.500h.01", suspects: "M7 11.500a4.5 4.5 0 100-9 4.5 4.5 0 000 9zM10.5 10.500L14 14M7 4.700v2.500M7 9.200h.01",
+	fit: "M2.5 6V2.500H6M10 2.500h3.500V6M13.5 10v3.500H10M6 13.500H2.500V10", history: "M8 4.500V8l2.5 1.500M2.5 8a5.5 5.5 0 101.6-3.900M2.5 2.500v2.500H5", tag: "M2.5 2.500h5l6 6-5 5-6-6zM5 5h.01",
 };
 
 function icon(/** @type {keyof typeof ICONS} */ name) {
@@ -763,11 +782,32 @@ function icon(/** @type {keyof typeof ICONS} */ name) {
 
 /** A button with an icon, its name for everyone in `title`. */
 function iconButton(name, title, /** @type {(event: any) => void} */ onclick, with_ = {}) {
-	return h("button", { type: "button", class: "dl-button dl-only-icon", title, "aria-label": title, onclick, ...with_ }, icon(name));
+	return h("button", { class: "dl-button dl-only-icon", title, "aria-label": title, onclick, ...with_ }, icon(name));
 }
 
 function textButton(text, onclick, with_ = {}) {
-	return h("button", { type: "button", class: "dl-button", onclick, ...with_ }, text);
+	return h("button", { class: "dl-button", onclick, ...with_ }, text);
+}
+
+/** Keys typed into a field act nowhere else. */
+const keepKeys = (field) => field.addEventListener("keydown", (event) => event.stopPropagation());
+const div = (name, ...children) => h("div", { class: name }, ...children);
+const strong = (text) => h("strong", { text });
+const heading = (text) => h("h2", { text });
+const kbd = (text) => h("kbd", { text });
+const span = (text) => h("span", { text });
+const dotted = (...parts) => parts.filter(Boolean).join(" · ");
+const quiet = (text, tag = "span") => h(tag, { class: "dl-quiet", text });
+const padded = (text) => h("p", { class: "dl-quiet dl-pad", text });
+
+/** A button with an icon and a name that gives way where it is narrow. */
+function labelled(name, text, title, onclick = null, with_ = {}) {
+	return h("button", { class: "dl-button", title, "aria-label": text, onclick: onclick ?? undefined, ...with_ }, icon(name), h("span", { class: "dl-label", text }));
+}
+
+/** A line of a list to choose from. */
+function choice(name, text, note, onclick) {
+	return h("button", { class: "dl-choice", onclick }, icon(name), h("span", { text }), note && quiet(note));
 }
 
 /** A dot in the colour of a class. */
@@ -779,13 +819,13 @@ function dot(/** @type {number|null|undefined} */ index) {
 }
 
 /** Shows `text` only where it changed, so that screen readers and layouts are left alone. */
-function say(/** @type {Element} */ node, /** @type {string} */ text) {
+function say(node, text) {
 	if (node.textContent !== text) node.textContent = text;
 }
 
 /** A pointer's way from press to release. @param {(move: {x: number, y: number, dx: number, dy: number, event: PointerEvent}) => void} onmove */
 function drag(/** @type {PointerEvent} */ start, onmove, onend = (/** @type {boolean} */ _moved) => {}) {
-	const target = /** @type {HTMLElement} */ (start.currentTarget);
+	const target = start.currentTarget;
 	const box = target.getBoundingClientRect();
 	let moved = false;
 	const move = (/** @type {PointerEvent} */ event) => {
@@ -820,21 +860,22 @@ function sharpen(/** @type {HTMLCanvasElement} */ canvas, width, height) {
 		canvas.style.width = `${width}px`;
 		canvas.style.height = `${height}px`;
 	}
-	const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+	const context = canvas.getContext("2d");
 	context.setTransform(ratio, 0, 0, ratio, 0, 0);
+	context.textBaseline = "middle";
 	return context;
 }
 
 /** Small things kept between sessions where the page allows it. */
 const memory = {
-	read(/** @type {string} */ name, fallback) {
+	read(name, fallback) {
 		try {
 			return JSON.parse(localStorage.getItem(`dl-browser:${name}`) ?? "null") ?? fallback;
 		} catch {
 			return fallback;
 		}
 	},
-	write(/** @type {string} */ name, value) {
+	write(name, value) {
 		try {
 			localStorage.setItem(`dl-browser:${name}`, JSON.stringify(value));
 		} catch {
@@ -845,6 +886,7 @@ const memory = {
 
 // ---- the core ----
 
+const MANY = 500_000;
 const LATE = 10_000;
 const GONE = 40_000;
 const SETTINGS = { size: 160, picture: null, caption: null, overlays: {}, colour_by: null, panel: null, theme: "auto" };
@@ -852,12 +894,15 @@ const EMPTY_STATE = { generation: 0, rows: 0, ms: 0, query: "" };
 
 /** What all parts share: the model, open questions, the selection, and who wants to know of changes. */
 class Core {
-	constructor(/** @type {any} */ model) {
+	constructor(model) {
 		this.model = model;
-		this.palette = /** @type {any} */ ({});
-		this.root = /** @type {any} */ (null);
+		this.palette = {};
+		this.root = null;
 		this.requests = new Requests({
-			send: (message, buffers) => model.send(message, undefined, buffers),
+			send: (message) => {
+				model.send(message);
+				this.pending();
+			},
 			generation: () => this.state.generation,
 			first: 1 + Math.floor(Math.random() * 1e9) * 1000,
 		});
@@ -888,6 +933,7 @@ class Core {
 			if (!this.sending) this.takeSelection();
 		});
 		this.shown = this.state.generation;
+		this.asked = JSON.stringify([this.state.query, this.state.tab, this.state.column, this.state.order]);
 		this.takeSelection();
 		const clock = setInterval(() => this.emit("waited", this.requests.waited()), 1000);
 		this.closing.signal.addEventListener("abort", () => {
@@ -911,6 +957,7 @@ class Core {
 	on(name, /** @type {(value: any) => void} */ handler) {
 		if (!this.listeners.has(name)) this.listeners.set(name, new Set());
 		this.listeners.get(name)?.add(handler);
+		return () => this.listeners.get(name)?.delete(handler);
 	}
 
 	emit(name, value = null) {
@@ -929,8 +976,15 @@ class Core {
 		this.emit("settings", this.settings);
 	}
 
+	/** How many questions are open, for who watches the page. */
+	pending() {
+		if (this.root) this.root.dataset.pending = this.requests.open.size;
+	}
+
 	receive(content, buffers) {
-		if (this.requests.receive(content, buffers)) this.emit("waited", this.requests.waited());
+		const ours = this.requests.receive(content, buffers);
+		this.pending();
+		if (ours) this.emit("waited", this.requests.waited());
 		else if (content?.type === "changed") this.emit("changed", content.positions ?? null);
 	}
 
@@ -938,12 +992,16 @@ class Core {
 	turn() {
 		const { generation, rows } = this.state;
 		if (generation === this.shown) return this.emit("count");
+		const { query, tab, column, order } = this.state;
+		const asked = JSON.stringify([query, tab, column, order]);
+		const same = asked === this.asked;
+		this.asked = asked;
 		this.shown = generation;
 		this.active = Math.min(this.active, Math.max(0, rows - 1));
 		this.anchor = this.active;
 		this.hovered = -1;
 		this.takeSelection();
-		this.emit("state", this.state);
+		this.emit("state", { same });
 		this.say(`${counted(rows, "row")} shown`);
 	}
 
@@ -967,15 +1025,12 @@ class Core {
 	}
 
 	sendSelection() {
-		const parts = chunked(this.selection.positions());
-		if (parts.length > 1 || parts[0].length > 500_000) {
-			parts.forEach((part, i) => {
-				this.ask("select", { what: "set", part: i, parts: parts.length }, { buffers: [packPositions(part).buffer] })
-					.catch((error) => this.failed(error));
-			});
+		const positions = this.selection.positions();
+		if (positions.length > MANY) { // servers close the socket beyond 10 MiB a message
+			this.ask("select", { what: "runs", runs: runsOf(positions) }).catch((error) => this.failed(error));
 		} else {
 			this.sending++;
-			this.model.set("_selected", packPositions(parts[0]));
+			this.model.set("_selected", packPositions(positions));
 			this.model.save_changes();
 			this.sending--;
 		}
@@ -1024,6 +1079,24 @@ class Core {
 	/** @returns {Promise<any>} */
 	ask(type, fields = {}, how = {}) { return this.requests.ask(type, fields, how); }
 	latest(lane, type, fields = {}, how = {}) { return this.requests.latest(lane, type, fields, how); }
+
+	/** Resolves when what is in view is painted, or after two seconds. */
+	whenPainted() {
+		if (this.painted === this.shown) return Promise.resolve();
+		return new Promise((resolve) => {
+			const stop = this.on("painted", () => { stop(); resolve(null); });
+			setTimeout(() => { stop(); resolve(null); }, 2000);
+		});
+	}
+
+	/** Calls when an element changes its size, until it is told to stop or all closes. */
+	sized(node, /** @type {() => void} */ changed) {
+		const observer = new ResizeObserver(changed);
+		const stop = () => observer.disconnect();
+		observer.observe(node);
+		this.closing.signal.addEventListener("abort", stop);
+		return stop;
+	}
 
 	/** Shows an error to the reader; what is stale is no error. */
 	failed(error) {
@@ -1078,6 +1151,9 @@ class Core {
 		}
 	}
 
+	/** As `show`; a failure is shown to the reader. */
+	attempt(type, fields) { return this.show(type, fields).catch((error) => this.failed(error)); }
+
 	async hello() {
 		const probe = [1, 2, 3, 4];
 		for (const base64 of [false, true]) {
@@ -1091,7 +1167,7 @@ class Core {
 // ---- theme ----
 
 /** "light" or "dark": as set, else as the host's background says, else as the system prefers. */
-function themeOf(/** @type {HTMLElement} */ root, wanted) {
+function themeOf(root, wanted) {
 	if (wanted === "light" || wanted === "dark") return wanted;
 	const style = getComputedStyle(root);
 	for (const name of ["--jp-layout-color0", "--vscode-editor-background", "--colab-primary-surface-color"]) {
@@ -1102,7 +1178,7 @@ function themeOf(/** @type {HTMLElement} */ root, wanted) {
 }
 
 /** Keeps root's theme right, also when the host or the system turns dark. */
-function followTheme(/** @type {HTMLElement} */ root, /** @type {Core} */ core, changed) {
+function followTheme(root, core, changed) {
 	const apply = () => {
 		const wanted = core.settings.theme;
 		const theme = themeOf(root, wanted);
@@ -1116,21 +1192,20 @@ function followTheme(/** @type {HTMLElement} */ root, /** @type {Core} */ core, 
 	const media = matchMedia("(prefers-color-scheme: dark)");
 	media.addEventListener("change", apply);
 	core.on("settings", apply);
-	const shown = new ResizeObserver(() => { // hosts render first and show then: until then nothing has a style
-		shown.disconnect();
+	core.sized(root, () => { // hosts attach the element after `render`: only then are there styles
+		if (core.palette.bg) return;
 		apply();
+		core.emit("attached");
 	});
-	shown.observe(root);
 	core.closing.signal.addEventListener("abort", () => {
 		observer.disconnect();
-		shown.disconnect();
 		media.removeEventListener("change", apply);
 	});
 	apply();
 }
 
 /** The colours of the style sheet, for canvases. */
-function paletteOf(/** @type {HTMLElement} */ root) {
+function paletteOf(root) {
 	const style = getComputedStyle(root);
 	const names = ["bg", "ink", "muted", "line", "fill", "card", "accent", "on-accent", "soft", "bad", "edit"];
 	/** @type {Record<string, string>} */
@@ -1145,7 +1220,7 @@ const CELL_BYTES = 192 * 2 ** 20;
 
 /** Thumbnails and marks of rows: asked one viewport at a time, kept within a budget, closed when dropped. */
 class Cells {
-	constructor(/** @type {Core} */ core, /** @type {() => void} */ changed) {
+	constructor(core, /** @type {() => void} */ changed) {
 		this.core = core;
 		this.changed = changed;
 		this.lru = new Lru(CELL_BYTES, dropCell);
@@ -1241,17 +1316,17 @@ const fieldsWithin = (wanted, had) => {
 };
 
 const OVERLAYS = ["boxes", "mask", "polygons", "keypoints"];
-const overlayColumns = (/** @type {Core} */ core) => core.kinds(...OVERLAYS);
-const overlayShown = (/** @type {Core} */ core, name) => core.settings.overlays?.[name]?.shown ?? true;
-const overlayOpacity = (/** @type {Core} */ core, name) => core.settings.overlays?.[name]?.opacity ?? 0.6;
+const overlayColumns = (core) => core.kinds(...OVERLAYS);
+const overlayShown = (core, name) => core.settings.overlays?.[name]?.shown ?? true;
+const overlayOpacity = (core, name) => core.settings.overlays?.[name]?.opacity ?? 0.6;
 
 /** Columns under a card: as set, else the first column of labels, and what is suggested in its place. */
-function captionColumns(/** @type {Core} */ core, caption = core.settings.caption) {
+function captionColumns(core, caption = core.settings.caption) {
 	return caption ?? core.kinds("class", "tags").filter(({ name }, i) => !i || name === "suggested").map(({ name }) => name);
 }
 
 /** Decodes a cell of a reply, off the main thread. @returns {Promise<any>} */
-async function readCell(/** @type {any} */ cell, /** @type {Uint8Array} */ bytes, level, fields) {
+async function readCell(cell, /** @type {Uint8Array} */ bytes, level, fields) {
 	const made = { ...cell, level, fields, bytes: 512 };
 	if (cell.a || cell.b) {
 		[made.a, made.b] = await Promise.all([cell.a, cell.b].map((side) => side && readCell(side, bytes, level, fields)));
@@ -1264,7 +1339,7 @@ async function readCell(/** @type {any} */ cell, /** @type {Uint8Array} */ bytes
 	made.broken = Boolean(cell.v) && !made.bitmap;
 	made.tints = {};
 	for (const [name, marks] of Object.entries(cell.marks ?? {})) {
-		if (marks?.v) made.tints[name] = await readMask(bytes, marks.v).catch(() => null);
+		if (marks?.v) made.tints[name] = await readMask(bytes, marks.v, marks.of).catch(() => null);
 	}
 	for (const picture of [made.bitmap, ...Object.values(made.tints)]) if (picture) made.bytes += picture.width * picture.height * 4;
 	return made;
@@ -1281,18 +1356,28 @@ const blobOf = (bytes, [offset, length, mime]) => new Blob([bytes.subarray(offse
 const readPicture = (bytes, at) => createImageBitmap(blobOf(bytes, at));
 
 /** A mask in the colours of its classes, from grey values that are class numbers. */
-async function readMask(bytes, at) {
+async function readMask(bytes, at, of) {
 	const grey = await createImageBitmap(blobOf(bytes, at), { colorSpaceConversion: "none", premultiplyAlpha: "none" });
 	const canvas = new OffscreenCanvas(grey.width, grey.height);
-	const context = /** @type {any} */ (canvas.getContext("2d", { willReadFrequently: true }));
+	const context = canvas.getContext("2d", { willReadFrequently: true });
 	context.drawImage(grey, 0, 0);
 	const pixels = context.getImageData(0, 0, grey.width, grey.height);
 	grey.close();
-	colourMask(pixels.data);
+	colourMask(pixels.data, of);
 	return createImageBitmap(pixels);
 }
 
 // ---- drawing ----
+
+/** What is drawn anew once a frame, when something changed. */
+class Painted {
+	later() {
+		this.due ??= requestAnimationFrame(() => {
+			this.due = undefined;
+			if (this.element?.isConnected) this.draw();
+		});
+	}
+}
 
 /** Text cut to a width, remembered: measuring is the slow part of a card. */
 const cuts = new Map();
@@ -1349,15 +1434,14 @@ function drawChip(context, palette, text, colour, x, y, /** @type {Rect} */ with
 	context.fillStyle = css(colour);
 	context.fillRect(left, top, width, 15);
 	context.fillStyle = css(inkOn(colour));
-	context.textBaseline = "middle";
 	context.fillText(shown, left + 4, top + 8);
 }
 
 /**
  * One layer of marks over a picture at `at`.
- * @param {{marks: any, tint: any, opacity: number, layer: number, names: string[]|null, active?: number}} of
+ * @param {{marks: any, tint: any, opacity: number, layer: number, names: string[]|null, bones?: number[][], active?: number}} of
  */
-function drawMarks(context, palette, /** @type {Rect} */ at, { marks, tint, opacity, layer, names, active = -1 }) {
+function drawMarks(context, palette, at, { marks, tint, opacity, layer, names, bones = [], active = -1 }) {
 	context.save();
 	const colourOf = (i) => classColour(marks.c ? (marks.c[i] ?? 0) : layer);
 	const nameOf = (i) => marks.n?.[i] ?? (marks.c && names ? names[marks.c[i]] : null);
@@ -1385,8 +1469,7 @@ function drawMarks(context, palette, /** @type {Rect} */ at, { marks, tint, opac
 	if (chips) (marks.boxes ?? []).forEach(([x0, y0, , y1], i) => nameOf(i) && drawChip(context, palette, String(nameOf(i)), colourOf(i), px(x0), layer ? py(y1) + 15 : py(y0), at));
 	(marks.rings ?? []).forEach((ring, i) => {
 		const colour = colourOf(i);
-		context.beginPath();
-		ring.forEach(([x, y], k) => (k ? context.lineTo(px(x), py(y)) : context.moveTo(px(x), py(y))));
+		trace(context, ring.map(([x, y]) => [px(x), py(y)]));
 		context.closePath();
 		context.globalAlpha = opacity * 0.4;
 		context.fillStyle = css(colour);
@@ -1400,6 +1483,13 @@ function drawMarks(context, palette, /** @type {Rect} */ at, { marks, tint, opac
 		const colour = colourOf(marks.c ? i : i + layer);
 		const radius = Math.max(1.5, Math.min(5, at.w / 70));
 		context.setLineDash([]);
+		context.globalAlpha = opacity;
+		context.strokeStyle = css(colour);
+		for (const [a, b] of bones) {
+			if (!figure[a]?.[2] || !figure[b]?.[2]) continue;
+			trace(context, [a, b].map((k) => [px(figure[k][0]), py(figure[k][1])]));
+			context.stroke();
+		}
 		for (const [x, y, seen] of figure) {
 			if (seen === 0) continue;
 			context.globalAlpha = Math.min(1, opacity + 0.4);
@@ -1415,33 +1505,52 @@ function drawMarks(context, palette, /** @type {Rect} */ at, { marks, tint, opac
 	context.restore();
 }
 
+/** Lines between points. */
+function trace(context, /** @type {number[][]} */ points) {
+	context.beginPath();
+	points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
+}
+
+function drawLasso(context, palette, /** @type {number[][]} */ polygon) {
+	if (polygon.length < 2) return;
+	trace(context, polygon);
+	context.closePath();
+	context.globalAlpha = 0.16;
+	context.fillStyle = palette.accent;
+	context.fill();
+	context.globalAlpha = 1;
+	context.strokeStyle = palette.accent;
+	context.lineWidth = 1.5;
+	context.stroke();
+}
+
 /** All layers that are shown, in the order of the columns. */
-function drawLayers(context, palette, /** @type {Core} */ core, cell, /** @type {Rect} */ at, chips = true) {
-	overlayColumns(core).forEach((column, layer) => {
+function drawLayers(context, palette, core, cell, at, chips = true) {
+	const columns = overlayColumns(core).map((column, layer) => ({ column, layer }));
+	columns.sort((a, b) => Number(b.column.kind === "mask") - Number(a.column.kind === "mask")); // areas below lines
+	columns.forEach(({ column, layer }) => {
 		const marks = cell.marks?.[column.name];
 		if (!marks || !overlayShown(core, column.name)) return;
 		drawMarks(context, palette, at, {
 			marks, layer, tint: cell.tints?.[column.name], opacity: overlayOpacity(core, column.name),
-			names: chips ? (column.classes ?? []) : null,
+			names: chips ? (column.classes ?? []) : null, bones: column.connections,
 		});
 	});
 }
 
 /** A card where there is no picture: text, numbers, a curve. */
-function drawCard(context, palette, card, /** @type {Rect} */ at) {
+function drawCard(context, palette, card, at) {
 	const inner = { x: at.x + 8, y: at.y + 8, w: at.w - 16, h: at.h - 16 };
 	context.fillStyle = palette.card;
 	context.fillRect(at.x, at.y, at.w, at.h);
 	if (at.w < 40) return;
-	if (card.kind === "missing") return drawNote(context, palette, card.text ?? "missing", at);
+	if (card.kind === "null") return drawNote(context, palette, "no value", at);
 	if (card.numbers?.length) return drawNumbers(context, palette, card, inner);
 	if (card.rows?.length) return drawTable(context, palette, card.rows, inner);
-	const large = card.kind === "number" || card.kind === "class";
+	const large = card.kind === "value";
 	context.fillStyle = palette.ink;
-	context.textBaseline = "top";
 	if (large) {
 		context.font = `500 ${Math.max(11, Math.min(28, at.w / 7))}px ${palette.font}`;
-		context.textBaseline = "middle";
 		context.textAlign = "center";
 		context.fillText(cut(context, String(card.text ?? ""), inner.w), at.x + at.w / 2, at.y + at.h / 2);
 		context.textAlign = "start";
@@ -1451,50 +1560,47 @@ function drawCard(context, palette, card, /** @type {Rect} */ at) {
 	const px = at.w < 110 ? 10 : 12;
 	context.font = `${px}px ${mono ? palette.mono : palette.font}`;
 	const step = Math.round(px * 1.42);
+	context.textBaseline = "top";
 	wrap(context, String(card.text ?? ""), inner.w, Math.max(1, Math.floor(inner.h / step)))
 		.forEach((line, i) => context.fillText(line, inner.x, inner.y + i * step));
 }
 
-function drawNumbers(context, palette, { numbers, kind }, /** @type {Rect} */ at) {
-	const most = Math.max(1e-9, ...numbers.map((v) => Math.abs(v) || 0));
+function drawNumbers(context, palette, { numbers }, at) {
+	const most = Math.max(1e-9, ...numbers.map((v) => Math.abs(v ?? 0)));
 	const zero = at.y + at.h / 2;
 	const step = at.w / numbers.length;
 	context.fillStyle = palette.line;
 	context.fillRect(at.x, Math.round(zero), at.w, 1);
 	numbers.forEach((v, i) => {
-		const tall = ((v || 0) / most) * (at.h / 2 - 2);
-		context.fillStyle = kind === "audio" ? palette.accent : v >= 0 ? palette.accent : palette.bad;
-		const width = Math.max(1, step * 0.7);
-		if (kind === "audio") context.fillRect(at.x + i * step, zero - Math.abs(tall), width, Math.max(1, 2 * Math.abs(tall)));
-		else context.fillRect(at.x + i * step, Math.min(zero, zero - tall), width, Math.max(1, Math.abs(tall)));
+		const tall = ((v ?? 0) / most) * (at.h / 2 - 2);
+		context.fillStyle = tall < 0 ? palette.bad : palette.accent;
+		context.fillRect(at.x + i * step, Math.min(zero, zero - tall), Math.max(1, step * 0.7), Math.max(1, Math.abs(tall)));
 	});
 }
 
-function drawTable(context, palette, rows, /** @type {Rect} */ at) {
-	const wide = at.w / Math.max(1, rows[0].length);
-	rows.slice(0, Math.floor(at.h / 16)).forEach((row, i) => {
-		context.font = `${i ? 400 : 600} 11px ${palette.font}`;
-		context.fillStyle = i ? palette.ink : palette.muted;
-		context.textBaseline = "top";
-		row.forEach((value, k) => context.fillText(cut(context, String(value), wide - 6), at.x + k * wide, at.y + i * 16));
-		if (!i) {
-			context.fillStyle = palette.line;
-			context.fillRect(at.x, at.y + 14, at.w, 1);
-		}
+/** Names of columns and their values. */
+function drawTable(context, palette, rows, at) {
+	const wide = Math.min(at.w * 0.45, 90);
+	context.font = `11px ${palette.font}`;
+	context.textBaseline = "top";
+	rows.slice(0, Math.floor(at.h / 16)).forEach(([name, value], i) => {
+		context.fillStyle = palette.muted;
+		context.fillText(cut(context, name, wide - 6), at.x, at.y + i * 16);
+		context.fillStyle = palette.ink;
+		context.fillText(cut(context, value ?? "–", at.w - wide), at.x + wide, at.y + i * 16);
 	});
 }
 
-function drawNote(context, palette, text, /** @type {Rect} */ at) {
+function drawNote(context, palette, text, at) {
 	context.fillStyle = palette.muted;
 	context.font = `11px ${palette.font}`;
-	context.textBaseline = "middle";
 	context.textAlign = "center";
 	context.fillText(cut(context, text, at.w - 8), at.x + at.w / 2, at.y + at.h / 2);
 	context.textAlign = "start";
 }
 
 /** The picture of a cell, or what stands for it, with its layers. */
-function drawPicture(context, palette, core, cell, /** @type {Rect} */ at) {
+function drawPicture(context, palette, core, cell, at) {
 	if (cell.bitmap) {
 		const tall = cell.w && cell.h ? fit(cell.w, cell.h, at) : fit(cell.bitmap.width, cell.bitmap.height, at);
 		context.fillStyle = palette.card;
@@ -1512,7 +1618,7 @@ function drawPicture(context, palette, core, cell, /** @type {Rect} */ at) {
 }
 
 /** Lines under a card: name of the class with its dot, text, an edit in its own colour. */
-function drawCaption(context, palette, cell, columns, /** @type {Rect} */ at) {
+function drawCaption(context, palette, cell, columns, at) {
 	context.font = `12px ${palette.font}`;
 	columns.forEach((name, i) => {
 		const value = cell.caption?.[name];
@@ -1529,14 +1635,12 @@ function drawCaption(context, palette, cell, columns, /** @type {Rect} */ at) {
 			context.font = `12px ${palette.font}`;
 			const label = cut(context, name, at.w / 2);
 			context.fillStyle = palette.muted;
-			context.textBaseline = "middle";
 			context.fillText(label, x, y);
 			x += context.measureText(label + " ").width;
 		}
 		const staged = cell.staged?.includes(name);
 		context.fillStyle = staged ? palette.edit : value?.t ? palette.ink : palette.muted;
 		context.font = `${staged ? "600 " : ""}12px ${palette.font}`;
-		context.textBaseline = "middle";
 		context.fillText(cut(context, (value?.t || "–") + (staged ? " ✎" : ""), at.x + at.w - x - 2), x, y);
 	});
 }
@@ -1548,16 +1652,17 @@ const SMALLEST = 48;
 let instances = 0;
 
 /** Cards of all rows on one canvas, with a transparent grid of elements over it for those who do not see it. */
-class Grid {
+class Grid extends Painted {
 	/** @param {Core} core @param {{aspect?: number, paint?: any, open: (position: number) => void, lines?: () => number}} how */
 	constructor(core, { aspect = 1, paint = drawPicture, open, lines }) {
+		super();
 		this.core = core;
 		this.aspect = aspect;
 		this.paint = paint;
 		this.open = open;
 		this.lines = lines ?? (() => captionColumns(core).length);
 		this.uid = `dl${++instances}`;
-		this.palette = /** @type {any} */ ({});
+		this.palette = {};
 		this.top = 0;
 		this.ownScroll = 0;
 		this.width = 0;
@@ -1565,7 +1670,7 @@ class Grid {
 		this.speed = 0;
 		this.ahead = 1;
 		this.hold = 0;
-		this.lasso = /** @type {Point[]} */ ([]);
+		this.lasso = [];
 		this.cells = new Cells(core, () => this.later());
 		this.build();
 		this.listen();
@@ -1580,8 +1685,8 @@ class Grid {
 		this.scroller = h("div", {
 			class: "dl-scroller", role: "grid", tabindex: "0", "aria-label": "Rows", "aria-multiselectable": "true",
 		}, this.stage, this.spacer);
-		this.element = h("div", { class: "dl-grid" }, this.scroller, this.empty);
-		this.rowPool = /** @type {any[]} */ ([]);
+		this.element = div("dl-grid", this.scroller, this.empty);
+		this.rowPool = [];
 	}
 
 	listen() {
@@ -1598,13 +1703,9 @@ class Grid {
 			const position = this.at(event);
 			if (position >= 0) this.open(position);
 		});
-		const observer = new ResizeObserver(() => this.resized());
-		observer.observe(this.element);
-		core.closing.signal.addEventListener("abort", () => {
-			observer.disconnect();
-			this.cells.clear();
-		});
-		core.on("state", () => this.turned());
+		core.sized(this.element, () => this.resized());
+		core.closing.signal.addEventListener("abort", () => this.cells.clear());
+		core.on("state", ({ same }) => this.turned(same));
 		core.on("count", () => this.relayout());
 		core.on("settings", () => this.relayout());
 		core.on("selection", () => this.later());
@@ -1624,10 +1725,11 @@ class Grid {
 		this.relayout();
 	}
 
-	turned() {
+	/** Another answer; the same question keeps the place. */
+	turned(same) {
 		this.cells.clear();
 		this.hold = performance.now() + 220;
-		this.moveTo(0);
+		if (!same) this.moveTo(0);
 		this.relayout();
 	}
 
@@ -1707,16 +1809,9 @@ class Grid {
 		if (this.layout && position >= 0) this.moveTo(scrollTo(this.layout, position, this.top, this.height));
 	}
 
-	// ---- drawing ----
+	// drawing
 
-	later() {
-		this.due ??= requestAnimationFrame(() => {
-			this.due = undefined;
-			if (!this.core.closing.signal.aborted) this.frame();
-		});
-	}
-
-	frame() {
+	draw() {
 		const { layout, core } = this;
 		if (!layout || !this.width) return;
 		const { rows, generation } = core.state;
@@ -1733,13 +1828,17 @@ class Grid {
 			records.push(record);
 		}
 		const root = this.element.closest(".dl-browser");
-		if (root) Object.assign(root.dataset, { missing, rows, generation, pending: core.requests.open.size, start, stop });
+		if (root) Object.assign(root.dataset, { missing, rows, generation, start, stop });
+		if (!missing && core.painted !== core.shown) {
+			core.painted = core.shown;
+			core.emit("painted");
+		}
 		this.showEmpty(rows);
 		if (missing && performance.now() < this.hold) {
 			setTimeout(() => this.later(), 30);
 		} else {
 			this.hold = 0;
-			this.draw(start, records);
+			this.paintCards(start, records);
 		}
 		if (still) this.describe(start, stop);
 	}
@@ -1755,11 +1854,11 @@ class Grid {
 		this.empty.replaceChildren(
 			h("p", { class: "dl-empty-title", text: filtered ? "No row matches" : "No rows yet" }),
 			h("p", { text: filtered ? "Nothing answers this query together with the filters in it." : "Rows that are appended to this dataset show here." }),
-			filtered && textButton("Show all rows", () => this.core.emit("clear query"), { class: "dl-button dl-primary" }),
+			...(filtered ? [textButton("Show all rows", () => this.core.emit("clear query"), { class: "dl-button dl-primary" })] : []),
 		);
 	}
 
-	draw(start, records) {
+	paintCards(start, records) {
 		const { layout, palette, core } = this;
 		const context = sharpen(this.canvas, this.width, this.height);
 		context.clearRect(0, 0, this.width, this.height);
@@ -1782,7 +1881,7 @@ class Grid {
 			if (record && layout.caption) this.caption(context, record, columns, { x: rect.x, y: rect.y + layout.picture, w: rect.w, h: layout.caption });
 			this.drawState(context, position, picture, record);
 		});
-		this.drawLasso(context);
+		drawLasso(context, palette, this.lasso.map(([x, y]) => [x, y - this.top]));
 	}
 
 	caption(context, record, columns, at) {
@@ -1790,7 +1889,7 @@ class Grid {
 	}
 
 	/** Selection, hover and focus of one card. */
-	drawState(context, position, /** @type {Rect} */ at, record) {
+	drawState(context, position, at, record) {
 		const { palette, core } = this;
 		const selected = core.selection.has(position);
 		const hovered = core.hovered === position;
@@ -1804,10 +1903,7 @@ class Grid {
 		};
 		if (record?.staged?.length) {
 			context.fillStyle = palette.edit;
-			context.beginPath();
-			context.moveTo(at.x + at.w - 14, at.y + at.h);
-			context.lineTo(at.x + at.w, at.y + at.h - 14);
-			context.lineTo(at.x + at.w, at.y + at.h);
+			trace(context, [[at.x + at.w - 14, at.y + at.h], [at.x + at.w, at.y + at.h - 14], [at.x + at.w, at.y + at.h]]);
 			context.fill();
 		}
 		if (hovered && !selected) ring(0.5, 1, palette.muted);
@@ -1824,7 +1920,7 @@ class Grid {
 		}
 	}
 
-	drawTick(context, /** @type {Rect} */ at, selected) {
+	drawTick(context, at, selected) {
 		const [x, y] = [at.x + 15, at.y + 15];
 		context.beginPath();
 		context.arc(x, y, 8, 0, 7);
@@ -1834,16 +1930,13 @@ class Grid {
 		context.lineWidth = 1.5;
 		context.stroke();
 		if (!selected) return;
-		context.beginPath();
-		context.moveTo(x - 3.5, y);
-		context.lineTo(x - 0.8, y + 2.8);
-		context.lineTo(x + 3.8, y - 2.8);
+		trace(context, [[x - 3.5, y], [x - 0.8, y + 2.8], [x + 3.8, y - 2.8]]);
 		context.strokeStyle = this.palette["on-accent"];
 		context.lineWidth = 2;
 		context.stroke();
 	}
 
-	drawOpener(context, /** @type {Rect} */ at) {
+	drawOpener(context, at) {
 		const [x, y] = [at.x + at.w - 15, at.y + 15];
 		context.fillStyle = "rgba(0,0,0,.45)";
 		context.beginPath();
@@ -1851,31 +1944,13 @@ class Grid {
 		context.fill();
 		context.strokeStyle = "#fff";
 		context.lineWidth = 1.5;
-		context.beginPath();
-		context.moveTo(x + 0.5, y - 4.5);
-		context.lineTo(x + 4.5, y - 4.5);
-		context.lineTo(x + 4.5, y - 0.5);
-		context.moveTo(x - 0.5, y + 4.5);
-		context.lineTo(x - 4.5, y + 4.5);
-		context.lineTo(x - 4.5, y + 0.5);
-		context.stroke();
+		for (const side of [1, -1]) {
+			trace(context, [[0.5, -4.5], [4.5, -4.5], [4.5, -0.5]].map(([dx, dy]) => [x + side * dx, y + side * dy]));
+			context.stroke();
+		}
 	}
 
-	drawLasso(context) {
-		if (this.lasso.length < 2) return;
-		context.beginPath();
-		this.lasso.forEach(([x, y], i) => (i ? context.lineTo(x, y - this.top) : context.moveTo(x, y - this.top)));
-		context.closePath();
-		context.globalAlpha = 0.16;
-		context.fillStyle = this.palette.accent;
-		context.fill();
-		context.globalAlpha = 1;
-		context.strokeStyle = this.palette.accent;
-		context.lineWidth = 1.5;
-		context.stroke();
-	}
-
-	// ---- the transparent layer ----
+	// the transparent layer
 
 	/** Elements for what is in view, so that the grid can be read and driven without seeing it. */
 	describe(start, stop) {
@@ -1925,14 +2000,14 @@ class Grid {
 
 	labelOf(position) {
 		const record = this.cells.lru.peek(position);
-		const parts = Object.entries(record?.caption ?? {}).map(([name, value]) => `${name} ${/** @type {any} */ (value)?.t ?? "none"}`);
+		const parts = Object.entries(record?.caption ?? {}).map(([name, value]) => `${name} ${(value)?.t ?? "none"}`);
 		if (record?.changed) parts.push(`changed: ${record.changed.join(", ")}`);
 		if (record?.card?.text) parts.push(String(record.card.text).slice(0, 80));
 		if (record?.staged?.length) parts.push("edited");
 		return `Row ${grouped(position)}${parts.length ? ": " + parts.join(", ") : ""}`;
 	}
 
-	// ---- pointer ----
+	// pointer
 
 	at(event) {
 		const box = this.stage.getBoundingClientRect();
@@ -1995,12 +2070,12 @@ class Grid {
 		const rect = cardRect(this.layout, position, this.top);
 		core.active = position;
 		if (rect.w >= 96 && x > rect.x + rect.w - 28 && y < rect.y + 28) return this.open(position);
-		if (core.noSelection) return this.open(position);
+		if (core.noSelection) return this.later();
 		const onTick = rect.w >= 64 && x < rect.x + 28 && y < rect.y + 28;
 		core.pick(position, { range: event.shiftKey, toggle: event.ctrlKey || event.metaKey || onTick });
 	}
 
-	// ---- keys ----
+	// keys
 
 	key(event) {
 		const { core, layout } = this;
@@ -2045,7 +2120,7 @@ class Grid {
 		}
 		core.active = position;
 		this.reveal(position);
-		this.frame();
+		this.draw();
 		this.describe(...visibleRange(this.layout, this.top, this.height, core.state.rows));
 	}
 }
@@ -2056,7 +2131,7 @@ class Grid {
 function popover(/** @type {HTMLElement} */ button, name, /** @type {() => Node[]} */ build) {
 	button.setAttribute("aria-haspopup", "dialog");
 	button.setAttribute("aria-expanded", "false");
-	let panel = /** @type {any} */ (null);
+	let panel = null;
 	const close = (refocus = false) => {
 		if (!panel) return;
 		panel.remove();
@@ -2071,15 +2146,13 @@ function popover(/** @type {HTMLElement} */ button, name, /** @type {() => Node[
 	button.addEventListener("click", () => {
 		if (panel) return close();
 		panel = h("div", { class: "dl-popover", role: "dialog", "aria-label": name }, ...build());
-		const root = /** @type {HTMLElement} */ (button.closest(".dl-browser"));
+		const root = button.closest(".dl-browser");
 		root.append(panel);
 		const [a, b] = [button.getBoundingClientRect(), root.getBoundingClientRect()];
 		const left = Math.min(a.left - b.left, b.width - panel.offsetWidth - 8);
 		panel.style.left = `${Math.max(8, left)}px`;
-		const below = a.bottom - b.top + 4;
-		const upwards = below + panel.offsetHeight > b.height - 8 && a.top - b.top > panel.offsetHeight;
-		panel.style.top = `${upwards ? a.top - b.top - panel.offsetHeight - 4 : below}px`;
-		panel.style.maxHeight = `${upwards ? a.top - b.top - 8 : b.height - below - 8}px`;
+		panel.style.top = `${a.bottom - b.top + 4}px`;
+		panel.style.maxHeight = `${b.bottom - a.bottom - 12}px`;
 		panel.addEventListener("keydown", (event) => {
 			if (event.key !== "Escape") return;
 			event.stopPropagation();
@@ -2093,9 +2166,9 @@ function popover(/** @type {HTMLElement} */ button, name, /** @type {() => Node[
 }
 
 /** A dialog over the widget; what lies under it is inert until it closes. */
-function dialog(/** @type {HTMLElement} */ root, title, /** @type {Node[]} */ content, { wide = false, closed = () => {} } = {}) {
+function dialog(root, title, /** @type {Node[]} */ content, { wide = false, closed = () => {} } = {}) {
 	root.querySelector(".dl-shade")?.dispatchEvent(new CustomEvent("dl-close"));
-	const before = /** @type {any} */ (document.activeElement);
+	const before = document.activeElement;
 	const rest = [...root.children].filter((child) => child instanceof HTMLElement);
 	const close = () => {
 		if (!shade.isConnected) return;
@@ -2105,7 +2178,7 @@ function dialog(/** @type {HTMLElement} */ root, title, /** @type {Node[]} */ co
 		if (before?.isConnected) before.focus({ preventScroll: true });
 	};
 	const box = h("div", { class: wide ? "dl-dialog dl-wide" : "dl-dialog", role: "dialog", "aria-modal": "true", "aria-label": title },
-		h("div", { class: "dl-dialog-head" }, h("h2", { text: title }), iconButton("close", "Close (Esc)", close)), ...content);
+		div("dl-dialog-head", heading(title), iconButton("close", "Close (Esc)", close)), ...content);
 	const shade = h("div", { class: "dl-shade", onpointerdown: (event) => event.target === shade && close() }, box);
 	shade.addEventListener("dl-close", close);
 	shade.addEventListener("keydown", (event) => {
@@ -2129,13 +2202,13 @@ function wrapFocus(event, box) {
 }
 
 /** Asks for one of many names by typing its beginning. @param {(choice: {index: number, name: string}) => void} chosen */
-function chooser(root, title, /** @type {string[]} */ names, chosen, { free = false, classes = true, note = /** @type {any} */ ("") } = {}) {
+function chooser(root, title, /** @type {string[]} */ names, chosen, { free = false, classes = true, note = ("") } = {}) {
 	const input = h("input", {
 		type: "text", class: "dl-input", role: "combobox", "aria-expanded": "true", "aria-controls": "dl-choices",
-		"aria-label": title, placeholder: free ? "Type a name, old or new" : "Type to find", autocomplete: "off", spellcheck: "false",
+		"aria-label": title, placeholder: free ? "Type a name, old or new" : "Type to find", spellcheck: "false",
 	});
 	const list = h("div", { class: "dl-choices", role: "listbox", id: "dl-choices", "aria-label": title });
-	let [shown, at] = [/** @type {any[]} */ ([]), 0];
+	let [shown, at] = [[], 0];
 	const pick = (choice) => {
 		close();
 		chosen(choice);
@@ -2152,9 +2225,9 @@ function chooser(root, title, /** @type {string[]} */ names, chosen, { free = fa
 		if (free && typed && !names.includes(typed)) shown.push({ index: -1, name: typed, fresh: true });
 		at = 0;
 		list.replaceChildren(...shown.map((choice, i) => h("div", { role: "option", id: `dl-choice-${i}`, class: "dl-choice", onclick: () => pick(choice) },
-			classes && choice.index >= 0 && dot(choice.index), h("span", { text: choice.fresh ? `New: ${choice.name}` : choice.name }),
-			choice.index >= 0 && choice.index < 9 && classes && h("kbd", { text: String(choice.index + 1) }))));
-		if (!shown.length) list.append(h("p", { class: "dl-quiet", text: "No such name" }));
+			classes && choice.index >= 0 && dot(choice.index), span(choice.fresh ? `New: ${choice.name}` : choice.name),
+			choice.index >= 0 && choice.index < 9 && classes && kbd(String(choice.index + 1)))));
+		if (!shown.length) list.append(quiet("No such name", "p"));
 		mark();
 	};
 	input.addEventListener("input", refresh);
@@ -2170,26 +2243,26 @@ function chooser(root, title, /** @type {string[]} */ names, chosen, { free = fa
 		}
 	});
 	refresh();
-	const close = dialog(root, title, [h("div", { class: "dl-dialog-body" }, input, note instanceof Node ? note : note && h("p", { class: "dl-quiet", text: note }), list)]);
+	const close = dialog(root, title, [div("dl-dialog-body", input, note instanceof Node ? note : note && quiet(note, "p"), list)]);
 }
 
 /** Asks for a line of text. @returns {void} */
 function ask(root, title, { label, value = "", action, note = "", extra }, /** @type {(text: string) => void} */ done) {
-	const input = h("input", { type: "text", class: "dl-input", "aria-label": label, placeholder: label, value, autocomplete: "off" });
+	const input = h("input", { type: "text", class: "dl-input", "aria-label": label, placeholder: label, value });
 	const submit = (event) => {
 		event.preventDefault();
 		if (!input.value.trim()) return;
 		close();
 		done(input.value.trim());
 	};
-	const form = h("form", { class: "dl-dialog-body", onsubmit: submit }, input, note && h("p", { class: "dl-quiet", text: note }), extra,
-		h("div", { class: "dl-dialog-foot" }, h("button", { type: "submit", class: "dl-button dl-primary", text: action })));
+	const form = h("form", { class: "dl-dialog-body", onsubmit: submit }, input, note && quiet(note, "p"), extra,
+		div("dl-dialog-foot", h("button", { type: "submit", class: "dl-button dl-primary", text: action })));
 	const close = dialog(root, title, [form]);
 }
 
 /** One line over the grid for what the reader must know; the newest wins, lateness yields to errors. */
 class Banner {
-	constructor(/** @type {Core} */ core) {
+	constructor(core) {
 		this.core = core;
 		this.text = h("span", { class: "dl-banner-text" });
 		this.action = textButton("", () => this.run?.());
@@ -2197,9 +2270,16 @@ class Banner {
 			iconButton("close", "Dismiss", () => this.hide()));
 		core.on("banner", (message) => this.show(message));
 		core.on("waited", (ms) => this.waited(ms));
-		core.on("problem", (problem) => (problem ? this.show({ level: "error", text: problemText(problem) }) : this.hide("problem")));
-		const problem = core.model.get("problem");
-		if (problem) this.show({ level: "error", text: problemText(problem) });
+		core.on("problem", () => this.problem());
+		this.problem();
+	}
+
+	/** What Python has to complain about, until it has not. */
+	problem() {
+		const { kind, message, where } = this.core.model.get("problem") ?? {};
+		if (message) this.show({ level: "error", text: `${kind ? kind + ": " : ""}${message}${where ? ` (${where})` : ""}` });
+		else if (this.complained) this.hide();
+		this.complained = Boolean(message);
 	}
 
 	show({ level, text, action = "", run = undefined }) {
@@ -2236,19 +2316,17 @@ class Banner {
 	}
 }
 
-const problemText = (problem) => [problem.kind, problem.message].filter(Boolean).join(": ") + (problem.where ? ` (${problem.where})` : "");
-
 // ---- the query box ----
 
 /** Text of the query with its parts coloured, completion, the place of an error, and what was asked before. */
 class QueryBox {
-	constructor(/** @type {Core} */ core) {
+	constructor(core) {
 		this.core = core;
 		this.history = new History(memory.read("history", []));
-		this.items = /** @type {any[]} */ ([]);
+		this.items = [];
 		this.at = -1;
 		this.word = 0;
-		this.mark = /** @type {number[]|null} */ (null);
+		this.mark = null;
 		this.build();
 		core.on("query", () => this.take());
 		core.on("clear query", () => this.run(""));
@@ -2258,7 +2336,7 @@ class QueryBox {
 
 	build() {
 		this.input = h("textarea", {
-			class: "dl-query-text", rows: "1", spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "soft",
+			class: "dl-query-text", rows: "1", spellcheck: "false", autocapitalize: "off", wrap: "soft",
 			"aria-label": "Query", role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "dl-completions",
 			placeholder: this.core.static ? "This page is a copy: queries need a notebook" : "Query, for example  SELECT * WHERE label = 'cat'",
 			oninput: () => this.typed(), onkeydown: (event) => this.key(event), onblur: () => setTimeout(() => this.close(), 150),
@@ -2269,7 +2347,7 @@ class QueryBox {
 		this.error = h("div", { class: "dl-query-error", role: "alert", hidden: true });
 		this.clear = iconButton("close", "Clear the query: show all rows", () => this.run(""), { hidden: true });
 		this.element = h("div", { class: "dl-query", role: "search" },
-			h("div", { class: "dl-query-field" }, this.mirror, this.input), this.clear, this.list, this.error);
+			div("dl-query-field", this.mirror, this.input), this.clear, this.list, this.error);
 	}
 
 	get text() { return this.input.value; }
@@ -2298,7 +2376,7 @@ class QueryBox {
 		}), this.text.endsWith("\n") ? "\n " : "");
 		this.clear.hidden = !this.text;
 		this.input.style.height = "auto";
-		this.input.style.height = `${Math.min(96, Math.max(20, this.input.scrollHeight - 8))}px`;
+		this.input.style.height = `${Math.min(96, Math.max(28, this.input.scrollHeight))}px`;
 	}
 
 	typed() {
@@ -2331,7 +2409,7 @@ class QueryBox {
 			class: "dl-completion", role: "option", id: `dl-completion-${i}`, "aria-selected": String(i === this.at),
 			onpointerdown: (event) => { event.preventDefault(); this.accept(i); },
 		}, h("span", { class: `dl-kind dl-kind-${kind}`, text: { column: "c", function: "ƒ", class: "•", keyword: "k" }[kind] ?? "v" }),
-			h("span", { class: "dl-completion-text", text }), h("span", { class: "dl-quiet", text: detail ?? kind }))));
+			h("span", { class: "dl-completion-text", text }), quiet(detail ?? kind))));
 		this.place();
 		this.list.hidden = false;
 		this.input.setAttribute("aria-expanded", "true");
@@ -2340,9 +2418,9 @@ class QueryBox {
 
 	/** Under the word that is completed. */
 	place() {
-		const probe = h("span", { text: this.text.slice(0, this.word) || "\u200b" });
+		const probe = span(this.text.slice(0, this.word) || "\u200b");
 		const mirror = this.mirror.cloneNode(false);
-		mirror.append(probe, h("span", { text: "\u200b" }));
+		mirror.append(probe, span("\u200b"));
 		this.mirror.parentElement.append(mirror);
 		const end = mirror.lastChild.getBoundingClientRect();
 		const box = this.element.getBoundingClientRect();
@@ -2448,7 +2526,7 @@ class QueryBox {
 		this.element.classList.toggle("dl-faulty", Boolean(error));
 		this.input.setAttribute("aria-invalid", String(Boolean(error)));
 		if (!error) return;
-		this.error.replaceChildren(h("strong", { text: errorTitle(error.kind) }), h("span", { text: error.message }), error.hint ? h("span", { class: "dl-quiet", text: error.hint }) : "");
+		this.error.replaceChildren(strong(errorTitle(error.kind)), span(error.message), quiet(error.hint ?? ""));
 		if (this.mark && document.activeElement === this.input) {
 			const at = caretOffset(this.text, error.line, error.column ?? 1);
 			this.input.setSelectionRange(at, at);
@@ -2465,12 +2543,12 @@ const HISTOGRAM = 52;
 
 /** Charts of the columns, counts of what is shown against all; a choice writes itself into the query. */
 class Facets {
-	constructor(/** @type {Core} */ core) {
+	constructor(core) {
 		this.core = core;
 		this.title = "Filters";
-		this.list = h("div", { class: "dl-facets" });
-		this.note = h("p", { class: "dl-quiet dl-pad", text: "Counting …" });
-		this.element = h("div", { class: "dl-panel-scroll" }, this.note, this.list);
+		this.list = div("dl-facets");
+		this.note = padded("Counting …");
+		this.element = div("dl-panel-scroll", this.note, this.list);
 		/** @type {Map<string, any>} */
 		this.parts = new Map();
 		core.on("state", () => this.refresh());
@@ -2480,7 +2558,8 @@ class Facets {
 	open() { this.refresh(); }
 
 	async refresh() {
-		if (!this.element.closest(".dl-browser")) return; // a host may show us later
+		if (!this.element.isConnected) return;
+		await this.core.whenPainted(); // Python answers one question at a time: pictures come first
 		try {
 			const { facets } = await this.core.latest("facets", "facets", { columns: null }, { bound: true });
 			this.note.hidden = facets.length > 0;
@@ -2494,6 +2573,7 @@ class Facets {
 	}
 
 	show(facets) {
+		this.found = facets;
 		const keys = new Set(facets.map((facet) => facet.expression));
 		for (const [key, part] of this.parts) {
 			if (keys.has(key)) continue;
@@ -2501,34 +2581,60 @@ class Facets {
 			this.parts.delete(key);
 		}
 		facets.forEach((facet, i) => {
+			facet = readFacet(facet, this.core);
 			let part = this.parts.get(facet.expression);
 			if (!part) {
-				part = facet.edges ? new HistogramFacet(this, facet) : new ValueFacet(this, facet);
+				part = facet.kind === "numbers" || facet.kind === "times" ? new HistogramFacet(this, facet) : new ValueFacet(this, facet);
 				this.parts.set(facet.expression, part);
 				this.list.insertBefore(part.element, this.list.children[i] ?? null);
 			}
-			part.update(facet);
+			part.element.classList.toggle("dl-uncounted", Boolean(facet.ask || facet.problem || facet.all?.length === 1));
+			part.facet = facet;
+			part.note.replaceChildren(...(facet.problem ? [facet.problem] : facet.all?.length === 1 ? [`All are ${part.format(facet.edges[0])}`] : facet.ask ? [textButton("Count", () => this.count(facet), { class: "dl-link" })] : []));
+			part.update({ values: [], edges: [0, 1], all: [], shown: [], ...facet });
 		});
 	}
 
-	async filter(facet, op, values) {
+	/** Counts what costs time, which was left out. */
+	async count({ column }) {
 		try {
-			await this.core.show("filter", { expression: facet.expression, kind: facet.kind, op, values });
+			const { facets } = await this.core.ask("facets", { columns: [column] }, { bound: true });
+			const counted = new Map(facets.map((facet) => [facet.expression, facet]));
+			this.show(this.found.map((facet) => counted.get(facet.expression) ?? facet));
 		} catch (error) {
 			this.core.failed(error);
 		}
 	}
 
+	async filter(facet, op, values) {
+		await this.core.attempt("filter", { expression: facet.expression, kind: facet.kind, op, values });
+	}
+
 	async sort(facet) {
-		const next = { asc: "desc", desc: null }[facet.sort] ?? (facet.sort === null || facet.sort === undefined ? "asc" : null);
+		const next = facet.sort === "asc" ? "desc" : facet.sort === "desc" ? null : "asc";
 		const fields = next ? { expression: facet.expression, descending: next === "desc" } : { expression: null };
-		try {
-			await this.core.show("sort", fields);
-		} catch (error) {
-			this.core.failed(error);
-		}
+		await this.core.attempt("sort", fields);
 	}
 }
+
+/** A facet as charts need it: times as milliseconds, classes with their colour, its order. */
+function readFacet(facet, core) {
+	const made = { ...facet };
+	const { order } = core.state;
+	if (order && made.sort === undefined) made.sort = order.expression === facet.expression ? (order.descending ? "desc" : "asc") : null;
+	if (facet.kind === "times" && facet.edges) {
+		made.texts = facet.edges;
+		made.edges = facet.edges.map(timeOf);
+		made.chosen = facet.chosen?.map(timeOf);
+	}
+	if (facet.edges && made.chosen) made.chosen = made.chosen.map((end, i) => end ?? made.edges[i * (made.edges.length - 1)]);
+	const classes = core.column(facet.column)?.classes ?? [];
+	if (facet.values) made.values = facet.values.map(([value, name, all, shown, colour]) => [value, name, all, shown, colour ?? (classes.includes(name) ? classes.indexOf(name) : null)]);
+	return made;
+}
+
+/** ISO text, of UTC where it says nothing, as milliseconds; numbers as they are. */
+export const timeOf = (value) => (typeof value === "string" ? Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/.test(value) || !value.includes("T") ? value : value + "Z") : value);
 
 /** Heading of a facet: its name folds it; sort and clear stand at the right. */
 class FacetFrame {
@@ -2536,12 +2642,13 @@ class FacetFrame {
 		this.owner = owner;
 		this.facet = facet;
 		this.name = h("span", { class: "dl-facet-name", text: facet.label ?? facet.expression, title: facet.expression });
-		this.fold = h("button", { type: "button", class: "dl-facet-fold", "aria-expanded": "true", onclick: () => this.toggle() }, icon("down"), this.name);
+		this.fold = h("button", { class: "dl-facet-fold", "aria-expanded": "true", onclick: () => this.toggle() }, icon("down"), this.name);
 		this.sorter = iconButton("sort", `Sort by ${facet.label ?? facet.expression}`, () => owner.sort(this.facet));
 		this.clearer = textButton("Clear", () => owner.filter(this.facet, "clear", []), { class: "dl-link", hidden: true, "aria-label": `Clear the filter of ${facet.label}` });
-		this.body = h("div", { class: "dl-facet-body" });
+		this.note = h("p", { class: "dl-quiet" });
+		this.body = div("dl-facet-body", this.note);
 		this.element = h("section", { class: "dl-facet", "aria-label": facet.label ?? facet.expression },
-			h("div", { class: "dl-facet-head" }, this.fold, this.clearer, this.sorter), this.body);
+			div("dl-facet-head", this.fold, this.clearer, this.sorter), this.body);
 	}
 
 	toggle() {
@@ -2570,7 +2677,7 @@ class ValueFacet extends FacetFrame {
 		this.more = h("p", { class: "dl-quiet" });
 		this.rows = h("div", { class: "dl-values", role: "group", "aria-label": `Values of ${facet.label}` });
 		this.find = h("input", { type: "search", class: "dl-input dl-find", placeholder: "Find a value", "aria-label": `Find a value of ${facet.label}`, oninput: () => this.fill() });
-		this.find.addEventListener("keydown", (event) => event.stopPropagation());
+		keepKeys(this.find);
 		this.body.append(this.find, this.rows, this.more);
 	}
 
@@ -2594,7 +2701,7 @@ class ValueFacet extends FacetFrame {
 	}
 
 	row() {
-		const row = h("button", { type: "button", class: "dl-value", onclick: () => this.owner.filter(this.facet, "toggle", [row.choice]) },
+		const row = h("button", { class: "dl-value", onclick: () => this.owner.filter(this.facet, "toggle", [row.choice]) },
 			h("span", { class: "dl-bar-all" }), h("span", { class: "dl-bar-shown" }), h("span", { class: "dl-dot" }),
 			h("span", { class: "dl-value-name" }), h("span", { class: "dl-value-count" }));
 		return row;
@@ -2626,19 +2733,17 @@ class HistogramFacet extends FacetFrame {
 		this.low = this.field("at least");
 		this.high = this.field("at most");
 		this.nulls = h("span", { class: "dl-quiet" });
-		this.body.append(this.holder, h("div", { class: "dl-range" }, this.low, this.nulls, this.high));
+		this.body.append(this.holder, div("dl-range", this.low, this.nulls, this.high));
 		this.holder.addEventListener("pointerdown", (event) => this.press(event));
 		this.holder.addEventListener("pointermove", (event) => this.hover(event));
 		this.holder.addEventListener("pointerleave", () => this.legend());
 		this.holder.addEventListener("dblclick", () => owner.filter(this.facet, "clear", []));
-		const observer = new ResizeObserver(() => this.draw());
-		observer.observe(this.holder);
-		owner.core.closing.signal.addEventListener("abort", () => observer.disconnect());
+		owner.core.sized(this.holder, () => this.draw());
 	}
 
 	field(name) {
 		const field = h("input", { type: "text", class: "dl-range-field", inputmode: "decimal", "aria-label": `${this.facet.label} ${name}`, onchange: () => this.typed() });
-		field.addEventListener("keydown", (event) => event.stopPropagation());
+		keepKeys(field);
 		return field;
 	}
 
@@ -2670,11 +2775,11 @@ class HistogramFacet extends FacetFrame {
 	typed() {
 		const range = [this.parse(this.low.value), this.parse(this.high.value)];
 		if (range.some(Number.isNaN)) return this.update(this.facet);
-		this.owner.filter(this.facet, "set", [Math.min(...range), Math.max(...range)]);
+		this.choose([Math.min(...range), Math.max(...range)]);
 	}
 
 	press(event) {
-		if (event.button !== 0) return;
+		if (event.button !== 0 || !this.facet.all.length) return;
 		const box = this.holder.getBoundingClientRect();
 		const start = event.clientX - box.left;
 		drag(event, ({ x }) => {
@@ -2685,20 +2790,28 @@ class HistogramFacet extends FacetFrame {
 		}, (moved) => {
 			const range = moved ? this.brush : event.detail < 2 ? brushed(this.facet.edges, start, start, box.width) : null;
 			this.brush = null;
-			if (range) this.owner.filter(this.facet, "set", range);
+			if (range) this.choose(range);
 		});
+	}
+
+	/** Times go back as they came: as texts. */
+	choose(range) {
+		const { edges, texts, kind } = this.facet;
+		const text = (ms) => texts?.[edges.indexOf(ms)] ?? new Date(ms).toISOString().slice(0, 19);
+		this.owner.filter(this.facet, "set", kind === "times" ? range.map(text) : range);
 	}
 
 	hover(event) {
 		const box = this.holder.getBoundingClientRect();
 		const { edges, all, shown } = this.facet;
+		if (!all.length) return;
 		const bin = Math.min(all.length - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * all.length)));
 		say(this.nulls, `${this.format(edges[bin])}: ${short(shown[bin])} / ${short(all[bin])}`);
 	}
 
 	draw() {
 		const width = this.holder.clientWidth;
-		if (!width || this.body.hidden) return;
+		if (!width || this.body.hidden || !this.facet.all.length) return;
 		const { palette } = this.owner.core;
 		const context = sharpen(this.canvas, width, HISTOGRAM);
 		context.clearRect(0, 0, width, HISTOGRAM);
@@ -2725,13 +2838,14 @@ class HistogramFacet extends FacetFrame {
 // ---- the map ----
 
 /** Points of an embedding, painted pixel by pixel; a lasso selects, the selection shows. */
-class MapPanel {
-	constructor(/** @type {Core} */ core) {
+class MapPanel extends Painted {
+	constructor(core) {
+		super();
 		this.core = core;
 		this.title = "Map";
 		this.view = { scale: 1, x: 0, y: 0 };
 		this.mode = "lasso";
-		this.lasso = /** @type {Point[]} */ ([]);
+		this.lasso = [];
 		this.hover = -1;
 		this.build();
 		core.on("state", () => this.refresh());
@@ -2763,19 +2877,17 @@ class MapPanel {
 		const selects = [
 			names.length > 1 && select(names, this.column, choose("column"), "Embedding"),
 			core.about.umap && select(["pca", "umap"], this.method, choose("method"), "Method"),
-			colours.length && h("label", { class: "dl-row-field" }, h("span", { class: "dl-quiet", text: "Colour" }), select(["", ...colours], this.colour, choose("colour"), "Colour by")),
+			colours.length && h("label", { class: "dl-row-field" }, quiet("Colour"), select(["", ...colours], this.colour, choose("colour"), "Colour by", "one colour")),
 		].filter(Boolean);
-		this.element = h("div", { class: "dl-map-panel" },
-			h("div", { class: "dl-map-tools" }, ...selects, h("span", { class: "dl-space" }), ...this.modes, iconButton("fit", "Fit (0)", () => this.fit())), this.box, this.legend);
+		this.element = div("dl-map-panel",
+			div("dl-map-tools", ...selects, h("span", { class: "dl-space" }), ...this.modes, iconButton("fit", "Fit (0)", () => this.fit())), this.box, this.legend);
 		this.box.addEventListener("pointerdown", (event) => this.press(event));
 		this.box.addEventListener("pointermove", (event) => this.move(event));
 		this.box.addEventListener("pointerleave", () => this.point(-1));
 		this.box.addEventListener("dblclick", () => this.hover >= 0 && core.emit("open", this.data.positions[this.hover]));
 		this.box.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
 		this.box.addEventListener("keydown", (event) => this.key(event));
-		const observer = new ResizeObserver(() => this.later());
-		observer.observe(this.box);
-		core.closing.signal.addEventListener("abort", () => observer.disconnect());
+		core.sized(this.box, () => this.later());
 	}
 
 	open() {
@@ -2789,7 +2901,7 @@ class MapPanel {
 	}
 
 	async refresh() {
-		if (!this.element.closest(".dl-browser")) return;
+		if (!this.element.isConnected) return;
 		this.generation = this.core.state.generation;
 		if (!this.data) say(this.note, "Computing the map …");
 		const progress = (done, total) => say(this.note, `Computing the map … ${Math.round((100 * done) / Math.max(1, total))} %`);
@@ -2839,11 +2951,11 @@ class MapPanel {
 		if (!colour || !values) return this.legend.replaceChildren();
 		if (colour.kind !== "classes") {
 			const [low, high] = colour.range;
-			return this.legend.replaceChildren(h("span", { text: short(low) }), h("span", { class: "dl-ramp" }), h("span", { text: short(high) }));
+			return this.legend.replaceChildren(span(short(low)), h("span", { class: "dl-ramp" }), span(short(high)));
 		}
 		const present = [...new Set(values)].filter((c) => c >= 0).sort((a, b) => a - b);
-		this.legend.replaceChildren(...present.slice(0, 24).map((c) => h("span", { class: "dl-legend-item" }, dot(c), h("span", { text: colour.names?.[c] ?? String(c) }))),
-			present.length > 24 && h("span", { class: "dl-quiet", text: `and ${present.length - 24} more` }) || "");
+		this.legend.replaceChildren(...present.slice(0, 24).map((c) => h("span", { class: "dl-legend-item" }, dot(c), span(colour.names?.[c] ?? String(c)))),
+			present.length > 24 && quiet(`and ${present.length - 24} more`) || "");
 	}
 
 	fit() {
@@ -2851,19 +2963,12 @@ class MapPanel {
 		this.later();
 	}
 
-	later() {
-		this.due ??= requestAnimationFrame(() => {
-			this.due = undefined;
-			if (this.element.isConnected) this.draw();
-		});
-	}
-
 	/** From 0..1 to pixels: a square in the middle, moved and scaled. */
 	frame() {
 		const [w, hgt] = [this.box.clientWidth, this.box.clientHeight];
 		const side = Math.max(10, Math.min(w, hgt) - 24);
 		const scale = side * this.view.scale;
-		return { w, h: hgt, scale, left: (w - side) / 2 + this.view.x, top: (hgt - side) / 2 + this.view.y };
+		return { w, h: hgt, side, scale, left: (w - side) / 2 + this.view.x, top: (hgt - side) / 2 + this.view.y };
 	}
 
 	draw() {
@@ -2875,18 +2980,7 @@ class MapPanel {
 		const ratio = this.canvas.width / w;
 		this.drawPoints(context, scale * ratio, left * ratio, top * ratio);
 		const { palette } = this.core;
-		if (this.lasso.length > 1) {
-			context.beginPath();
-			this.lasso.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
-			context.closePath();
-			context.globalAlpha = 0.15;
-			context.fillStyle = palette.accent;
-			context.fill();
-			context.globalAlpha = 1;
-			context.strokeStyle = palette.accent;
-			context.lineWidth = 1.5;
-			context.stroke();
-		}
+		drawLasso(context, palette, this.lasso);
 		for (const i of [this.hover, this.indexOf(this.core.hovered)]) {
 			if (i < 0) continue;
 			context.beginPath();
@@ -2930,7 +3024,7 @@ class MapPanel {
 		context.putImageData(this.image, 0, 0);
 	}
 
-	// ---- pointer and keys ----
+	// pointer and keys
 
 	place(event) {
 		const box = this.box.getBoundingClientRect();
@@ -3009,7 +3103,7 @@ class MapPanel {
 		const canvas = h("canvas", {});
 		const context = sharpen(canvas, 112, 112);
 		drawPicture(context, this.core.palette, this.core, cell, { x: 0, y: 0, w: 112, h: 112 });
-		const lines = Object.entries(cell.caption ?? {}).map(([, value]) => h("div", { class: "dl-tip-line" }, dot(value.c), h("span", { text: value.t || "–" })));
+		const lines = Object.entries(cell.caption ?? {}).map(([, value]) => div("dl-tip-line", dot(value.c), span(value.t || "–")));
 		this.tip.replaceChildren(canvas, ...lines);
 		this.tip.hidden = false;
 		const [w, hgt] = [this.box.clientWidth, this.box.clientHeight];
@@ -3020,8 +3114,7 @@ class MapPanel {
 	wheel(event) {
 		event.preventDefault();
 		const [x, y] = this.place(event);
-		const { w, h: hgt } = this.frame();
-		const side = Math.max(10, Math.min(w, hgt) - 24);
+		const { w, h: hgt, side } = this.frame();
 		this.view = zoomAt(this.view, x - (w - side) / 2, y - (hgt - side) / 2, Math.exp(-event.deltaY / 300), [0.5, 200]);
 		this.point(-1);
 		this.later();
@@ -3029,8 +3122,7 @@ class MapPanel {
 
 	key(event) {
 		const moves = { ArrowLeft: [40, 0], ArrowRight: [-40, 0], ArrowUp: [0, 40], ArrowDown: [0, -40] }[event.key];
-		const { w, h: hgt } = this.frame();
-		const side = Math.max(10, Math.min(w, hgt) - 24);
+		const { side } = this.frame();
 		const zoom = (by) => zoomAt(this.view, side / 2, side / 2, by, [0.5, 200]);
 		if (moves) this.view = { ...this.view, x: this.view.x + moves[0], y: this.view.y + moves[1] };
 		else if (event.key === "+" || event.key === "=") this.view = zoom(1.3);
@@ -3047,39 +3139,38 @@ class MapPanel {
 
 /** Branches, tags and commits to show instead. */
 class Versions {
-	constructor(/** @type {Core} */ core) {
+	constructor(core) {
 		this.core = core;
 		this.title = "Versions";
-		this.element = h("div", { class: "dl-panel-scroll" });
-		core.on("about", () => this.element.closest(".dl-browser") && this.open());
+		this.element = div("dl-panel-scroll");
+		core.on("about", () => this.element.isConnected && this.open());
 	}
 
 	async open() {
-		if (!this.element.childElementCount) this.element.replaceChildren(h("p", { class: "dl-quiet dl-pad", text: "Reading the history …" }));
+		if (!this.element.childElementCount) this.element.replaceChildren(padded("Reading the history …"));
 		try {
 			this.show(await this.core.latest("versions", "versions"));
 		} catch (error) {
-			if (!(error instanceof Stale)) this.element.replaceChildren(h("p", { class: "dl-quiet dl-pad", text: error.message }));
+			if (!(error instanceof Stale)) this.element.replaceChildren(padded(error.message));
 		}
 	}
 
 	show({ branches, tags, commits, shown }) {
-		const named = (entry) => (typeof entry === "string" ? { name: entry, id: entry } : entry);
 		const about = this.core.about;
 		const is = (...names) => names.includes(about.branch ?? about.version ?? shown);
 		const part = (title, rows) => rows.length > 0 && h("section", { class: "dl-versions" }, h("h3", { text: title }), ...rows);
 		this.element.replaceChildren(...[
-			part("Branches", branches.map(named).map(({ name }) => this.row(name, name, "", is(name)))),
-			part("Tags", tags.map(named).map(({ name }) => this.row(name, name, "", !about.branch && is(name)))),
+			part("Branches", branches.map((name) => this.row(name, name, "", is(name)))),
+			part("Tags", tags.map((name) => this.row(name, name, "", !about.branch && is(name)))),
 			part("Commits", commits.map((commit) => this.row(commit.id, commit.message || "(no message)",
-				[shortTime(typeof commit.time === "string" ? Date.parse(commit.time) : commit.time, 0), commit.author, String(commit.id).slice(0, 8), ...(commit.names ?? [])].filter(Boolean).join(" · "),
+				dotted(shortTime(timeOf(commit.time), 0), commit.author, String(commit.id).slice(0, 8), ...(commit.names ?? [])),
 				!about.branch && is(commit.id, ...(commit.names ?? []))))),
 		].filter(Boolean));
 	}
 
 	row(version, title, note, current) {
-		return h("button", { type: "button", class: "dl-version", "aria-pressed": String(current), onclick: () => this.choose(version) },
-			h("span", { class: "dl-version-name", text: title, title }), note && h("span", { class: "dl-quiet", text: note }));
+		return h("button", { class: "dl-version", "aria-pressed": String(current), onclick: () => this.choose(version) },
+			h("span", { class: "dl-version-name", text: title, title }), note && quiet(note));
 	}
 
 	async choose(version) {
@@ -3097,21 +3188,21 @@ class Versions {
 
 /** What is staged, how to take it back, and how to write it. */
 class Edits {
-	constructor(/** @type {Core} */ core) {
+	constructor(core) {
 		this.core = core;
 		this.title = "Edits";
 		this.undoable = { can_undo: false, can_redo: false };
 		this.undo = iconButton("undo", "Undo (Ctrl Z)", () => core.edit("undo"));
 		this.redo = iconButton("redo", "Redo (Ctrl Shift Z)", () => core.edit("redo"));
 		this.tools = h("span", { class: "dl-group" }, this.undo, this.redo);
-		this.keys = h("div", { class: "dl-label-keys" });
+		this.keys = div("dl-label-keys");
 		this.list = h("ul", { class: "dl-edits" });
-		this.none = h("p", { class: "dl-quiet dl-pad", text: "Nothing is staged. Select rows and press 1 … 9 or l to set their class; edits wait here until you commit." });
-		this.message = h("input", { type: "text", class: "dl-input", placeholder: "Message of the commit", "aria-label": "Message of the commit", autocomplete: "off" });
-		this.message.addEventListener("keydown", (event) => event.stopPropagation());
+		this.none = padded("Nothing is staged. Select rows and press 1 … 9 or l to set their class; edits wait here until you commit.");
+		this.message = h("input", { type: "text", class: "dl-input", placeholder: "Message of the commit", "aria-label": "Message of the commit" });
+		keepKeys(this.message);
 		this.write = h("button", { type: "submit", class: "dl-button dl-primary", text: "Commit" });
 		this.form = h("form", { class: "dl-commit", onsubmit: (event) => this.commit(event) }, this.message, this.write);
-		this.element = h("div", { class: "dl-edit-panel" }, this.keys, h("div", { class: "dl-panel-scroll" }, this.none, this.list), this.form);
+		this.element = div("dl-edit-panel", this.keys, div("dl-panel-scroll", this.none, this.list), this.form);
 		for (const name of ["staged", "staged_count", "about"]) core.on(name, () => this.show());
 		core.on("undoable", (reply) => {
 			this.undoable = reply;
@@ -3137,8 +3228,8 @@ class Edits {
 		say(this.write, `Commit ${counted(stagedCount, "edit")}`);
 		const more = stagedCount - staged.length;
 		this.list.replaceChildren(...(more > 0 ? [h("li", { class: "dl-quiet dl-pad", text: `${grouped(more)} earlier edits` })] : []), ...[...staged].reverse().map((edit) =>
-			h("li", { class: "dl-edit" }, h("span", { class: "dl-edit-what" }, h("strong", { text: edit.column }), h("span", { text: edit.what })),
-				h("span", { class: "dl-quiet", text: counted(edit.rows, "row") }), iconButton("close", `Drop the edit of ${edit.column}`, () => core.edit("drop", { id: edit.id })))));
+			h("li", { class: "dl-edit" }, h("span", { class: "dl-edit-what" }, strong(edit.column), span(edit.what)),
+				quiet(counted(edit.rows, "row")), iconButton("close", `Drop the edit of ${edit.column}`, () => core.edit("drop", { id: edit.id })))));
 	}
 
 	/** Which class each number key sets. */
@@ -3151,9 +3242,9 @@ class Edits {
 			core.labelling = name;
 			this.showKeys();
 		};
-		this.keys.replaceChildren(h("div", { class: "dl-row-field" }, h("span", { class: "dl-quiet", text: "Keys set" }),
-			columns.length > 1 ? select(columns.map((one) => one.name), column.name, choose, "Column that the number keys set") : h("strong", { text: column.name })),
-		h("div", { class: "dl-key-list" }, ...(column.classes ?? []).slice(0, 9).map((name, i) => h("span", { class: "dl-legend-item" }, h("kbd", { text: String(i + 1) }), dot(i), h("span", { text: name })))));
+		this.keys.replaceChildren(div("dl-row-field", quiet("Keys set"),
+			columns.length > 1 ? select(columns.map((one) => one.name), column.name, choose, "Column that the number keys set") : strong(column.name)),
+		div("dl-key-list", ...(column.classes ?? []).slice(0, 9).map((name, i) => h("span", { class: "dl-legend-item" }, kbd(String(i + 1)), dot(i), span(name)))));
 	}
 
 	async commit(event) {
@@ -3192,13 +3283,13 @@ class Edits {
 				else this.core.failed(again);
 			}
 		};
-		const cells = rows.slice(0, 100).map((row) => h("tr", {}, h("td", { text: grouped(row.p ?? 0) }), h("td", { text: row.column }), h("td", { text: asText(row.ours) }), h("td", { text: asText(row.theirs) })));
+		const cells = rows.slice(0, 100).map((row) => h("tr", {}, h("td", { text: typeof row.p === "number" ? grouped(row.p) : row.id }), h("td", { text: row.column ?? row.kind }), h("td", { text: asText(row.ours) }), h("td", { text: asText(row.theirs) })));
 		const close = dialog(this.core.root, "Someone else wrote these rows", [
-			h("div", { class: "dl-dialog-body" }, h("p", { text: error.message }),
+			div("dl-dialog-body", h("p", { text: error.message }),
 				h("div", { class: "dl-table-scroll", tabindex: "0", role: "group", "aria-label": "Conflicts" }, h("table", { class: "dl-table" },
 					h("thead", {}, h("tr", {}, ...["Row", "Column", "Yours", "Theirs"].map((text) => h("th", { scope: "col", text })))), h("tbody", {}, ...cells))),
-				rows.length > 100 && h("p", { class: "dl-quiet", text: `and ${grouped(rows.length - 100)} more` })),
-			h("div", { class: "dl-dialog-foot" }, textButton("Keep staged", () => close()), textButton("Take theirs", () => resolve("theirs")), textButton("Write mine over", () => resolve("ours"), { class: "dl-button dl-primary", "data-first": true })),
+				rows.length > 100 && quiet(`and ${grouped(rows.length - 100)} more`, "p")),
+			div("dl-dialog-foot", textButton("Keep staged", () => close()), textButton("Take theirs", () => resolve("theirs")), textButton("Write mine over", () => resolve("ours"), { class: "dl-button dl-primary", "data-first": true })),
 		], { wide: true });
 	}
 }
@@ -3208,27 +3299,27 @@ const asText = (value) => (value === null || value === undefined ? "–" : typeo
 // ---- one row, large ----
 
 /** A picture that can be moved and zoomed, with its layers; `over` is a second one behind a swipe. */
-class Viewer {
-	constructor(/** @type {Core} */ core, { moved = () => {}, name = "Picture" } = {}) {
+class Viewer extends Painted {
+	constructor(core, { moved = () => {}, name = "Picture" } = {}) {
+		super();
 		this.core = core;
 		this.moved = moved;
 		this.view = { scale: 1, x: 0, y: 0 };
-		this.cell = /** @type {any} */ (null);
-		this.over = /** @type {any} */ (null);
+		this.cell = null;
+		this.over = null;
 		this.split = 0.5;
-		this.boxes = /** @type {BoxEditor|null} */ (null);
+		this.boxes = null;
 		this.canvas = h("canvas", { class: "dl-canvas", "aria-hidden": "true" });
 		this.element = h("div", { class: "dl-viewer", role: "img", "aria-label": name }, this.canvas);
 		this.element.addEventListener("pointerdown", (event) => this.press(event));
 		this.element.addEventListener("pointermove", (event) => this.boxes?.hover(this.inPicture(event)));
 		this.element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
 		this.element.addEventListener("dblclick", (event) => this.toggleSize(event));
-		this.observer = new ResizeObserver(() => this.later());
-		this.observer.observe(this.element);
+		this.unsize = core.sized(this.element, () => this.later());
 	}
 
 	close() {
-		this.observer.disconnect();
+		this.unsize();
 		this.show(null, null);
 	}
 
@@ -3292,13 +3383,6 @@ class Viewer {
 		drag(event, ({ dx, dy }) => this.set({ ...before, x: before.x + dx, y: before.y + dy }));
 	}
 
-	later() {
-		this.due ??= requestAnimationFrame(() => {
-			this.due = undefined;
-			if (this.element.isConnected) this.draw();
-		});
-	}
-
 	draw() {
 		const { clientWidth: w, clientHeight: hgt } = this.element;
 		if (!w || !hgt) return;
@@ -3322,7 +3406,7 @@ class Viewer {
 		this.boxes?.draw(context, at);
 	}
 
-	layer(context, cell, /** @type {Rect} */ at) {
+	layer(context, cell, at) {
 		if (!cell) return;
 		const { core } = this;
 		if (!cell.bitmap) return drawPicture(context, core.palette, core, cell, { x: 12, y: 12, w: this.element.clientWidth - 24, h: this.element.clientHeight - 24 });
@@ -3336,7 +3420,7 @@ class Viewer {
 
 /** Boxes of one column while they are edited: each finished gesture is staged. */
 class BoxEditor {
-	constructor(/** @type {Core} */ core, /** @type {Viewer} */ viewer, column, marks, /** @type {() => number} */ position) {
+	constructor(core, /** @type {Viewer} */ viewer, column, marks, /** @type {() => number} */ position) {
 		this.core = core;
 		this.viewer = viewer;
 		this.column = column.name;
@@ -3353,7 +3437,7 @@ class BoxEditor {
 		this.viewer.later();
 	}
 
-	draw(context, /** @type {Rect} */ at) {
+	draw(context, at) {
 		const { palette } = this.core;
 		drawMarks(context, palette, at, { marks: { boxes: this.list, c: this.classes }, tint: null, opacity: 0.7, layer: 0, names: this.names, active: this.active });
 		const box = this.list[this.active];
@@ -3442,17 +3526,14 @@ class BoxEditor {
 
 /** One row: its picture, every column with type and shape, what it was in other versions. */
 class Detail {
-	constructor(/** @type {Core} */ core, /** @type {() => void} */ closed) {
+	constructor(core, /** @type {() => void} */ closed) {
 		this.core = core;
 		this.closed = closed;
 		this.viewer = new Viewer(core);
 		this.position = -1;
-		this.urls = /** @type {string[]} */ ([]);
-		this.onchange = () => this.position >= 0 && this.load();
-		this.ondraw = () => this.viewer.later();
-		core.on("changed", this.onchange);
-		core.on("settings", this.ondraw);
-		core.on("theme", this.ondraw);
+		this.urls = [];
+		const draw = () => this.viewer.later();
+		this.stops = [core.on("changed", () => this.position >= 0 && this.load()), core.on("settings", draw), core.on("theme", draw)];
 		this.build();
 	}
 
@@ -3465,16 +3546,16 @@ class Detail {
 		this.tick = h("input", { type: "checkbox", onchange: () => core.pick(this.position, { toggle: true }) });
 		this.info = h("div", { class: "dl-info", tabindex: "0", role: "group", "aria-label": "Columns" });
 		this.element = h("section", { class: "dl-detail", tabindex: "-1", "aria-label": "Row", onkeydown: (event) => this.key(event) },
-			h("div", { class: "dl-detail-head" },
+			div("dl-detail-head",
 				iconButton("left", "Previous row (←)", () => this.step(-1)), iconButton("right", "Next row (→)", () => this.step(1)), this.title, h("label", { class: "dl-check" }, this.tick, "Selected"), h("span", { class: "dl-space" }),
 				this.boxing, iconButton("minus", "Zoom out (−)", () => viewer.zoom(1 / 1.4)), iconButton("fit", "Fit (0)", () => viewer.fit()), iconButton("plus", "Zoom in (+)", () => viewer.zoom(1.4)), iconButton("close", "Back to the grid (Esc)", () => this.close())),
-			h("div", { class: "dl-detail-body" }, h("div", { class: "dl-viewer-box" }, viewer.element, this.hint), this.info));
+			div("dl-detail-body", div("dl-viewer-box", viewer.element, this.hint), this.info));
 		viewer.moved = () => this.sharper();
 	}
 
 	close() {
 		if (!this.element.isConnected) return;
-		for (const [name, handler] of /** @type {[string, any][]} */ ([["changed", this.onchange], ["settings", this.ondraw], ["theme", this.ondraw]])) this.core.listeners.get(name)?.delete(handler);
+		this.stops.forEach((stop) => stop());
 		this.position = -1;
 		this.viewer.close();
 		this.forget();
@@ -3512,7 +3593,7 @@ class Detail {
 			const reply = await this.core.latest("detail", "detail", { p: position, size }, { bound: true });
 			if (position === this.position) await this.take(reply, size);
 		} catch (error) {
-			if (!(error instanceof Stale)) this.info.replaceChildren(h("p", { class: "dl-quiet dl-pad", text: `This row cannot be read: ${error.message}` }));
+			if (!(error instanceof Stale)) this.info.replaceChildren(padded(`This row cannot be read: ${error.message}`));
 		} finally {
 			if (position === this.position) this.element.classList.remove("dl-loading");
 		}
@@ -3520,7 +3601,7 @@ class Detail {
 
 	async take(reply, size) {
 		const { core } = this;
-		const wanted = core.settings.picture;
+		const wanted = reply.picture ?? core.settings.picture;
 		const pictures = reply.columns.filter((column) => column.v && !/^(audio|video)/.test(column.v[2]) && !OVERLAYS.includes(column.kind));
 		const main = pictures.find((column) => column.name === wanted) ?? pictures[0] ?? reply.columns.find((column) => column.v && column.kind === "mask");
 		const marks = Object.fromEntries(reply.columns.filter((column) => column.marks).map((column) => [column.name, column.marks]));
@@ -3545,21 +3626,23 @@ class Detail {
 		this.load(0);
 	}
 
-	// ---- the columns ----
+	// the columns
 
 	fill({ columns, id, bytes }) {
-		if (this.info.contains(document.activeElement) && document.activeElement.matches("textarea, input")) return;
+		const held = this.info.contains(document.activeElement) ? document.activeElement : null;
+		if (held?.matches("textarea, input")) return;
 		this.forget();
 		const open = this.info.querySelector("details")?.open;
 		const history = h("details", { class: "dl-history" }, h("summary", { text: "History" }));
 		history.addEventListener("toggle", () => history.open && this.history(history));
-		this.info.replaceChildren(h("dl", {}, ...columns.map((column) => this.column(column, bytes)), h("div", { class: "dl-field" }, h("dt", {}, h("span", { text: "row id" })), h("dd", { class: "dl-mono", text: String(id ?? "") }))), this.core.static ? "" : history);
+		this.info.replaceChildren(h("dl", {}, ...columns.map((column) => this.column(column, bytes)), div("dl-field", h("dt", {}, span("row id")), h("dd", { class: "dl-mono", text: String(id ?? "") }))), this.core.static ? "" : history);
 		if (open) history.open = true;
+		if (held) (held.matches("summary") ? history.firstElementChild : this.info).focus();
 	}
 
 	column(column, bytes) {
-		const type = [column.type ?? column.kind, Array.isArray(column.shape) ? column.shape.map((n) => n ?? "?").join(" × ") : column.shape, column.dtype && column.dtype !== column.type ? column.dtype : ""].filter(Boolean).join(" · ");
-		return h("div", { class: column.staged ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, h("span", { text: column.name }), h("span", { class: "dl-quiet", text: type })), h("dd", {}, this.value(column, bytes)));
+		const type = dotted(column.type ?? column.kind, Array.isArray(column.shape) ? column.shape.map((n) => n ?? "?").join(" × ") : column.shape, column.dtype && column.dtype !== column.type ? column.dtype : "");
+		return h("div", { class: column.staged ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, span(column.name), quiet(type)), h("dd", {}, this.value(column, bytes)));
 	}
 
 	value(column, bytes) {
@@ -3573,9 +3656,9 @@ class Detail {
 		if (editable && column.kind === "class") return this.classField(column);
 		if (editable && column.kind === "tags") return this.tagsField(column);
 		if (editable && column.kind === "bool") return h("input", { type: "checkbox", checked: column.value === true, "aria-label": column.name, onchange: (event) => this.put(column, event.target.checked) });
-		if (editable && (column.kind === "text" || column.kind === "number")) return this.textField(column);
-		const tint = column.kind === "class" ? dot(column.value) : null;
-		const text = h(["json", "array", "embedding", "table"].includes(column.kind) ? "pre" : "span", { class: "dl-value-text", text: column.text ?? "–" });
+		if (editable && ["text", "number", "time"].includes(column.kind)) return this.textField(column);
+		const tint = column.kind === "class" ? dot(column.value ?? column.c) : null;
+		const text = h(["json", "array", "embedding", "table"].includes(column.kind) ? "pre" : "span", { class: "dl-value-text", text: column.damaged ?? column.text ?? "–" });
 		return tint ? h("span", { class: "dl-with-dot" }, tint, text) : text;
 	}
 
@@ -3585,15 +3668,15 @@ class Detail {
 
 	classField(column) {
 		const names = column.classes ?? this.core.column(column.name)?.classes ?? [];
-		return h("button", { type: "button", class: "dl-button dl-edit-value", "aria-label": `${column.name}: ${column.text ?? "none"}. Change`, onclick: () =>
-			chooser(this.core.root, `Set ${column.name}`, names, ({ index }) => this.put(column, index)) }, dot(column.value), h("span", { text: column.text ?? "–" }), icon("edits"));
+		return h("button", { class: "dl-button dl-edit-value", "aria-label": `${column.name}: ${column.text ?? "none"}. Change`, onclick: () =>
+			chooser(this.core.root, `Set ${column.name}`, names, ({ index, name }) => this.put(column, index >= 0 ? index : name), { free: true }) }, dot(column.value ?? column.c), span(column.text ?? "–"), icon("edits"));
 	}
 
 	tagsField(column) {
 		const names = column.classes ?? this.core.column(column.name)?.classes ?? [];
 		const nameOf = (value) => (typeof value === "number" ? (names[value] ?? String(value)) : String(value));
 		const add = () => chooser(this.core.root, `Add to ${column.name}`, names, ({ index, name }) => this.put(column, index >= 0 ? index : name, "add_tag"), { free: !names.length });
-		return h("span", { class: "dl-tags" }, ...(column.value ?? []).map((value) => h("span", { class: "dl-tag" }, typeof value === "number" && dot(value), h("span", { text: nameOf(value) }),
+		return h("span", { class: "dl-tags" }, ...(column.value ?? column.tags ?? []).map((value) => h("span", { class: "dl-tag" }, typeof value === "number" && dot(value), span(nameOf(value)),
 			iconButton("close", `Remove ${nameOf(value)}`, () => this.put(column, value, "remove_tag")))), iconButton("plus", `Add to ${column.name}`, add));
 	}
 
@@ -3616,21 +3699,22 @@ class Detail {
 
 	async history(details) {
 		const { position } = this;
-		const note = h("p", { class: "dl-quiet", text: "Looking through the versions …" });
-		details.replaceChildren(details.firstElementChild, note);
+		const note = quiet("Looking through the versions …", "p");
+		while (details.childElementCount > 1) details.lastElementChild.remove();
+		details.append(note);
 		try {
 			const { versions, complete: all } = await this.core.latest("history", "history", { p: position }, { bound: true });
 			note.remove();
-			details.append(h("ol", { class: "dl-changes" }, ...versions.map((version) => h("li", {}, h("strong", { text: version.message || "(no message)" }),
-				h("span", { class: "dl-quiet", text: [shortTime(typeof version.time === "string" ? Date.parse(version.time) : version.time, 0), version.author, String(version.version).slice(0, 8)].filter(Boolean).join(" · ") }),
-				...version.changes.map((change) => h("div", { class: "dl-change" }, h("span", { text: change.column }), h("del", { text: asText(change.before) }), "→", h("ins", { text: asText(change.after) })))))),
-			!versions.length && h("p", { class: "dl-quiet", text: "No version changed this row." }) || "", !all && h("p", { class: "dl-quiet", text: "Older versions were not searched." }) || "");
+			details.append(h("ol", { class: "dl-changes" }, ...versions.map((version) => h("li", {}, strong(version.message || "(no message)"),
+				quiet(dotted(shortTime(timeOf(version.time), 0), version.author, String(version.version).slice(0, 8))),
+				...version.changes.map((change) => div("dl-change", span(change.column), h("del", { text: asText(change.before) }), "→", h("ins", { text: asText(change.after) })))))),
+			!versions.length && quiet("No version changed this row.", "p") || "", !all && quiet("Older versions were not searched.", "p") || "");
 		} catch (error) {
 			if (!(error instanceof Stale)) say(note, error.message);
 		}
 	}
 
-	// ---- boxes and keys ----
+	// boxes and keys
 
 	toggleBoxes() {
 		if (this.viewer.boxes) return this.stopBoxes();
@@ -3671,7 +3755,7 @@ class Detail {
 const CHANGES = { changed: "Changed", added: "Added", removed: "Removed" };
 
 /** A pair on one card: before at the left, after at the right. */
-function drawPair(context, palette, core, pair, /** @type {Rect} */ at) {
+function drawPair(context, palette, core, pair, at) {
 	const half = Math.floor((at.w - 2) / 2);
 	[pair.a, pair.b].forEach((cell, i) => {
 		const side = { x: at.x + i * (half + 2), y: at.y, w: half, h: at.h };
@@ -3682,7 +3766,7 @@ function drawPair(context, palette, core, pair, /** @type {Rect} */ at) {
 	});
 }
 
-function diffGrid(/** @type {Core} */ core, open) {
+function diffGrid(core, open) {
 	const grid = new Grid(core, { aspect: 2, paint: drawPair, open, lines: () => (core.state.tab === "changed" ? 2 : 1) });
 	grid.caption = (context, pair, columns, at) => {
 		const { palette } = grid;
@@ -3694,7 +3778,6 @@ function diffGrid(/** @type {Core} */ core, open) {
 			const more = i === 1 && changed.length > 2 ? ` (+${changed.length - 2})` : "";
 			context.font = `12px ${palette.font}`;
 			context.fillStyle = palette.ink;
-			context.textBaseline = "middle";
 			context.fillText(cut(context, text + more, at.w - 4), at.x + 2, at.y + 6 + i * LINE + LINE / 2);
 		});
 	};
@@ -3702,11 +3785,11 @@ function diffGrid(/** @type {Core} */ core, open) {
 }
 
 /** Tabs of the kinds of change, and which column has to differ. */
-function diffBar(/** @type {Core} */ core, ...tools) {
+function diffBar(core, ...tools) {
 	const { about } = core;
-	const show = (tab, column) => core.show("tab", { tab, column }).catch((error) => core.failed(error));
-	const tabs = Object.entries(CHANGES).map(([tab, name]) => h("button", { type: "button", class: "dl-button", "data-tab": tab, onclick: () => show(tab, null) },
-		h("span", { text: name }), h("span", { class: "dl-badge", text: short(about.counts?.[tab] ?? 0) })));
+	const show = (tab, column) => core.attempt("tab", { tab, column });
+	const tabs = Object.entries(CHANGES).map(([tab, name]) => h("button", { class: "dl-button", "data-tab": tab, onclick: () => show(tab, null) },
+		span(name), h("span", { class: "dl-badge", text: short(about.counts?.[tab] ?? 0) })));
 	const names = Object.entries(about.changed_columns ?? {});
 	const every = "all columns";
 	const column = select([every, ...names.map(([name]) => name)], every, (value) => show("changed", value === every ? null : value), "Changed column");
@@ -3719,7 +3802,7 @@ function diffBar(/** @type {Core} */ core, ...tools) {
 	core.on("state", mark);
 	core.on("count", mark);
 	mark();
-	return h("div", { class: "dl-top" }, h("div", { class: "dl-bar dl-bar-2" }, h("div", { class: "dl-name" }, h("span", { class: "dl-title", text: about.title ?? "Difference" }),
+	return div("dl-top", div("dl-bar dl-bar-2", div("dl-name", h("span", { class: "dl-title", text: about.title ?? "Difference" }),
 		h("span", { class: "dl-pill", text: `${about.a ?? "a"} → ${about.b ?? "b"}` })), h("div", { class: "dl-group", role: "group", "aria-label": "Kind of change" }, ...tabs), column, h("span", { class: "dl-space" }), ...tools));
 }
 
@@ -3735,6 +3818,7 @@ class PairDetail extends Detail {
 			this.viewer.split = Number(this.swipe.value) / 100;
 			this.viewer.later();
 		} });
+		this.boxing.remove();
 		this.mode = textButton("Swipe", () => this.setMode(!this.swiping), { "aria-pressed": "false" });
 		this.tick.parentElement.replaceWith(this.mode, this.swipe);
 		this.viewer.element.parentElement.append(this.other.element);
@@ -3799,8 +3883,8 @@ class PairDetail extends Detail {
 		this.info.replaceChildren(h("dl", {}, ...names.map((name) => {
 			const [before, after] = [valueOf(a, name), valueOf(b, name)];
 			const differs = (after?.changed ?? before?.changed) ?? before?.text !== after?.text;
-			return h("div", { class: differs && a && b ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, h("span", { text: name }), h("span", { class: "dl-quiet", text: (after ?? before)?.type ?? "" })),
-				h("dd", { class: "dl-change" }, ...(differs && a && b ? [h("del", { text: before?.text ?? "–" }), "→", h("ins", { text: after?.text ?? "–" })] : [h("span", { text: (after ?? before)?.text ?? "–" })])));
+			return h("div", { class: differs && a && b ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, span(name), quiet((after ?? before)?.type ?? "")),
+				h("dd", { class: "dl-change" }, ...(differs && a && b ? [h("del", { text: before?.text ?? "–" }), "→", h("ins", { text: after?.text ?? "–" })] : [span((after ?? before)?.text ?? "–")])));
 		})));
 	}
 
@@ -3812,27 +3896,27 @@ class PairDetail extends Detail {
 
 // ---- the whole ----
 
-const KEYS = [
-	["Look", [["← → ↑ ↓", "Move between rows"], ["Enter", "Open the row"], ["Home / End", "First and last of the line"], ["Ctrl Home / End", "First and last row"], ["Page Up / Down", "One page"], ["+ / −", "Larger and smaller cards"], ["o", "Show or hide all overlays"]]],
-	["Find", [["/", "Type a query"], ["Ctrl Space", "Complete what is typed"], ["↑ ↓", "Queries asked before"], ["f", "Filters"], ["m", "Map"], ["v", "Versions"], ["s", "Rows to review"]]],
-	["Select", [["Space", "Select or deselect"], ["Shift + arrows", "Extend the selection"], ["Ctrl A", "Select all that match"], ["i", "Invert"], ["Esc", "Select nothing"], ["Drag", "Lasso"]]],
-	["Edit", [["1 … 9", "Set the class of the selection"], ["l", "Choose the class by name"], ["a", "Accept the suggested class"], ["t", "Add or remove a tag"], ["e", "Edits"], ["Ctrl Z", "Undo"], ["Ctrl Shift Z", "Redo"]]],
-	["In a row", [["← →", "Previous and next row"], ["+ / −", "Zoom"], ["0", "Fit"], ["b", "Edit boxes"], ["Delete", "Remove the box"], ["Esc", "Back to the grid"]]],
-];
+const KEYS = {
+	Look: "← → ↑ ↓|Move between rows|Enter|Open the row|Home / End|First and last of the line|Ctrl Home / End|First and last row|Page Up / Down|One page|+ / −|Larger and smaller cards|o|Show or hide all overlays",
+	Find: "/|Type a query|Ctrl Space|Complete what is typed|↑ ↓|Queries asked before|f|Filters|m|Map|v|Versions|s|Rows to review",
+	Select: "Space|Select or deselect|Shift + arrows|Extend the selection|Ctrl A|Select all that match|i|Invert|Esc|Select nothing|Drag|Lasso",
+	Edit: "1 … 9|Set the class of the selection|l|Choose the class by name|a|Accept the suggested class|t|Add or remove a tag|e|Edits|Ctrl Z|Undo|Ctrl Shift Z|Redo",
+	"In a row": "← →|Previous and next row|+ / −|Zoom|0|Fit|b|Edit boxes|Delete|Remove the box|Esc|Back to the grid",
+};
 
 /** Toolbar, panels, grid and detail of a dataset. */
 class Shell {
-	constructor(/** @type {Core} */ core, /** @type {HTMLElement} */ el) {
+	constructor(core, /** @type {HTMLElement} */ el) {
 		this.core = core;
-		this.root = h("div", { class: "dl-browser", "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": `Dataset ${core.about.title ?? ""}` });
+		this.root = h("div", { class: "dl-browser", role: "region", "aria-label": `Dataset ${core.about.title ?? ""}` });
 		core.root = this.root;
 		core.noSelection = core.about.mode === "diff";
 		this.live = h("div", { class: "dl-live", role: "status", "aria-live": "polite" });
 		this.grid = core.about.mode === "diff" ? diffGrid(core, (p) => this.openRow(p)) : new Grid(core, { open: (p) => this.openRow(p) });
 		this.banner = new Banner(core);
 		this.side = new Side(core, this.panels());
-		this.main = h("div", { class: "dl-main" }, this.grid.element);
-		this.root.append(this.top(), this.banner.element, h("div", { class: "dl-body" }, this.side.element, this.side.splitter, this.main), this.foot(), this.live);
+		this.main = div("dl-main", this.grid.element);
+		this.root.append(this.top(), this.banner.element, div("dl-body", this.side.element, this.side.splitter, this.main), this.foot(), this.live);
 		el.append(this.root);
 		this.listen();
 		followTheme(this.root, core, () => {
@@ -3854,23 +3938,22 @@ class Shell {
 		return panels;
 	}
 
-	// ---- toolbar ----
+	// toolbar
 
 	top() {
 		const { core } = this;
 		if (core.about.mode === "diff") return diffBar(core, this.zoomControl(), this.layersButton());
 		this.query = new QueryBox(core);
-		this.version = h("button", { type: "button", class: "dl-pill", title: "Branch, tag or commit shown (v)", onclick: () => this.side.toggle("versions"), disabled: core.static });
+		this.version = h("button", { class: "dl-pill", title: "Branch, tag or commit shown (v)", onclick: () => this.side.toggle("versions"), disabled: core.static });
 		this.title = h("span", { class: "dl-title", text: core.about.title ?? "Dataset", title: core.about.url ?? "" });
 		const saver = iconButton("save", "Save as a named view", () => this.views());
 		const theme = iconButton("theme", "Light or dark", () => core.set({ theme: this.root.dataset.theme === "dark" ? "light" : "dark" }));
 		const help = iconButton("help", "Keys (?)", () => this.help());
 		this.count = h("span", { class: "dl-count" });
-		const suspects = core.about.suspects?.length ? textButton("Review", () => this.suspects(), { class: "dl-button", title: "Rank rows whose labels look wrong (s)" }) : null;
-		suspects?.prepend(icon("suspects"));
-		return h("div", { class: "dl-top" },
-			h("div", { class: "dl-bar" }, h("div", { class: "dl-name" }, this.title, this.version), this.query.element, h("div", { class: "dl-group" }, !core.static && saver, theme, help)),
-			h("div", { class: "dl-bar dl-bar-2", role: "toolbar", "aria-label": "View" }, h("div", { class: "dl-group" }, ...this.side.buttons()), suspects, this.count,
+		const suspects = core.about.suspects?.length ? labelled("suspects", "Review", "Rank rows whose labels look wrong (s)", () => this.suspects()) : null;
+		return div("dl-top",
+			div("dl-bar", div("dl-name", this.title, this.version), this.query.element, div("dl-group", !core.static && saver, theme, help)),
+			h("div", { class: "dl-bar dl-bar-2", role: "toolbar", "aria-label": "View" }, div("dl-group", ...this.side.buttons()), suspects, this.count,
 				h("span", { class: "dl-space" }), this.layersButton(), this.captionButton(), this.zoomControl()));
 	}
 
@@ -3881,14 +3964,14 @@ class Shell {
 			type: "range", min: "0", max: "100", step: "1", class: "dl-slider", "aria-label": "Size of the cards",
 			oninput: () => core.set({ size: Math.round(SMALLEST * Math.exp((slider.value / 100) * steps)) }),
 		});
-		slider.addEventListener("keydown", (event) => event.stopPropagation());
+		keepKeys(slider);
 		const show = () => {
 			slider.value = String(Math.round((100 * Math.log(core.settings.size / SMALLEST)) / steps));
 			slider.setAttribute("aria-valuetext", `${core.settings.size} pixels`);
 		};
 		core.on("settings", show);
 		show();
-		return h("div", { class: "dl-group dl-zoom" }, iconButton("minus", "Smaller cards (−)", () => this.grid.zoom(0.8)), slider,
+		return div("dl-group dl-zoom", iconButton("minus", "Smaller cards (−)", () => this.grid.zoom(0.8)), slider,
 			iconButton("plus", "Larger cards (+)", () => this.grid.zoom(1.25)));
 	}
 
@@ -3897,11 +3980,11 @@ class Shell {
 		const { core } = this;
 		const columns = overlayColumns(core);
 		const pictures = core.kinds("image", "mask", "video");
-		const button = h("button", { type: "button", class: "dl-button", title: "Overlays (o)" }, icon("layers"), h("span", { class: "dl-label", text: "Overlays" }));
+		const button = labelled("layers", "Overlays", "Overlays (o)");
 		button.hidden = !columns.length && pictures.length < 2;
 		popover(button, "Overlays", () => [
 			...columns.map((column, layer) => this.layerRow(column, layer)),
-			pictures.length > 1 && h("label", { class: "dl-row-field" }, h("span", { text: "Picture" }),
+			pictures.length > 1 && h("label", { class: "dl-row-field" }, span("Picture"),
 				select(pictures.map((column) => column.name), core.settings.picture ?? pictures[0].name, (picture) => core.set({ picture }), "Picture")),
 		].filter(Boolean));
 		return button;
@@ -3914,38 +3997,38 @@ class Shell {
 			core.set({ overlays: { ...core.settings.overlays, [column.name]: now } });
 		};
 		const line = h("span", { class: "dl-layer-line", "data-dash": String(layer % 3), "aria-hidden": "true" });
-		return h("div", { class: "dl-layer" },
-			h("label", {}, h("input", { type: "checkbox", checked: overlayShown(core, column.name), onchange: (event) => put({ shown: event.target.checked }) }), line, h("span", { text: column.name }), h("span", { class: "dl-quiet", text: column.kind })),
+		return div("dl-layer",
+			h("label", {}, h("input", { type: "checkbox", "aria-label": `Show ${column.name}`, checked: overlayShown(core, column.name), onchange: (event) => put({ shown: event.target.checked }) }), line, span(column.name), quiet(column.kind)),
 			h("input", { type: "range", min: "0", max: "100", class: "dl-slider", "aria-label": `Opacity of ${column.name}`, value: String(Math.round(100 * overlayOpacity(core, column.name))), oninput: (event) => put({ opacity: event.target.value / 100 }) }));
 	}
 
 	captionButton() {
 		const { core } = this;
-		const button = h("button", { type: "button", class: "dl-button", title: "Text under the cards" }, icon("text"), h("span", { class: "dl-label", text: "Captions" }));
+		const button = labelled("text", "Captions", "Text under the cards");
 		popover(button, "Captions", () => core.columns.filter((column) => !["image", "video", "audio", "mask", ...OVERLAYS].includes(column.kind)).map((column) => {
 			const put = (event) => {
 				const now = captionColumns(core);
 				core.set({ caption: event.target.checked ? [...now, column.name] : now.filter((name) => name !== column.name) });
 			};
-			return h("label", { class: "dl-check" }, h("input", { type: "checkbox", checked: captionColumns(core).includes(column.name), onchange: put }), h("span", { text: column.name }), h("span", { class: "dl-quiet", text: column.kind }));
+			return h("label", { class: "dl-check" }, h("input", { type: "checkbox", checked: captionColumns(core).includes(column.name), onchange: put }), span(column.name), quiet(column.kind));
 		}));
 		return button;
 	}
 
-	// ---- foot: what the selection can do ----
+	// foot: what the selection can do
 
 	foot() {
 		const { core } = this;
-		if (core.about.mode === "diff") return h("div", { class: "dl-foot" }, h("span", { class: "dl-quiet", text: "Enter opens a pair · ? shows the keys" }));
+		if (core.about.mode === "diff") return div("dl-foot", quiet("Enter opens a pair · ? shows the keys"));
 		this.chosen = h("span", { class: "dl-chosen-count" });
 		this.all = textButton("Select all", () => core.select("all"), { class: "dl-link" });
 		this.none = textButton("Clear", () => core.select("none"), { class: "dl-link" });
 		this.invert = textButton("Invert", () => core.select("invert"), { class: "dl-link" });
-		this.relabel = h("button", { type: "button", class: "dl-button", title: "Set the class (l, or 1 … 9)", onclick: () => this.chooseClass() }, icon("edits"), h("span", { class: "dl-label", text: "Relabel" }));
-		this.accept = h("button", { type: "button", class: "dl-button", title: "Set the class to what is suggested (a)", onclick: () => this.acceptSuggested() }, icon("check"), h("span", { class: "dl-label", text: "Accept suggested" }));
-		this.tagging = h("button", { type: "button", class: "dl-button", title: "Add or remove a tag (t)", onclick: () => this.chooseTag() }, icon("tag"), h("span", { class: "dl-label", text: "Tag" }));
-		this.commit = h("button", { type: "button", class: "dl-button dl-primary", onclick: () => this.side.show("edits") });
-		return h("div", { class: "dl-foot" }, this.chosen, this.all, this.none, this.invert, h("span", { class: "dl-space" }), this.accept, this.relabel, this.tagging, this.commit);
+		this.relabel = labelled("edits", "Relabel", "Set the class (l, or 1 … 9)", () => this.chooseClass());
+		this.accept = labelled("check", "Accept suggested", "Set the class to what is suggested (a)", () => this.acceptSuggested());
+		this.tagging = labelled("tag", "Tag", "Add or remove a tag (t)", () => this.chooseTag());
+		this.commit = h("button", { class: "dl-button dl-primary", onclick: () => this.side.show("edits") });
+		return div("dl-foot", this.chosen, this.all, this.none, this.invert, h("span", { class: "dl-space" }), this.accept, this.relabel, this.tagging, this.commit);
 	}
 
 	refresh() {
@@ -3967,12 +4050,12 @@ class Shell {
 		const editable = core.writable && rows > 0;
 		this.relabel.hidden = !editable || !core.kinds("class").length;
 		this.accept.hidden = this.relabel.hidden || !count || !core.column("suggested");
-		this.tagging.hidden = !editable || !core.kinds("tags").length;
+		this.tagging.hidden = !editable;
 		this.commit.hidden = !core.stagedCount;
 		say(this.commit, `Commit ${counted(core.stagedCount, "edit")} …`);
 	}
 
-	// ---- events ----
+	// events
 
 	listen() {
 		const { core } = this;
@@ -3982,8 +4065,13 @@ class Shell {
 		core.on("open", (position) => this.openRow(position));
 		core.on("busy", (busy) => this.root.classList.toggle("dl-working", busy));
 		core.on("about", () => this.grid.relayout());
-		core.on("state", () => this.detail?.close());
+		core.on("state", ({ same }) => {
+			if (same && this.detail && this.detail.position < core.state.rows) this.detail.load();
+			else this.detail?.close();
+		});
 		this.root.addEventListener("keydown", (event) => this.key(event));
+		// JupyterLab takes keys before the page does, but for elements that say so
+		this.root.addEventListener("focusin", (event) => event.target.setAttribute("data-lm-suppress-shortcuts", "true"));
 	}
 
 	key(event) {
@@ -4027,7 +4115,7 @@ class Shell {
 		core.say(shown ? "Overlays hidden" : "Overlays shown");
 	}
 
-	// ---- edits of the selection ----
+	// edits of the selection
 
 	labelColumn() {
 		const columns = this.core.kinds("class");
@@ -4042,10 +4130,15 @@ class Shell {
 			.then((reply) => reply && this.core.say(`${column.name} of ${counted(this.core.targetCount(), "row")} set to ${name}`));
 	}
 
+	/** A class that is not there yet. */
+	setNew(column, value) {
+		this.core.stage([{ positions: this.core.targets(), column: column.name, op: "set", value }]);
+	}
+
 	chooseClass() {
 		const column = this.labelColumn();
 		if (!column || !this.core.targetCount()) return;
-		chooser(this.root, `Set ${column.name} of ${counted(this.core.targetCount(), "row")}`, column.classes ?? [], (choice) => this.setClass(choice.index));
+		chooser(this.root, `Set ${column.name} of ${counted(this.core.targetCount(), "row")}`, column.classes ?? [], ({ index, name }) => (index >= 0 ? this.setClass(index) : this.setNew(column, name)), { free: true });
 	}
 
 	/** The labels that a ranking of suspects suggests. */
@@ -4055,17 +4148,17 @@ class Shell {
 	}
 
 	chooseTag() {
-		const column = this.core.kinds("tags")[0];
-		if (!column || !this.core.targetCount()) return;
+		const column = this.core.kinds("tags")[0] ?? { name: null, classes: [] };
+		if (!this.core.targetCount()) return;
 		const targets = this.core.targets();
-		const note = h("label", { class: "dl-check" }, h("input", { type: "checkbox" }), h("span", { text: "Remove instead of add" }));
-		chooser(this.root, `Tag ${counted(this.core.targetCount(), "row")} in ${column.name}`, column.classes ?? [], (choice) => {
+		const note = h("label", { class: "dl-check" }, h("input", { type: "checkbox" }), span("Remove instead of add"));
+		chooser(this.root, `Tag ${counted(this.core.targetCount(), "row")}${column.name ? ` in ${column.name}` : ""}`, column.classes ?? [], (choice) => {
 			const value = choice.index >= 0 ? choice.index : choice.name;
 			this.core.stage([{ positions: targets, column: column.name, op: note.querySelector("input").checked ? "remove_tag" : "add_tag", value }]);
-		}, { free: !column.classes?.length, note: note });
+		}, { free: !column.classes?.length, note });
 	}
 
-	// ---- rows and dialogs ----
+	// rows and dialogs
 
 	openRow(position) {
 		const { core } = this;
@@ -4087,24 +4180,25 @@ class Shell {
 	suspects() {
 		const choices = this.core.about.suspects ?? [];
 		if (!choices.length) return;
-		const buttons = choices.map((choice) => h("button", { type: "button", class: "dl-choice", onclick: async () => {
+		const words = {
+			embedding: ({ label, column }) => `${label}: labels unlike their neighbours in ${column}`,
+			scores: ({ label, column }) => `${label}: labels that the scores in ${column} doubt`,
+			agreement: ({ label, column }) => `${label} against ${column}: least agreement first`,
+		};
+		const buttons = choices.map((one) => choice("suspects", words[one.by]?.(one) ?? `${one.label} by ${one.by}`, "", () => {
 			close();
-			try {
-				await this.core.show("suspects", choice);
-			} catch (error) {
-				this.core.failed(error);
-			}
-		} }, icon("suspects"), h("span", { text: { embedding: `${choice.label}: labels unlike their neighbours in ${choice.column}`, scores: `${choice.label}: labels that the scores in ${choice.column} doubt`, agreement: `${choice.label} against ${choice.column}: little agreement first` }[choice.by] ?? `${choice.label} by ${choice.by}` })));
-		const close = dialog(this.root, "Rows to review", [h("div", { class: "dl-dialog-body" }, h("p", { class: "dl-quiet", text: "Ranks the rows shown, most doubtful first." }), ...buttons)]);
+			this.core.attempt("suspects", one);
+		}));
+		const close = dialog(this.root, "Rows to review", [div("dl-dialog-body", quiet("Ranks the rows shown, most doubtful first.", "p"), ...buttons)]);
 	}
 
 	/** Saves the query as a view, and shows the views there are. */
 	async views() {
 		const { core } = this;
-		const list = h("div", { class: "dl-choices" }, h("p", { class: "dl-quiet", text: "Looking for saved views …" }));
+		const list = div("dl-choices", quiet("Looking for saved views …", "p"));
 		const overwrite = h("input", { type: "checkbox" });
 		ask(this.root, "Saved views", {
-			label: "Name for what is shown now", action: "Save", extra: h("div", {}, h("label", { class: "dl-check" }, overwrite, h("span", { text: "Replace a view of that name" })), list),
+			label: "Name for what is shown now", action: "Save", extra: h("div", {}, h("label", { class: "dl-check" }, overwrite, span("Replace a view of that name")), list),
 		}, async (name) => {
 			try {
 				await core.ask("save_view", { name, overwrite: overwrite.checked });
@@ -4115,27 +4209,27 @@ class Shell {
 		});
 		try {
 			const { views } = await core.ask("views");
-			list.replaceChildren(...views.map((view) => h("button", { type: "button", class: "dl-choice", onclick: () => {
+			list.replaceChildren(...views.map((view) => choice("save", view.name, typeof view.rows === "number" ? counted(view.rows, "row") : "", () => {
 				this.root.querySelector(".dl-shade")?.dispatchEvent(new CustomEvent("dl-close"));
-				core.show("show_view", { name: view.name }).catch((error) => core.failed(error));
-			} }, icon("save"), h("span", { text: view.name }), h("span", { class: "dl-quiet", text: view.rows === null || view.rows === undefined ? "" : counted(view.rows, "row") }))));
-			if (!views.length) list.append(h("p", { class: "dl-quiet", text: "No view is saved yet." }));
+				core.attempt("show_view", { name: view.name });
+			})));
+			if (!views.length) list.append(quiet("No view is saved yet.", "p"));
 		} catch (error) {
-			list.replaceChildren(h("p", { class: "dl-quiet", text: error.message }));
+			list.replaceChildren(quiet(error.message, "p"));
 		}
 	}
 
 	help() {
-		dialog(this.root, "Keys", [h("div", { class: "dl-dialog-body dl-keys" }, ...KEYS.map(([title, keys]) =>
-			h("section", {}, h("h3", { text: title }), h("dl", {}, .../** @type {string[][]} */ (keys).flatMap(([key, what]) => [h("dt", {}, h("kbd", { text: key })), h("dd", { text: what })])))))], { wide: true });
+		const lines = (text) => text.split("|").map((part, i) => (i % 2 ? h("dd", { text: part }) : h("dt", {}, kbd(part))));
+		dialog(this.root, "Keys", [div("dl-dialog-body dl-keys", ...Object.entries(KEYS).map(([title, text]) => h("section", {}, h("h3", { text: title }), h("dl", {}, ...lines(text)))))], { wide: true });
 	}
 }
 
 /** A choice among few names. */
-function select(/** @type {string[]} */ names, value, chosen, label) {
-	const field = h("select", { class: "dl-input", "aria-label": label, onchange: () => chosen(field.value) }, ...names.map((name) => h("option", { value: name, text: name })));
+function select(/** @type {string[]} */ names, value, chosen, label, none = "") {
+	const field = h("select", { class: "dl-input", "aria-label": label, onchange: () => chosen(field.value) }, ...names.map((name) => h("option", { value: name, text: name || none })));
 	field.value = value;
-	field.addEventListener("keydown", (event) => event.stopPropagation());
+	keepKeys(field);
 	return field;
 }
 
@@ -4144,7 +4238,7 @@ const PANEL_WIDTH = { facets: 260, map: 460, versions: 300, edits: 300 };
 
 /** The panel at the left: one at a time, as wide as the reader makes it. */
 class Side {
-	constructor(/** @type {Core} */ core, /** @type {Record<string, any>} */ panels) {
+	constructor(core, /** @type {Record<string, any>} */ panels) {
 		this.core = core;
 		this.panels = panels;
 		this.widths = memory.read("widths", {});
@@ -4154,16 +4248,17 @@ class Side {
 			onpointerdown: (event) => this.split(event), onkeydown: (event) => this.nudge(event),
 		});
 		core.on("settings", () => this.apply());
+		core.on("attached", () => this.panels[this.shown]?.open?.());
 		core.on("staged_count", () => this.mark());
 		core.on("staged", () => this.mark());
-		this.tabs = /** @type {Record<string, any>} */ ({});
+		this.tabs = {};
 	}
 
 	buttons() {
 		const made = Object.keys(this.panels).map((name) => {
 			const [picture, title, key] = PANELS[name];
-			this.tabs[name] = h("button", { type: "button", class: "dl-button", title: `${title} (${key})`, "aria-pressed": "false", onclick: () => this.toggle(name) },
-				icon(picture), h("span", { class: "dl-label", text: title }), name === "edits" && h("span", { class: "dl-badge", hidden: true }));
+			this.tabs[name] = labelled(picture, title, `${title} (${key})`, () => this.toggle(name), { "aria-pressed": "false" });
+			if (name === "edits") this.tabs[name].append(h("span", { class: "dl-badge", hidden: true }));
 			return this.tabs[name];
 		});
 		this.apply();
@@ -4196,7 +4291,7 @@ class Side {
 		if (!name) return this.element.replaceChildren();
 		const panel = this.panels[name];
 		this.element.setAttribute("aria-label", panel.title);
-		this.element.replaceChildren(h("div", { class: "dl-side-head" }, h("h2", { text: panel.title }), panel.tools ?? "", iconButton("close", "Close the panel", () => this.toggle(name))), panel.element);
+		this.element.replaceChildren(div("dl-side-head", heading(panel.title), panel.tools ?? "", iconButton("close", "Close the panel", () => this.toggle(name))), panel.element);
 		this.width(this.widths[name] ?? PANEL_WIDTH[name]);
 		queueMicrotask(() => panel.open?.());
 	}
@@ -4259,14 +4354,13 @@ export class StaticModel {
 
 	off(name, handler) { this.handlers.get(name)?.delete(handler); }
 
-	send(/** @type {any} */ message) {
+	send(message) {
 		if (!message.req) return;
 		queueMicrotask(() => {
 			const answer = this.answer(message);
 			const reply = answer ? { ok: true, ...answer } : { ok: false, error: { kind: "Static", message: "This page is a copy of some rows: that needs the notebook." } };
-			const { at, ...fields } = /** @type {any} */ (reply);
-			const buffers = at === null ? [] : [new DataView((at ?? this.bytes).buffer, (at ?? this.bytes).byteOffset, (at ?? this.bytes).byteLength)];
-			for (const handler of [...(this.handlers.get("msg:custom") ?? [])]) handler({ type: "reply", req: message.req, gen: message.gen, ...fields }, buffers);
+			const { at, ...fields } = reply;
+			for (const handler of [...(this.handlers.get("msg:custom") ?? [])]) handler({ type: "reply", req: message.req, gen: message.gen, ...fields }, [at ?? this.bytes]);
 		});
 	}
 

@@ -9,7 +9,7 @@ import numpy as np
 from deeplake_lite.errors import LakeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -29,11 +29,25 @@ class Selecting:
         return {"select": self.select}
 
     def select(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Select all rows shown, none, or those that were not."""
+        """Select all rows shown, none, those that were not, or runs of rows."""
         host = self._host
         rows = len(host.shown.view)
-        host.selected = chosen(str(request.get("what")), host.selected, rows)
+        what = str(request.get("what"))
+        if what == "runs":
+            host.selected = positions_of(request["runs"], rows)
+        else:
+            host.selected = chosen(what, host.selected, rows)
         return {"rows": len(host.selected)}
+
+
+def positions_of(runs: Iterable[tuple[int, int]], rows: int) -> NDArray[np.int64]:
+    """Return the positions of runs, each from a row up to another, ascending.
+
+    >>> positions_of([(2, 4), (7, 99)], 9).tolist()
+    [2, 3, 7, 8]
+    """
+    there = [np.arange(max(0, start), min(stop, rows)) for start, stop in runs]
+    return np.concatenate([np.empty(0, np.int64), *there])
 
 
 def chosen(what: str, selected: NDArray[np.int64], rows: int) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .page import CHROMIUM, FLAGS, WIDGET
+from .page import WIDGET
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,12 +96,10 @@ def _packed(value: Any) -> Any:
 
 
 @contextlib.contextmanager
-def shown(widget: Any) -> Iterator[tuple[Any, list[str]]]:
+def shown(chrome: Any, widget: Any) -> Iterator[tuple[Any, list[str]]]:
     """Give a page with a widget, and the list of what goes wrong on it."""
-    from playwright.sync_api import sync_playwright
-
     wrong: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="bridge-") as folder, sync_playwright() as p:
+    with tempfile.TemporaryDirectory(prefix="bridge-") as folder:
         here = Path(folder, "page.html")
         css, script = ((WIDGET / f"browser.{kind}").read_text("utf-8") for kind in ("css", "js"))
         here.write_text(
@@ -109,11 +107,8 @@ def shown(widget: Any) -> Iterator[tuple[Any, list[str]]]:
             f"<script type=module>{script}{MODEL}</script>",
             "utf-8",
         )
-        context = p.chromium.launch_persistent_context(
-            Path(folder, "profile"), executable_path=CHROMIUM, headless=True, args=FLAGS
-        )
+        page = chrome.new_page(viewport={"width": 1280, "height": 720})
         try:
-            page = context.pages[0]
             page.set_default_timeout(8000)
             page.on("pageerror", lambda e: wrong.append(str(e)))
             page.on("console", lambda m: m.type == "error" and wrong.append(m.text))
@@ -122,7 +117,7 @@ def shown(widget: Any) -> Iterator[tuple[Any, list[str]]]:
             painted(page)
             yield page, wrong
         finally:
-            context.close()
+            page.close()
 
 
 def painted(page: Any) -> None:

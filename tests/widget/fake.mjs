@@ -168,8 +168,8 @@ export class FakeModel {
     const text = "It was a bright cold day in April, and the clocks were striking thirteen. The hallway smelt of boiled cabbage and old rag mats.";
     return [
       { kind: "text", text: text.slice(row % 40) }, { kind: "json", text: JSON.stringify({ id: row, source: "web", words: [1, 2, 3] }, null, 2) },
-      { kind: "embedding", numbers: Array.from({ length: 48 }, (_, i) => hash(row * 48 + i) - 0.5) }, { kind: "table", rows: [["name", "value"], ["alpha", "0.1"], ["beta", "12"], ["gamma", "–3"]] },
-      { kind: "number", text: String(this.score(row)) }, { kind: "audio", numbers: Array.from({ length: 60 }, (_, i) => Math.sin(i / 4) * hash(row * 60 + i)) }, { kind: "missing" },
+      { kind: "embedding", numbers: Array.from({ length: 48 }, (_, i) => hash(row * 48 + i) - 0.5) }, { kind: "table", rows: [["alpha", "0.1"], ["beta", "12"], ["gamma", null]] },
+      { kind: "value", text: String(this.score(row)) }, { kind: "numbers", numbers: Array.from({ length: 60 }, (_, i) => Math.sin(i / 4) * hash(row * 60 + i)) }, { kind: "null" },
     ][row % 7];
   }
 
@@ -267,8 +267,9 @@ export class FakeModel {
     return { ms: 3, facets: [
       { column: "label", expression: "label", kind: "classes", label: "label", values: CLASSES.map((c, i) => [i, c, all[i], shown[i], i]), nulls: [0, 0], chosen: chosen("label"), more: 0, sort: null },
       { column: "score", expression: "score", kind: "numbers", label: "score", edges, all: allBins, shown: shownBins, nulls: [12, 3], chosen: chosen("score"), sort: this.sorted ? (this.sorted.descending ? "desc" : "asc") : null },
-      { column: "taken", expression: "taken", kind: "times", label: "taken", edges: edges.map((e) => 1.6e12 + e * 1e11), all: allBins, shown: shownBins, nulls: [0, 0], chosen: null },
+      { column: "taken", expression: "taken", kind: "times", label: "taken", edges: edges.map((e) => new Date(1.6e12 + e * 1e11).toISOString().slice(0, 19)), all: allBins, shown: shownBins, nulls: [0, 0], chosen: null },
       { column: "day", expression: "day", kind: "booleans", label: "daylight", values: [[true, "true", 700, 400], [false, "false", 300, 200]], nulls: [0, 0], chosen: null },
+      { column: "caption", expression: "LEN(caption)", kind: "numbers", label: "length of caption", ask: true, chosen: null },
     ] };
   }
 
@@ -315,9 +316,10 @@ export class FakeModel {
 
   on_select(message, buffers) {
     const { rows } = this.traits.state;
-    if (message.what === "set") {
-      this.parts = message.part ? [...this.parts, buffers[0]] : [buffers[0]];
-      return { rows: this.parts.reduce((sum, part) => sum + part.byteLength / 4, 0) };
+    if (message.what === "runs") {
+      const positions = Uint32Array.from(message.runs.flatMap(([start, stop]) => Array.from({ length: stop - start }, (_, i) => start + i)));
+      this.put("_selected", new DataView(positions.buffer));
+      return { rows: positions.length };
     }
     const all = message.what === "all" ? Uint32Array.from({ length: rows }, (_, i) => i) : new Uint32Array(0);
     if (message.what !== "invert") this.put("_selected", new DataView(all.buffer));
@@ -373,7 +375,7 @@ export class FakeModel {
   on_resolve() { return this.on_commit({ message: "" }); }
 
   on_versions() {
-    return { shown: "main", branches: [{ name: "main", id: "3F9" }, { name: "relabel", id: "77A" }], tags: [{ name: "v1", id: "1A7" }], commits: [
+    return { shown: "main", branches: ["main", "relabel"], tags: ["v1"], commits: [
       { id: "3F9K2Q7VX1", message: "Relabel the ships", time: "2026-11-20T10:00:00Z", author: "ada", names: ["main"] }, { id: "1A7VBQ33ZZ", message: "First rows", time: "2026-09-14T16:40:00Z", author: "grace", names: ["v1"] }] };
   }
 

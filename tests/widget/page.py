@@ -121,6 +121,7 @@ def opened(
         device_scale_factor=scale,
     )
     page = context.new_page()
+    page.set_default_timeout(8000)
     shown = Opened(page, [], [])
     page.on("pageerror", lambda error: shown.errors.append(str(error)))
     page.on(

@@ -28,10 +28,10 @@ def rows(page):
     return page.eval_on_selector(".dl-browser", "root => root.dataset.rows")
 
 
-def test_a_label_is_mended_by_keys_and_committed_by_a_button(lake, tmp_path):
+def test_a_label_is_mended_by_keys_and_committed_by_a_button(chrome, lake, tmp_path):
     w = lake.browse()
     w.ask("SELECT * WHERE label = 'ant' AND embedding[1] > 0.5")
-    with shown(w) as (page, wrong):
+    with shown(chrome, w) as (page, wrong):
         assert rows(page) == "1"
         page.get_by_role("grid").focus()
         page.keyboard.press("Space")
@@ -49,12 +49,12 @@ def test_a_label_is_mended_by_keys_and_committed_by_a_button(lake, tmp_path):
     assert fresh.log()[0].message == "a bee"
 
 
-def test_two_versions_are_drawn_side_by_side(lake, tmp_path):
+def test_two_versions_are_drawn_side_by_side(chrome, lake, tmp_path):
     lake.tag("v1")
     lake["label"][5] = 1
     lake.append(lake[:2])
     lake.commit("mended")
-    with shown(dl.browse_diff(lake, "v1", "main")) as (page, wrong):
+    with shown(chrome, dl.browse_diff(lake, "v1", "main")) as (page, wrong):
         assert rows(page) == "1"
         page.screenshot(path=tmp_path / "changed.png")
         page.get_by_role("button", name="Added").click()
@@ -69,9 +69,9 @@ def test_two_versions_are_drawn_side_by_side(lake, tmp_path):
     assert wrong == []
 
 
-def test_a_conflict_is_shown_and_resolved_by_a_button(lake, tmp_path):
+def test_a_conflict_is_shown_and_resolved_by_a_button(chrome, lake, tmp_path):
     w = lake.browse()
-    with shown(w) as (page, wrong):
+    with shown(chrome, w) as (page, wrong):
         page.get_by_role("grid").focus()
         page.keyboard.press("Space")
         page.keyboard.press("2")
@@ -91,9 +91,9 @@ def test_a_conflict_is_shown_and_resolved_by_a_button(lake, tmp_path):
     assert dl.open(lake.url)["label"][0] == 1
 
 
-def test_suspects_come_first_and_the_map_is_drawn(lake, tmp_path):
+def test_suspects_come_first_and_the_map_is_drawn(chrome, lake, tmp_path):
     w = lake.browse()
-    with shown(w) as (page, wrong):
+    with shown(chrome, w) as (page, wrong):
         page.get_by_role("grid").focus()
         page.keyboard.press("m")
         page.locator(".dl-map canvas, canvas.dl-map").first.wait_for()

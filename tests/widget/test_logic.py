@@ -1,0 +1,91 @@
+"""What the front end computes without a page, and what its source may not contain."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import deeplake_lite
+
+HERE = Path(__file__).parent
+WIDGET = Path(deeplake_lite.__file__).with_name("widget")
+SOURCE = (WIDGET / "browser.js").read_text("utf-8")
+STYLE = (WIDGET / "browser.css").read_text("utf-8")
+
+
+def test_the_logic_of_the_front_end_passes_under_node():
+    run = subprocess.run(
+        ["node", "--test", HERE / "logic.test.mjs"], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
+
+
+def test_nothing_in_the_front_end_makes_html_from_text():
+    ways = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment"
+    assert re.findall(ways + r"|\beval\(|new Function|DOMParser|srcdoc", SOURCE) == []
+
+
+def test_nothing_in_the_front_end_names_an_address_to_load_from():
+    addresses = set(re.findall(r"https?://[^\"'\s)]+", SOURCE + STYLE))
+    assert addresses == {"http://www.w3.org/2000/svg"}  # a namespace, never fetched
+    assert re.findall(r"@import|url\(|\bimport\(|^import ", SOURCE + STYLE, re.MULTILINE) == []
+
+
+def test_the_front_end_stays_small_since_every_notebook_gets_it():
+    assert len(SOURCE.encode()) + len(STYLE.encode()) < 200 * 1024
+
+
+def palette(theme: str) -> dict[str, tuple[int, ...]]:
+    """Colours of the style sheet for one theme."""
+    block = STYLE.split('[data-theme="dark"]')[theme == "dark"]
+    found = re.findall(r"--dl-([a-z-]+): #([0-9a-f]{6})", block)
+    return {name: tuple(int(code[i : i + 2], 16) for i in (0, 2, 4)) for name, code in found}
+
+
+def luminance(colour: tuple[int, ...]) -> float:
+    """Relative luminance of WCAG 2."""
+    parts = [v / 255 / 12.92 if v <= 10 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in colour]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def contrast(a: tuple[int, ...], b: tuple[int, ...]) -> float:
+    low, high = sorted([luminance(a), luminance(b)])
+    return (high + 0.05) / (low + 0.05)
+
+
+TEXT = [
+    *[("ink", ground) for ground in ("bg", "fill", "card", "soft")],
+    *[("muted", ground) for ground in ("bg", "fill", "card", "soft")],
+    *[("accent", ground) for ground in ("bg", "soft", "fill")],
+    *[(ink, "bg") for ink in ("bad", "edit", "string", "function")],
+    ("on-accent", "accent"),
+    ("bad", "bad-soft"),
+    ("edit", "edit-soft"),
+]
+
+
+def test_text_can_be_read_on_every_ground_it_stands_on():
+    for theme in ("light", "dark"):
+        colours = palette(theme)
+        poor = {
+            (theme, ink, ground): round(contrast(colours[ink], colours[ground]), 2)
+            for ink, ground in TEXT
+            if contrast(colours[ink], colours[ground]) < 4.5
+        }
+        assert poor == {}
+
+
+def test_text_can_be_read_on_the_backgrounds_of_hosts():
+    hosts = {"light": [(255, 255, 255)], "dark": [(17, 17, 17), (30, 30, 30), (56, 56, 56)]}
+    for theme, grounds in hosts.items():
+        for ink in ("ink", "muted", "accent"):
+            for ground in grounds:
+                assert contrast(palette(theme)[ink], ground) >= 4.5, (theme, ink, ground)
+
+
+def test_borders_of_fields_can_be_seen():
+    for theme in ("light", "dark"):
+        colours = palette(theme)
+        assert contrast(colours["edge"], colours["bg"]) >= 3
+        assert contrast(colours["accent"], colours["bg"]) >= 3

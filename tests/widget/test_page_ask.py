@@ -1,0 +1,214 @@
+"""Queries, filters, versions and the map on a page: each asks Python and shows what it says."""
+
+from __future__ import annotations
+
+import pytest
+
+from .page import opened
+
+pytestmark = pytest.mark.browser
+
+
+def write(shown, text):
+    shown.page.get_by_role("combobox", name="Query").fill(text)
+    shown.page.keyboard.press("Enter")
+
+
+def rows(shown, count):
+    shown.page.wait_for_function(
+        "n => document.querySelector('.dl-browser').dataset.rows === n", arg=str(count)
+    )
+    shown.painted()
+
+
+def test_a_query_filters_and_says_how_many_and_how_long(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=1000) as shown:
+        shown.painted()
+        write(shown, "label = 'cat'")
+        rows(shown, 95)
+        assert shown.page.get_by_text("95 of 1,000 rows · 12.3 ms").is_visible()
+        assert shown.data("generation") == "2"
+        write(shown, "")
+        rows(shown, 1000)
+
+
+def test_a_mistake_shows_its_place_and_leaves_the_rows(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=1000) as shown:
+        shown.painted()
+        write(shown, "label = 'cat' AND colour < 3")
+        shown.page.get_by_text("There is no column colour").wait_for()
+        shown.page.screenshot(path=tmp_path / "mistake.png")
+        box = shown.page.get_by_role("combobox", name="Query")
+        assert box.get_attribute("aria-invalid") == "true"
+        assert box.evaluate("box => box.selectionStart") == 18
+        assert shown.page.locator(".dl-wrong").text_content() == "colour"
+        assert shown.data("rows") == "1000"
+        box.press("Backspace")
+        assert not shown.page.get_by_text("There is no column colour").is_visible()
+
+
+def test_completions_are_offered_and_taken(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=100) as shown:
+        shown.painted()
+        box = shown.page.get_by_role("combobox", name="Query")
+        box.press_sequentially("sco")
+        shown.page.get_by_role("option", name="score").wait_for()
+        shown.page.screenshot(path=tmp_path / "completion.png")
+        box.press("Tab")
+        assert box.input_value() == "score"
+        box.press_sequentially(" < LEN")
+        shown.page.get_by_role("option", name="LENGTH").wait_for()
+        box.press("ArrowDown")
+        box.press("Enter")
+        assert box.input_value() == "score < LENGTH("
+
+
+def test_queries_asked_before_come_back_with_the_arrows(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=100) as shown:
+        shown.painted()
+        for text in ["label = 'cat'", "score < 0.5"]:
+            write(shown, text)
+            shown.page.wait_for_timeout(80)
+        box = shown.page.get_by_role("combobox", name="Query")
+        box.press("ArrowUp")
+        box.press("ArrowUp")
+        assert box.input_value() == "label = 'cat'"
+
+
+def test_a_click_on_a_class_writes_itself_into_the_query(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=1000, settings={"panel": "facets"}) as shown:
+        shown.painted()
+        shown.page.get_by_role("button", name="bird: ").click()
+        rows(shown, 108)
+        box = shown.page.get_by_role("combobox", name="Query")
+        assert box.input_value() == "label = 'bird'"
+        bird = shown.page.get_by_role("button", name="bird: 108 of 108")
+        assert bird.get_attribute("aria-pressed") == "true"
+        shown.page.get_by_role("button", name="cat: ").click()
+        rows(shown, 108 + 95)
+        shown.page.screenshot(path=tmp_path / "facets.png")
+        shown.page.get_by_role("button", name="Clear the filter of label").click()
+        rows(shown, 1000)
+
+
+def test_a_brush_over_a_histogram_filters_by_whole_bins(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=1000, settings={"panel": "facets"}) as shown:
+        shown.painted()
+        box = shown.page.locator(".dl-histogram-box").first.bounding_box()
+        mouse, y = shown.page.mouse, box["y"] + 20
+        mouse.move(box["x"] + 0.26 * box["width"], y)
+        mouse.down()
+        mouse.move(box["x"] + 0.49 * box["width"], y, steps=5)
+        shown.page.screenshot(path=tmp_path / "brush.png")
+        mouse.up()
+        shown.page.wait_for_timeout(200)
+        sent = shown.sent("filter")[-1]
+        assert (sent["expression"], sent["op"], sent["values"]) == ("score", "set", [0.25, 0.5])
+        shown.page.get_by_label("score at most").fill("0.75")
+        shown.page.keyboard.press("Enter")
+        shown.page.wait_for_timeout(100)
+        assert shown.sent("filter")[-1]["values"] == [0.25, 0.75]
+
+
+def test_rows_are_sorted_by_a_facet(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200, settings={"panel": "facets"}) as shown:
+        shown.painted()
+        sorter = shown.page.get_by_role("button", name="Sort by score")
+        for descending in (False, True):
+            sorter.click()
+            shown.page.wait_for_timeout(150)
+            assert shown.sent("sort")[-1]["descending"] is descending
+        sorter.click()
+        shown.page.wait_for_timeout(150)
+        assert shown.sent("sort")[-1]["expression"] is None
+
+
+def test_another_version_is_shown_and_says_that_it_is_read_only(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200, settings={"panel": "versions"}) as shown:
+        shown.painted()
+        shown.page.locator(".dl-version", has_text="v1").first.click()
+        shown.page.wait_for_function("() => __model.get('about').version === 'v1'")
+        shown.page.locator(".dl-pill", has_text="v1").wait_for()
+        assert not shown.page.get_by_role("button", name="Relabel", exact=True).is_visible()
+        shown.page.screenshot(path=tmp_path / "versions.png")
+
+
+def test_a_view_is_saved_under_a_name_and_shown_again(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200) as shown:
+        shown.painted()
+        shown.page.get_by_role("button", name="Save as a named view").click()
+        shown.page.get_by_label("Name for what is shown now").fill("good ones")
+        shown.page.keyboard.press("Enter")
+        shown.page.get_by_text("Saved as the view “good ones”.").wait_for()
+        assert shown.sent("save_view")[0]["name"] == "good ones"
+        shown.page.get_by_role("button", name="Save as a named view").click()
+        shown.page.get_by_role("button", name="night shots").click()
+        shown.page.wait_for_function("() => __model.get('query') === \"label = 'cat'\"")
+
+
+def test_rows_to_review_are_ranked(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200) as shown:
+        shown.painted()
+        shown.page.get_by_role("button", name="Review").click()
+        shown.page.get_by_role("button", name="label: labels unlike").click()
+        shown.page.wait_for_function("() => __model.get('state').generation === 2")
+        assert shown.sent("suspects")[0]["column"] == "embedding"
+
+
+def test_a_lasso_over_the_map_selects_within_300_ms(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200_000, settings={"panel": "map"}) as shown:
+        shown.painted()
+        shown.page.get_by_text("automobile").first.wait_for()
+        shown.page.wait_for_timeout(300)
+        box = shown.page.locator(".dl-map-box").bounding_box()
+        mouse = shown.page.mouse
+        corners = [(0.1, 0.1), (0.9, 0.1), (0.9, 0.5), (0.1, 0.5)]
+        for i, (x, y) in enumerate(corners):
+            mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=6)
+            if not i:
+                mouse.down()
+        took = shown.page.evaluate(
+            """() => new Promise((resolve) => {
+                const box = document.querySelector('.dl-map-box');
+                const start = performance.now();
+                const done = () => {
+                    if (!__model.get('_selected').byteLength) return requestAnimationFrame(done);
+                    requestAnimationFrame(() => resolve(performance.now() - start));
+                };
+                box.dispatchEvent(new PointerEvent('pointerup', { pointerId: 1 }));
+                done();
+            })"""
+        )
+        mouse.up()
+        count = len(shown.selected())
+        shown.page.screenshot(path=tmp_path / "map.png")
+        assert 20_000 < count < 180_000
+        assert took < 900  # 300 on a quiet machine: see README
+
+
+def test_the_map_shows_the_row_under_the_pointer(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=2000, settings={"panel": "map"}) as shown:
+        shown.painted()
+        shown.page.wait_for_timeout(300)
+        box = shown.page.locator(".dl-map-box").bounding_box()
+        for x in range(60, 95):
+            shown.page.mouse.move(box["x"] + x / 100 * box["width"], box["y"] + 0.5 * box["height"])
+        shown.page.locator(".dl-tip").wait_for(timeout=2000)
+        shown.page.screenshot(path=tmp_path / "tip.png")
+
+
+def test_settings_made_in_python_are_shown(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=300) as shown:
+        shown.painted()
+        grid = shown.page.locator("[role=grid]")
+        columns = int(grid.get_attribute("aria-colcount"))
+        shown.page.evaluate("() => __model.put('settings', { size: 64, panel: 'edits' })")
+        shown.painted()
+        assert int(grid.get_attribute("aria-colcount")) > columns
+        assert shown.page.get_by_role("heading", name="Edits").is_visible()
+
+
+def test_a_problem_of_python_is_shown(chrome, tmp_path):
+    problem = {"kind": "LakeError", "message": "The lake is gone.", "where": "refresh"}
+    with opened(chrome, tmp_path, rows=30, problem=problem) as shown:
+        assert shown.page.get_by_text("LakeError: The lake is gone. (refresh)").is_visible()

@@ -1,0 +1,207 @@
+"""Rows at large, edits and differences on a page."""
+
+from __future__ import annotations
+
+import pytest
+
+from .page import opened
+
+pytestmark = pytest.mark.browser
+
+
+def detail(shown, position):
+    shown.page.mouse.dblclick(*shown.card(position))
+    loaded = ".dl-detail:not(.dl-loading) .dl-field"
+    shown.page.locator(loaded).first.wait_for()
+
+
+def staged(shown):
+    return [edit for message in shown.sent("stage") for edit in message["edits"]]
+
+
+def test_number_keys_set_the_class_of_the_selection_and_can_be_undone(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200, settings={"panel": "edits"}) as shown:
+        shown.painted()
+        shown.click(1)
+        shown.click(3, "Shift")
+        shown.page.keyboard.press("4")
+        shown.page.get_by_role("button", name="Commit 1 edit", exact=True).wait_for()
+        edit = {"positions": "selected", "column": "label", "op": "set", "value": 3}
+        assert staged(shown) == [edit]
+        shown.painted()
+        shown.page.screenshot(path=tmp_path / "edits.png")
+        label = shown.page.locator("[data-position='2']").get_attribute("aria-label")
+        assert label == "Row 2: label cat, edited"
+        shown.page.keyboard.press("Control+z")
+        shown.page.get_by_text("Nothing is staged").wait_for()
+        shown.page.keyboard.press("Control+Shift+z")
+        shown.page.get_by_text("set to cat", exact=True).wait_for()
+        shown.page.get_by_role("button", name="Drop the edit of label").click()
+        shown.page.get_by_text("Nothing is staged").wait_for()
+
+
+def test_a_class_is_chosen_by_typing_its_beginning(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200) as shown:
+        shown.painted()
+        shown.click(5)
+        shown.page.keyboard.press("l")
+        shown.page.keyboard.type("fr")
+        shown.page.screenshot(path=tmp_path / "chooser.png")
+        shown.page.keyboard.press("Enter")
+        shown.page.wait_for_timeout(100)
+        assert staged(shown)[0]["value"] == 6
+        shown.page.keyboard.press("t")
+        shown.page.keyboard.type("night")
+        shown.page.keyboard.press("Enter")
+        shown.page.wait_for_timeout(100)
+        assert (staged(shown)[1]["op"], staged(shown)[1]["value"]) == ("add_tag", 2)
+
+
+def test_edits_are_committed_with_a_message(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200, settings={"panel": "edits"}) as shown:
+        shown.painted()
+        shown.click(1)
+        shown.page.keyboard.press("2")
+        shown.page.get_by_label("Message of the commit").fill("Fix labels")
+        shown.page.keyboard.press("Enter")
+        shown.page.get_by_text("Committed 1 row as 7QHX2K9ABC.").wait_for()
+        assert shown.sent("commit")[0]["message"] == "Fix labels"
+
+
+def test_a_conflict_shows_both_sides_and_is_resolved(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200, settings={"panel": "edits"}) as shown:
+        shown.painted()
+        shown.click(1)
+        shown.page.keyboard.press("2")
+        shown.page.get_by_label("Message of the commit").fill("conflict")
+        shown.page.keyboard.press("Enter")
+        dialog = shown.page.get_by_role("dialog", name="Someone else wrote these rows")
+        dialog.wait_for()
+        shown.page.screenshot(path=tmp_path / "conflict.png")
+        assert dialog.get_by_role("cell", name="dog").is_visible()
+        dialog.get_by_role("button", name="Take theirs").click()
+        shown.page.get_by_text("Committed").first.wait_for()
+        assert shown.sent("resolve")[0]["choice"] == "theirs"
+
+
+def test_one_row_is_shown_with_every_column_and_its_history(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200) as shown:
+        shown.painted()
+        detail(shown, 2)
+        names = shown.page.locator(".dl-field dt span:first-child").all_text_contents()
+        assert names[:2] == ["image", "label"]
+        assert names[-1] == "row id"
+        shown.page.locator("summary", has_text="History").click()
+        shown.page.get_by_text("Fix labels of the night shots").wait_for()
+        shown.page.screenshot(path=tmp_path / "detail.png")
+        shown.page.keyboard.press("ArrowRight")
+        shown.page.get_by_role("heading", name="Row 3 of 200").wait_for()
+        shown.page.keyboard.press("Escape")
+        assert not shown.page.locator(".dl-detail").count()
+        assert shown.page.evaluate("() => document.activeElement.role") == "grid"
+
+
+def test_zooming_in_asks_for_the_whole_picture(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200) as shown:
+        shown.painted()
+        detail(shown, 2)
+        for _ in range(6):
+            shown.page.keyboard.press("+")
+        shown.page.wait_for_function(
+            "() => __model.sent.some((m) => m.type === 'detail' && m.size === 0)"
+        )
+
+
+def test_columns_are_edited_in_place(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200) as shown:
+        shown.painted()
+        detail(shown, 2)
+        shown.page.get_by_label("score", exact=True).fill("0.25")
+        shown.page.keyboard.press("Enter")
+        caption = shown.page.get_by_label("caption", exact=True)
+        caption.fill("A new text")
+        shown.page.keyboard.press("Control+Enter")
+        shown.page.get_by_role("button", name="Remove night").click()
+        shown.page.wait_for_timeout(150)
+        made = [(e["column"], e["op"], e["value"]) for e in staged(shown)]
+        assert made == [
+            ("score", "set", 0.25),
+            ("caption", "set", "A new text"),
+            ("tags", "remove_tag", 2),
+        ]
+        assert all(edit["positions"] == [2] for edit in staged(shown))
+
+
+def test_boxes_are_drawn_moved_named_and_removed(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200) as shown:
+        shown.painted()
+        detail(shown, 0)
+        shown.page.keyboard.press("b")
+        viewer = shown.page.locator(".dl-viewer").bounding_box()
+        mouse = shown.page.mouse
+        x, y = viewer["x"] + viewer["width"] / 2, viewer["y"] + viewer["height"] / 2
+        mouse.move(x - 150, y + 60)
+        mouse.down()
+        mouse.move(x - 90, y + 120, steps=4)
+        mouse.up()
+        shown.page.wait_for_timeout(200)
+        drawn = staged(shown)[-1]
+        assert (drawn["op"], len(drawn["value"]["boxes"])) == ("set_boxes", 2)
+        mouse.move(x - 120, y + 90)
+        mouse.down()
+        mouse.move(x - 100, y + 70, steps=4)
+        mouse.up()
+        shown.page.wait_for_timeout(200)
+        before, after = drawn["value"]["boxes"][1], staged(shown)[-1]["value"]["boxes"][1]
+        assert after[0] > before[0]
+        assert after[1] < before[1]
+        assert after[2] - after[0] == pytest.approx(before[2] - before[0])
+        shown.page.screenshot(path=tmp_path / "boxes.png")
+        shown.page.keyboard.press("3")
+        shown.page.wait_for_timeout(150)
+        assert staged(shown)[-1]["value"]["c"] == [1, 2]
+        shown.page.keyboard.press("Delete")
+        shown.page.wait_for_timeout(150)
+        assert len(staged(shown)[-1]["value"]["boxes"]) == 1
+
+
+def test_a_read_only_version_is_not_edited(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=50, about={"writable": False}) as shown:
+        shown.painted()
+        shown.click(1)
+        shown.page.keyboard.press("2")
+        shown.page.get_by_text("This version is read only").wait_for()
+        assert shown.sent("stage") == []
+
+
+def test_a_difference_shows_pairs_by_kind_of_change(chrome, tmp_path):
+    with opened(chrome, tmp_path, mode="diff") as shown:
+        shown.painted()
+        assert shown.data("rows") == "120"
+        label = shown.page.locator("[data-position='1']").get_attribute("aria-label")
+        assert "changed: label" in label
+        shown.page.screenshot(path=tmp_path / "diff.png")
+        shown.page.get_by_role("button", name="Removed").click()
+        shown.page.wait_for_function(
+            "() => document.querySelector('.dl-browser').dataset.rows === '8'"
+        )
+        shown.painted()
+        shown.page.get_by_role("button", name="Changed").click()
+        shown.painted()
+        shown.page.get_by_label("Changed column").select_option("label")
+        shown.page.wait_for_timeout(100)
+        assert shown.sent("tab")[-1]["column"] == "label"
+
+
+def test_a_pair_is_compared_side_by_side_and_by_swipe(chrome, tmp_path):
+    with opened(chrome, tmp_path, mode="diff") as shown:
+        shown.painted()
+        detail(shown, 1)
+        assert [m["side"] for m in shown.sent("detail")] == ["a", "b"]
+        assert shown.page.locator(".dl-viewer:visible").count() == 2
+        assert shown.page.locator("del").first.text_content() == "automobile"
+        shown.page.get_by_role("button", name="Swipe").click()
+        assert shown.page.locator(".dl-viewer:visible").count() == 1
+        shown.page.get_by_label("Share of the version before").fill("30")
+        shown.page.wait_for_timeout(150)
+        shown.page.screenshot(path=tmp_path / "swipe.png")

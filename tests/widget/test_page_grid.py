@@ -1,0 +1,239 @@
+"""The grid on a page: what it paints, how it scrolls, how rows are selected."""
+
+from __future__ import annotations
+
+import pytest
+
+from .page import opened
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_thousand_rows_are_painted_and_nothing_is_asked_of_the_network(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=1000) as shown:
+        shown.painted()
+        assert (shown.data("rows"), shown.data("generation")) == ("1000", "1")
+        shown.page.screenshot(path=tmp_path / "grid.png")
+        asked = shown.sent("cells")
+        assert asked[0]["start"] == 0
+        assert all(message["stop"] - message["start"] < 200 for message in asked)
+
+
+def test_names_from_the_data_are_text(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=100, settings={"panel": "facets"}) as shown:
+        shown.painted()
+        name = shown.page.locator(".dl-value-name", has_text="<img src=x onerror=fail()>")
+        assert name.count() == 1
+        assert shown.page.locator(".dl-browser img").count() == 0
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_is_light_or_dark_as_the_host_is(chrome, tmp_path, dark):
+    with opened(chrome, tmp_path, rows=30, dark=dark) as shown:
+        shown.painted()
+        assert shown.data("theme") == ("dark" if dark else "light")
+    ground = "#111111" if dark else "#ffffff"
+    with opened(
+        chrome, tmp_path, rows=30, dark=not dark, css=f":root {{ --jp-layout-color0: {ground} }}"
+    ) as shown:
+        shown.painted()
+        assert shown.data("theme") == ("dark" if dark else "light")
+        shown.page.screenshot(path=tmp_path / "theme.png")
+
+
+def test_the_end_of_ten_million_rows_is_reached(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=10_000_000) as shown:
+        shown.painted()
+        shown.page.locator("[role=grid]").focus()
+        shown.page.keyboard.press("Control+End")
+        shown.page.wait_for_function("() => document.querySelector('[data-position=\"9999999\"]')")
+        shown.painted()
+        label = shown.page.locator("[data-position='9999999']").get_attribute("aria-label")
+        assert label.startswith("Row 9,999,999: label ")
+        shown.page.mouse.wheel(0, -120)
+        shown.page.wait_for_timeout(150)
+        assert 9_999_900 < int(shown.data("start")) < 9_999_990  # a wheel's step is one step
+
+
+def test_rows_scroll_by_at_sixty_frames_a_second(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=1_000_000) as shown:
+        shown.painted()
+        frames = shown.page.evaluate(
+            """async () => {
+                const scroller = document.querySelector('.dl-scroller'), took = [];
+                let before = performance.now();
+                for (let i = 0; i < 60; i++) {
+                    scroller.scrollTop += 60;
+                    await new Promise(requestAnimationFrame);
+                    took.push(performance.now() - before);
+                    before = performance.now();
+                }
+                return took.sort((a, b) => a - b);
+            }"""
+        )
+        assert frames[57] < 60  # 20 on a quiet machine: see README
+        shown.painted()
+
+
+def test_flying_past_asks_for_little_and_stopping_for_what_is_there(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=1_000_000, delay=30) as shown:
+        shown.painted()
+        before = len(shown.sent("cells"))
+        shown.page.evaluate(
+            """async () => {
+                const scroller = document.querySelector('.dl-scroller');
+                for (let i = 0; i < 40; i++) {
+                    scroller.scrollTop += 40000;
+                    await new Promise(requestAnimationFrame);
+                }
+            }"""
+        )
+        shown.page.wait_for_timeout(400)
+        shown.painted()
+        assert len(shown.sent("cells")) - before < 10
+        assert shown.sent("cells")[-1]["start"] > 10_000
+
+
+def test_clicks_select_as_in_a_file_manager(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=500) as shown:
+        shown.painted()
+        shown.click(3)
+        assert shown.selected() == [3]
+        shown.click(6, "Shift")
+        assert shown.selected() == [3, 4, 5, 6]
+        shown.click(1, "Control")
+        assert shown.selected() == [1, 3, 4, 5, 6]
+        shown.click(4, "Control")
+        assert shown.selected() == [1, 3, 5, 6]
+        assert shown.page.locator("[data-position='3']").get_attribute("aria-selected") == "true"
+        shown.page.screenshot(path=tmp_path / "selected.png")
+        shown.page.keyboard.press("Escape")
+        shown.page.wait_for_timeout(50)
+        assert shown.selected() == []
+
+
+def test_a_lasso_selects_what_it_encloses(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=500, settings={"size": 100}) as shown:
+        shown.painted()
+        (x0, y0), (x1, y1) = shown.card(1), shown.card(14)
+        mouse = shown.page.mouse
+        mouse.move(x0 - 20, y0 - 20)
+        mouse.down()
+        for x, y in [(x1 + 20, y0 - 20), (x1 + 20, y1 + 20), (x0 - 20, y1 + 20)]:
+            mouse.move(x, y, steps=6)
+        shown.page.screenshot(path=tmp_path / "lasso.png")
+        mouse.up()
+        shown.page.wait_for_timeout(80)
+        assert {1, 2, 14} <= set(shown.selected())
+        assert 0 not in shown.selected()
+
+
+def test_all_that_match_are_selected_by_python(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200_000) as shown:
+        shown.painted()
+        shown.page.get_by_role("button", name="Select all 200,000").click()
+        shown.page.get_by_text("200,000 selected", exact=True).wait_for()
+        assert shown.sent("select")[-1]["what"] == "all"
+        assert len(shown.selected()) == 200_000
+
+
+def test_large_selections_go_as_runs(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=1_300_000) as shown:
+        shown.painted()
+        shown.click(2)
+        shown.page.locator("[role=grid]").focus()
+        shown.page.keyboard.press("Control+Shift+End")
+        shown.page.get_by_text("1,299,998 selected", exact=True).wait_for()
+        shown.page.wait_for_timeout(100)
+        assert shown.sent("select")[-1]["runs"] == [[2, 1_300_000]]
+
+
+def test_a_selection_of_python_is_drawn(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=100) as shown:
+        shown.painted()
+        shown.page.evaluate(
+            "() => __model.put('_selected', new DataView(Uint32Array.of(2, 5).buffer))"
+        )
+        shown.page.get_by_text("2 selected", exact=True).wait_for()
+        shown.page.wait_for_timeout(100)
+        assert shown.page.locator("[data-position='5']").get_attribute("aria-selected") == "true"
+
+
+def test_the_keyboard_moves_selects_and_zooms(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=500) as shown:
+        shown.painted()
+        grid = shown.page.locator("[role=grid]")
+        grid.focus()
+        for key in ["ArrowRight", "ArrowDown", "Space", "Shift+ArrowRight"]:
+            shown.page.keyboard.press(key)
+        shown.page.wait_for_timeout(80)
+        first, second = shown.selected()
+        assert second == first + 1 > 1
+        active = grid.get_attribute("aria-activedescendant")
+        assert shown.page.locator(f"#{active}").get_attribute("data-position") == str(second)
+        columns = int(grid.get_attribute("aria-colcount"))
+        shown.page.keyboard.press("-")
+        shown.page.keyboard.press("-")
+        shown.painted()
+        assert int(grid.get_attribute("aria-colcount")) > columns
+        shown.page.keyboard.press("?")
+        assert shown.page.get_by_role("dialog", name="Keys").is_visible()
+        shown.page.keyboard.press("Escape")
+        assert not shown.page.get_by_role("dialog").count()
+
+
+def test_overlays_change_without_asking_again(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=100) as shown:
+        shown.painted()
+        shown.page.wait_for_timeout(150)
+        asked = len(shown.sent("cells"))
+        shown.page.get_by_role("button", name="Overlays").click()
+        shown.page.get_by_label("Opacity of mask").fill("20")
+        shown.page.get_by_label("Show boxes").uncheck()
+        shown.page.wait_for_timeout(150)
+        shown.page.screenshot(path=tmp_path / "layers.png")
+        assert len(shown.sent("cells")) == asked
+        overlays = shown.page.evaluate("() => __model.get('settings').overlays")
+        assert overlays["mask"]["opacity"] == 0.2
+        assert overlays["boxes"]["shown"] is False
+
+
+def test_rows_without_pictures_have_cards(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=100, kind="text", settings={"size": 200}) as shown:
+        shown.painted()
+        shown.page.screenshot(path=tmp_path / "text.png")
+        label = shown.page.locator("[data-position='0']").get_attribute("aria-label")
+        assert "It was a bright cold day" in label
+
+
+def test_nothing_to_show_says_so(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=0) as shown:
+        assert shown.page.get_by_text("No rows yet").is_visible()
+
+
+def test_a_host_that_loses_buffers_gets_text(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=50, base64=True) as shown:
+        shown.painted()
+        assert [message.get("base64") for message in shown.sent("hello")] == [None, True]
+
+
+def test_a_late_kernel_is_said_and_can_be_asked_again(chrome, tmp_path):
+    script = "const real = performance.now.bind(performance); performance.now = () => real() * 8;"
+    with opened(chrome, tmp_path, rows=50, dead=True, script=script) as shown:
+        shown.page.get_by_text("Waiting for the kernel").wait_for(timeout=6000)
+        shown.page.screenshot(path=tmp_path / "late.png")
+        shown.page.get_by_text("the kernel has restarted").wait_for(timeout=9000)
+        shown.page.evaluate("() => { __model.options.dead = false; }")
+        shown.page.get_by_role("button", name="Ask again").click()
+        shown.painted()
+        shown.page.locator(".dl-banner").wait_for(state="hidden")
+
+
+def test_closing_leaves_nothing_behind(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=50) as shown:
+        shown.painted()
+        shown.page.evaluate("() => __close()")
+        shown.page.wait_for_timeout(100)
+        left = "() => [...__model.handlers.values()].reduce((n, s) => n + s.size, 0)"
+        assert shown.page.evaluate(left) == 0
+        assert shown.page.locator(".dl-browser").count() == 0
