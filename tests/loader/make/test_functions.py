@@ -50,9 +50,7 @@ def test_the_generators_that_all_share_are_seeded_where_they_are_to_be():
 
 
 def test_an_error_of_a_batch_has_its_cause_and_the_name():
-    with pytest.raises(
-        LoaderError, match=r"row id 5: .*Mend your function 'len'"
-    ):
+    with pytest.raises(LoaderError, match=r"row id 5: .*Mend your function 'len'"):
         Function("collate", len).of_batch(3, 0, 5)
     with pytest.raises(LoaderError, match=r"returned None\. End it with `return`"):
         Function("transform", print)("", 0, 5)
