@@ -171,10 +171,10 @@ class Options(Keywords):
         named = list(self.size) if isinstance(self.size, Mapping) else pictures
         for f in fields:
             if f.name not in pictures and (f.name in named or not named):
-                there = ", ".join(map(repr, pictures)) or "none here"
+                there = ", ".join(map(repr, pictures)) or "none of these columns"
                 raise ValueError(
                     f"size brings columns of type Image to one size, got {f.name!r}, {f.htype}. "
-                    f"There are {there}; a transform can resize anything."
+                    f"Pictures are {there}; a transform can resize anything."
                 )
         self.picture_followed(fields)
 

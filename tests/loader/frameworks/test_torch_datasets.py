@@ -88,6 +88,14 @@ def test_collate_makes_the_batches_of_the_loader(ds):
                 assert ours[name] == value
 
 
+def test_a_nullable_column_behind_a_transform_says_what_is_null(make_lake):
+    ds = make_lake({"s": dl.Scalar("float32", nullable=True)}, s=[None, 1.5])
+    dataset = ds.pytorch_dataset(transform=lambda sample: sample)
+    (batch,) = DataLoader(dataset, batch_size=2, collate_fn=dataset.collate)
+    assert batch["s"].tolist() == [0, 1.5]
+    assert batch["s_valid"].tolist() == [False, True]
+
+
 def test_a_transform_draws_the_same_whoever_asks(ds):
     dataset = ds.pytorch_dataset(transform=draw, seed=4)
     together = dataset.__getitems__([5, 6])

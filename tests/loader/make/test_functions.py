@@ -1,0 +1,56 @@
+"""Functions of users: what they are called, what they draw from, what is said where they fail."""
+
+import random
+from functools import partial
+
+import numpy as np
+import pytest
+
+from deeplake_lite.errors import LoaderError
+from deeplake_lite.loader.make import functions
+from deeplake_lite.loader.make.chance import globals_kept
+from deeplake_lite.loader.make.functions import Function
+
+
+class Crop:
+    """A transform with a state, as of a library."""
+
+    def __call__(self, sample, rng=None):
+        return sample + rng.random()
+
+
+def test_functions_are_called_what_people_call_them():
+    def local(sample):
+        return sample
+
+    named = [Function("transform", f).name for f in (local, Crop(), len, partial(local), Crop)]
+    assert named == ["'local'", "'Crop'", "'len'", "'partial'", "'Crop'"]
+
+
+def test_a_signature_is_looked_at_once(monkeypatch):
+    looked = []
+    takes = functions.takes_rng
+    monkeypatch.setattr(functions, "takes_rng", lambda f: looked.append(f) or takes(f))
+    function = Function("transform", Crop(), seed=3)
+    drawn = {function(0, epoch=1, row_id=row) for row in range(20)}
+    assert len(drawn) == 20
+    assert len(looked) == 1
+
+
+def test_what_is_drawn_depends_on_seed_epoch_and_row():
+    drawn = [Function("transform", Crop(), s)(0, e, r) for s, e, r in np.ndindex(2, 2, 2)]
+    assert len({*drawn}) == 8
+    assert drawn == [Function("transform", Crop(), s)(0, e, r) for s, e, r in np.ndindex(2, 2, 2)]
+
+
+def test_the_generators_that_all_share_are_seeded_where_they_are_to_be():
+    function = Function("transform", lambda x: x + random.random(), seeds=True)
+    with globals_kept():
+        assert function(0, 0, 7) == function(0, 0, 7) != function(0, 0, 8)
+
+
+def test_an_error_of_a_batch_has_its_cause_and_the_name():
+    with pytest.raises(LoaderError, match=r"row id 5: .*Mend your function 'len'"):
+        Function("collate", len).of_batch(3, 0, 5)
+    with pytest.raises(LoaderError, match=r"returned None\. End it with `return`"):
+        Function("transform", print)("", 0, 5)
