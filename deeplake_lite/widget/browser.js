@@ -530,6 +530,8 @@ export function typeAhead(/** @type {string[]} */ names, typed, most = 200) {
 // ---- numbers ----
 
 const GROUPED = new Intl.NumberFormat("en-US");
+/** The id of a commit as people say it; names of branches and tags as they are. */
+export const brief = (version) => String(version).replace(/^([0-9A-Z]{8})[0-9A-Z]{8,}$/, "$1");
 export const grouped = (n) => GROUPED.format(n);
 export const counted = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 
@@ -792,6 +794,7 @@ function textButton(text, onclick, with_ = {}) {
 /** Keys typed into a field act nowhere else. */
 const keepKeys = (field) => field.addEventListener("keydown", (event) => event.stopPropagation());
 const div = (name, ...children) => h("div", { class: name }, ...children);
+const space = () => h("span", { class: "dl-space" });
 const strong = (text) => h("strong", { text });
 const heading = (text) => h("h2", { text });
 const kbd = (text) => h("kbd", { text });
@@ -805,7 +808,6 @@ function labelled(name, text, title, onclick = null, with_ = {}) {
 	return h("button", { class: "dl-button", title, "aria-label": text, onclick: onclick ?? undefined, ...with_ }, icon(name), h("span", { class: "dl-label", text }));
 }
 
-/** A line of a list to choose from. */
 function choice(name, text, note, onclick) {
 	return h("button", { class: "dl-choice", onclick }, icon(name), h("span", { text }), note && quiet(note));
 }
@@ -1505,7 +1507,6 @@ function drawMarks(context, palette, at, { marks, tint, opacity, layer, names, b
 	context.restore();
 }
 
-/** Lines between points. */
 function trace(context, /** @type {number[][]} */ points) {
 	context.beginPath();
 	points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
@@ -2534,7 +2535,6 @@ class QueryBox {
 	}
 }
 
-/** "QuerySyntaxError" as people say it. */
 const errorTitle = (kind) => String(kind ?? "Error").replace(/Error$/, "").replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase().replace(/^./, (c) => c.toUpperCase()) || "Error";
 
 // ---- facets ----
@@ -2880,7 +2880,7 @@ class MapPanel extends Painted {
 			colours.length && h("label", { class: "dl-row-field" }, quiet("Colour"), select(["", ...colours], this.colour, choose("colour"), "Colour by", "one colour")),
 		].filter(Boolean);
 		this.element = div("dl-map-panel",
-			div("dl-map-tools", ...selects, h("span", { class: "dl-space" }), ...this.modes, iconButton("fit", "Fit (0)", () => this.fit())), this.box, this.legend);
+			div("dl-map-tools", ...selects, space(), ...this.modes, iconButton("fit", "Fit (0)", () => this.fit())), this.box, this.legend);
 		this.box.addEventListener("pointerdown", (event) => this.press(event));
 		this.box.addEventListener("pointermove", (event) => this.move(event));
 		this.box.addEventListener("pointerleave", () => this.point(-1));
@@ -3163,7 +3163,7 @@ class Versions {
 			part("Branches", branches.map((name) => this.row(name, name, "", is(name)))),
 			part("Tags", tags.map((name) => this.row(name, name, "", !about.branch && is(name)))),
 			part("Commits", commits.map((commit) => this.row(commit.id, commit.message || "(no message)",
-				dotted(shortTime(timeOf(commit.time), 0), commit.author, String(commit.id).slice(0, 8), ...(commit.names ?? [])),
+				dotted(shortTime(timeOf(commit.time), 0), commit.author, brief(commit.id), ...(commit.names ?? [])),
 				!about.branch && is(commit.id, ...(commit.names ?? []))))),
 		].filter(Boolean));
 	}
@@ -3266,7 +3266,7 @@ class Edits {
 		this.message.value = "";
 		this.undoable = { can_undo: false, can_redo: false };
 		this.core.emit("changed", null);
-		this.core.emit("banner", { level: "note", text: `Committed${rows ? " " + counted(rows, "row") : ""} as ${String(version).slice(0, 12)}.` });
+		this.core.emit("banner", { level: "note", text: `Committed${rows ? " " + counted(rows, "row") : ""} as ${brief(version)}.` });
 		this.core.say("Committed");
 		this.show();
 	}
@@ -3547,7 +3547,7 @@ class Detail {
 		this.info = h("div", { class: "dl-info", tabindex: "0", role: "group", "aria-label": "Columns" });
 		this.element = h("section", { class: "dl-detail", tabindex: "-1", "aria-label": "Row", onkeydown: (event) => this.key(event) },
 			div("dl-detail-head",
-				iconButton("left", "Previous row (←)", () => this.step(-1)), iconButton("right", "Next row (→)", () => this.step(1)), this.title, h("label", { class: "dl-check" }, this.tick, "Selected"), h("span", { class: "dl-space" }),
+				iconButton("left", "Previous row (←)", () => this.step(-1)), iconButton("right", "Next row (→)", () => this.step(1)), this.title, h("label", { class: "dl-check" }, this.tick, "Selected"), space(),
 				this.boxing, iconButton("minus", "Zoom out (−)", () => viewer.zoom(1 / 1.4)), iconButton("fit", "Fit (0)", () => viewer.fit()), iconButton("plus", "Zoom in (+)", () => viewer.zoom(1.4)), iconButton("close", "Back to the grid (Esc)", () => this.close())),
 			div("dl-detail-body", div("dl-viewer-box", viewer.element, this.hint), this.info));
 		viewer.moved = () => this.sharper();
@@ -3706,7 +3706,7 @@ class Detail {
 			const { versions, complete: all } = await this.core.latest("history", "history", { p: position }, { bound: true });
 			note.remove();
 			details.append(h("ol", { class: "dl-changes" }, ...versions.map((version) => h("li", {}, strong(version.message || "(no message)"),
-				quiet(dotted(shortTime(timeOf(version.time), 0), version.author, String(version.version).slice(0, 8))),
+				quiet(dotted(shortTime(timeOf(version.time), 0), version.author, brief(version.version))),
 				...version.changes.map((change) => div("dl-change", span(change.column), h("del", { text: asText(change.before) }), "→", h("ins", { text: asText(change.after) })))))),
 			!versions.length && quiet("No version changed this row.", "p") || "", !all && quiet("Older versions were not searched.", "p") || "");
 		} catch (error) {
@@ -3803,7 +3803,7 @@ function diffBar(core, ...tools) {
 	core.on("count", mark);
 	mark();
 	return div("dl-top", div("dl-bar dl-bar-2", div("dl-name", h("span", { class: "dl-title", text: about.title ?? "Difference" }),
-		h("span", { class: "dl-pill", text: `${about.a ?? "a"} → ${about.b ?? "b"}` })), h("div", { class: "dl-group", role: "group", "aria-label": "Kind of change" }, ...tabs), column, h("span", { class: "dl-space" }), ...tools));
+		h("span", { class: "dl-pill", text: `${brief(about.a)} → ${brief(about.b)}` })), h("div", { class: "dl-group", role: "group", "aria-label": "Kind of change" }, ...tabs), column, space(), ...tools));
 }
 
 /** A pair large: side by side with one zoom for both, or one over the other behind a swipe. */
@@ -3954,7 +3954,7 @@ class Shell {
 		return div("dl-top",
 			div("dl-bar", div("dl-name", this.title, this.version), this.query.element, div("dl-group", !core.static && saver, theme, help)),
 			h("div", { class: "dl-bar dl-bar-2", role: "toolbar", "aria-label": "View" }, div("dl-group", ...this.side.buttons()), suspects, this.count,
-				h("span", { class: "dl-space" }), this.layersButton(), this.captionButton(), this.zoomControl()));
+				space(), this.layersButton(), this.captionButton(), this.zoomControl()));
 	}
 
 	zoomControl() {
@@ -4028,7 +4028,7 @@ class Shell {
 		this.accept = labelled("check", "Accept suggested", "Set the class to what is suggested (a)", () => this.acceptSuggested());
 		this.tagging = labelled("tag", "Tag", "Add or remove a tag (t)", () => this.chooseTag());
 		this.commit = h("button", { class: "dl-button dl-primary", onclick: () => this.side.show("edits") });
-		return div("dl-foot", this.chosen, this.all, this.none, this.invert, h("span", { class: "dl-space" }), this.accept, this.relabel, this.tagging, this.commit);
+		return div("dl-foot", this.chosen, this.all, this.none, this.invert, space(), this.accept, this.relabel, this.tagging, this.commit);
 	}
 
 	refresh() {
@@ -4037,7 +4037,7 @@ class Shell {
 		const { total } = core.about;
 		if (core.about.mode === "diff") return;
 		say(this.count, `${rows === total || total === undefined ? grouped(rows) : `${grouped(rows)} of ${grouped(total)}`} row${rows === 1 ? "" : "s"}${ms ? ` · ${short(ms)} ms` : ""}`);
-		say(this.version, core.about.branch ?? core.about.version ?? "latest");
+		say(this.version, brief(core.about.branch || core.about.name || core.about.version || "latest"));
 		say(this.title, core.about.title ?? "Dataset");
 		this.version.hidden = !core.about.version && !core.about.branch;
 		this.version.dataset.writable = String(core.writable);
@@ -4225,7 +4225,6 @@ class Shell {
 	}
 }
 
-/** A choice among few names. */
 function select(/** @type {string[]} */ names, value, chosen, label, none = "") {
 	const field = h("select", { class: "dl-input", "aria-label": label, onchange: () => chosen(field.value) }, ...names.map((name) => h("option", { value: name, text: name || none })));
 	field.value = value;

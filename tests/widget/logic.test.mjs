@@ -332,6 +332,11 @@ describe("numbers", () => {
 		assert.equal(logic.counted(60000, "row"), "60,000 rows");
 	});
 
+	test("ids of commits are brief, names are whole", () => {
+		assert.equal(logic.brief("WW8GCDXS4V2Q5NE47MA0"), "WW8GCDXS");
+		assert.equal(logic.brief("A-LONG-TAG-OF-SOMEONE"), "A-LONG-TAG-OF-SOMEONE");
+	});
+
 	test("times are dates, with the hour where the span is short", () => {
 		assert.equal(logic.shortTime(0), "1970-01-01");
 		assert.equal(logic.shortTime(3_600_000, 1000), "1970-01-01 01:00");
