@@ -6,7 +6,8 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import LoaderError
 
@@ -30,44 +31,53 @@ class Readers:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(MOST, thread_name_prefix="deeplake-lite-read")
-        self._gate = threading.Condition()
-        self._waiting: deque[object] = deque()
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
         self._running, self.width = 0, LEAST
         self._closed = False
 
     def submit[T](self, read: Callable[..., T], *args: object) -> Future[T]:
         """Run a read as soon as its turn has come. Raises RuntimeError once they are closed."""
-        return self._pool.submit(self._run, read, *args)
+        future: Future[T] = Future()
+        with self._lock:
+            if self._closed:
+                raise RuntimeError(CLOSED)
+            self._waiting.append((future, partial(read, *args)))
+            self._start()
+        return future
 
     def close(self) -> None:
-        """Drop what has not begun, also what waits for its turn."""
-        with self._gate:
+        """Drop what has not begun."""
+        with self._lock:
             self._closed = True
-            self._gate.notify_all()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+            dropped, self._waiting = self._waiting, deque()
+        for future, _ in dropped:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(LoaderError(CLOSED))
+        self._pool.shutdown(wait=False)
 
-    def _run[T](self, read: Callable[..., T], *args: object) -> T:
-        turn = object()
-        with self._gate:
-            self._waiting.append(turn)
-            self._gate.wait_for(lambda: self._closed or self._is_next(turn))
-            self._waiting.remove(turn)
-            if self._closed:
-                raise LoaderError(CLOSED)
-            self._running += 1
-            self._gate.notify_all()
+    def _start(self) -> None:
+        """Give threads as many reads as may run: a thread for each that waits is too many."""
+        while self._waiting and self._running < self.width:
+            future, read = self._waiting.popleft()
+            if future.set_running_or_notify_cancel():
+                self._running += 1
+                self._pool.submit(self._run, future, read)
+
+    def _run(self, future: Future[Any], read: Callable[[], Any]) -> None:
         started = time.perf_counter()
         try:
-            return read(*args)
-        finally:
-            took = time.perf_counter() - started
-            with self._gate:
-                self._running -= 1
-                self.width = width_for(took, self.width)
-                self._gate.notify_all()
-
-    def _is_next(self, turn: object) -> bool:
-        return self._running < self.width and self._waiting[0] is turn
+            found = read()
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(found)
+        took = time.perf_counter() - started
+        with self._lock:
+            self._running -= 1
+            self.width = width_for(took, self.width)
+            if not self._closed:
+                self._start()
 
 
 def width_for(seconds: float, width: int) -> int:

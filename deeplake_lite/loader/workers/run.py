@@ -147,9 +147,8 @@ class Run:
 
     def _begin(self) -> None:
         while len(self._pending) < self._most and self._next < self._total:
-            if not self._works.blocks.complete:
-                self._read_ahead()
             count = min(self._group, self._total - self._next)
+            self._read_ahead(count if self._works.threads else self._ahead)
             if self._read > self._next:
                 requests = [
                     self._requests.popleft() for _ in range(min(count, len(self._requests)))
@@ -166,10 +165,14 @@ class Run:
                 future.set_result(self._make(task, requests))
                 self._pending.append(future)
                 return
+        self._read_ahead(self._ahead)  # now that threads have work
 
-    def _read_ahead(self) -> None:
+    def _read_ahead(self, count: int) -> None:
+        """Begin to read the rows of the next batches, unless all rows are in memory."""
+        if self._works.blocks.complete:
+            return
         shares = self._works.shares
-        while self._read < min(self._total, self._next + self._ahead):
+        while self._read < min(self._total, self._next + count):
             positions, own = positions_of(self._places, shares, self._read)
             done = self._next * shares.size
             request = self._works.blocks.request(positions, self._places.order, done, self._coming)
