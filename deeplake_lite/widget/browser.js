@@ -1634,7 +1634,7 @@ function drawCaption(context, palette, cell, columns, at) {
 		}
 		if (columns.length > 1) {
 			context.font = `12px ${palette.font}`;
-			const label = cut(context, name, at.w / 2);
+			const label = cut(context, name, at.w * 0.6);
 			context.fillStyle = palette.muted;
 			context.fillText(label, x, y);
 			x += context.measureText(label + " ").width;

@@ -218,14 +218,11 @@ class Browser(anywidget.AnyWidget):
         LakeError
             When the browser is nowhere to be seen.
         """
-        from IPython.display import HTML
-
         if not self._displays:
             raise LakeError("A browser is frozen where it is seen. Let a cell show it first.")
-        make: Any = HTML
-        html = make(self._strip(rows=rows, side=2 * STRIP_SIDE, most_bytes=FROZEN_BYTES))
+        html = self._strip(rows=rows, side=2 * STRIP_SIDE, most_bytes=FROZEN_BYTES)
         for seen in self._displays:
-            seen.update(html)
+            seen.update({"text/html": html, "text/plain": repr(self)}, raw=True)
 
     def renew(self, ds: Dataset) -> None:
         """Show everything as it is in a dataset by now: after a commit."""

@@ -231,12 +231,9 @@ class Notebook:
     # ---- the browser of the dataset in it
 
     def painted(self, nth: int = 0) -> None:
-        """Wait until all visible cards of a browser are drawn, for what was asked last."""
+        """Wait until all visible cards of a browser are drawn."""
         self.page.wait_for_function(
-            """nth => {
-                const data = document.querySelectorAll('.dl-browser')[nth]?.dataset;
-                return data?.missing === '0' && data.pending === '0';
-            }""",
+            "nth => document.querySelectorAll('.dl-browser')[nth]?.dataset.missing === '0'",
             arg=nth,
         )
 

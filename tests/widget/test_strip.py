@@ -52,7 +52,8 @@ def test_a_browser_is_frozen_where_it_is_seen(make_lake, monkeypatch):
     w, updates = Browser(ds), []
     with pytest.raises(LakeError, match="Let a cell show it first"):
         w.freeze()
-    monkeypatch.setattr(DisplayHandle, "update", lambda _, html: updates.append(html.data))
+    monkeypatch.setattr(DisplayHandle, "update", lambda _, data, **_raw: updates.append(data))
     w._displays.append(DisplayHandle())
     w.freeze(rows=30)
-    assert "70 more rows" in updates[0]
+    assert "70 more rows" in updates[0]["text/html"]
+    assert updates[0]["text/plain"] == repr(w)
