@@ -1050,6 +1050,7 @@ class Core {
 			for (let i = 0; i < rows; i++) this.selection.toggle(i);
 		}
 		this.emit("selection");
+		if (what === "invert") return this.sendSelection(); // Python may not know yet of what was selected
 		this.ask("select", { what }).catch((error) => this.failed(error));
 		this.say(`${counted(this.selection.count, "row")} selected`);
 	}
@@ -1113,9 +1114,10 @@ class Core {
 	/** For screen readers. */
 	say(text) { this.emit("say", text); }
 
-	/** What an edit is for: the selected rows, or the one that has the focus. */
+	/** What an edit is for: the selected rows, or the one that has the focus. Named one by one: a host may hold a trait back until the kernel rests, and an edit would overtake it. */
 	targets() {
-		return this.selection.count ? "selected" : this.state.rows ? [this.active] : [];
+		if (!this.selection.count) return this.state.rows ? [this.active] : [];
+		return this.selection.count > MANY ? "selected" : [...this.selection.positions()];
 	}
 
 	targetCount() { return this.selection.count || (this.state.rows ? 1 : 0); }

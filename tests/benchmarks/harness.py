@@ -226,5 +226,9 @@ def processor() -> str:
 
 
 def versions(names: Iterable[str]) -> str:
-    shown = [f"{name} {importlib.metadata.version(name)}" for name in names]
+    """Return the versions of what is installed of these."""
+    shown = []
+    for name in names:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            shown.append(f"{name} {importlib.metadata.version(name)}")
     return ", ".join([f"Python {platform.python_version()}", *shown])

@@ -26,7 +26,7 @@ def test_number_keys_set_the_class_of_the_selection_and_can_be_undone(chrome, tm
         shown.click(3, "Shift")
         shown.page.keyboard.press("4")
         shown.page.get_by_role("button", name="Commit 1 edit", exact=True).wait_for()
-        edit = {"positions": "selected", "column": "label", "op": "set", "value": 3}
+        edit = {"positions": [1, 2, 3], "column": "label", "op": "set", "value": 3}
         assert staged(shown) == [edit]
         shown.painted()
         shown.page.screenshot(path=tmp_path / "edits.png")
