@@ -59,7 +59,9 @@ def vectors(view: View, f: Field, positions: Positions) -> Iterator[tuple[Positi
         rows = positions[start : start + step]
         found = read_values(view, [f], rows)[f.name]
         there = ~np.ma.getmaskarray(found).reshape(len(rows), -1).any(axis=1)
-        yield rows[there], np.ma.getdata(found)[there].reshape(-1, width).astype(np.float32)
+        plain = np.ma.getdata(found).reshape(-1, width).astype(np.float32)
+        there &= np.isfinite(plain).all(axis=1)  # one that is not would be the mean of all
+        yield rows[there], plain[there]
 
 
 def held(view: View, f: Field, positions: Positions) -> tuple[Positions, Points]:
@@ -160,19 +162,24 @@ def umap(found: Points) -> Points:
     """
     if len(found) < 4:
         return Axes.of(found).place(found)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        make = _umap_type()
+        made = make(n_neighbors=min(15, len(found) - 1), random_state=0, metric="cosine")
+        points: Any = made.fit_transform(found)
+    return np.asarray(points, np.float32)
+
+
+def _umap_type() -> Any:
+    """Load UMAP; TensorFlow is away for no longer than that: cells of the notebook may want it."""
     absent = "tensorflow" not in sys.modules
     if absent:
         sys.modules["tensorflow"] = None  # type: ignore[assignment]
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                from umap import UMAP
-            except ImportError as error:
-                raise MissingPackageError.needed("umap-learn", "umap", "A UMAP") from error
-            made = UMAP(n_neighbors=min(15, len(found) - 1), random_state=0, metric="cosine")
-            points: Any = made.fit_transform(found)
+        from umap import UMAP
+    except ImportError as error:
+        raise MissingPackageError.needed("umap-learn", "umap", "A UMAP") from error
     finally:
         if absent:
             sys.modules.pop("tensorflow", None)
-    return np.asarray(points, np.float32)
+    return UMAP

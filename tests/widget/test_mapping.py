@@ -1,6 +1,7 @@
 """The map: where rows lie, what colours them, and that it stays put while queries filter."""
 
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def lake(make_lake):
 
 
 def points(page, **fields):
-    reply, data = page.ask("points", column="embedding", **fields)
+    reply, data = page.ask("points", **{"column": "embedding", **fields})
     assert reply["ok"], reply
 
     def part(name, dtype):
@@ -133,3 +134,27 @@ def test_umap_lays_out_the_rows_without_tensorflow(lake, page):
 
 def test_three_rows_are_too_few_for_umap():
     assert umap(np.eye(3, dtype=np.float32)).shape == (3, 2)
+
+
+def test_a_vector_that_is_not_finite_leaves_the_others_where_they_are(make_lake, page):
+    vectors = np.random.default_rng(0).standard_normal((20, 3)).astype("f4")
+    vectors[4, 1], vectors[7] = np.nan, np.inf
+    shown = page(make_lake({"v": dl.Array("float32", (3,))}, v=vectors))
+    _, xy, positions, _ = points(shown, column="v")
+    assert positions.tolist() == [i for i in range(20) if i not in (4, 7)]
+    assert np.ptp(xy, axis=0).max() > 0.9
+
+
+def test_cells_of_the_notebook_may_load_tensorflow_while_umap_works(monkeypatch):
+    class Umap:
+        def __init__(self, **_):
+            pass
+
+        def fit_transform(self, found):
+            assert sys.modules.get("tensorflow", "away") is not None
+            return found[:, :2]
+
+    monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
+    monkeypatch.setitem(sys.modules, "umap", types.SimpleNamespace(UMAP=Umap))
+    assert umap(np.eye(5, dtype=np.float32)).shape == (5, 2)
+    assert "tensorflow" not in sys.modules
