@@ -10,7 +10,8 @@ import tempfile
 import threading
 from collections import OrderedDict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+from weakref import WeakValueDictionary
 
 import xxhash
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 DISK_BYTES = 2**30
 """What the pictures of one lake may take on disk."""
+
+TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
+"""Media types of what is drawn: a file that says another was not written here."""
 
 _HEAD = struct.Struct("<4sQIIB")  # mark, hash of what follows, width, height, length of the type
 _MARK = b"DLT1"
@@ -44,6 +48,18 @@ class Memory:
     >>> memory.get("a"), memory.get("c").width
     (None, 1)
     """
+
+    _of_lakes: ClassVar[WeakValueDictionary[str, Memory]] = WeakValueDictionary()
+
+    @classmethod
+    def of(cls, url: str, limit: int) -> Memory:
+        """Return what all browsers of a lake share, with the limit that was asked for last.
+
+        A cell that is run again makes another browser, and the notebook holds on to the old one.
+        """
+        memory = cls._of_lakes.setdefault(url, cls(limit))
+        memory.limit(limit)
+        return memory
 
     def __init__(self, limit: int) -> None:
         self._limit, self._size = limit, 0
@@ -72,9 +88,18 @@ class Memory:
                 return
             self._kept[key] = drawn
             self._size += drawn.nbytes
-            while self._size > self._limit:
-                _, gone = self._kept.popitem(last=False)
-                self._size -= gone.nbytes
+            self._make_room()
+
+    def limit(self, limit: int) -> None:
+        """Take no more than so many bytes from now on."""
+        with self._lock:
+            self._limit = limit
+            self._make_room()
+
+    def _make_room(self) -> None:
+        while self._size > self._limit:
+            _, gone = self._kept.popitem(last=False)
+            self._size -= gone.nbytes
 
 
 class Disk:
@@ -101,11 +126,13 @@ class Disk:
         except (OSError, struct.error):
             return None
         rest = data[_HEAD.size :]
-        if mark != _MARK or xxhash.xxh3_64_intdigest(rest) != digest:
+        mime = rest[:length].decode("ascii", "replace")
+        whole = mark == _MARK and xxhash.xxh3_64_intdigest(rest) == digest
+        if not whole or mime not in TYPES or not (width and height):
             return None
         with contextlib.suppress(OSError):
             os.utime(file)
-        return Drawn(rest[length:], rest[:length].decode("ascii"), width, height)
+        return Drawn(rest[length:], mime, width, height)
 
     def put(self, key: str, drawn: Drawn) -> None:
         """Keep a picture: whole or not at all."""

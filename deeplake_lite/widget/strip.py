@@ -106,7 +106,7 @@ def _picture(cell: dict[str, Any], data: bytes, side: int) -> str:
     file = b64encode(data[offset : offset + length]).decode("ascii")
     alt = f"row {cell['p']}, {cell['w']} × {cell['h']} pixels"
     return (
-        f'<img src="data:{mime};base64,{file}" width="{width}" height="{height}" '
+        f'<img src="data:{escape(mime)};base64,{file}" width="{width}" height="{height}" '
         f'alt="{escape(alt)}">'
     )
 

@@ -71,7 +71,7 @@ class Wanted:
 
 
 class Thumbnails:
-    """Small pictures of a lake's cells.
+    """Small pictures of a lake's cells; those in memory are shared by all browsers of the lake.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Thumbnails:
 
     def __init__(self, url: str, memory: int = MEMORY) -> None:
         folder = folder_beside(url)
-        self._memory = Memory(memory)
+        self._memory = Memory.of(url, memory)
         self._disk = None if folder is None else Disk(folder)
 
     def of(
@@ -164,7 +164,10 @@ class Thumbnails:
         if not w.large or w.key is None or self._disk is None:
             return None
         master = self._disk.get(w.file)
-        return None if master is None else self._keep(w, master)
+        try:
+            return None if master is None else self._keep(w, master)
+        except Exception:  # no picture after all: it is drawn again
+            return None
 
     def _draw(self, w: Wanted, draw: Drawing | Exception | None, side: int) -> Outcome:
         """Draw a picture, and keep it."""

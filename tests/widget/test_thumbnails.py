@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -169,3 +170,27 @@ def test_pictures_that_a_query_takes_over_are_drawn_once(make_lake, drawn):
     joined = ds.query("SELECT a.image, b.image AS other FROM ds AS a JOIN ds AS b ON a.x = b.x")
     assert small.of(joined, "other", FIRST, 64) == first
     assert drawn == [64]
+
+
+@pytest.mark.usefixtures("large")
+def test_a_file_of_another_type_or_of_no_picture_is_drawn_again(photos, drawn):
+    made = Thumbnails(photos.url)
+    [good] = made.of(photos, "image", FIRST, 64)
+    for mime, data in (('image/png" onerror="x', good.data), ("image/png", b"no picture")):
+        disk, memory = made._disk, made._memory
+        [file] = [path for path in disk._folder.rglob("*") if path.is_file()]
+        disk.put(file.name, replace(good, mime=mime, data=data))
+        memory.limit(0)
+        memory.limit(2**20)
+        drawn.clear()
+        [again] = made.of(photos, "image", FIRST, 64)
+        assert (again.mime, again.data, len(drawn)) == (good.mime, good.data, 1)
+
+
+def test_browsers_of_a_lake_share_the_pictures_in_memory(make_lake, drawn):
+    lake = make_lake({"image": "image"}, image=[np.zeros((90, 90, 3), "uint8")])
+    first, second = Thumbnails(lake.url, 2**20), Thumbnails(lake.url, 2**20)
+    first.of(lake, "image", np.array([0]), 64)
+    second.of(lake, "image", np.array([0]), 64)
+    assert len(drawn) == 1
+    assert first._memory is second._memory
