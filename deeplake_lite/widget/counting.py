@@ -50,6 +50,23 @@ def value_counts(view: View, facet: Facet) -> dict[Any, int]:
     return {_hashable(v): int(n) for v, n in zip(values, counts, strict=True)}
 
 
+def how_many(view: View, facet: Facet) -> tuple[int, int]:
+    """Return how many values are different, and how many null.
+
+    >>> import deeplake_lite as dl
+    >>> from deeplake_lite.widget.facet import facets_of
+    >>> ds = dl.create("memory://how-many-doc", {"note": dl.Text(nullable=True)})
+    >>> ds.append({"note": ["a", "b", None, "a"]})
+    >>> how_many(ds, next(facets_of(ds.schema["note"])))
+    (2, 1)
+    """
+    if not len(view):
+        return 0, 0
+    e = facet.expression
+    found = query(f"SELECT COUNT(DISTINCT {e}) AS v, COUNT({e}) AS n", view=view)
+    return int(found["v"][0]), len(view) - int(found["n"][0])
+
+
 def bins_of(view: View, facet: Facet) -> Bins | None:
     """Return ranges of equal width over a view's numbers; None where it has none."""
     if not len(view):

@@ -16,7 +16,7 @@ from deeplake_lite.dataset.virtual import VirtualTable
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import ClassLabel, Sequence
 from deeplake_lite.query import query
-from deeplake_lite.widget.counting import bin_counts, bins_of, value_counts
+from deeplake_lite.widget.counting import bin_counts, bins_of, how_many, value_counts
 from deeplake_lite.widget.facet import facets_of
 from deeplake_lite.widget.filters import chosen
 from deeplake_lite.widget.querytext import inner_of
@@ -93,14 +93,13 @@ class Facets:
 
     def _values(self, facet: Facet, f: Field, whole: View, part: View) -> dict[str, Any]:
         """Return how many rows have which value."""
+        if facet.reads and facet.kind == "classes":
+            different, nulls = self._once((facet, "different"), lambda: how_many(whole, facet))
+            if different > FEW_VALUES:
+                shown = nulls if part is whole else how_many(part, facet)[1]
+                return {"values": [], "more": different, "nulls": [nulls, shown]}
         every = self._once(facet, lambda: value_counts(whole, facet))
         some = every if part is whole else value_counts(part, facet)
-        if facet.reads and facet.kind == "classes" and len(every) > FEW_VALUES:
-            return {
-                "values": [],
-                "more": len(every),
-                "nulls": [every.get(None, 0), some.get(None, 0)],
-            }
         there = [v for v in (every | some) if v is not None]
         order = sorted(there, key=lambda v: (-every.get(v, 0), _number(v)))
         names = [

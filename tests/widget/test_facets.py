@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.widget import facets as facets_module
 
 INJECTED = "<img src=x onerror=alert(1)>"
 
@@ -161,3 +162,14 @@ def test_rows_of_a_saved_view_are_counted_against_all(ds, page):
     p.asks("show_view", name="two")
     label = by_expression(p.asks("facets", columns=["label"]))["label"]
     assert label["values"][0] == ["rose", "rose", 3, 2]
+
+
+def test_texts_that_nearly_all_differ_are_told_apart_by_the_query_engine_alone(
+    make_lake, page, monkeypatch
+):
+    note = [None, *(f"note {i}" for i in range(300))]
+    shown = page(make_lake({"note": dl.Text(nullable=True)}, note=note))
+    monkeypatch.setattr(facets_module, "value_counts", lambda *_: 1 / 0)
+    shown.asks("query", text="SELECT * WHERE LEN(note) > 3")
+    values, _ = shown.asks("facets", columns=["note"])["facets"]
+    assert (values["values"], values["more"], values["nulls"]) == ([], 300, [1, 0])
