@@ -11,6 +11,7 @@ from deeplake_lite.htypes import Boxes
 from deeplake_lite.schema import Field
 from deeplake_lite.widget import inputs, writing
 from deeplake_lite.widget.overlays import MOST, class_column
+from deeplake_lite.widget.thumbnails import origin
 from deeplake_lite.widget.values import values_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.edits import Edit
     from deeplake_lite.widget.parts import Host
     from deeplake_lite.widget.pending import Pending
@@ -37,6 +39,7 @@ class Drafts:
 
     def edits(self, ds: Dataset, wanted: Mapping[str, Any]) -> Iterator[Edit]:
         """Yield the edits that the page wants."""
+        self._check_rows()
         positions = self._positions(wanted["positions"])
         op = str(wanted["op"])
         if op in ("add_tag", "remove_tag"):
@@ -69,10 +72,13 @@ class Drafts:
 
     def _field(self, ds: Dataset, name: str) -> Field:
         """Return a stored column. Raises ColumnNotFoundError for one that a query computed."""
-        if name not in ds.schema:
+        view = self._host.shown.view
+        if name not in ds.schema or (
+            name in view.columns and not is_stored(view, view.schema[name], ds.schema[name].id)
+        ):
             raise ColumnNotFoundError(
                 f"Column {name!r} is computed, not stored, or gone. Edit one of "
-                f"{', '.join(map(repr, ds.columns))}."
+                f"{', '.join(map(repr, ds.columns))}, in a query that leaves it as it is."
             )
         return ds.schema[name]
 
@@ -84,11 +90,16 @@ class Drafts:
         """Yield edits that give cells what another column shown has: one edit for each value."""
         view = self._host.shown.view
         source = view[name]._field
-        values = inputs.plain(source.htype, values_of(view, source, positions))
-        groups: dict[Any, list[int]] = {}
-        for position, value in zip(positions.tolist(), values, strict=True):
-            groups.setdefault(inputs.sent(source.htype, value), []).append(position)
-        for value, rows in groups.items():
+        inputs.check_alike(f, source)
+        values = values_of(view, source, positions)
+        if damaged := [v for v in values if isinstance(v, Exception)]:
+            raise LakeError(f"A value to be taken over does not read: {damaged[0]!s:.300}")
+        groups: dict[Any, tuple[Any, list[int]]] = {}
+        for position, value in zip(
+            positions.tolist(), inputs.plain(source.htype, values), strict=True
+        ):
+            groups.setdefault(inputs.key_of(value), (value, []))[1].append(position)
+        for value, rows in groups.values():
             yield self._set(f, np.array(rows), inputs.taken(f, value))
 
     def _tag(self, ds: Dataset, op: Any, wanted: Mapping[str, Any], positions: Positions) -> Edit:
@@ -147,13 +158,16 @@ class Drafts:
             shape = np.shape(view[name][position])
         return int(shape[1]), int(shape[0])
 
+    def _check_rows(self) -> None:
+        if not self._host.shown.has_ids:
+            raise LakeError(
+                "These rows are no rows of the dataset: the query groups or joins, or shows "
+                "another lake. Take it back to edit them."
+            )
+
     def _ids(self, positions: Positions) -> NDArray[np.int64]:
         ids = self._host.shown.ids(positions)
-        if ids is None:
-            raise LakeError(
-                "These rows are no rows of the dataset: the query groups or joins. Take it back to "
-                "edit them."
-            )
+        assert ids is not None
         if not len(ids):
             raise LakeError("No row is selected. Select some first.")
         return ids
@@ -165,6 +179,21 @@ class Drafts:
             return None
         table, slots = view._located(positions)
         return table.digests(view.schema[f.name].id, slots)
+
+
+def is_stored(view: View, f: Field, field_id: str) -> bool:
+    """Tell whether a column of a view is a stored one, which a query has perhaps taken over.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://is-stored-doc", {"x": "int32", "y": "int32"})
+    >>> ds.append({"x": [1], "y": [2]})
+    >>> view = ds.query("SELECT x, x + y AS y")
+    >>> [is_stored(view, view.schema[name], ds.schema[name].id) for name in ("x", "y")]
+    [True, False]
+    """
+    return origin(view, f, np.empty(0, np.int64))[1].id == field_id
 
 
 def _what(f: Field, value: Any) -> str:

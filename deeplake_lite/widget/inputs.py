@@ -204,6 +204,34 @@ def sent(htype: Htype, value: Any) -> Any:
     return value if isinstance(value, bool | int | float) else None
 
 
+def check_alike(f: Field, source: Field) -> None:
+    """Refuse to take over values that would mean something else. Raises SchemaError."""
+    boxes = isinstance(f.htype, Boxes) or isinstance(source.htype, Boxes)
+    if not is_editable(source.htype) or (boxes and not _same_boxes(f.htype, source.htype)):
+        raise SchemaError(
+            f"column {f.name!r} is {f.htype}, which does not take the values of column "
+            f"{source.name!r}, {source.htype}. Change it in Python: ds.update(rows, {{…}})."
+        )
+
+
+def _same_boxes(a: Htype, b: Htype) -> bool:
+    match a, b:
+        case Boxes(), Boxes():
+            return (a.format, a.units) == (b.format, b.units)
+    return False
+
+
+def key_of(value: Cell) -> object:
+    """Return what equal cells have in common.
+
+    >>> key_of(["a"]) == key_of(["a"]), key_of(1) == key_of("1"), key_of(True) == key_of(1)
+    (True, False, False)
+    """
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype.str, value.tobytes()
+    return type(value), repr(value)
+
+
 def shown(htype: Htype, cells: Iterable[Cell]) -> list[Any]:
     """Return cells as they will be read once they are written.
 

@@ -7,12 +7,14 @@ both are kept.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from deeplake_lite.dataset.conflicts import MOST_LISTED, Conflict, brief
+from deeplake_lite.dataset.opening import at_branch
 from deeplake_lite.dataset.plan import check_resolution
 from deeplake_lite.dataset.reading import read_values
 from deeplake_lite.dataset.values import decode_block, with_none
@@ -99,6 +101,8 @@ class CollisionError(ConflictError):
 def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) -> Written:
     """Write staged edits and commit them; the handle is at the new version then.
 
+    They are written by a handle of their own: cells of the notebook may use `ds` meanwhile.
+
     Raises
     ------
     CollisionError
@@ -112,21 +116,20 @@ def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) ->
     ds._check_writable()
     check_own_edits(ds)
     for _ in range(TRIES):
-        tip = ds._open(ds.branches[str(ds.current_branch)])
-        found = list(collisions(tip, staged))
+        own = at_branch(ds._lake, str(ds.current_branch))
+        found = list(collisions(own._table, staged))
         if found and on_conflict == "raise":
             raise CollisionError(found)
-        left = left_out(found, on_conflict)
-        if ds.refresh().version != tip.snapshot_id:
-            continue
         try:
-            rows = _apply(ds, staged, left)
-            return Written(ds.commit(message), rows)
+            rows = _apply(own, staged, left_out(found, on_conflict))
+            done = Written(own.commit(message), rows)
         except ConflictError:
-            ds.discard()
-        except BaseException:
-            ds.discard()
-            raise
+            continue
+        finally:
+            own.discard()
+        with contextlib.suppress(UncommittedError):  # begun since: they are committed on top
+            ds.refresh()
+        return done
     raise ConflictError(f"The branch moved {TRIES} times while this was written. Try again.")
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.widget import drafts, writing
 
 CLASSES = ["ant", "bee", "cat"]
 
@@ -468,3 +469,90 @@ def test_what_is_no_edit_is_said(lake, page):
         ({"positions": [0], "column": "x", "op": "set_boxes", "value": {"boxes": []}}, "boxes"),
     ]:
         assert message in shown.fails("stage", edits=[wanted])["message"]
+
+
+def test_a_commit_is_done_though_the_query_cannot_be_asked_of_the_new_version(lake, page):
+    shown = page(lake)
+    shown.w.query = "SELECT * WHERE x > 1"
+    stage(shown, [0], "label", 0)
+    other = dl.open(lake.url)
+    other.rename_column("x", "y")
+    other.commit("renamed")
+    version = shown.w.commit("mended")
+    assert dl.open(lake.url).version == version
+    assert dl.open(lake.url)["label"][2] == 0
+    assert (shown.w.query, len(shown.w.view)) == ("", 6)
+    assert "'x'" in shown.w.problem["message"]
+
+
+def test_what_a_cell_of_the_notebook_edits_meanwhile_is_neither_taken_along_nor_lost(
+    lake, page, monkeypatch
+):
+    shown = page(lake)
+    stage(shown, [0], "label", 2)
+    apply = writing._apply
+
+    def meanwhile(ds, staged, left):
+        lake["x"][5] = 50
+        return apply(ds, staged, left)
+
+    monkeypatch.setattr(writing, "_apply", meanwhile)
+    version = shown.w.commit("mended")
+    fresh = dl.open(lake.url)
+    assert fresh.version == version
+    assert (fresh["label"][0], fresh["x"][5]) == (2, 5)
+    assert lake["x"][5] == 50
+    lake.commit("mine")
+    fresh = dl.open(lake.url)
+    assert (fresh["label"][0], fresh["x"][5]) == (2, 50)
+
+
+def test_values_of_any_kind_are_taken_over_from_another_column(make_lake, page):
+    boxes = {"boxes": dl.Boxes("xywh"), "found": dl.Boxes("xywh"), "corners": dl.Boxes("xyxy")}
+    tags = {"tags": dl.Sequence("text"), "new": dl.Sequence("text")}
+    lake = make_lake(
+        {**boxes, **tags, "number": "int32"},
+        boxes=[[[0, 0, 1, 1]]] * 2,
+        found=[[[0, 0, 2, 2]], [[0, 0, 2, 2], [1, 1, 2, 2]]],
+        corners=[[[0, 0, 2, 2]]] * 2,
+        tags=[["a"], []],
+        new=[["b", "c"], ["b", "c"]],
+        number=[1, 2],
+    )
+    shown = page(lake)
+    stage(shown, [0, 1], "boxes", "found", "take")
+    stage(shown, [0, 1], "tags", "new", "take")
+    for source in ("corners", "number"):
+        wanted = {"positions": [0], "column": "boxes", "op": "take", "value": source}
+        assert "does not take the values of" in shown.fails("stage", edits=[wanted])["message"]
+    shown.w.commit("taken over")
+    assert [len(found) for found in lake["boxes"][:]] == [1, 2]
+    assert lake["boxes"][0].tolist() == [[0, 0, 2, 2]]
+    assert lake["tags"][:] == [["b", "c"], ["b", "c"]]
+
+
+def test_a_value_that_does_not_read_is_not_taken_over_as_null(make_lake, page, monkeypatch):
+    text = dl.Text(nullable=True)
+    lake = make_lake({"a": text, "b": text}, a=["one"], b=["two"])
+    shown = page(lake)
+    monkeypatch.setattr(drafts, "values_of", lambda *_: [ValueError("row 0 is cut")])
+    wanted = {"positions": [0], "column": "a", "op": "take", "value": "b"}
+    assert "row 0 is cut" in shown.fails("stage", edits=[wanted])["message"]
+    assert shown.w.staged_count == 0
+
+
+def test_a_column_that_a_query_computes_under_a_stored_name_takes_no_edits(lake, page):
+    shown = page(lake)
+    shown.w.query = "SELECT label, x + 1 AS x"
+    wanted = {"positions": [0], "column": "x", "op": "set", "value": 3}
+    assert "is computed" in shown.fails("stage", edits=[wanted])["message"]
+    stage(shown, [0], "label", 2)
+
+
+def test_rows_of_another_lake_take_no_edits(lake, make_lake, page):
+    other = make_lake({"label": dl.ClassLabel(CLASSES)}, label=[0, 1])
+    shown = page(lake)
+    shown.w.view = other[:2]
+    assert not shown.w.about["has_ids"]
+    wanted = {"positions": [0], "column": "label", "op": "set", "value": 2}
+    assert "no rows of the dataset" in shown.fails("stage", edits=[wanted])["message"]
