@@ -987,6 +987,7 @@ class Core {
 		const ours = this.requests.receive(content, buffers);
 		this.pending();
 		if (ours) this.emit("waited", this.requests.waited());
+		else if (content?.type === "thread") this.model.send({ type: "thread" }); // threads of the kernel are heard
 		else if (content?.type === "changed") this.emit("changed", content.positions ?? null);
 	}
 
@@ -1161,7 +1162,7 @@ class Core {
 	async hello() {
 		const probe = [1, 2, 3, 4];
 		for (const base64 of [false, true]) {
-			const reply = await this.ask("hello", base64 ? { base64 } : {});
+			const reply = await this.ask("hello", base64 ? { base64 } : { threads: true });
 			if (probe.every((byte, i) => reply.bytes[i] === byte)) return;
 		}
 		throw new Refusal({ message: "This notebook drops binary messages, and text ones too: pictures cannot be shown." });

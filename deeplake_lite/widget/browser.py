@@ -37,7 +37,7 @@ from deeplake_lite.widget.traits import Positions, QueryText, ShownView
 from deeplake_lite.widget.versions import Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -148,6 +148,8 @@ class Browser(anywidget.AnyWidget):
             {**handlers, "failed": self._failed},
             lambda reply, buffers: self.send(reply, buffers),
             lambda: self.generation,
+            self._ready,
+            self._lock,
         )
 
     # ---- what is shown
@@ -176,11 +178,15 @@ class Browser(anywidget.AnyWidget):
     def browse(self, view: View) -> None:
         """Browse another view from now on; the query is asked of it, if it can be."""
         with self._lock:
-            try:
-                self._now_shown(self._shown.based(view))
-            except LakeError as error:
-                self._now_shown(self._shown.asked("").based(view))
-                self.complain(error)
+            self._ask_again(lambda shown: shown.based(view))
+
+    def _ask_again(self, moved: Callable[[Shown], Shown]) -> None:
+        """Show the query of other rows; all of them, and why, where it cannot be asked of them."""
+        try:
+            self._now_shown(moved(self._shown))
+        except LakeError as error:
+            self._now_shown(moved(self._shown.unasked))
+            self.complain(error)
 
     def refresh(self) -> None:
         """Take the dataset as it is now. Selected rows stay selected, where they are still there.
@@ -227,7 +233,7 @@ class Browser(anywidget.AnyWidget):
     def renew(self, ds: Dataset) -> None:
         """Show everything as it is in a dataset by now: after a commit."""
         with self._lock:
-            self._now_shown(self._shown.renewed(ds))
+            self._ask_again(lambda shown: shown.renewed(ds))
 
     # ---- edits
 
@@ -348,12 +354,16 @@ class Browser(anywidget.AnyWidget):
         >>> ds.browse().to_html(tempfile.mkdtemp() + "/page.html").name
         'page.html'
         """
-        with self._lock:
-            few = Browser(self._shown.view[:rows])
+        with self._lock:  # what is shown goes on being asked about while the page is made
+            shown, known = self._shown, {k: self.about[k] for k in page.ABOUT}
+            few = Browser(shown.view[:rows])
+        try:
             few.settings = {**self.settings}
-            known = {k: self.about[k] for k in ("title", "version", "name", "branch", "total")}
             few.about = {**few.about, **known}
-            return page.write(few, Path(path), query=self.query, size=size, large=large)
+            return page.write(few, Path(path), query=shown.text, size=size, large=large)
+        finally:
+            few.layout.close()
+            few.close()
 
     # ---- parts
 
@@ -394,10 +404,11 @@ class Browser(anywidget.AnyWidget):
     @override
     def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
         super()._handle_custom_msg(content, buffers)
-        with self._lock:
-            if self._shown.is_gone:
-                self.refresh()
-            self._desk.answer(content)
+        self._desk.take(content)
+
+    def _ready(self) -> None:
+        if self._shown.is_gone:
+            self.refresh()
 
     def _failed(self, request: Mapping[str, Any], _pack: Any) -> dict[str, Any]:
         logger.error("The page of the browser failed: %.2000s", request.get("message"))
@@ -407,16 +418,17 @@ class Browser(anywidget.AnyWidget):
 
     def _take_query(self, text: str) -> str:
         """Run a query that is set; called before the trait has it."""
-        if not self._applying:
-            with self._lock, shown_briefly():
+        with self._lock, shown_briefly():  # another thread may be about to show something else
+            if not self._applying:
                 self._now_shown(self._shown.asked(text))
-        return self._shown.text
+            return self._shown.text
 
     def _take_view(self, view: View) -> View:
         """Show a view that is set; called before the trait has it."""
-        if view is not self._shown.view and not self._applying:
-            self.show(view, GIVEN)
-        return self._shown.view
+        with self._lock:
+            if view is not self._shown.view and not self._applying:
+                self.show(view, GIVEN)
+            return self._shown.view
 
     def _now_shown(self, shown: Shown) -> None:
         """Bring all traits to what is shown now; the page hears of them at once."""

@@ -93,13 +93,13 @@ class Difference(anywidget.AnyWidget):
             },
             lambda reply, buffers: self.send(reply, buffers),
             lambda: self._generation,
+            lock=self._lock,
         )
 
     @override
     def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
         super()._handle_custom_msg(content, buffers)
-        with self._lock:
-            self._desk.answer(content)
+        self._desk.take(content)
 
     # ---- messages
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
+    from deeplake_lite.widget.shown import Shown
 
 type Positions = NDArray[np.int64]
 type Points = NDArray[np.float32]
@@ -59,10 +60,11 @@ class Map:
 
     def points(self, request: Request, pack: Pack) -> dict[str, Any]:
         """Return where rows lie, and what colours them."""
-        view = self._host.shown.view
+        shown = self._host.shown
+        view = shown.view
         f = vector_column(view, str(request["column"]))
-        layout = self._layout(f, str(request.get("method") or "pca"))
-        positions, xy = layout.place(view, f, self._host)
+        layout = self._layout(shown, f, str(request.get("method") or "pca"))
+        positions, xy = layout.place(shown, f)
         colour, values = colours(view, request.get("colour"), positions)
         spans: dict[str, Any] = {
             "xy": pack.add(xy.astype("<f4").tobytes(), BINARY)[:2],
@@ -71,11 +73,10 @@ class Map:
         }
         return {"n": len(positions), "of": len(view), "colour": colour, "v": spans}
 
-    def _layout(self, f: Field, method: str) -> Layout:
+    def _layout(self, shown: Shown, f: Field, method: str) -> Layout:
         """Return the layout of a column: of all rows that are browsed, where they have it."""
         if method not in LAYOUTS:
             raise SchemaError(f"A map is made by 'pca' or 'umap', got {method!r:.40}.")
-        shown = self._host.shown
         over = shown.base if f.name in shown.base.columns else shown.view
         known = self._layouts.get((f.name, method))
         if known is not None and known[0] is over:
@@ -93,10 +94,10 @@ class PcaLayout:
         self._axes = Axes.of(found)
         self._frame = Frame.of(self._axes.place(found))
 
-    def place(self, view: View, f: Field, host: Host) -> tuple[Positions, Points]:  # noqa: ARG002
+    def place(self, shown: Shown, f: Field) -> tuple[Positions, Points]:
         """Return the positions of rows that are shown, and where they lie."""
         rows, points = [np.empty(0, np.int64)], [np.empty((0, 2), np.float32)]
-        for there, found in vectors(view, f, sample(len(view), MOST_POINTS)):
+        for there, found in vectors(shown.view, f, sample(len(shown.view), MOST_POINTS)):
             rows.append(there)
             points.append(self._frame.fit(self._axes.place(found)))
         return np.concatenate(rows), np.concatenate(points)
@@ -111,14 +112,14 @@ class UmapLayout:
         self._ids = view.row_ids[positions]
         self._points = Frame.of(placed).fit(placed)
 
-    def place(self, view: View, f: Field, host: Host) -> tuple[Positions, Points]:  # noqa: ARG002
+    def place(self, shown: Shown, f: Field) -> tuple[Positions, Points]:  # noqa: ARG002
         """Return the positions of rows that are shown, and where they lie."""
-        if not host.shown.has_ids:
+        if not shown.has_ids:
             raise SchemaError("UMAP needs rows of the dataset. Take the query back, or use PCA.")
-        shown = view.row_ids
+        ids = shown.view.row_ids
         order = np.argsort(self._ids, kind="stable")
-        at = order[np.minimum(np.searchsorted(self._ids, shown, sorter=order), len(order) - 1)]
-        known = np.flatnonzero(self._ids[at] == shown) if len(order) else np.empty(0, np.int64)
+        at = order[np.minimum(np.searchsorted(self._ids, ids, sorter=order), len(order) - 1)]
+        known = np.flatnonzero(self._ids[at] == ids) if len(order) else np.empty(0, np.int64)
         return known, self._points[at[known]]
 
 

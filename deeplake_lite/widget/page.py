@@ -42,6 +42,9 @@ POLICY = (
 )
 """What the page may do."""
 
+ABOUT = ("title", "version", "name", "branch", "total")
+"""What the page says of the lake; where it is, is its owner's business."""
+
 STYLE = "body{margin:0}main>.dl-browser{height:100vh;resize:none;border:0;border-radius:0}"
 """The browser fills the window."""
 
@@ -97,7 +100,8 @@ def write(browser: Browser, path: Path, *, query: str, size: int, large: int) ->
 
 def content(browser: Browser, pack: Pack, *, size: int, large: int) -> dict[str, Any]:
     """Return what the page has of each row, and its traits; bytes go into the pack."""
-    about = {**browser.about, "static": True, "writable": False, "suspects": [], "umap": False}
+    never = {"url": "", "writable": False, "suspects": [], "umap": False}
+    about = {**browser.about, **never, "static": True}
     names = [c["name"] for c in about["columns"]]
     wanted = {
         "size": size,

@@ -4,11 +4,14 @@ import base64
 import hashlib
 import json
 import re
+import threading
 
 import numpy as np
 import pytest
+from ipywidgets.widgets.widget import _instances
 
 import deeplake_lite as dl
+from deeplake_lite.widget import page as page_module
 
 EVIL = "<img src=x onerror=alert(1)>"
 END = "</script><script>alert(2)</script><!--"
@@ -128,3 +131,30 @@ def test_the_page_opens_from_a_file(chrome, path, tmp_path):
     page.close()
     assert said == []
     assert [url for url in requests if not url.startswith(("file:", "blob:", "data:"))] == []
+
+
+def test_a_page_says_not_where_the_lake_is_and_leaves_no_browser_behind(tmp_path):
+    lake = dl.create(str(tmp_path / "where" / "it.lake"), {"x": "int32"})
+    lake.append({"x": [1, 2]})
+    lake.commit("two")
+    shown = lake.browse()
+    before = len(_instances)
+    page = shown.to_html(tmp_path / "page.html")
+    assert str(tmp_path) not in page.read_text("utf-8")
+    assert len(_instances) == before
+
+
+def test_the_browser_answers_while_a_page_is_made(lake, tmp_path, page, monkeypatch):
+    shown = page(lake)
+    content = page_module.content
+
+    def meanwhile(*arguments, **options):
+        reply = []
+        thread = threading.Thread(target=lambda: reply.append(shown.asks("cells", start=0, stop=2)))
+        thread.start()
+        thread.join(20)
+        assert reply
+        return content(*arguments, **options)
+
+    monkeypatch.setattr(page_module, "content", meanwhile)
+    shown.w.to_html(tmp_path / "page.html", rows=2)
