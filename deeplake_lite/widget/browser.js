@@ -987,7 +987,7 @@ class Core {
 		const ours = this.requests.receive(content, buffers);
 		this.pending();
 		if (ours) this.emit("waited", this.requests.waited());
-		else if (content?.type === "thread") this.model.send({ type: "thread" }); // threads of the kernel are heard
+		else if (content?.type === "thread") this.model.send({ type: "thread" });
 		else if (content?.type === "changed") this.emit("changed", content.positions ?? null);
 	}
 

@@ -8,7 +8,8 @@ import time
 import numpy as np
 
 import deeplake_lite as dl
-from deeplake_lite.widget import facets
+from deeplake_lite.widget import browser
+from deeplake_lite.widget.filters import facets
 
 
 def test_messages_are_answered_while_a_cell_reads_edits_and_commits(make_lake, page):
@@ -84,15 +85,15 @@ def test_a_page_that_hears_no_threads_is_answered_at_once(make_lake, page):
 
 def test_a_query_that_is_set_while_the_page_asks_is_not_lost(make_lake, page, monkeypatch):
     p = page(make_lake({"x": "int32"}, x=range(9)))
-    about, within, go_on = p.w._about, threading.Event(), threading.Event()
+    about, within, go_on = browser.about_of, threading.Event(), threading.Event()
 
-    def slow():
+    def slow(shown):
         if threading.current_thread() is not threading.main_thread():
             within.set()
             go_on.wait(1)
-        return about()
+        return about(shown)
 
-    monkeypatch.setattr(p.w, "_about", slow)
+    monkeypatch.setattr(browser, "about_of", slow)
     asking = threading.Thread(target=p.asks, args=("query",), kwargs={"text": "SELECT * LIMIT 3"})
     asking.start()
     assert within.wait(20)
