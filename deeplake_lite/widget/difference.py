@@ -27,7 +27,7 @@ from deeplake_lite.widget.row.detail import Detail
 from deeplake_lite.widget.shown import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -199,7 +199,7 @@ class Side:
     def of(cls, diff: Diff, table: Table, ids: Ids) -> Side:
         """Return some rows, all of which are there."""
         newer = {f.id: f.name for f in diff._newer.schema}
-        names = {f.name: newer.get(f.id, f.name) for f in table.schema}
+        names = {f.name: newer.get(f.id) or unlike(f.name, newer.values()) for f in table.schema}
         return cls(View(diff._lake, table, slots_of(table, ids), tuple(names), ""), names)
 
     def name_of(self, name: Any) -> str | None:
@@ -250,6 +250,17 @@ class Pairs:
         ids = self.ids[positions]
         hits = {name: np.isin(ids, some) for name, some in self._changed.items()}
         return [[name for name, hit in hits.items() if hit[i]] for i in range(len(ids))]
+
+
+def unlike(name: str, others: Collection[str]) -> str:
+    """Return the name of a column that is gone, told apart from those that are there by now.
+
+    >>> unlike("x", ["y"]), unlike("x", ["x"])
+    ('x', 'x (removed)')
+    """
+    while name in others:
+        name += " (removed)"
+    return name
 
 
 def ids_of(diff: Diff, tab: str, column: str | None = None) -> Ids:
