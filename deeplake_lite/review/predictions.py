@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import Array, Boxes, ClassLabel, Mask, Scalar, Text
+from deeplake_lite.query.names import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +49,7 @@ def agreement(view: View, truth: str, prediction: str) -> str:
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://agreement-doc", {"boxes": dl.Boxes(), "found": dl.Boxes()})
     >>> agreement(ds, "boxes", "found")
-    'IOU("boxes", "found")'
+    'IOU(boxes, found)'
     """
     a, b = view[truth]._field, view[prediction]._field
     found = _measure(a, b)
@@ -93,7 +94,7 @@ def compared(
     >>> ds = dl.create("memory://compared-doc", schema)
     >>> ds.append({"label": ["a", "b"], "pred": ["a", "a"]})
     >>> compared(ds, "label", "pred")
-    'SELECT * WHERE NOT "label" = "pred"'
+    'SELECT * WHERE NOT label = pred'
     >>> len(ds.query(compared(ds, "label", "pred")))
     1
     """
@@ -101,15 +102,6 @@ def compared(
     if not _is_share(view[truth]._field):
         return f"SELECT * WHERE {'' if agree else 'NOT '}{measure}"
     return f"SELECT * WHERE {measure} {'>=' if agree else '<'} {threshold:g} ORDER BY {measure}"
-
-
-def quoted(name: str) -> str:
-    """Return a column's name as a query has it, whatever letters it is made of.
-
-    >>> print(quoted('5" disks'))
-    "5"" disks"
-    """
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _is_share(f: Field) -> bool:

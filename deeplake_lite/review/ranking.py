@@ -67,7 +67,7 @@ def suspects(
     asked = View(view._lake, *view._located(), view.columns, view.origin)
     labels = Labels.of(asked, label)
     f = _column(asked, by, column, other_than=label)
-    rows = np.flatnonzero((labels.codes >= 0) & _present(asked, f))
+    rows = np.flatnonzero((labels.codes >= 0) & _present(asked, f, by))
     some = asked[rows]
     suspicion, suggested = _METHODS[by](some, f, labels.at(rows), neighbours)
     wanted = {"label": label, "by": by, "column": f.name, "neighbours": neighbours}
@@ -137,11 +137,16 @@ def _fits(f: Field, by: By) -> bool:
     )
 
 
-def _present(view: View, f: Field) -> NDArray[np.bool_]:
-    """Return which rows have a vector."""
-    if not f.htype.nullable:
+def _present(view: View, f: Field, by: By) -> NDArray[np.bool_]:
+    """Return which rows have a vector; one that has neighbours is finite, as embeddings are."""
+    finite = isinstance(f.htype, Embedding) or by == "scores"
+    if finite and not f.htype.nullable:
         return np.ones(len(view), bool)
-    found = [~np.ma.getmaskarray(v).reshape(len(v), -1).any(axis=1) for _, v in _blocks(view, f)]
+    found = []
+    for _, block in _blocks(view, f):
+        there = ~np.ma.getmaskarray(block)
+        there &= finite | np.isfinite(np.ma.getdata(block))
+        found.append(there.reshape(len(block), -1).all(axis=1))
     return np.concatenate([*found, np.empty(0, bool)])
 
 

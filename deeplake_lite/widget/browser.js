@@ -1,17 +1,17 @@
 /**
  * The notebook browser: what the reader of a dataset sees and does.
  *
- * Python holds the data and decides; this module draws and asks. First comes what can be tested without
- * a page (arithmetic, colours, bookkeeping: all exported), then the parts of the page from the smallest
- * to the whole, then the model of the static page. Nothing from the data ever becomes HTML.
+ * Python holds the data and decides; this module draws and asks. First comes what is tested without a page
+ * (all exported), then the parts of the page from the smallest to the whole, then the model of the static
+ * page. Nothing from the data ever becomes HTML.
  */
 
 /** @typedef {[number, number, number, number]} Box  x0, y0, x1, y1 in 0..1 of the picture */
 /** @typedef {{x: number, y: number, w: number, h: number}} Rect */
 /** @typedef {[number, number]} Point */
-// Where a parameter is called `core` it is a Core, `layout` a Layout, `at` a Rect, `polygon` some Points, `palette` the colours of the style sheet.
+// By name: `core` is a Core, `layout` a Layout, `at` a Rect, `polygon` Points, `palette` the style sheet's colours.
 
-// ---- layout of the grid ----
+// ---- layout of the grid
 
 export const MARGIN = 8;
 export const LINE = 17;
@@ -118,7 +118,7 @@ export function fit(width, height, /** @type {Rect} */ into, most = Infinity) {
 	return { x: into.x + Math.round((into.w - w) / 2), y: into.y + Math.round((into.h - h) / 2), w, h };
 }
 
-// ---- selection ----
+// ---- selection
 
 /** Which rows are selected: one bit each, so that a million cost 125 kB. */
 export class Selection {
@@ -195,7 +195,7 @@ export function runsOf(/** @type {Uint32Array} */ positions) {
 	return runs;
 }
 
-// ---- bytes ----
+// ---- bytes
 
 /** Whatever a host hands over as binary, as bytes. @returns {Uint8Array} */
 export function asBytes(value) {
@@ -219,7 +219,7 @@ export function numbersAt(/** @type {Uint8Array} */ bytes, [offset, length], Kin
 	return new Kind(bytes.slice(offset, offset + length).buffer);
 }
 
-// ---- colours ----
+// ---- colours
 
 const HUES = [
 	[78, 121, 167], [242, 142, 43], [89, 161, 79], [225, 87, 89], [176, 122, 161], [237, 201, 72],
@@ -296,7 +296,7 @@ export function parseColour(text) {
 	return parts && parts[3] !== 0 ? parts.slice(0, 3) : null;
 }
 
-// ---- lasso ----
+// ---- lasso
 
 export function bounds(polygon) {
 	let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
@@ -393,7 +393,7 @@ export class PointIndex {
 	}
 }
 
-// ---- boxes ----
+// ---- boxes
 
 /** Corners in order and within the picture. @returns {Box} */
 export function tidyBox([x0, y0, x1, y1]) {
@@ -401,10 +401,7 @@ export function tidyBox([x0, y0, x1, y1]) {
 	return [clip(Math.min(x0, x1)), clip(Math.min(y0, y1)), clip(Math.max(x0, x1)), clip(Math.max(y0, y1))];
 }
 
-/**
- * What a press on a box takes hold of: "nw" … "se" of its border, "move" inside, null outside.
- * @param {Point} near  how near counts, in the box's units
- */
+/** What a press on a box takes hold of: "nw" … "se" of its border, "move" inside, null outside. @param {Point} near  how near counts, in the box's units */
 export function boxHandle(/** @type {Box} */ [x0, y0, x1, y1], x, y, [nx, ny]) {
 	if (x < x0 - nx || x > x1 + nx || y < y0 - ny || y > y1 + ny) return null;
 	const vertical = Math.abs(y - y0) <= ny ? "n" : Math.abs(y - y1) <= ny ? "s" : "";
@@ -438,7 +435,7 @@ export function boxAt(boxes, x, y, /** @type {Point} */ near, active = -1) {
 	return null;
 }
 
-// ---- text of a query ----
+// ---- text of a query
 
 const KEYWORDS = new Set(
 	("SELECT FROM WHERE AND OR NOT IN IS NULL LIKE ILIKE BETWEEN ORDER GROUP BY HAVING LIMIT OFFSET ASC DESC AS CASE WHEN " +
@@ -527,7 +524,7 @@ export function typeAhead(/** @type {string[]} */ names, typed, most = 200) {
 	return ranked.sort((a, b) => a.rank - b.rank || a.index - b.index).slice(0, most);
 }
 
-// ---- numbers ----
+// ---- numbers
 
 const GROUPED = new Intl.NumberFormat("en-US");
 /** The id of a commit as people say it; names of branches and tags as they are. */
@@ -567,7 +564,7 @@ export function alongEdges(edges, value) {
 	return high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0;
 }
 
-// ---- keeping and asking ----
+// ---- keeping and asking
 
 /** Keeps what was used last within a budget of bytes; what falls out is disposed of. */
 export class Lru {
@@ -732,7 +729,7 @@ export function zoomAt(/** @type {{scale: number, x: number, y: number}} */ view
 	return { scale, x: px - (px - view.x) * ratio, y: py - (py - view.y) * ratio };
 }
 
-// ---- parts of a page ----
+// ---- parts of a page
 
 /**
  * An element: `on…` are listeners, `class`, `text` and properties are set, the rest are attributes.
@@ -886,7 +883,7 @@ const memory = {
 	},
 };
 
-// ---- the core ----
+// ---- the core
 
 const MANY = 500_000;
 const LATE = 10_000;
@@ -987,6 +984,7 @@ class Core {
 		const ours = this.requests.receive(content, buffers);
 		this.pending();
 		if (ours) this.emit("waited", this.requests.waited());
+		else if (content?.type === "thread") this.model.send({ type: "thread" });
 		else if (content?.type === "changed") this.emit("changed", content.positions ?? null);
 	}
 
@@ -1114,7 +1112,7 @@ class Core {
 	/** For screen readers. */
 	say(text) { this.emit("say", text); }
 
-	/** What an edit is for: the selected rows, or the one that has the focus. Named one by one: a host may hold a trait back until the kernel rests, and an edit would overtake it. */
+	/** What an edit is for: the selected rows, one by one since hosts may hold a trait back, or the one that has the focus. */
 	targets() {
 		if (!this.selection.count) return this.state.rows ? [this.active] : [];
 		return this.selection.count > MANY ? "selected" : [...this.selection.positions()];
@@ -1161,14 +1159,14 @@ class Core {
 	async hello() {
 		const probe = [1, 2, 3, 4];
 		for (const base64 of [false, true]) {
-			const reply = await this.ask("hello", base64 ? { base64 } : {});
+			const reply = await this.ask("hello", base64 ? { base64 } : { threads: true });
 			if (probe.every((byte, i) => reply.bytes[i] === byte)) return;
 		}
 		throw new Refusal({ message: "This notebook drops binary messages, and text ones too: pictures cannot be shown." });
 	}
 }
 
-// ---- theme ----
+// ---- theme
 
 /** "light" or "dark": as set, else as the host's background says, else as the system prefers. */
 function themeOf(root, wanted) {
@@ -1218,7 +1216,7 @@ function paletteOf(root) {
 	return palette;
 }
 
-// ---- cells: what cards are drawn from ----
+// ---- cells: what cards are drawn from
 
 const CELL_BYTES = 192 * 2 ** 20;
 
@@ -1371,7 +1369,7 @@ async function readMask(bytes, at, of) {
 	return createImageBitmap(pixels);
 }
 
-// ---- drawing ----
+// ---- drawing
 
 /** What is drawn anew once a frame, when something changed. */
 class Painted {
@@ -1648,7 +1646,7 @@ function drawCaption(context, palette, cell, columns, at) {
 	});
 }
 
-// ---- the grid ----
+// ---- the grid
 
 const LARGEST = 1024;
 const SMALLEST = 48;
@@ -2128,7 +2126,7 @@ class Grid extends Painted {
 	}
 }
 
-// ---- what lies over the page ----
+// ---- what lies over the page
 
 /** A small panel under a button; Escape and a press elsewhere close it. */
 function popover(/** @type {HTMLElement} */ button, name, /** @type {() => Node[]} */ build) {
@@ -2319,9 +2317,9 @@ class Banner {
 	}
 }
 
-// ---- the query box ----
+// ---- the query box
 
-/** Text of the query with its parts coloured, completion, the place of an error, and what was asked before. */
+/** The query's text in colours, completion, the place of an error, and what was asked before. */
 class QueryBox {
 	constructor(core) {
 		this.core = core;
@@ -2539,7 +2537,7 @@ class QueryBox {
 
 const errorTitle = (kind) => String(kind ?? "Error").replace(/Error$/, "").replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase().replace(/^./, (c) => c.toUpperCase()) || "Error";
 
-// ---- facets ----
+// ---- facets
 
 const HISTOGRAM = 52;
 
@@ -2837,7 +2835,7 @@ class HistogramFacet extends FacetFrame {
 	}
 }
 
-// ---- the map ----
+// ---- the map
 
 /** Points of an embedding, painted pixel by pixel; a lasso selects, the selection shows. */
 class MapPanel extends Painted {
@@ -3137,7 +3135,7 @@ class MapPanel extends Painted {
 	}
 }
 
-// ---- versions ----
+// ---- versions
 
 /** Branches, tags and commits to show instead. */
 class Versions {
@@ -3186,7 +3184,7 @@ class Versions {
 	}
 }
 
-// ---- edits ----
+// ---- edits
 
 /** What is staged, how to take it back, and how to write it. */
 class Edits {
@@ -3298,7 +3296,7 @@ class Edits {
 
 const asText = (value) => (value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
 
-// ---- one row, large ----
+// ---- one row, large
 
 /** A picture that can be moved and zoomed, with its layers; `over` is a second one behind a swipe. */
 class Viewer extends Painted {
@@ -3752,7 +3750,7 @@ class Detail {
 	}
 }
 
-// ---- two versions side by side ----
+// ---- two versions side by side
 
 const CHANGES = { changed: "Changed", added: "Added", removed: "Removed" };
 
@@ -3896,7 +3894,7 @@ class PairDetail extends Detail {
 	}
 }
 
-// ---- the whole ----
+// ---- the whole
 
 const KEYS = {
 	Look: "← → ↑ ↓|Move between rows|Enter|Open the row|Home / End|First and last of the line|Ctrl Home / End|First and last row|Page Up / Down|One page|+ / −|Larger and smaller cards|o|Show or hide all overlays",
@@ -4322,7 +4320,7 @@ class Side {
 	}
 }
 
-// ---- the static page ----
+// ---- the static page
 
 /** The face of a notebook's model over data in the page: pictures, filters of what is embedded, no kernel. */
 export class StaticModel {

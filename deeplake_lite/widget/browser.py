@@ -7,37 +7,36 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, override
 
-import anywidget
 import numpy as np
 import traitlets as t
 
-from deeplake_lite.dataset.show import title_of, version_of
+from deeplake_lite.dataset.show import title_of
 from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import LakeError, shown_briefly
-from deeplake_lite.widget import page
-from deeplake_lite.widget.asking import Asking, answer_of
-from deeplake_lite.widget.cells import Cells
-from deeplake_lite.widget.detail import Detail
-from deeplake_lite.widget.editing import Editing
-from deeplake_lite.widget.facets import Facets
-from deeplake_lite.widget.filtering import Filtering
-from deeplake_lite.widget.filters import order_of
-from deeplake_lite.widget.history import History
-from deeplake_lite.widget.kinds import about_columns, picture_column
-from deeplake_lite.widget.mapping import Map, about_map
-from deeplake_lite.widget.messages import Desk, Pack, logger, problem_of
-from deeplake_lite.widget.reviewing import Reviewing, about_review
-from deeplake_lite.widget.saving import Saving
-from deeplake_lite.widget.selecting import Selecting
+from deeplake_lite.widget.about import about_of, state_of
+from deeplake_lite.widget.asked.asking import Asking, answer_of
+from deeplake_lite.widget.asked.saving import Saving
+from deeplake_lite.widget.asked.selecting import Selecting
+from deeplake_lite.widget.asked.versions import Versions
+from deeplake_lite.widget.display import Display
+from deeplake_lite.widget.edits.editing import Editing
+from deeplake_lite.widget.filters.facets import Facets
+from deeplake_lite.widget.filters.filtering import Filtering
+from deeplake_lite.widget.messages import Desk, Pack
+from deeplake_lite.widget.pictures.cells import Cells
+from deeplake_lite.widget.pictures.kinds import picture_column
+from deeplake_lite.widget.pictures.thumbnails import Thumbnails
+from deeplake_lite.widget.review.mapping import Map
+from deeplake_lite.widget.review.reviewing import Reviewing
+from deeplake_lite.widget.row.detail import Detail
+from deeplake_lite.widget.row.history import History
 from deeplake_lite.widget.shown import Shown
-from deeplake_lite.widget.strip import FROZEN, FROZEN_BYTES, strip
-from deeplake_lite.widget.strip import SIDE as STRIP_SIDE
-from deeplake_lite.widget.thumbnails import Thumbnails
+from deeplake_lite.widget.static import html as static_page
+from deeplake_lite.widget.static.strip import strip
 from deeplake_lite.widget.traits import Positions, QueryText, ShownView
-from deeplake_lite.widget.versions import Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.plan import Resolution
     from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.parts import Addition, Part
-
-HERE = Path(__file__).parent
 
 PARTS: tuple[type[Part], ...] = (
     Asking,
@@ -79,7 +76,7 @@ SETTINGS: dict[str, Any] = {
 """Choices of the reader, as they are at first; no caption is chosen yet: the page does."""
 
 
-class Browser(anywidget.AnyWidget):
+class Browser(Display):
     """A grid of a view's rows in the notebook: to look, filter, select and mend.
 
     Made by `View.browse`.
@@ -116,19 +113,9 @@ class Browser(anywidget.AnyWidget):
     array([3], dtype=int32)
     """
 
-    _esm = HERE / "browser.js"
-    _css = HERE / "browser.css"
-
     query = QueryText("", help="The query that is shown; empty for all rows.").tag(sync=True)
     view = ShownView(help="The rows that are shown.")
     selected = Positions(help="Positions of the selected rows in `view`, (n,) int64, ascending.")
-    _selected = t.Bytes(b"").tag(sync=True, from_json=lambda value, _: bytes(value))
-    settings = t.Dict().tag(sync=True)
-    about = t.Dict().tag(sync=True)
-    state = t.Dict().tag(sync=True)
-    staged: Any = t.List().tag(sync=True)
-    staged_count = t.Int(0).tag(sync=True)
-    problem: Any = t.Dict(default_value=None, allow_none=True).tag(sync=True)
 
     def __init__(self, view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
         self._lock, self._applying = threading.RLock(), True  # defaults are not queries
@@ -136,18 +123,21 @@ class Browser(anywidget.AnyWidget):
         self.thumbnails = Thumbnails(self._shown.base.url, cache_bytes)
         picture = picture_column(self._shown.view)
         super().__init__(
-            settings={**SETTINGS, "picture": picture}, about=self._about(), state=self._state()
+            settings={**SETTINGS, "picture": picture},
+            about=about_of(self._shown),
+            state=state_of(self._shown),
         )
         self._applying = bool(self.query)
         decode_pool().submit(_warm_up)
         self.additions: list[Addition] = []
-        self._displays: list[Any] = []
         self.parts = tuple(part(self) for part in PARTS)
         handlers = {name: h for part in self.parts for name, h in part.handlers.items()}
         self._desk = Desk(
             {**handlers, "failed": self._failed},
             lambda reply, buffers: self.send(reply, buffers),
             lambda: self.generation,
+            self._ready,
+            self._lock,
         )
 
     # ---- what is shown
@@ -176,11 +166,15 @@ class Browser(anywidget.AnyWidget):
     def browse(self, view: View) -> None:
         """Browse another view from now on; the query is asked of it, if it can be."""
         with self._lock:
-            try:
-                self._now_shown(self._shown.based(view))
-            except LakeError as error:
-                self._now_shown(self._shown.asked("").based(view))
-                self.complain(error)
+            self._ask_again(lambda shown: shown.based(view))
+
+    def _ask_again(self, moved: Callable[[Shown], Shown]) -> None:
+        """Show the query of other rows; all of them, and why, where it cannot be asked of them."""
+        try:
+            self._now_shown(moved(self._shown))
+        except LakeError as error:
+            self._now_shown(moved(self._shown.unasked))
+            self.complain(error)
 
     def refresh(self) -> None:
         """Take the dataset as it is now. Selected rows stay selected, where they are still there.
@@ -202,32 +196,10 @@ class Browser(anywidget.AnyWidget):
         found: View = self.view[self.selected]
         return found
 
-    def freeze(self, rows: int = FROZEN) -> None:
-        """Put a picture of the first rows in the place of the browser, which stays in the notebook.
-
-        What is shown by a kernel goes with it: a frozen browser is there when the notebook is
-        opened again, or read on the web.
-
-        Parameters
-        ----------
-        rows : int
-            How many of the rows that are shown now.
-
-        Raises
-        ------
-        LakeError
-            When the browser is nowhere to be seen.
-        """
-        if not self._displays:
-            raise LakeError("A browser is frozen where it is seen. Let a cell show it first.")
-        html = self._strip(rows=rows, side=2 * STRIP_SIDE, most_bytes=FROZEN_BYTES)
-        for seen in self._displays:
-            seen.update({"text/html": html, "text/plain": repr(self)}, raw=True)
-
     def renew(self, ds: Dataset) -> None:
         """Show everything as it is in a dataset by now: after a commit."""
         with self._lock:
-            self._now_shown(self._shown.renewed(ds))
+            self._ask_again(lambda shown: shown.renewed(ds))
 
     # ---- edits
 
@@ -348,12 +320,16 @@ class Browser(anywidget.AnyWidget):
         >>> ds.browse().to_html(tempfile.mkdtemp() + "/page.html").name
         'page.html'
         """
-        with self._lock:
-            few = Browser(self._shown.view[:rows])
+        with self._lock:  # what is shown goes on being asked about while the page is made
+            shown, known = self._shown, {k: self.about[k] for k in static_page.ABOUT}
+            few = Browser(shown.view[:rows])
+        try:
             few.settings = {**self.settings}
-            known = {k: self.about[k] for k in ("title", "version", "name", "branch", "total")}
             few.about = {**few.about, **known}
-            return page.write(few, Path(path), query=self.query, size=size, large=large)
+            return static_page.write(few, Path(path), query=shown.text, size=size, large=large)
+        finally:
+            few.layout.close()
+            few.close()
 
     # ---- parts
 
@@ -361,62 +337,32 @@ class Browser(anywidget.AnyWidget):
         """Return one of the parts."""
         return next(part for part in self.parts if isinstance(part, kind))
 
-    # ---- showing
+    # ---- the page
 
+    @override
     def _strip(self, **more: Any) -> str:
         picture = self.settings.get("picture")
         return strip(self._shown, self.thumbnails, picture=picture, **more)
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return the widget, and what hosts show that run no widgets."""
-        data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
-        return {**data, "text/html": self._strip(), "text/plain": repr(self)}, metadata
-
-    def _ipython_display_(self) -> None:
-        """Show the browser under an id, by which `freeze` finds it again."""
-        from IPython import display
-
-        show: Any = display.display
-        data, metadata = self._repr_mimebundle_()
-        self._displays.append(show(data, metadata=metadata, raw=True, display_id=True))
-
-    # ---- messages
-
-    def tell(self, message: dict[str, Any]) -> None:
-        """Send the page a message that it did not ask for."""
-        self.send(message)
-
-    def complain(self, error: Exception) -> None:
-        """Show an error in the page, and log it."""
-        logger.warning("%s", error)
-        self.problem = dict(problem_of(error))
-
-    @override
-    def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
-        super()._handle_custom_msg(content, buffers)
-        with self._lock:
-            if self._shown.is_gone:
-                self.refresh()
-            self._desk.answer(content)
-
-    def _failed(self, request: Mapping[str, Any], _pack: Any) -> dict[str, Any]:
-        logger.error("The page of the browser failed: %.2000s", request.get("message"))
-        return {}
+    def _ready(self) -> None:
+        if self._shown.is_gone:
+            self.refresh()
 
     # ---- traits
 
     def _take_query(self, text: str) -> str:
         """Run a query that is set; called before the trait has it."""
-        if not self._applying:
-            with self._lock, shown_briefly():
+        with self._lock, shown_briefly():  # another thread may be about to show something else
+            if not self._applying:
                 self._now_shown(self._shown.asked(text))
-        return self._shown.text
+            return self._shown.text
 
     def _take_view(self, view: View) -> View:
         """Show a view that is set; called before the trait has it."""
-        if view is not self._shown.view and not self._applying:
-            self.show(view, GIVEN)
-        return self._shown.view
+        with self._lock:
+            if view is not self._shown.view and not self._applying:
+                self.show(view, GIVEN)
+            return self._shown.view
 
     def _now_shown(self, shown: Shown) -> None:
         """Bring all traits to what is shown now; the page hears of them at once."""
@@ -424,7 +370,7 @@ class Browser(anywidget.AnyWidget):
         self._applying = True
         try:
             with self.hold_sync():
-                self.about, self.state = self._about(), self._state()
+                self.about, self.state = about_of(shown), state_of(shown)
                 self.problem = None
                 self.query, self.view = shown.text, shown.view
                 self.selected = shown.carried(before, selected)
@@ -449,36 +395,6 @@ class Browser(anywidget.AnyWidget):
         there = sent[sent < len(self._shown.view)]
         if not np.array_equal(there, self.selected):
             self.selected = there
-
-    def _about(self) -> dict[str, Any]:
-        """Return what is known of the lake and of the columns shown."""
-        shown = self._shown
-        branch = getattr(shown.handle, "current_branch", None)
-        return {
-            "title": title_of(shown.base.url),
-            "url": shown.base.url,
-            "version": shown.base.version,
-            "name": version_of(shown.handle)[0],
-            "branch": branch,
-            "writable": branch is not None,
-            "total": len(shown.base),
-            "columns": about_columns(shown.view),
-            "picture": picture_column(shown.view),
-            "has_ids": shown.has_ids,
-            **about_map(shown.view),
-            **about_review(shown.base),
-        }
-
-    def _state(self) -> dict[str, Any]:
-        """Return which answer is shown."""
-        shown = self._shown
-        return {
-            "generation": shown.generation,
-            "rows": len(shown.view),
-            "ms": shown.ms,
-            "query": shown.text,
-            "order": order_of(shown.text),
-        }
 
     def __repr__(self) -> str:
         shown = self._shown

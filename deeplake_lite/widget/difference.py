@@ -8,10 +8,8 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, override
 
-import anywidget
 import numpy as np
 import traitlets as t
 
@@ -19,16 +17,17 @@ from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.show import title_of
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeError
-from deeplake_lite.widget.cells import SIDES, Sight, positions_in
-from deeplake_lite.widget.detail import Detail
-from deeplake_lite.widget.editing import Editing
-from deeplake_lite.widget.kinds import about_columns, picture_column
-from deeplake_lite.widget.messages import Desk, logger
+from deeplake_lite.widget.display import Display
+from deeplake_lite.widget.edits.editing import Editing
+from deeplake_lite.widget.messages import Desk
+from deeplake_lite.widget.pictures.cells import SIDES, Sight, positions_in
+from deeplake_lite.widget.pictures.kinds import about_columns, picture_column
+from deeplake_lite.widget.pictures.thumbnails import Thumbnails
+from deeplake_lite.widget.row.detail import Detail
 from deeplake_lite.widget.shown import Shown
-from deeplake_lite.widget.thumbnails import Thumbnails
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -41,14 +40,12 @@ if TYPE_CHECKING:
 
 type Ids = NDArray[np.int64]
 
-HERE = Path(__file__).parent
-
 TABS = ("changed", "added", "removed")
 
 SETTINGS: dict[str, Any] = {"size": 200, "picture": None, "overlays": {}, "theme": "auto"}
 
 
-class Difference(anywidget.AnyWidget):
+class Difference(Display):
     """What changed from one version to another, in the notebook.
 
     Made by `browse_diff`.
@@ -61,17 +58,7 @@ class Difference(anywidget.AnyWidget):
         Memory that small pictures may take.
     """
 
-    _esm = HERE / "browser.js"
-    _css = HERE / "browser.css"
-
     query = t.Unicode("").tag(sync=True)
-    _selected = t.Bytes(b"").tag(sync=True, from_json=lambda value, _: bytes(value))
-    settings = t.Dict().tag(sync=True)
-    about = t.Dict().tag(sync=True)
-    state = t.Dict().tag(sync=True)
-    staged: Any = t.List().tag(sync=True)
-    staged_count = t.Int(0).tag(sync=True)
-    problem: Any = t.Dict(default_value=None, allow_none=True).tag(sync=True)
 
     def __init__(self, diff: Diff, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
         self.diff, self._lock, self._generation = diff, threading.RLock(), 1
@@ -93,13 +80,8 @@ class Difference(anywidget.AnyWidget):
             },
             lambda reply, buffers: self.send(reply, buffers),
             lambda: self._generation,
+            lock=self._lock,
         )
-
-    @override
-    def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
-        super()._handle_custom_msg(content, buffers)
-        with self._lock:
-            self._desk.answer(content)
 
     # ---- messages
 
@@ -145,7 +127,10 @@ class Difference(anywidget.AnyWidget):
         """Return one side of a row, large."""
         name = str(request.get("side") or "b")
         if name not in self._pairs.sides:
-            raise LakeError(f"The row is not in version {getattr(self.diff, name, name)!r}.")
+            raise LakeError(
+                f"The row is not in version {getattr(self.diff, name, name)!r}. Look at the other "
+                "side."
+            )
         side = self._pairs.sides[name]
         alone = SideHost(Shown.of(side.view), self.thumbnails, dict(self.settings))
         host = cast("Host", alone)  # a row asks for no more
@@ -156,10 +141,6 @@ class Difference(anywidget.AnyWidget):
             column["name"] = side.now.get(column["name"], column["name"])
             column["changed"] = column["name"] in changed
         return found
-
-    def _failed(self, request: Request, _pack: Pack) -> dict[str, Any]:
-        logger.error("The page of a difference failed: %.2000s", request.get("message"))
-        return {}
 
     # ---- what is known
 
@@ -197,10 +178,9 @@ class Difference(anywidget.AnyWidget):
             "order": None,
         }
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return the widget, and what hosts show that run no widgets."""
-        data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
-        return {**data, "text/html": self.diff._repr_html_(), "text/plain": repr(self)}, metadata
+    @override
+    def _strip(self, **more: Any) -> str:
+        return self.diff._repr_html_()
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(ids_of(self.diff, tab)):,} {tab}" for tab in TABS)
@@ -219,7 +199,7 @@ class Side:
     def of(cls, diff: Diff, table: Table, ids: Ids) -> Side:
         """Return some rows, all of which are there."""
         newer = {f.id: f.name for f in diff._newer.schema}
-        names = {f.name: newer.get(f.id, f.name) for f in table.schema}
+        names = {f.name: newer.get(f.id) or unlike(f.name, newer.values()) for f in table.schema}
         return cls(View(diff._lake, table, slots_of(table, ids), tuple(names), ""), names)
 
     def name_of(self, name: Any) -> str | None:
@@ -270,6 +250,17 @@ class Pairs:
         ids = self.ids[positions]
         hits = {name: np.isin(ids, some) for name, some in self._changed.items()}
         return [[name for name, hit in hits.items() if hit[i]] for i in range(len(ids))]
+
+
+def unlike(name: str, others: Collection[str]) -> str:
+    """Return the name of a column that is gone, told apart from those that are there by now.
+
+    >>> unlike("x", ["y"]), unlike("x", ["x"])
+    ('x', 'x (removed)')
+    """
+    while name in others:
+        name += " (removed)"
+    return name
 
 
 def ids_of(diff: Diff, tab: str, column: str | None = None) -> Ids:

@@ -9,12 +9,16 @@ from __future__ import annotations
 import logging
 import re
 from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from threading import RLock
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from deeplake_lite.errors import LakeError, QuerySyntaxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from deeplake_lite.widget.parts import Handler
 
@@ -25,6 +29,9 @@ STALE = "Stale"
 
 ABOUT_ROWS = frozenset({"cells", "detail", "history", "select", "stage", "neighbours"})
 """Messages that speak of rows by their position in what is shown."""
+
+SLOW = frozenset({"facets", "points", "suspects", "history"})
+"""Messages that take long, whose handlers read once what is shown, and need no lock for that."""
 
 type Span = tuple[int, int, str]
 """Bytes in a reply's buffer: offset, length, media type."""
@@ -85,6 +92,15 @@ class Desk:
         Takes a message and buffers to the page.
     generation : callable
         Returns that of what is shown.
+    ready : callable
+        Called before each answer.
+    lock : lock
+        Held while a message is answered, but for those that take long.
+
+    Notes
+    -----
+    What takes long (`SLOW`) is answered in a thread of its own, so that the grid scrolls meanwhile,
+    once the page has heard a message of such a thread: not all hosts let them speak.
     """
 
     def __init__(
@@ -92,10 +108,32 @@ class Desk:
         handlers: Mapping[str, Handler],
         send: Callable[[dict[str, Any], list[bytes]], None],
         generation: Callable[[], int],
+        ready: Callable[[], None] = lambda: None,
+        lock: AbstractContextManager[Any] | None = None,
     ) -> None:
         self._handlers, self._send, self._generation = handlers, send, generation
+        self._ready, self._lock = ready, lock or RLock()
+        self._aside: ThreadPoolExecutor | None = None
+        self._is_heard = False
         self.base64 = False
         """Whether bytes go as text, for hosts that lose buffers."""
+
+    def take(self, request: Mapping[str, Any]) -> None:
+        """Answer a request, at once or when it is its turn among those that take long."""
+        kind = request.get("type")
+        if request.get("threads"):
+            self._start(self._send, {"type": "thread"}, [])
+        if kind == "thread":
+            self._is_heard = True
+        elif kind in SLOW and self._is_heard:
+            self._start(self.answer, request)
+        else:
+            with self._lock:
+                self.answer(request)
+
+    def _start(self, call: Callable[..., None], *arguments: Any) -> None:
+        self._aside = self._aside or ThreadPoolExecutor(1, "deeplake_lite-browser")
+        self._aside.submit(copy_context().run, call, *arguments)
 
     def answer(self, request: Mapping[str, Any]) -> None:
         """Answer one request. Raises nothing."""
@@ -103,12 +141,13 @@ class Desk:
         head = {"type": "reply", "req": request.get("req"), "gen": request.get("gen")}
         try:
             self.base64 = self.base64 or bool(request.get("base64"))
-            fields = {"ok": True, **self._fields(request, pack)}
+            self._post({**head, "ok": True, **self._fields(request, pack)}, pack.data)
         except Exception as error:
-            fields, pack = {"ok": False, **failure(error)}, Pack()
-        self._post({**head, **fields}, pack.data)
+            self._post({**head, "ok": False, **failure(error)}, b"")
 
     def _fields(self, request: Mapping[str, Any], pack: Pack) -> Mapping[str, Any]:
+        with self._lock:
+            self._ready()
         kind = str(request.get("type"))
         handler = self._handlers.get(kind)
         if handler is None:

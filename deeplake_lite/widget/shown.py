@@ -91,15 +91,21 @@ class Shown:
         return replace(self, sources=sources).based(handle)
 
     @property
+    def unasked(self) -> Shown:
+        """The same without a query, and without what only queries name."""
+        return replace(self, text="", sources={})
+
+    @property
     def is_gone(self) -> bool:
         """Whether it shows edits of a transaction that has ended: their place may be empty."""
         return bool(self.base._table.edits) and self.handle._table is not self.base._table
 
     @property
     def has_ids(self) -> bool:
-        """Whether each row shown is a row of the lake, with its id."""
+        """Whether each row shown is a row of the browsed lake, with its id."""
         table: Any = self.view._table
-        return not isinstance(table, VirtualTable) or table.has_ids
+        known = not isinstance(table, VirtualTable) or table.has_ids
+        return known and self.view.url == self.base.url
 
     def ids(self, positions: Positions) -> Positions | None:
         """Return the ids of some rows shown; None where they are no rows of the lake."""

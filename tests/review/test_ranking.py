@@ -151,3 +151,13 @@ def test_a_class_that_no_row_has_is_never_suggested():
     given = np.array([[0.2, 0.1, 0.7], [0.5, 0.3, 0.2], [0.1, 0.7, 0.2]], np.float32)
     _, suggested = judged(np.array([0, 0, 1]), lambda: [(slice(0, 3), given)], 3)
     assert suggested.tolist() == [0, 0, 1]
+
+
+def test_a_vector_that_is_not_finite_is_nobodys_neighbour(make_lake):
+    vectors = np.repeat(np.eye(2, dtype="f4"), 10, axis=0)
+    vectors[3] = np.nan
+    labels = ["a"] * 10 + ["b"] * 10
+    lake = make_lake({"label": "text", "v": dl.Array("float32", (2,))}, label=labels, v=vectors)
+    found = lake.suspects("label", column="v")
+    assert len(found) == 19
+    assert found["suspicion"][:].max() < 0.5

@@ -64,9 +64,7 @@ class Kernel:
     def __init__(self, widget: Any) -> None:
         self.widget = widget
         self._back: list[dict[str, Any]] = []
-        widget.send = lambda reply, buffers=None: self._back.append(
-            {"reply": reply, "buffers": [_packed(b) for b in buffers or []]}
-        )
+        widget.send = self._send
         names = [name for name in TRAITS if widget.has_trait(name)]
         widget.observe(
             lambda change: self._back.append(
@@ -75,6 +73,10 @@ class Kernel:
             names,
         )
         self._names = names
+
+    def _send(self, reply: Any, buffers: Any = None) -> None:
+        if reply["type"] != "thread":  # what a thread says has no way to the page here
+            self._back.append({"reply": reply, "buffers": [_packed(b) for b in buffers or []]})
 
     def answer(self, text: str) -> str:
         sent = json.loads(text)

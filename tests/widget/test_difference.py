@@ -120,3 +120,22 @@ def test_a_notebook_without_widgets_shows_the_table(pair):
 def test_no_such_version_is_said(lake):
     with pytest.raises(dl.VersionNotFoundError, match="v2"):
         dl.browse_diff(lake, "v2", "main")
+
+
+def test_a_column_that_has_the_name_of_one_that_is_gone_is_not_mixed_up_with_it(make_lake):
+    ds = make_lake({"b": "text", "a": "text"}, b=["kept"], a=["gone"])
+    ds.tag("v1")
+    ds.drop_column("a")
+    ds.rename_column("b", "a")
+    ds["a"][0] = "kept, and changed"
+    ds.commit("renamed")
+    pair = Pair(dl.browse_diff(ds, "v1", "main"))
+    [cell] = pair.ask("cells", start=0, stop=1, columns=["a"])["cells"]
+    assert cell["a"]["caption"]["a"]["t"] == "kept"
+    [one] = [c for c in pair.ask("detail", p=0, side="a")["columns"] if c["name"] == "a"]
+    assert one["text"] == "kept"
+
+
+def test_a_difference_is_frozen_where_it_is_seen(pair):
+    with pytest.raises(dl.LakeError, match="Let a cell show it first"):
+        pair.w.freeze()

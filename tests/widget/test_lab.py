@@ -113,7 +113,11 @@ def test_labels_that_are_mended_and_committed_are_there_for_who_opens_the_lake(
 def test_the_grid_scrolls_while_another_cell_computes(lab, chrome, url, tmp_path):
     busy = "import time\nwhile not pathlib.Path({!r}).exists():\n    time.sleep(0.01)"
     done = tmp_path / "done"
-    cells = f"import pathlib\n{OPEN.format(url=url)}", busy.format(str(done))
+    cells = (
+        f"import pathlib\n{OPEN.format(url=url)}",
+        busy.format(str(done)),
+        "print(w._desk._is_heard)",
+    )
     with lab.notebook(chrome, *cells) as nb:
         nb.run(0)
         nb.painted()
@@ -127,6 +131,7 @@ def test_the_grid_scrolls_while_another_cell_computes(lab, chrome, url, tmp_path
         assert nb.running(1)
         done.touch()
         nb.page.evaluate("() => window.__run.then(() => null)")
+        nb.prints(2, "True")  # what takes long is answered beside the grid
 
 
 def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(

@@ -74,3 +74,19 @@ def test_a_browser_loads_only_when_it_is_asked_for():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
     assert dl.Browser.__name__ == "Browser"
+
+
+def test_what_cannot_be_sent_or_brought_up_to_date_is_answered_with_the_error(ds, page):
+    p = page(ds)
+    sent = p.w.send
+
+    def refuse(reply, buffers=None):
+        if reply.get("ok"):
+            raise ValueError("no JSON")
+        sent(reply, buffers)
+
+    p.w.send = refuse
+    assert "no JSON" in p.fails("query", text="")["message"]
+    p.w.send = sent
+    p.w._desk._ready = lambda: 1 / 0
+    assert "ZeroDivisionError" in p.fails("query", text="")["message"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 
 import deeplake_lite as dl
+from deeplake_lite.widget import browser
+from deeplake_lite.widget.filters import facets
 
 
 def test_messages_are_answered_while_a_cell_reads_edits_and_commits(make_lake, page):
@@ -53,3 +56,55 @@ def test_messages_are_answered_while_a_cell_reads_edits_and_commits(make_lake, p
     p.w.refresh()
     p.w.query = ""
     assert len(p.w.view) == 55
+
+
+def test_the_grid_is_answered_while_counting_takes_long(make_lake, page, monkeypatch):
+    p = page(make_lake({"x": "int32"}, x=range(9)))
+    p.ask("hello", threads=True)
+    wait_for(lambda: any(reply["type"] == "thread" for reply, _ in p.sent))
+    p.w._handle_custom_msg({"type": "thread"}, [])
+    count, started, go_on = facets.bin_counts, threading.Event(), threading.Event()
+
+    def slow(*arguments):
+        started.set()
+        assert go_on.wait(20)
+        return count(*arguments)
+
+    monkeypatch.setattr(facets, "bin_counts", slow)
+    p.w._handle_custom_msg({"type": "facets", "req": 100, "gen": 1}, [])
+    assert started.wait(20)
+    assert len(p.asks("cells", start=0, stop=9)["cells"]) == 9
+    go_on.set()
+    wait_for(lambda: any(reply.get("req") == 100 and reply["ok"] for reply, _ in p.sent))
+
+
+def test_a_page_that_hears_no_threads_is_answered_at_once(make_lake, page):
+    p = page(make_lake({"x": "int32"}, x=range(9)))
+    assert p.asks("facets", columns=None)["facets"]
+
+
+def test_a_query_that_is_set_while_the_page_asks_is_not_lost(make_lake, page, monkeypatch):
+    p = page(make_lake({"x": "int32"}, x=range(9)))
+    about, within, go_on = browser.about_of, threading.Event(), threading.Event()
+
+    def slow(shown):
+        if threading.current_thread() is not threading.main_thread():
+            within.set()
+            go_on.wait(1)
+        return about(shown)
+
+    monkeypatch.setattr(browser, "about_of", slow)
+    asking = threading.Thread(target=p.asks, args=("query",), kwargs={"text": "SELECT * LIMIT 3"})
+    asking.start()
+    assert within.wait(20)
+    p.w.query = "SELECT * LIMIT 5"
+    asking.join()
+    assert (p.w.query, len(p.w.view)) == ("SELECT * LIMIT 5", 5)
+
+
+def wait_for(there):
+    for _ in range(400):
+        if there():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it never came")

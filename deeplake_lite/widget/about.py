@@ -1,0 +1,44 @@
+"""What the page knows of what is shown before it asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.dataset.show import title_of, version_of
+from deeplake_lite.widget.filters.choices import order_of
+from deeplake_lite.widget.pictures.kinds import about_columns, picture_column
+from deeplake_lite.widget.review.mapping import about_map
+from deeplake_lite.widget.review.reviewing import about_review
+
+if TYPE_CHECKING:
+    from deeplake_lite.widget.shown import Shown
+
+
+def about_of(shown: Shown) -> dict[str, Any]:
+    """Return what is known of the lake and of the columns shown."""
+    branch = getattr(shown.handle, "current_branch", None)
+    return {
+        "title": title_of(shown.base.url),
+        "url": shown.base.url,
+        "version": shown.base.version,
+        "name": version_of(shown.handle)[0],
+        "branch": branch,
+        "writable": branch is not None,
+        "total": len(shown.base),
+        "columns": about_columns(shown.view),
+        "picture": picture_column(shown.view),
+        "has_ids": shown.has_ids,
+        **about_map(shown.view),
+        **about_review(shown.base),
+    }
+
+
+def state_of(shown: Shown) -> dict[str, Any]:
+    """Return which answer is shown."""
+    return {
+        "generation": shown.generation,
+        "rows": len(shown.view),
+        "ms": shown.ms,
+        "query": shown.text,
+        "order": order_of(shown.text),
+    }

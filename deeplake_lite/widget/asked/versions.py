@@ -1,0 +1,94 @@
+"""Branches, tags and commits to pick from, and what is shown when one is picked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.dataset import versions
+from deeplake_lite.dataset.dataset import Dataset
+from deeplake_lite.dataset.opening import at_branch
+from deeplake_lite.storage.table import Table
+from deeplake_lite.widget.edits.editing import Editing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.dataset.view import Lake
+    from deeplake_lite.widget.messages import Pack
+    from deeplake_lite.widget.parts import Handler, Host, Request
+
+MOST_COMMITS = 500
+"""Commits of a branch that are listed."""
+
+
+class Versions:
+    """The versions of the lake."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What it answers, by type of message."""
+        return {"versions": self.versions, "show_version": self.show_version}
+
+    def versions(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+        """Return the names there are, and the commits that led to what is shown."""
+        shown = self._host.shown
+        repository = shown.base._lake.repository
+        branches, tags = versions.branches(repository), versions.tags(repository)
+        names: dict[str, list[str]] = {}
+        for name, commit in [*branches.items(), *tags.items()]:
+            names.setdefault(commit, []).append(name)
+        tips = [shown.base.version, *branches.values()]
+        commits = {
+            c.id: c
+            for tip in dict.fromkeys(tips)
+            for c in versions.history(repository, tip, MOST_COMMITS)
+        }
+        newest = sorted(commits.values(), key=lambda c: c.time, reverse=True)[:MOST_COMMITS]
+        return {
+            "branches": sorted(branches),
+            "tags": sorted(tags),
+            "commits": [
+                {
+                    "id": c.id,
+                    "message": c.message,
+                    "time": c.time.isoformat(),
+                    "names": names.get(c.id, []),
+                }
+                for c in newest
+            ],
+            "shown": shown.base.version,
+        }
+
+    def show_version(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+        """Browse a branch, to mend it, or a version that never moves."""
+        host = self._host
+        host.part(Editing).check_none("another version is shown")
+        host.browse(opened(host.shown.base._lake, str(request["version"])))
+        about = host.about
+        return {
+            "rows": len(host.shown.view),
+            "version": about["version"],
+            "branch": about["branch"],
+            "writable": about["writable"],
+        }
+
+
+def opened(lake: Lake, version: str) -> Dataset:
+    """Return a branch to write on, or a version. Raises VersionNotFoundError.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://opened-doc", {"x": "int32"})
+    >>> ds.tag("v1")
+    >>> opened(ds._lake, "main").current_branch, opened(ds._lake, "v1").read_only
+    ('main', True)
+    """
+    repository = lake.repository
+    if version in versions.branches(repository):
+        return at_branch(lake, version)
+    reader = repository.reader(versions.resolve(repository, version))
+    return Dataset(lake, Table.open(repository, reader), branch=None, name=version)

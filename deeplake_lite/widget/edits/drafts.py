@@ -1,0 +1,209 @@
+"""What the page wants changed, as edits: checked by the columns' types, row by row id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError, LakeError
+from deeplake_lite.htypes import Boxes
+from deeplake_lite.schema import Field
+from deeplake_lite.widget.edits import inputs, writing
+from deeplake_lite.widget.edits.boxes import boxes_from
+from deeplake_lite.widget.pictures.overlays import MOST, class_column
+from deeplake_lite.widget.pictures.thumbnails import origin
+from deeplake_lite.widget.pictures.values import values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.widget.edits.pending import Pending
+    from deeplake_lite.widget.edits.staged import Edit
+    from deeplake_lite.widget.parts import Host
+
+type Positions = NDArray[np.int64]
+
+TAGS_COLUMN = "tags"
+"""Name of the column that the first tag adds."""
+
+
+class Drafts:
+    """Makes edits of what the page sends."""
+
+    def __init__(self, host: Host, pending: Pending) -> None:
+        self._host, self._pending, self._staged = host, pending, pending.staged
+
+    def edits(self, ds: Dataset, wanted: Mapping[str, Any]) -> Iterator[Edit]:
+        """Yield the edits that the page wants."""
+        self._check_rows()
+        positions = self._positions(wanted["positions"])
+        op = str(wanted["op"])
+        if op in ("add_tag", "remove_tag"):
+            yield self._tag(ds, op, wanted, positions)
+        elif op == "set":
+            f = self._field(ds, str(wanted["column"]))
+            yield self._set(f, positions, inputs.taken(f, wanted.get("value")))
+        elif op == "take":
+            f = self._field(ds, str(wanted["column"]))
+            yield from self._take(f, positions, str(wanted["value"]))
+        elif op == "set_boxes":
+            f = self._field(ds, str(wanted["column"]))
+            for position in positions.tolist():
+                yield from self._boxes(ds, f, position, wanted["value"])
+        else:
+            raise LakeError(
+                f"An edit is 'set', 'take', 'add_tag', 'remove_tag' or 'set_boxes', got {op!r:.40}."
+            )
+
+    def _positions(self, wanted: Any) -> Positions:
+        rows = len(self._host.shown.view)
+        if wanted == "all":
+            return np.arange(rows)
+        if wanted == "selected":
+            return np.asarray(self._host.selected, np.int64)
+        found = np.unique(np.asarray(wanted, np.int64).reshape(-1))
+        if len(found) and not (found[0] >= 0 and found[-1] < rows):
+            raise LakeError(f"Rows lie below {rows:,}, got {found[-1]:,}. Look again.")
+        return found
+
+    def _field(self, ds: Dataset, name: str) -> Field:
+        """Return a stored column. Raises ColumnNotFoundError for one that a query computed."""
+        view = self._host.shown.view
+        if name not in ds.schema or (
+            name in view.columns and not is_stored(view, view.schema[name], ds.schema[name].id)
+        ):
+            raise ColumnNotFoundError(
+                f"Column {name!r} is computed, not stored, or gone. Edit one of "
+                f"{', '.join(map(repr, ds.columns))}, in a query that leaves it as it is."
+            )
+        return ds.schema[name]
+
+    def _set(self, f: Field, positions: Positions, value: Any) -> Edit:
+        ids, seen = self._ids(positions), self._seen(f, positions)
+        return self._staged.edit(f.name, f.id, "set", ids, value, seen, _what(f, value))
+
+    def _take(self, f: Field, positions: Positions, name: str) -> Iterator[Edit]:
+        """Yield edits that give cells what another column shown has: one edit for each value."""
+        view = self._host.shown.view
+        source = view[name]._field
+        inputs.check_alike(f, source)
+        values = values_of(view, source, positions)
+        if damaged := [v for v in values if isinstance(v, Exception)]:
+            raise LakeError(f"A value to be taken over does not read: {damaged[0]!s:.300}")
+        groups: dict[Any, tuple[Any, list[int]]] = {}
+        for position, value in zip(
+            positions.tolist(), inputs.plain(source.htype, values), strict=True
+        ):
+            groups.setdefault(inputs.key_of(value), (value, []))[1].append(position)
+        for value, rows in groups.values():
+            yield self._set(f, np.array(rows), inputs.taken(f, value))
+
+    def _tag(self, ds: Dataset, op: Any, wanted: Mapping[str, Any], positions: Positions) -> Edit:
+        f = self._tags_field(ds, wanted.get("column"))
+        tag = inputs.tag_of(f, wanted["value"])
+        what = f"{'+' if op == 'add_tag' else '−'} {tag}"
+        return self._staged.edit(f.name, f.id, op, self._ids(positions), tag, None, what)
+
+    def _tags_field(self, ds: Dataset, name: Any) -> Field:
+        """Return the column of tags: as named, the only one, or one that is yet to be added."""
+        if name and name in ds.schema:
+            return ds.schema[str(name)]
+        known = [f for f in ds.schema if inputs.is_tags(f.htype)]
+        boxed = {
+            classes.name
+            for f in ds.schema
+            if isinstance(f.htype, Boxes) and (classes := class_column(ds.schema, f)) is not None
+        }
+        free = [f for f in known if f.name not in boxed]
+        if free:
+            return next((f for f in free if f.name == TAGS_COLUMN), free[0])
+        pending = self._staged.columns().get(inputs.NEW)
+        added = pending or writing.free_name(ds.schema, TAGS_COLUMN)
+        return Field(added, inputs.NEW, inputs.TAGS)
+
+    def _boxes(self, ds: Dataset, f: Field, position: int, value: Any) -> Iterator[Edit]:
+        """Yield the edit of a row's boxes, and that of their classes."""
+        if not isinstance(f.htype, Boxes):
+            raise InvalidValueError(f"boxes are drawn in a column of boxes, this is {f.htype}.")
+        at = np.array([position])
+        current = np.asarray(self._pending.value(f.name, position)[1])
+        current = np.zeros((0, 4)) if current.ndim != 2 else current
+        size = (1, 1) if f.htype.units == "fraction" else self._size(position)
+        drawn = boxes_from(value["boxes"], f.htype, size, current)
+        boxes = np.concatenate([drawn, np.asarray(current[MOST:], drawn.dtype)])
+        f.htype.encode([boxes])
+        yield self._set(f, at, boxes)
+        known = class_column(ds.schema, f)
+        if known is not None and value.get("c") is not None:
+            rest = (
+                []
+                if len(current) <= MOST
+                else list(self._pending.value(known.name, position)[1][MOST:])
+            )
+            classes = [*value["c"], *(int(c) for c in rest)]
+            yield self._set(known, at, inputs.taken(known, classes))
+
+    def _size(self, position: int) -> tuple[int, int]:
+        """Return width and height of a row's picture."""
+        view = self._host.shown.view
+        name = self._host.settings.get("picture")
+        if name not in view.columns:
+            raise LakeError("Boxes in pixels need a picture. Choose its column in the grid.")
+        shape = view._table.shapes(view.schema[name].id, view._at(np.array([position])))[0]
+        if len(shape) < 2 or min(shape[:2]) < 1:
+            shape = np.shape(view[name][position])
+        return int(shape[1]), int(shape[0])
+
+    def _check_rows(self) -> None:
+        if not self._host.shown.has_ids:
+            raise LakeError(
+                "These rows are no rows of the dataset: the query groups or joins, or shows "
+                "another lake. Take it back to edit them."
+            )
+
+    def _ids(self, positions: Positions) -> NDArray[np.int64]:
+        ids = self._host.shown.ids(positions)
+        assert ids is not None
+        if not len(ids):
+            raise LakeError("No row is selected. Select some first.")
+        return ids
+
+    def _seen(self, f: Field, positions: Positions) -> NDArray[np.uint64] | None:
+        """Return the digests of the cells that are shown; None of a column that is not."""
+        view = self._host.shown.view
+        if f.name not in view.columns:
+            return None
+        table, slots = view._located(positions)
+        return table.digests(view.schema[f.name].id, slots)
+
+
+def is_stored(view: View, f: Field, field_id: str) -> bool:
+    """Tell whether a column of a view is a stored one, which a query has perhaps taken over.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://is-stored-doc", {"x": "int32", "y": "int32"})
+    >>> ds.append({"x": [1], "y": [2]})
+    >>> view = ds.query("SELECT x, x + y AS y")
+    >>> [is_stored(view, view.schema[name], ds.schema[name].id) for name in ("x", "y")]
+    [True, False]
+    """
+    return origin(view, f, np.empty(0, np.int64))[1].id == field_id
+
+
+def _what(f: Field, value: Any) -> str:
+    """Return what an edit does, for people.
+
+    >>> _what(Field("label", "c0000000a", inputs.ClassLabel(["ant"])), "bee")
+    '→ bee (new class)'
+    """
+    new = inputs.new_classes(f.htype, [value])
+    told = ", ".join(map(str, value)) if isinstance(value, list) else value
+    said = told if isinstance(told, str) else writing.told(f.htype, told)
+    return f"→ {said}{' (new class)' if new else ''}"

@@ -1,0 +1,194 @@
+"""Edits from the page: staged, listed, taken back, shown in the cells, and written as a version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import (
+    ConflictError,
+    LakeError,
+    UncommittedError,
+)
+from deeplake_lite.widget.edits import writing
+from deeplake_lite.widget.edits.drafts import Drafts
+from deeplake_lite.widget.edits.pending import Pending
+from deeplake_lite.widget.edits.staged import Edit, Staged
+from deeplake_lite.widget.handles import handle_of
+from deeplake_lite.widget.messages import problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.plan import Resolution
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.widget.messages import Pack
+    from deeplake_lite.widget.parts import Handler, Host, Request
+
+type Positions = NDArray[np.int64]
+
+LISTED = 200
+"""Edits that the page lists."""
+
+TOUCHED = 2000
+"""Rows that a reply names as touched; of more the page asks all in sight again."""
+
+CONFLICTS = 500
+"""Cells that a reply about a collision names."""
+
+
+class Editing:
+    """Staged edits of the rows of a dataset.
+
+    Nothing is written before `commit`, and the dataset does not know of what is staged.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host, self.staged = host, Staged()
+        self._opened: tuple[View, Dataset] | None = None
+        self._message = ""
+        self.pending = Pending(host, self.staged, self._dataset)
+        self._drafts = Drafts(host, self.pending)
+        host.additions.append(self.pending.mark)
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What it answers, by type of message."""
+        return {
+            "stage": self.stage,
+            "undo": self.undo,
+            "redo": self.redo,
+            "drop": self.drop,
+            "commit": self._commit,
+            "resolve": self._resolve,
+        }
+
+    # ---- staging
+
+    def stage(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+        """Stage edits; all of them or none."""
+        ds = self._dataset()
+        edits = [e for wanted in request["edits"] for e in self._drafts.edits(ds, wanted)]
+        self.staged.add(edits)
+        return self._told(edits)
+
+    def undo(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+        """Take back what was done last."""
+        touched = self.staged.last
+        self.staged.undo()
+        return self._told(touched)
+
+    def redo(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+        """Do again what was undone last."""
+        touched = self.staged.next
+        self.staged.redo()
+        return self._told(touched)
+
+    def drop(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+        """Take one edit out."""
+        dropped = self.staged.drop(int(request["id"]))
+        if dropped is None:
+            raise LakeError(f"There is no edit {request['id']!r} any more. Look at the list.")
+        return self._told([dropped])
+
+    def discard(self) -> None:
+        """Forget all that is staged."""
+        self.staged.clear()
+        self._tell()
+        self._host.tell({"type": "changed"})
+
+    def check_none(self, purpose: str) -> None:
+        """Refuse what staged edits would not survive. Raises UncommittedError."""
+        if len(self.staged):
+            raise UncommittedError(
+                f"{len(self.staged):,} edits are staged: before {purpose}, keep them with "
+                "w.commit('…') or drop them with w.discard()."
+            )
+
+    # ---- writing
+
+    def commit(self, message: str = "", *, on_conflict: Resolution = "raise") -> writing.Written:
+        """Write what is staged as a version, and show it."""
+        ds = self._dataset()
+        if not len(self.staged):
+            return writing.Written(ds.version, 0)
+        self._message = message or writing.default_message(self.staged)
+        done = writing.write(ds, self.staged, self._message, on_conflict)
+        self.staged.clear()
+        self._tell()
+        self._host.renew(ds)
+        return done
+
+    def _commit(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+        return self._answer(str(request.get("message") or ""), "raise")
+
+    def _resolve(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+        choice: Any = str(request.get("choice"))
+        return self._answer(self._message, choice)
+
+    def _answer(self, message: str, on_conflict: Resolution) -> dict[str, Any]:
+        try:
+            done = self.commit(message, on_conflict=on_conflict)
+        except writing.CollisionError as error:
+            raise self._shown_conflict(error) from error
+        return {"version": done.version, "rows": done.rows, **self._told([])}
+
+    def _shown_conflict(self, error: writing.CollisionError) -> ConflictError:
+        """Return the error with what the page lists: each cell with its place in the grid."""
+        listed = error.collisions[:CONFLICTS]
+        places = self._places(np.array([c.row_id for c in listed], np.int64))
+        told = [
+            {
+                "p": places.get(c.row_id),
+                "id": str(c.row_id),
+                "kind": c.kind,
+                "column": c.column,
+                "ours": c.ours,
+                "theirs": c.theirs,
+            }
+            for c in listed
+        ]
+        shown = ConflictError(str(error).split("\n", 1)[0], error.conflicts)
+        count = len(error.collisions)
+        problem = {**problem_of(shown), "conflicts": told, "conflict_count": count}
+        shown.reply = {"error": problem}  # type: ignore[attr-defined]
+        return shown
+
+    def _places(self, ids: NDArray[np.int64]) -> dict[int, int]:
+        shown = self._host.shown
+        at = shown.places(ids)
+        found = shown.ids(at)
+        return {} if found is None else dict(zip(found.tolist(), at.tolist(), strict=True))
+
+    def _dataset(self) -> Dataset:
+        """Return the dataset that is written to. Raises what `handle_of` does."""
+        view = self._host.shown.handle
+        if self._opened is None or self._opened[0] is not view:
+            self._opened = (view, handle_of(view))
+        return self._opened[1]
+
+    # ---- telling
+
+    def _told(self, touched: Iterable[Edit]) -> dict[str, Any]:
+        self._tell()
+        rows = [e.ids for e in touched]
+        few = sum(map(len, rows)) <= TOUCHED
+        ids = np.unique(np.concatenate([np.empty(0, np.int64), *rows]))
+        return {
+            "staged_count": len(self.staged),
+            "can_undo": self.staged.can_undo,
+            "can_redo": self.staged.can_redo,
+            "positions": self._host.shown.places(ids).tolist() if few else None,
+        }
+
+    def _tell(self) -> None:
+        """Bring the list of the page to what is staged."""
+        self._host.staged = [
+            {"id": e.id, "column": e.column, "rows": len(e.ids), "what": e.what}
+            for e in self.staged.edits[-LISTED:]
+        ]
+        self._host.staged_count = len(self.staged)

@@ -1,0 +1,299 @@
+"""What a reader may put into a cell: checked by the column's type, classes by name.
+
+In staged edits classes are names, and tags lists of names: names stay what they are when another
+writer adds classes, and some may be new. A column takes its own form when edits are shown (`shown`)
+or written.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes import Boxes, ClassLabel, Json, Scalar, Sequence, Text
+from deeplake_lite.htypes.base import Dense
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.schema import Field
+
+type Cell = Any
+"""A cell as edits have it: a plain value, a class's name, a list of tags, None for null."""
+
+TAGS: Final = Sequence(Text(), default=[])
+"""Type of the column that the first tag adds."""
+
+NEW: Final = "c00000000"
+"""Id of the column that the first tag adds, until it is there."""
+
+MOST_LETTERS = 100_000
+"""Of a text that is edited in the page."""
+
+
+def is_tags(htype: Htype) -> bool:
+    """Tell whether a column holds tags: any number of texts or classes per row.
+
+    >>> is_tags(TAGS), is_tags(ClassLabel(["a"], multiple=True)), is_tags(ClassLabel(["a"]))
+    (True, True, False)
+    """
+    match htype:
+        case Sequence(of=Text()) | Sequence(of=ClassLabel(multiple=False)):
+            return True
+        case ClassLabel(multiple=multiple):
+            return multiple
+    return False
+
+
+def is_editable(htype: Htype) -> bool:
+    """Tell whether a reader can change a column's cells: one value, a text, tags or boxes."""
+    if isinstance(htype, ClassLabel | Text | Json | Boxes) or is_tags(htype):
+        return True
+    return isinstance(htype, Scalar) and not _is_complex(htype)
+
+
+def taken(f: Field, value: Any) -> Cell:
+    """Return what the page sent for a cell as edits have it.
+
+    Raises
+    ------
+    InvalidValueError
+        For a value that the column refuses.
+    SchemaError
+        For a column that is not edited by hand.
+
+    Examples
+    --------
+    >>> from deeplake_lite.schema import Schema
+    >>> label = Schema.build({"label": ClassLabel(["ant", "bee"])})["label"]
+    >>> taken(label, 1), taken(label, " cat ")
+    ('bee', 'cat')
+    """
+    htype = f.htype
+    if not is_editable(htype):
+        raise SchemaError(
+            f"column {f.name!r} is {htype}, which is not edited by hand. Change it in Python: "
+            "ds.update(rows, {…})."
+        )
+    try:
+        if isinstance(htype, Scalar) and isinstance(value, str):
+            value = _scalar(htype, value)
+        cell = _named(htype, value)
+        new = new_classes(htype, [cell]) if isinstance(htype, ClassLabel) else ()
+        with_classes(htype, new).encode([cell])
+    except InvalidValueError as error:
+        raise InvalidValueError(error.args[0], column=f.name) from None
+    return cell
+
+
+def tag_of(f: Field, value: Any) -> str:
+    """Return a tag that the page sent, by name. Raises InvalidValueError.
+
+    >>> from deeplake_lite.schema import Schema
+    >>> tag_of(Schema.build({"tags": TAGS})["tags"], " blurry ")
+    'blurry'
+    """
+    if not is_tags(f.htype):
+        raise SchemaError(
+            f"tags are in a column of several texts or classes, column {f.name!r} is {f.htype}."
+        )
+    tag = value.strip() if isinstance(value, str) else value
+    if tag == "":
+        raise InvalidValueError("a tag has letters, got none. Type one.", column=f.name)
+    [named] = taken(f, [tag])
+    return str(named)
+
+
+def with_tag(value: Cell, tag: str) -> Cell:
+    """Return tags with one more, once.
+
+    >>> with_tag(None, "blurry"), with_tag(["a"], "a")
+    (['blurry'], ['a'])
+    """
+    tags = list(value or [])
+    return tags if tag in tags else [*tags, tag]
+
+
+def without_tag(value: Cell, tag: str) -> Cell:
+    """Return tags without one.
+
+    >>> without_tag(["a", "b"], "a"), without_tag(None, "a")
+    (['b'], None)
+    """
+    return value if value is None else [t for t in value if t != tag]
+
+
+# ---- classes
+
+
+def classes_of(htype: Htype) -> ClassLabel | None:
+    """Return the classes of a column of labels or tags; None where there are none."""
+    inner = htype.of if isinstance(htype, Sequence) else htype
+    return inner if isinstance(inner, ClassLabel) else None
+
+
+def new_classes(htype: Htype, cells: Iterable[Cell]) -> tuple[str, ...]:
+    """Return the names in some cells that no class has yet, in their order.
+
+    >>> new_classes(ClassLabel(["ant"]), ["bee", "ant", "cat", "bee"])
+    ('bee', 'cat')
+    """
+    classes = classes_of(htype)
+    if classes is None or not classes.names:
+        return ()
+    known = set(classes.names)
+    return tuple(dict.fromkeys(n for c in cells for n in _names_in(c) if n not in known))
+
+
+def with_classes(htype: Htype, names: tuple[str, ...]) -> Htype:
+    """Return a type with more classes.
+
+    >>> with_classes(ClassLabel(["ant"]), ("bee",))
+    ClassLabel(['ant', 'bee'])
+    """
+    if not names:
+        return htype
+    if isinstance(htype, Sequence):
+        return replace(htype, of=with_classes(htype.of, names))
+    assert isinstance(htype, ClassLabel)
+    return replace(htype, names=(*htype.names, *names))
+
+
+def plain(htype: Htype, values: Iterable[Any]) -> list[Cell]:
+    """Return values as they are read as edits have them.
+
+    >>> plain(ClassLabel(["ant", "bee"]), np.array([1, 0]))
+    ['bee', 'ant']
+    """
+    classes = classes_of(htype)
+    if classes is None:
+        return [None if v is None or v is np.ma.masked else v for v in values]
+    if classes.names or htype is not classes:
+        return [_none_or(classes.to_names, v) for v in values]
+    return [_none_or(_numbers, v) for v in values]
+
+
+def sent(htype: Htype, value: Any) -> Any:
+    """Return a value as the page edits it, JSON: a class's number, a text, a number, tags, null.
+
+    >>> sent(ClassLabel(["ant"]), np.int32(0)), sent(Text(), "a"), sent(Boxes(), np.zeros((0, 4)))
+    (0, 'a', None)
+    """
+    if isinstance(value, str):
+        return value if len(value) <= MOST_LETTERS else None
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return str(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if is_tags(htype) and value is not None:
+        return [sent(Text(), item) for item in value]
+    if isinstance(htype, Json):
+        return value
+    return value if isinstance(value, bool | int | float) else None
+
+
+def check_alike(f: Field, source: Field) -> None:
+    """Refuse to take over values that would mean something else. Raises SchemaError."""
+    boxes = isinstance(f.htype, Boxes) or isinstance(source.htype, Boxes)
+    if not is_editable(source.htype) or (boxes and not _same_boxes(f.htype, source.htype)):
+        raise SchemaError(
+            f"column {f.name!r} is {f.htype}, which does not take the values of column "
+            f"{source.name!r}, {source.htype}. Change it in Python: ds.update(rows, {{…}})."
+        )
+
+
+def _same_boxes(a: Htype, b: Htype) -> bool:
+    match a, b:
+        case Boxes(), Boxes():
+            return (a.format, a.units) == (b.format, b.units)
+    return False
+
+
+def key_of(value: Cell) -> object:
+    """Return what equal cells have in common.
+
+    >>> key_of(["a"]) == key_of(["a"]), key_of(1) == key_of("1"), key_of(True) == key_of(1)
+    (True, False, False)
+    """
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype.str, value.tobytes()
+    return type(value), repr(value)
+
+
+def shown(htype: Htype, cells: Iterable[Cell]) -> list[Any]:
+    """Return cells as they will be read once they are written.
+
+    >>> shown(ClassLabel(["ant", "bee"]), ["bee", None])
+    [np.int32(1), None]
+    """
+    nullable = replace(htype, nullable=True)
+    return nullable.decode_cells(nullable.encode(list(cells)))
+
+
+def _named(htype: Htype, value: Any) -> Cell:
+    """Return classes by name, anything else as it is."""
+    classes = classes_of(htype)
+    if value is None or classes is None:
+        return value
+    if isinstance(value, list | tuple):
+        return [_name(classes, part) for part in value] if is_tags(htype) else value
+    return _name(classes, value)
+
+
+def _name(classes: ClassLabel, value: Any) -> Any:
+    """Return the name of a class by its number; a text is one, known or new."""
+    if isinstance(value, str):
+        name = value.strip()
+        if not name:
+            raise InvalidValueError("a class has a name, got an empty text. Type one.")
+        return name
+    if not classes.names or isinstance(value, bool) or not isinstance(value, int):
+        return value
+    if not 0 <= value < len(classes.names):
+        raise InvalidValueError(
+            f"a class number must be 0 to {len(classes.names) - 1}, got {value}. Type the name of "
+            "a new one."
+        )
+    return classes.names[value]
+
+
+def _names_in(cell: Cell) -> Iterator[str]:
+    for part in cell if isinstance(cell, list | tuple) else [cell]:
+        if isinstance(part, str):
+            yield part
+
+
+def _none_or(read: Any, value: Any) -> Any:
+    return None if value is None or value is np.ma.masked else read(value)
+
+
+def _numbers(value: Any) -> Any:
+    return np.asarray(value).tolist()
+
+
+def _is_complex(htype: Scalar) -> bool:
+    layout = htype.layout
+    assert isinstance(layout, Dense)
+    return np.dtype(layout.dtype).kind == "c"
+
+
+def _scalar(htype: Scalar, text: str) -> Any:
+    """Return the number or the time that a text says."""
+    said = text.strip()
+    try:
+        if htype.dtype.endswith("]"):
+            return np.array([said], htype.dtype)[0]
+        if htype.dtype == "bool":
+            return {"true": True, "false": False}[said.lower()]
+        return int(said) if np.dtype(htype.dtype).kind in "iu" else float(said)
+    except (ValueError, KeyError):
+        raise InvalidValueError(
+            f"takes {htype.dtype}, got {text!r:.60}. Write a number, or a time as 2026-01-31T12:00."
+        ) from None

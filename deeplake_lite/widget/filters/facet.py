@@ -1,0 +1,70 @@
+"""What rows can be counted by: classes, tags, numbers, sizes of pictures, lengths of texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deeplake_lite.htypes import Image, Sequence
+from deeplake_lite.query.names import quoted
+from deeplake_lite.widget.pictures.kinds import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deeplake_lite.schema import Field
+    from deeplake_lite.widget.filters.choices import FacetKind
+
+
+@dataclass(frozen=True)
+class Facet:
+    """Something to count rows by."""
+
+    column: str
+    """Whose it is."""
+    expression: str
+    """In a query."""
+    kind: FacetKind
+    label: str
+    """What people read."""
+    whole: bool = False
+    """Whether the numbers are whole ones."""
+    reads: bool = False
+    """Whether cells are read for it, and not only what is known of them."""
+
+
+def facets_of(f: Field) -> Iterator[Facet]:
+    """Yield what rows can be counted by for a column.
+
+    >>> from deeplake_lite.htypes import ClassLabel
+    >>> from deeplake_lite.schema import Schema
+    >>> schema = Schema.build({"image": "image", "label": ClassLabel(["a"]), "my note": "text"})
+    >>> [(g.expression, g.kind) for f in schema for g in facets_of(f)]
+    [('SHAPE(image)[1]', 'numbers'), ('SHAPE(image)[0]', 'numbers'), ('label', 'classes'),
+     ('"my note"', 'classes'), ('LEN("my note")', 'numbers')]
+    """
+    name, e = f.name, quoted(f.name)
+    match kind_of(f.htype):
+        case "class":
+            yield Facet(name, e, "classes", name)
+        case "tags":
+            yield Facet(name, e, "tags", name, reads=True)
+        case "bool":
+            yield Facet(name, e, "booleans", name)
+        case "time" if not str(getattr(f.htype, "dtype", "")).startswith("timedelta"):
+            yield Facet(name, e, "times", name)
+        case "number":
+            whole = np.dtype(str(getattr(f.htype, "dtype", "float64"))).kind in "iu"
+            yield Facet(name, e, "numbers", name, whole)
+        case "image" if isinstance(f.htype, Image):
+            yield Facet(name, f"SHAPE({e})[1]", "numbers", f"width of {name}", whole=True)
+            yield Facet(name, f"SHAPE({e})[0]", "numbers", f"height of {name}", whole=True)
+        case "text":
+            yield Facet(name, e, "classes", name, reads=True)
+            yield Facet(name, f"LEN({e})", "numbers", f"length of {name}", whole=True, reads=True)
+        case "boxes" | "keypoints":
+            yield Facet(name, f"SHAPE({e})[0]", "numbers", f"number of {name}", whole=True)
+        case "sequence" | "polygons" if isinstance(f.htype, Sequence):
+            yield Facet(name, f"LEN({e})", "numbers", f"length of {name}", whole=True, reads=True)

@@ -1,0 +1,45 @@
+"""Choices of facets and orders, written into the query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.widget.filters.choices import filtered, sorted_by
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.widget.messages import Pack
+    from deeplake_lite.widget.parts import Handler, Host, Request
+
+
+class Filtering:
+    """What the page changes of the query, but for its text."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What it answers, by type of message."""
+        return {"filter": self.filter, "sort": self.sort}
+
+    def filter(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
+        """Show the rows of another choice of a facet."""
+        shown = self._host.shown
+        text = filtered(
+            shown.text,
+            str(request["expression"]),
+            request["kind"],
+            request.get("op", "set"),
+            request.get("values") or (),
+            columns=shown.base.columns,
+            as_rows=shown.has_ids,
+        )
+        return self._host.ask(text)
+
+    def sort(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
+        """Show the rows in another order."""
+        expression = request.get("expression")
+        descending = bool(request.get("descending"))
+        return self._host.ask(sorted_by(self._host.shown.text, expression, descending=descending))

@@ -1,0 +1,137 @@
+"""What a row shows in the grid where there is no picture, and what values say in a few words."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.describe import type_of
+from deeplake_lite.htypes import ClassLabel, Json, Link, Sequence, Text
+from deeplake_lite.htypes.show import short_text
+from deeplake_lite.widget.pictures.kinds import is_picture, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.htypes import Htype
+
+TEXT = 600
+"""Characters of a card."""
+
+NUMBERS = 64
+"""Bars of a card that draws a vector."""
+
+CELLS = 8
+"""Lines of a card that lists columns."""
+
+LONG = 20_000
+"""Characters of a value in the detail."""
+
+
+def caption(htype: Htype, value: Any) -> dict[str, Any]:
+    """Return what stands below a picture: a short text, and the number of the class if it is one.
+
+    >>> caption(ClassLabel(["rose", "tulip"]), np.int32(1))
+    {'t': 'tulip', 'c': 1}
+    """
+    if isinstance(value, Exception):
+        return {"t": "does not read", "c": None, "damaged": f"{value!s:.200}"}
+    one = isinstance(htype, ClassLabel) and not htype.multiple and value is not None
+    found: dict[str, Any] = {"t": words(htype, value), "c": int(value) if one else None}
+    if isinstance(htype, ClassLabel) and htype.multiple and value is not None:
+        found["cs"] = [int(number) for number in value]
+    return found
+
+
+def words(htype: Htype, value: Any) -> str | None:
+    r"""Return a value in a few words; None for null.
+
+    >>> words(Text(), "two\nlines"), words(Sequence("text"), ["a", "b"]), words(Text(), None)
+    ('two lines', 'a, b', None)
+    """
+    if value is None:
+        return None
+    if isinstance(value, Exception):
+        return f"does not read: {value!s:.200}"
+    if isinstance(htype, Sequence) and kind_of(htype) == "tags":
+        return short_text(", ".join(str(words(htype.of, item)) for item in value))
+    if isinstance(htype, Link):
+        return short_text(str(value))
+    if isinstance(value, np.ndarray) and is_picture(htype):
+        return f"{' × '.join(map(str, value.shape))} {value.dtype}"
+    if isinstance(value, np.floating | float):
+        return f"{float(value):.6g}"
+    said = htype.preview(value)
+    return said if isinstance(said, str) else type_of(htype)
+
+
+def card(htype: Htype, value: Any) -> dict[str, Any]:
+    r"""Return what stands in the place of a picture.
+
+    >>> card(Json(), {"a": 1})["text"]
+    '{\n  "a": 1\n}'
+    >>> card(Text(), None), card(Text(), "hello")
+    ({'kind': 'null'}, {'kind': 'text', 'text': 'hello', 'more': 0})
+    """
+    if value is None:
+        return {"kind": "null"}
+    if isinstance(value, Exception):
+        return damaged(value)
+    kind = kind_of(htype)
+    if kind in ("text", "link"):
+        return _cut("text", str(value), TEXT)
+    if kind == "json":
+        return _cut("json", json.dumps(value, ensure_ascii=False, indent=2), TEXT)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and value.ndim == 1:
+        return {"kind": "numbers", "numbers": bars(value), "text": f"{value.dtype} ({len(value)})"}
+    return {"kind": "value", "text": words(htype, value)}
+
+
+def table_card(values: Mapping[str, tuple[Htype, Any]]) -> dict[str, Any]:
+    """Return a card that lists columns and their values."""
+    lines = [[name, words(htype, value)] for name, (htype, value) in values.items()]
+    return {"kind": "table", "rows": lines[:CELLS], "more": max(0, len(lines) - CELLS)}
+
+
+def damaged(error: Exception) -> dict[str, Any]:
+    """Return a card that says what is wrong with a cell; the error names column and row."""
+    return {"kind": "damaged", "text": f"{error!s:.400}"}
+
+
+def bars(values: np.ndarray[Any, Any], most: int = NUMBERS) -> list[float | None]:
+    """Return a vector as few numbers: means of neighbours; None for what is no number.
+
+    >>> bars(np.array([1, 3, 5, 7]), 2)
+    [2.0, 6.0]
+    """
+    values = values.astype(np.float64)
+    if len(values) > most:
+        edges = np.linspace(0, len(values), most + 1).astype(np.int64)
+        counts = np.diff(edges)
+        values = np.add.reduceat(values, edges[:-1]) / counts
+    return [round(v, 6) if np.isfinite(v) else None for v in values.tolist()]
+
+
+def long_text(htype: Htype, value: Any) -> str | None:
+    """Return a value at length, for the detail."""
+    if value is None or isinstance(value, Exception):
+        return words(htype, value)
+    if isinstance(htype, Text | Link):
+        return str(value)[:LONG]
+    if isinstance(htype, Json):
+        return json.dumps(value, ensure_ascii=False, indent=2)[:LONG]
+    if isinstance(value, list) and not is_picture(htype):
+        return "\n".join(str(long_text(_item(htype), item)) for item in value[:1000])[:LONG]
+    if isinstance(value, np.ndarray) and not is_picture(htype) and value.dtype.kind in "biufmM":
+        return np.array2string(value, threshold=1000, precision=6, separator=", ")[:LONG]
+    return words(htype, value)
+
+
+def _item(htype: Htype) -> Htype:
+    return htype.of if isinstance(htype, Sequence) else htype
+
+
+def _cut(kind: str, text: str, most: int) -> dict[str, Any]:
+    return {"kind": kind, "text": text[:most], "more": max(0, len(text) - most)}

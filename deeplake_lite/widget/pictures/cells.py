@@ -1,0 +1,200 @@
+"""The rows in sight: a picture or a card each, words below it, and what is drawn over it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import LakeError
+from deeplake_lite.htypes import Boxes
+from deeplake_lite.widget.pictures import cards
+from deeplake_lite.widget.pictures.drawing import Drawn
+from deeplake_lite.widget.pictures.kinds import OVERLAYS, is_picture, kind_of, picture_column
+from deeplake_lite.widget.pictures.overlays import class_column, marks
+from deeplake_lite.widget.pictures.progress import Progress
+from deeplake_lite.widget.pictures.values import values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.schema import Field
+    from deeplake_lite.widget.messages import Pack
+    from deeplake_lite.widget.parts import Handler, Host, Request
+    from deeplake_lite.widget.pictures.thumbnails import Outcome, Thumbnails
+
+MOST_ROWS = 1000
+"""Rows of one message."""
+
+SIDES = (16, 2048)
+"""Least and greatest longer side of a picture in the grid."""
+
+
+class Cells:
+    """The grid."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What it answers, by type of message."""
+        return {"cells": self.cells}
+
+    def cells(self, request: Request, pack: Pack) -> dict[str, Any]:
+        """Return some rows as the grid shows them."""
+        host = self._host
+        view = host.shown.view
+        positions = positions_in(request, len(view))
+        progress = Progress(host.tell, request.get("req"))
+        sight = Sight(
+            view,
+            positions,
+            host.thumbnails,
+            side=min(max(int(request.get("size") or 160), SIDES[0]), SIDES[1]),
+            picture=request.get("picture", picture_column(view)),
+        )
+        found = sight.cells(request.get("columns") or (), pack, progress)
+        sight.draw_over(found, request.get("overlays") or (), pack)
+        ids = host.shown.ids(positions)
+        for i, cell in enumerate(found):
+            cell["id"] = None if ids is None else str(ids[i])
+        for addition in host.additions:
+            addition(found, positions)
+        return {"cells": found}
+
+
+def positions_in(request: Request, rows: int) -> NDArray[np.int64]:
+    """Return the rows that a request speaks of, those that are there.
+
+    >>> positions_in({"start": 3, "stop": 9}, 5).tolist(), positions_in({"positions": [7, 2]}, 5)
+    ([3, 4], array([2]))
+    """
+    if "positions" in request:
+        found = np.array(request["positions"], np.int64).reshape(-1)
+    else:
+        found = np.arange(max(0, int(request["start"])), min(rows, int(request["stop"])))
+    if len(found) > MOST_ROWS:
+        raise LakeError(f"Up to {MOST_ROWS:,} rows are sent at a time, got {len(found):,}.")
+    return found[(found >= 0) & (found < rows)]
+
+
+class Sight:
+    """Some rows of a view, as they are drawn.
+
+    Parameters
+    ----------
+    side : int
+        Longer side of pictures.
+    picture : str, optional
+        Column that is drawn, or written, large; without it a card lists the columns.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        positions: NDArray[np.int64],
+        thumbnails: Thumbnails,
+        *,
+        side: int,
+        picture: str | None,
+    ) -> None:
+        self._view, self._positions, self._thumbnails = view, positions, thumbnails
+        self._side = side
+        self._main = view.schema[picture] if picture in view.columns else None
+        self._sizes: list[tuple[int, int] | None] = [None] * len(positions)
+
+    def cells(
+        self, columns: Iterable[str], pack: Pack, progress: Progress | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the rows with a picture or a card, and the words below."""
+        found: list[dict[str, Any]] = [
+            {"p": p, "v": None, "w": None, "h": None, "card": None, "caption": {}, "marks": {}}
+            for p in self._positions.tolist()
+        ]
+        if self._main is None:
+            self._list(found)
+        elif is_picture(self._main.htype):
+            self._draw(found, self._main, pack, progress)
+        else:
+            self._write(found, self._main)
+        for f in self._fields(columns):
+            for cell, value in zip(found, self._captions(f), strict=True):
+                cell["caption"][f.name] = value
+        return found
+
+    def draw_over(self, found: list[dict[str, Any]], columns: Iterable[str], pack: Pack) -> None:
+        """Add what is drawn over the pictures."""
+        for f in self._fields(columns):
+            if kind_of(f.htype) == "mask":
+                self._mask(found, f, pack)
+            elif kind_of(f.htype) in OVERLAYS:
+                self._marks(found, f)
+
+    def _fields(self, columns: Iterable[str]) -> list[Field]:
+        """Return those columns that the view has: a query may have left some out."""
+        return [self._view.schema[name] for name in columns if name in self._view.columns]
+
+    def _draw(
+        self, found: list[dict[str, Any]], f: Field, pack: Pack, progress: Progress | None
+    ) -> None:
+        drawn = self._thumbnails.of(
+            self._view, f.name, self._positions, self._side, progress=progress
+        )
+        for i, (cell, outcome) in enumerate(zip(found, drawn, strict=True)):
+            if isinstance(outcome, Drawn):
+                self._sizes[i] = (outcome.width, outcome.height)
+            put_picture(cell, outcome, pack)
+
+    def _write(self, found: list[dict[str, Any]], f: Field) -> None:
+        values = values_of(self._view, f, self._positions)
+        for cell, value in zip(found, values, strict=True):
+            cell["card"] = cards.card(f.htype, value)
+
+    def _list(self, found: list[dict[str, Any]]) -> None:
+        fields = self._view.schema.fields
+        shown = [f for f in fields if not is_picture(f.htype)][: cards.CELLS]
+        columns = [values_of(self._view, f, self._positions) for f in shown]
+        for i, cell in enumerate(found):
+            pairs = zip(shown, columns, strict=True)
+            cell["card"] = cards.table_card({f.name: (f.htype, values[i]) for f, values in pairs})
+            cell["card"]["more"] = len(fields) - len(shown)
+
+    def _captions(self, f: Field) -> Sequence[dict[str, Any]]:
+        if is_picture(f.htype):
+            return [{"t": None, "c": None}] * len(self._positions)
+        return [cards.caption(f.htype, v) for v in values_of(self._view, f, self._positions)]
+
+    def _mask(self, found: list[dict[str, Any]], f: Field, pack: Pack) -> None:
+        drawn = self._thumbnails.of(self._view, f.name, self._positions, self._side, numbers=True)
+        for cell, outcome in zip(found, drawn, strict=True):
+            if isinstance(outcome, Drawn):
+                mark: dict[str, Any] = {"v": pack.add(outcome.data, outcome.mime)}
+                if outcome.classes:
+                    mark["of"] = list(outcome.classes)
+                cell["marks"][f.name] = mark
+
+    def _marks(self, found: list[dict[str, Any]], f: Field) -> None:
+        values = values_of(self._view, f, self._positions)
+        known = class_column(self._view.schema, f)
+        classes = (
+            [None] * len(values) if known is None else values_of(self._view, known, self._positions)
+        )
+        whole = isinstance(f.htype, Boxes) and f.htype.units == "fraction"
+        for i, cell in enumerate(found):
+            size = self._sizes[i] or ((1, 1) if whole else None)
+            made = None if size is None else marks(f.htype, values[i], *size, classes[i])
+            if made is not None:
+                cell["marks"][f.name] = made
+
+
+def put_picture(cell: dict[str, Any], outcome: Outcome, pack: Pack) -> None:
+    """Put a picture into a cell, or a card that says why there is none."""
+    if isinstance(outcome, Drawn):
+        cell["v"] = pack.add(outcome.data, outcome.mime)
+        cell["w"], cell["h"] = outcome.width, outcome.height
+    else:
+        cell["card"] = {"kind": "null"} if outcome is None else cards.damaged(outcome)

@@ -1,0 +1,1 @@
+"""Where to look first: the map of an embedding, suspects, neighbours."""

@@ -1,0 +1,74 @@
+"""Review from the page: suspicious labels first, predictions against the truth, rows like one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.htypes import ClassLabel, Embedding
+from deeplake_lite.review import compared, pairs
+from deeplake_lite.widget.review.mapping import is_vector, nearest_first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.widget.messages import Pack
+    from deeplake_lite.widget.parts import Handler, Host, Request
+
+SOURCE = "suspects"
+"""Name that queries have for the ranked rows."""
+
+AGREE_FROM = 0.5
+"""Overlap from which on boxes agree, if the page says nothing."""
+
+
+class Reviewing:
+    """What to look at first."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What it answers, by type of message."""
+        return {"suspects": self.suspects, "neighbours": self.neighbours}
+
+    def suspects(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
+        """Show the browsed rows ranked by suspicion, or those where two columns disagree."""
+        base, column = self._host.shown.base, request.get("column")
+        label, by = str(request["label"]), str(request.get("by") or "embedding")
+        if by == "agreement":
+            threshold = float(request.get("below", AGREE_FROM))
+            agree = bool(request.get("agree"))
+            text = compared(base, label, str(column), agree=agree, threshold=threshold)
+            return self._host.ask(text)
+        return self._host.show(base.suspects(label, by, column=column), SOURCE)  # type: ignore[arg-type]
+
+    def neighbours(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
+        """Show all rows, the nearest to one of them first."""
+        return self._host.ask(nearest_first(self._host, int(request["p"]), str(request["column"])))
+
+
+def about_review(view: View) -> dict[str, Any]:
+    """Return what the page can offer: labels with what judges them."""
+    return {"suspects": list(_offers(view))}
+
+
+def _offers(view: View) -> Iterator[dict[str, str]]:
+    found = list(pairs(view))
+    predicted = {prediction for _, prediction in found}
+    for f in view.schema:
+        if not isinstance(f.htype, ClassLabel) or f.htype.multiple or f.name in predicted:
+            continue
+        for g in view.schema:
+            if isinstance(g.htype, Embedding):
+                yield {"label": f.name, "by": "embedding", "column": g.name}
+            elif is_vector(g.htype) and _scores(f.htype, g.htype.layout.shape[0]):  # type: ignore[union-attr]
+                yield {"label": f.name, "by": "scores", "column": g.name}
+    for truth, prediction in found:
+        yield {"label": truth, "by": "agreement", "column": prediction}
+
+
+def _scores(htype: ClassLabel, width: int) -> bool:
+    """Tell whether as many numbers may be scores of the classes."""
+    return bool(htype.names) and len(htype.names) == width

@@ -1,0 +1,1 @@
+"""One row at large, and what happened to it."""

@@ -1,0 +1,157 @@
+"""One row at large: its picture, and every column with its type, shape and value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.describe import dtype_of, type_of
+from deeplake_lite.dataset.html.words import shape as axes_text
+from deeplake_lite.errors import LakeError
+from deeplake_lite.htypes.base import Dense
+from deeplake_lite.widget.edits.editing import Editing
+from deeplake_lite.widget.pictures import cards
+from deeplake_lite.widget.pictures.cells import Sight, put_picture
+from deeplake_lite.widget.pictures.drawing import Drawn
+from deeplake_lite.widget.pictures.kinds import OVERLAYS, is_picture, kind_of, picture_column
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.schema import Field
+    from deeplake_lite.widget.messages import Pack
+    from deeplake_lite.widget.parts import Handler, Host, Request
+
+SMALL = 256
+"""Longer side of the pictures beside the one that is large, pixels."""
+
+LARGEST = 16_384
+"""Longer side of a picture that a browser draws, pixels."""
+
+
+class Detail:
+    """The row that is looked at."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What it answers, by type of message."""
+        return {"detail": self.detail}
+
+    def detail(self, request: Request, pack: Pack) -> dict[str, Any]:
+        """Return a row: the picture large, the other columns in words and small pictures."""
+        shown = self._host.shown
+        position = row_in(request, len(shown.view))
+        ids = shown.ids(np.array([position]))
+        picture = request.get("picture") or self._host.settings.get("picture")
+        if picture not in shown.view.columns:
+            picture = picture_column(shown.view)
+        large = self._sight(position, picture, int(request.get("size") or 0))
+        [cell] = large.cells((), pack)
+        large.draw_over([cell], [f.name for f in shown.view.schema], pack)
+        cell["main"] = picture
+        pending = self._host.part(Editing).pending
+        pending.mark([cell], np.array([position]))
+        fields = pending.fields(shown.view.schema, position)
+        columns = [self._column(shown.view, f, position, pack, cell) for f in fields]
+        return {
+            "id": None if ids is None else str(ids[0]),
+            "position": position,
+            "picture": picture,
+            "w": cell["w"],
+            "h": cell["h"],
+            "columns": columns,
+        }
+
+    def _sight(self, position: int, picture: str | None, side: int) -> Sight:
+        host = self._host
+        return Sight(
+            host.shown.view,
+            np.array([position]),
+            host.thumbnails,
+            side=min(side, LARGEST),
+            picture=picture,
+        )
+
+    def _column(
+        self, view: View, f: Field, position: int, pack: Pack, cell: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return what is known of a row's cell."""
+        found: dict[str, Any] = {
+            "name": f.name,
+            "kind": kind_of(f.htype),
+            "type": type_of(f.htype),
+            "dtype": dtype_of(f.htype),
+            "shape": shape_at(view, f, position) if f.name in view.columns else "",
+            "nullable": f.htype.nullable,
+            "v": None,
+            "text": None,
+            "c": None,
+            "marks": cell["marks"].get(f.name),
+        }
+        if f.name == cell["main"] and is_picture(f.htype):
+            return {**found, "v": cell["v"], "w": cell["w"], "h": cell["h"], "card": cell["card"]}
+        if is_picture(f.htype):
+            return {**found, **self._small(f, position, pack)}
+        pending = self._host.part(Editing).pending
+        htype, value = pending.value(f.name, position)
+        found["staged"] = f.name in cell.get("staged", ())
+        found |= pending.input_of(f.name, htype, value)
+        f = replace(f, htype=htype)
+        found["text"] = cards.long_text(f.htype, value)
+        found["null"] = value is None
+        if isinstance(value, Exception):
+            return {**found, "damaged": f"{value!s:.400}"}
+        words = cards.caption(f.htype, value)
+        card = cards.card(f.htype, value)
+        numbers = {"numbers": card["numbers"]} if "numbers" in card else {}
+        items = {} if found["kind"] in OVERLAYS else tags_of(f, value)
+        return {**found, **numbers, **items, "c": words["c"]}
+
+    def _small(self, f: Field, position: int, pack: Pack) -> dict[str, Any]:
+        small: dict[str, Any] = {"v": None}
+        view, thumbnails = self._host.shown.view, self._host.thumbnails
+        [outcome] = thumbnails.of(view, f.name, np.array([position]), SMALL)
+        put_picture(small, outcome, pack)
+        small["null"] = outcome is None
+        if isinstance(outcome, Exception):
+            small["damaged"] = f"{outcome!s:.400}"
+        if isinstance(outcome, Drawn):
+            small["text"] = f"{outcome.width} × {outcome.height}"
+        return small
+
+
+def row_in(request: Request, rows: int) -> int:
+    """Return the row that a request speaks of. Raises LakeError where there is none."""
+    position = int(request["p"])
+    if not 0 <= position < rows:
+        raise LakeError(f"Rows are 0 to {rows - 1:,}, got {position:,}. Ask again.")
+    return position
+
+
+def shape_at(view: View, f: Field, position: int) -> str:
+    """Return the shape of a value in words; empty where it has none, or does not read."""
+    layout = f.htype.layout
+    if isinstance(layout, Dense):
+        return axes_text(layout.shape)
+    try:
+        table, slots = view._located(np.array([position]))
+        [shape] = table.shapes(f.id, slots).tolist()
+    except Exception:
+        return ""
+    return axes_text([n for n in shape if n >= 0])
+
+
+def tags_of(f: Field, value: Any) -> dict[str, Any]:
+    """Return a row's tags one by one, to take away or add to."""
+    if kind_of(f.htype) != "tags" or value is None:
+        return {}
+    htype: Any = f.htype
+    if hasattr(htype, "to_names"):
+        return {"tags": htype.to_names(value)}
+    return {"tags": [str(cards.words(htype.of, item)) for item in value]}

@@ -1,0 +1,122 @@
+"""What stays where no kernel runs: a strip of pictures and words in plain HTML.
+
+It has no script and no style of its own sheet, so that it reads well wherever a notebook is shown:
+untrusted, converted, or on a web page that takes all but the tags away.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.html.words import clip, count
+from deeplake_lite.dataset.show import title_of, version_of
+from deeplake_lite.widget.messages import Pack
+from deeplake_lite.widget.pictures.cells import Sight
+from deeplake_lite.widget.pictures.kinds import picture_column, role_of
+
+if TYPE_CHECKING:
+    from deeplake_lite.widget.pictures.thumbnails import Thumbnails
+    from deeplake_lite.widget.shown import Shown
+
+ROWS = 8
+"""Rows of the strip that goes with every browser."""
+
+SIDE = 96
+"""Longer side of its pictures, pixels."""
+
+MOST_BYTES = 60_000
+"""What its pictures may take."""
+
+FROZEN, FROZEN_SIDE, FROZEN_BYTES = 60, 2 * SIDE, 3_000_000
+"""Rows of a browser that is frozen, longer side of their pictures, and what these may take."""
+
+_BOX = (
+    "display:inline-block;vertical-align:top;margin:2px;padding:4px;max-width:{0}px;"
+    "border:1px solid #8884;border-radius:4px;font:11px/1.35 sans-serif;overflow-wrap:anywhere"
+)
+
+
+def strip(
+    shown: Shown,
+    thumbnails: Thumbnails,
+    *,
+    picture: str | None = None,
+    rows: int = ROWS,
+    side: int = SIDE,
+    most_bytes: int = MOST_BYTES,
+) -> str:
+    """Return the first rows shown as HTML; whatever is wrong with them, it raises nothing."""
+    try:
+        return _strip(shown, thumbnails, picture, rows, side, most_bytes)
+    except Exception as error:
+        return f"<p>{escape(_title(shown))}: {escape(clip(error, 300))}</p>"
+
+
+def _strip(
+    shown: Shown,
+    thumbnails: Thumbnails,
+    picture: str | None,
+    rows: int,
+    side: int,
+    most_bytes: int,
+) -> str:
+    view, pack = shown.view, Pack()
+    if picture not in view.columns:
+        picture = picture_column(view)
+    sight = Sight(view, np.arange(min(rows, len(view))), thumbnails, side=side, picture=picture)
+    below = [f.name for f in view.schema if role_of(f.htype) == "caption"][:3]
+    cells = sight.cells(below if picture is not None else (), pack)
+    boxes, data, left = [], pack.data, most_bytes
+    for cell in cells:
+        body = _body(cell, data, side)
+        left -= len(body)
+        if left < 0:
+            break
+        boxes.append(f'<span style="{_BOX.format(max(side, 160) + 16)}">{body}</span>')
+    rest = len(view) - len(boxes)
+    more = f"<p>… {escape(count(rest, 'more row'))}</p>" if rest > 0 else ""
+    return f"<div><p><b>{escape(_title(shown))}</b></p><div>{' '.join(boxes)}</div>{more}</div>"
+
+
+def _title(shown: Shown) -> str:
+    name, commit = version_of(shown.handle)
+    parts = [title_of(shown.base.url), count(len(shown.view), "row"), f"{name or commit}"]
+    return " · ".join(filter(None, [*parts, clip(shown.text, 200)]))
+
+
+def _body(cell: dict[str, Any], data: bytes, side: int) -> str:
+    """Return a row's picture or card, and the words below it."""
+    words = [
+        f"{escape(clip(name, 40))}: {escape(clip(said['t'], 80))}"
+        for name, said in cell["caption"].items()
+        if said["t"]
+    ]
+    main = _picture(cell, data, side) if cell["v"] else _card(cell["card"] or {})
+    return "<br>".join(filter(None, [main, *words]))
+
+
+def _picture(cell: dict[str, Any], data: bytes, side: int) -> str:
+    offset, length, mime = cell["v"]
+    scale = side / max(cell["w"], cell["h"])
+    width, height = (max(1, round(n * scale)) for n in (cell["w"], cell["h"]))
+    file = b64encode(data[offset : offset + length]).decode("ascii")
+    alt = f"row {cell['p']}, {cell['w']} × {cell['h']} pixels"
+    return (
+        f'<img src="data:{escape(mime)};base64,{file}" width="{width}" height="{height}" '
+        f'alt="{escape(alt)}">'
+    )
+
+
+def _card(card: dict[str, Any]) -> str:
+    match card.get("kind"):
+        case "table":
+            lines = (f"{escape(clip(n, 40))}: {escape(clip(t, 80))}" for n, t in card["rows"])
+            return "<br>".join(lines)
+        case "null":
+            return "<i>null</i>"
+        case _:
+            return escape(clip(card.get("text") or "", 300))

@@ -1,0 +1,558 @@
+"""Labels, tags, texts and boxes are mended from the page, and become a version."""
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.widget.edits import drafts, writing
+
+CLASSES = ["ant", "bee", "cat"]
+
+
+@pytest.fixture
+def lake(make_lake):
+    schema = {
+        "image": "image",
+        "label": dl.ClassLabel(CLASSES),
+        "text": dl.Text(nullable=True),
+        "x": dl.Scalar("int32", nullable=True),
+        "ok": "bool",
+        "boxes": dl.Boxes("xywh"),
+        "kinds": dl.ClassLabel(CLASSES, multiple=True),
+    }
+    pixels = np.random.default_rng(0).integers(0, 255, (6, 20, 40, 3), np.uint8)
+    return make_lake(
+        schema,
+        image=list(pixels),
+        label=[0, 1, 2, 0, 1, 2],
+        text=["a", "b", "c", "d", "e", None],
+        x=range(6),
+        ok=[True] * 6,
+        boxes=[[[4, 2, 10.3, 5]]] * 6,
+        kinds=[[1]] * 6,
+    )
+
+
+def stage(page, positions, column, value, op="set"):
+    wanted = {"positions": positions, "column": column, "op": op, "value": value}
+    return page.asks("stage", edits=[wanted])
+
+
+def test_a_label_is_mended_and_a_new_handle_reads_it(lake, page):
+    shown = page(lake)
+    reply = stage(shown, [0, 3], "label", 2)
+    assert reply["staged_count"] == 1
+    assert reply["positions"] == [0, 3]
+    assert reply["can_undo"]
+    assert not reply["can_redo"]
+    assert lake["label"][0] == 0
+    assert lake.status().updated == {}
+    done = shown.asks("commit", message="two cats")
+    assert done["rows"] == 2
+    assert done["staged_count"] == 0
+    fresh = dl.open(lake.url)
+    assert fresh.version == done["version"] == lake.version
+    assert fresh.log()[0].message == "two cats"
+    assert fresh["label"][:].tolist() == [2, 1, 2, 2, 1, 2]
+    assert shown.w.view["label"][:].tolist() == [2, 1, 2, 2, 1, 2]
+
+
+def test_values_of_all_kinds_are_taken(lake, page):
+    shown = page(lake)
+    stage(shown, [0], "text", "new")
+    stage(shown, [1], "text", None)
+    stage(shown, [2], "x", "17")
+    stage(shown, [3], "x", None)
+    stage(shown, [4], "ok", False)
+    assert shown.w.commit("values") == lake.version
+    assert lake["text"][:][:2] == ["new", None]
+    assert lake["x"][:].tolist() == [0, 1, 17, None, 4, 5]
+    assert lake["ok"][:].tolist() == [True] * 4 + [False, True]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("label", 7, "a class number must be 0 to 2, got 7"),
+        ("label", None, "takes no null"),
+        ("label", "  ", "a class has a name"),
+        ("x", "many", "takes int32, got 'many'"),
+        ("x", 1.5, "1.5"),
+        ("image", 1, "not edited by hand"),
+        ("suspicion", 1, "computed, not stored"),
+    ],
+)
+def test_what_a_column_refuses_is_said_before_it_is_staged(lake, page, column, value, message):
+    shown = page(lake)
+    error = shown.fails(
+        "stage", edits=[{"positions": [0], "column": column, "op": "set", "value": value}]
+    )
+    assert message in error["message"]
+    assert shown.w.staged_count == 0
+
+
+def test_a_class_that_is_typed_is_added_at_the_commit(lake, page):
+    shown = page(lake)
+    stage(shown, [1], "label", "dgo")
+    stage(shown, [1], "label", "dog")
+    assert shown.w.staged[-1]["what"] == "→ dog (new class)"
+    cell = shown.asks("cells", start=1, stop=2, size=64, columns=["label"])["cells"][0]
+    assert cell["caption"]["label"]["t"] == "dog"
+    assert cell["caption"]["label"]["c"] >= 3
+    assert lake["label"].names == tuple(CLASSES)
+    shown.asks("commit", message="a dog")
+    assert lake["label"].names == (*CLASSES, "dog")  # the one that was mistyped is not
+    assert lake["label"][1] == 3
+
+
+def test_the_first_tag_adds_a_column(lake, page):
+    shown = page(lake)
+    stage(shown, "all", None, "seen", "add_tag")
+    stage(shown, [0], None, "blurry", "add_tag")
+    stage(shown, [1], None, "seen", "remove_tag")
+    cells = shown.asks("cells", start=0, stop=2, size=64, columns=["label"])["cells"]
+    assert [cell["caption"]["tags"]["t"] for cell in cells] == ["seen, blurry", ""]
+    shown.asks("commit", message="tags")
+    assert lake["tags"][:] == [["seen", "blurry"], [], *[["seen"]] * 4]
+    assert len(lake.query("SELECT * WHERE CONTAINS(tags, 'blurry')")) == 1
+    stage(shown, [1], None, "late", "add_tag")
+    shown.asks("commit", message="one more")
+    assert lake["tags"][1] == ["late"]
+    assert lake.columns.count("tags") == 1
+
+
+def test_boxes_are_moved_and_drawn_and_those_that_stay_stay_exactly(lake, page):
+    shown = page(lake)
+    before = lake["boxes"][0][0].tolist()
+    [cell] = shown.asks("cells", start=0, stop=1, size=64, columns=[], overlays=["boxes"])["cells"]
+    there = cell["marks"]["boxes"]["boxes"]
+    value = {"boxes": [*there, [0.75, 0.5, 0.5, 1.0]], "c": [1, 2]}
+    shown.asks(
+        "stage", edits=[{"positions": [0], "column": "boxes", "op": "set_boxes", "value": value}]
+    )
+    [cell] = shown.asks("cells", start=0, stop=1, size=64, columns=[], overlays=["boxes"])["cells"]
+    assert cell["marks"]["boxes"]["boxes"][1] == [0.5, 0.5, 0.75, 1.0]
+    assert cell["marks"]["boxes"]["c"] == [1, 2]
+    assert sorted(cell["staged"]) == ["boxes", "kinds"]
+    shown.asks("commit", message="a box")
+    assert lake["boxes"][0].tolist() == [before, [20, 10, 10, 10]]
+    assert lake["kinds"][0].tolist() == [1, 2]
+    shown.asks("undo")  # nothing is left to undo
+    assert shown.w.staged_count == 0
+
+
+def test_what_is_staged_together_is_undone_together(lake, page):
+    shown = page(lake)
+    both = [
+        {"positions": [0], "column": "label", "op": "set", "value": 1},
+        {"positions": [0], "column": "text", "op": "set", "value": "z"},
+    ]
+    assert shown.asks("stage", edits=both)["staged_count"] == 2
+    assert shown.asks("undo")["staged_count"] == 0
+    assert shown.asks("redo")["staged_count"] == 2
+    bad = [both[0], {"positions": [0], "column": "label", "op": "set", "value": 9}]
+    shown.fails("stage", edits=bad)
+    assert shown.w.staged_count == 2
+    assert "no edit 77" in shown.fails("drop", id=77)["message"]
+    shown.w.discard()
+    assert shown.w.staged == []
+    assert not shown.asks("undo")["can_redo"]
+
+
+def test_the_same_cells_of_another_writer_are_a_conflict(lake, page):
+    shown = page(lake)
+    stage(shown, [0, 1, 4], "label", 2)
+    other = dl.open(lake.url)
+    other.update([0, 1, 2, 4], {"label": [1, 2, 0, 0]})
+    other.commit("meanwhile")
+    reply, _ = shown.ask("commit", message="mine")
+    assert not reply["ok"]
+    assert reply["error"]["kind"] == "ConflictError"
+    listed = [(c["p"], c["column"], c["ours"], c["theirs"]) for c in reply["error"]["conflicts"]]
+    assert listed == [(0, "label", "'cat'", "'bee'"), (4, "label", "'cat'", "'ant'")]
+    assert shown.w.staged_count == 1
+    assert not lake.status()
+    with pytest.raises(dl.ConflictError, match="on_conflict='ours'"):
+        shown.w.commit("mine")
+    assert shown.asks("resolve", choice="ours")["rows"] == 2  # one had it already
+    assert lake["label"][:].tolist() == [2, 2, 0, 0, 2, 2]
+    assert lake.log()[0].message == "mine"
+
+
+def test_a_conflict_is_resolved_their_way(lake, page):
+    shown = page(lake)
+    stage(shown, [0, 3], "text", "ours")
+    other = dl.open(lake.url)
+    other["text"][0] = "theirs"
+    other.commit("meanwhile")
+    shown.ask("commit", message="")
+    shown.asks("resolve", choice="theirs")
+    assert lake["text"][:][:4] == ["theirs", "b", "c", "ours"]
+    assert lake.log()[0].message == "Edited text of 2 rows in the browser"
+
+
+def test_a_conflict_is_found_where_the_handle_has_moved_on_by_itself(lake, page):
+    shown = page(lake)
+    stage(shown, [0], "label", 2)
+    lake["label"][0] = 1
+    lake.commit("beside the browser")
+    with pytest.raises(dl.ConflictError, match=r"ours 'cat', theirs 'bee'"):
+        shown.w.commit()
+    shown.w.commit(on_conflict="ours")
+    assert lake["label"][0] == 2
+
+
+def test_tags_and_new_classes_of_two_writers_are_kept_both(lake, page):
+    lake.add_column("tags", dl.Sequence("text"), values=[[] for _ in range(6)])
+    lake.commit("tags")
+    shown, other = page(lake), page(dl.open(lake.url))
+    stage(shown, [0], None, "mine", "add_tag")
+    stage(shown, [1], "label", "dog")
+    stage(other, [0], None, "theirs", "add_tag")
+    stage(other, [2], "label", "elk")
+    other.asks("commit", message="theirs")
+    shown.asks("commit", message="mine")
+    assert lake["tags"][0] == ["theirs", "mine"]
+    assert lake["label"].names == (*CLASSES, "elk", "dog")
+    assert lake["label"][:3].tolist() == [0, 4, 3]
+
+
+def test_two_writers_add_the_column_of_tags(lake, page):
+    shown, other = page(lake), page(dl.open(lake.url))
+    stage(shown, [0], None, "mine", "add_tag")
+    stage(other, [1], None, "theirs", "add_tag")
+    other.asks("commit", message="theirs")
+    shown.asks("commit", message="mine")
+    assert lake["tags"][:][:2] == [["mine"], ["theirs"]]
+
+
+def test_a_row_or_column_that_is_gone_is_a_conflict_and_left_out(lake, page):
+    shown = page(lake)
+    stage(shown, [0, 5], "label", 1)
+    stage(shown, [1], "text", "new")
+    other = dl.open(lake.url)
+    other.delete(0)
+    other.drop_column("text")
+    other.commit("gone")
+    reply, _ = shown.ask("commit", message="mine")
+    assert [(c["kind"], c["theirs"]) for c in reply["error"]["conflicts"]] == [
+        ("row", "removed"),
+        ("column", "column dropped"),
+    ]
+    shown.asks("resolve", choice="ours")
+    assert lake["label"][:].tolist() == [1, 2, 0, 1, 1]
+
+
+def test_edits_of_the_users_own_are_not_taken_along(lake, page):
+    shown = page(lake)
+    stage(shown, [0], "label", 2)
+    lake["x"][0] = 99
+    error = shown.fails("commit", message="mine")
+    assert error["kind"] == "UncommittedError"
+    assert "ds.commit('…')" in error["message"]
+    lake.commit("the user's")
+    shown.asks("commit", message="mine")
+    assert lake["label"][0] == 2
+
+
+def test_a_version_that_never_moves_takes_no_edits(lake, page):
+    lake.tag("v1")
+    shown = page(dl.open(lake.url, version="v1"))
+    wanted = [{"positions": [0], "column": "label", "op": "set", "value": 1}]
+    error = shown.fails("stage", edits=wanted)
+    assert error["kind"] == "ReadOnlyError"
+    assert "Open a branch to write" in error["message"]
+
+
+def test_rows_of_a_query_and_of_a_view_are_mended_on_their_branch(lake, page):
+    for view in (lake.query("SELECT * WHERE label = 'ant'"), lake[[0, 3]]):
+        shown = page(view)
+        stage(shown, [1], "x", 55)
+        shown.asks("commit", message="by a view")
+        assert shown.w.view["x"][:].tolist() == [0, 55]
+        assert dl.open(lake.url)["x"][3] == 55
+        lake.refresh()
+        lake["x"][3] = 3
+        lake.commit("back")
+
+
+def test_rows_of_a_query_in_the_browser_are_mended(lake, page):
+    shown = page(lake)
+    shown.w.query = "SELECT label, x WHERE label = 'cat'"
+    stage(shown, "all", "label", 0)
+    shown.w.selected = [1]
+    stage(shown, "selected", "x", -1)
+    shown.asks("commit", message="no cats")
+    assert lake["label"][:].tolist() == [0, 1, 0, 0, 1, 0]
+    assert lake["x"][5] == -1
+    assert len(shown.w.view) == 0
+
+
+def test_grouped_rows_take_no_edits(lake, page):
+    shown = page(lake)
+    shown.w.query = "SELECT label, COUNT(*) AS n GROUP BY label"
+    wanted = [{"positions": [0], "column": "label", "op": "set", "value": 1}]
+    assert "no rows of the dataset" in shown.fails("stage", edits=wanted)["message"]
+
+
+def test_a_commit_without_edits_is_none(lake, page):
+    before = lake.version
+    assert page(lake).w.commit("nothing") == before
+
+
+def test_many_rows_are_relabelled_at_once(make_lake, page):
+    lake = make_lake({"label": dl.ClassLabel(CLASSES)}, label=np.arange(200_000) % 3)
+    shown = page(lake)
+    shown.w.query = "SELECT * WHERE label = 'bee'"
+    assert stage(shown, "all", "label", 0)["positions"] is None
+    assert shown.asks("commit", message="no bees")["rows"] == 66_667
+    assert (lake["label"][:] == np.array([0, 0, 2])[np.arange(200_000) % 3]).all()
+
+
+def test_a_write_that_fails_leaves_the_dataset_as_it_was(lake, page, monkeypatch):
+    shown = page(lake)
+    stage(shown, [0], "label", 1)
+    stage(shown, [0], "text", "z")
+
+    def refuse(*_):
+        raise dl.StorageError("The disk is full. Free some space.")
+
+    monkeypatch.setattr("deeplake_lite.dataset.commit.commit", refuse)
+    assert "disk is full" in shown.fails("commit", message="mine")["message"]
+    assert not lake.status()
+    assert shown.w.staged_count == 2
+
+
+def test_the_row_at_large_shows_what_is_staged_and_what_can_be_changed(lake, page):
+    shown = page(lake)
+    stage(shown, [0], "label", "dog")
+    stage(shown, [0], None, "late", "add_tag")
+    found = {c["name"]: c for c in shown.asks("detail", p=0, size=64)["columns"]}
+    assert found["label"]["text"] == "dog"
+    assert found["label"]["staged"]
+    assert found["label"]["editable"]
+    assert found["label"]["value"] == 3
+    assert found["tags"]["value"] == ["late"]
+    assert not found["text"]["staged"]
+    assert (found["text"]["value"], found["x"]["value"], found["ok"]["value"]) == ("a", 0, True)
+    assert found["kinds"]["value"] == [1]
+    assert "tags" not in {c["name"] for c in shown.asks("detail", p=1, size=64)["columns"]}
+
+
+def test_another_version_is_shown_once_nothing_is_staged(lake, page):
+    lake.tag("v1")
+    shown = page(lake)
+    stage(shown, [0], "label", 1)
+    error = shown.fails("show_version", version="v1")
+    assert "w.commit('…')" in error["message"]
+    shown.w.discard()
+    assert not shown.asks("show_version", version="v1")["writable"]
+    found = {c["name"]: c for c in shown.asks("detail", p=0, size=64)["columns"]}
+    assert not found["label"]["editable"]
+
+
+def test_selected_rows_are_edited_from_python(lake, page):
+    shown = page(lake)
+    shown.w.selected = [1, 4]
+    assert shown.w.edit("label", "cat") == 2
+    assert shown.sent[-1][0] == {"type": "changed", "positions": [1, 4]}
+    with pytest.raises(dl.LakeError, match="Column 'lable' is computed, not stored, or gone"):
+        shown.w.edit("lable", "cat")
+    shown.w.commit("two cats")
+    assert lake["label"][:].tolist() == [0, 2, 2, 0, 2, 2]
+
+
+def test_a_column_that_the_query_leaves_out_is_shown_once_it_is_staged(lake, page):
+    shown = page(lake)
+    shown.w.query = "SELECT label WHERE label = 'bee'"
+    stage(shown, [1], "text", "new")
+    cells = shown.asks("cells", start=0, stop=2, size=64, columns=["label"])["cells"]
+    assert cells[1]["caption"]["text"]["t"] == "new"
+    assert "text" not in cells[0]["caption"]
+    stage(shown, [0], "text", "x")
+    shown.asks("undo")
+    shown.asks("commit", message="unseen")
+    assert lake["text"][:][4] == "new"
+
+
+@pytest.mark.parametrize(
+    "htype",
+    [
+        dl.ClassLabel(["far", "near"], multiple=True),
+        dl.Sequence(dl.ClassLabel(["far", "near"])),
+        dl.Sequence("text", nullable=True),
+    ],
+)
+def test_tags_are_texts_or_classes(make_lake, page, htype):
+    lake = make_lake({"marks": htype}, marks=[["near"], ["far", "near"], []])
+    shown = page(lake)
+    stage(shown, [0, 2], None, "far", "add_tag")
+    stage(shown, [1], "marks", "near", "remove_tag")
+    cells = shown.asks("cells", start=0, stop=3, size=64, columns=["marks"])["cells"]
+    assert [cell["caption"]["marks"]["t"] for cell in cells] == ["near, far", "far", "far"]
+    shown.asks("commit", message="marks")
+    found = lake["marks"][:]
+    if not isinstance(found[0][0], str):
+        found = [[["far", "near"][n] for n in row] for row in found]
+    assert found == [["near", "far"], ["far"], ["far"]]
+
+
+def test_a_new_class_of_tags_is_added_where_classes_can_be(make_lake, page):
+    schema = {"a": dl.ClassLabel(["x"], multiple=True), "b": dl.Sequence(dl.ClassLabel(["x"]))}
+    lake = make_lake(schema, a=[[0]], b=[[0]])
+    shown = page(lake)
+    stage(shown, [0], "a", "y", "add_tag")
+    shown.asks("commit", message="y")
+    assert lake["a"].names == ("x", "y")
+    wanted = [{"positions": [0], "column": "b", "op": "add_tag", "value": "y"}]
+    assert "one of 1 classes, got 'y'" in shown.fails("stage", edits=wanted)["message"]
+
+
+def test_class_numbers_without_names_are_numbers(make_lake, page):
+    lake = make_lake({"label": dl.ClassLabel()}, label=[3, 4])
+    shown = page(lake)
+    stage(shown, [1], "label", 9)
+    [_, cell] = shown.asks("cells", start=0, stop=2, size=64, columns=["label"])["cells"]
+    assert cell["caption"]["label"] == {"t": "9", "c": 9}
+    shown.asks("commit", message="nine")
+    assert lake["label"][:].tolist() == [3, 9]
+
+
+def test_times_are_typed(make_lake, page):
+    lake = make_lake({"t": "datetime64[s]", "ok": "bool"}, t=["2026-01-31"], ok=[False])
+    shown = page(lake)
+    stage(shown, [0], "t", "2026-02-01T12:30")
+    stage(shown, [0], "ok", "true")
+    [cell] = shown.asks("detail", p=0, size=64)["columns"][:1]
+    assert cell["value"] == "2026-02-01T12:30:00"
+    shown.asks("commit", message="later")
+    assert str(lake["t"][0]) == "2026-02-01T12:30:00"
+    assert lake["ok"][0]
+
+
+def test_a_view_of_open_edits_and_one_of_a_lost_branch_take_none(lake, page):
+    wanted = [{"positions": [0], "column": "x", "op": "set", "value": 1}]
+    lake["x"][0] = 5
+    error = page(lake[:3]).fails("stage", edits=wanted)
+    assert "Browse the dataset, ds.browse()" in error["message"]
+    lake.discard()
+    lake.branch("lost")
+    lost = dl.open(lake.url, branch="lost")
+    lost["x"][0] = 6
+    lost.commit("on its own")
+    view = lost[:3]
+    lake.delete_branch("lost")
+    error = page(view).fails("stage", edits=wanted)
+    assert error["kind"] == "ReadOnlyError"
+    assert "No branch" in error["message"]
+
+
+def test_a_view_of_an_older_version_is_mended_on_the_branch_that_went_on(lake, page):
+    old = dl.open(lake.url, version=lake.version)[[1]]
+    lake["text"][0] = "meanwhile"
+    lake.commit("went on")
+    shown = page(old)
+    stage(shown, [0], "label", "cat")
+    shown.asks("commit", message="mended")
+    fresh = dl.open(lake.url)
+    assert (fresh["text"][0], fresh["label"][1]) == ("meanwhile", 2)
+
+
+def test_what_is_no_edit_is_said(lake, page):
+    shown = page(lake)
+    for wanted, message in [
+        ({"positions": [9], "column": "x", "op": "set", "value": 1}, "Rows lie below 6, got 9"),
+        ({"positions": [], "column": "x", "op": "set", "value": 1}, "No row is selected"),
+        ({"positions": [0], "column": "x", "op": "sing", "value": 1}, "got 'sing'"),
+        ({"positions": [0], "column": "x", "op": "add_tag", "value": "a"}, "several texts"),
+        ({"positions": [0], "column": None, "op": "add_tag", "value": " "}, "a tag has letters"),
+        ({"positions": [0], "column": "x", "op": "set_boxes", "value": {"boxes": []}}, "boxes"),
+    ]:
+        assert message in shown.fails("stage", edits=[wanted])["message"]
+
+
+def test_a_commit_is_done_though_the_query_cannot_be_asked_of_the_new_version(lake, page):
+    shown = page(lake)
+    shown.w.query = "SELECT * WHERE x > 1"
+    stage(shown, [0], "label", 0)
+    other = dl.open(lake.url)
+    other.rename_column("x", "y")
+    other.commit("renamed")
+    version = shown.w.commit("mended")
+    assert dl.open(lake.url).version == version
+    assert dl.open(lake.url)["label"][2] == 0
+    assert (shown.w.query, len(shown.w.view)) == ("", 6)
+    assert "'x'" in shown.w.problem["message"]
+
+
+def test_what_a_cell_of_the_notebook_edits_meanwhile_is_neither_taken_along_nor_lost(
+    lake, page, monkeypatch
+):
+    shown = page(lake)
+    stage(shown, [0], "label", 2)
+    apply = writing._apply
+
+    def meanwhile(ds, staged, left):
+        lake["x"][5] = 50
+        return apply(ds, staged, left)
+
+    monkeypatch.setattr(writing, "_apply", meanwhile)
+    version = shown.w.commit("mended")
+    fresh = dl.open(lake.url)
+    assert fresh.version == version
+    assert (fresh["label"][0], fresh["x"][5]) == (2, 5)
+    assert lake["x"][5] == 50
+    lake.commit("mine")
+    fresh = dl.open(lake.url)
+    assert (fresh["label"][0], fresh["x"][5]) == (2, 50)
+
+
+def test_values_of_any_kind_are_taken_over_from_another_column(make_lake, page):
+    boxes = {"boxes": dl.Boxes("xywh"), "found": dl.Boxes("xywh"), "corners": dl.Boxes("xyxy")}
+    tags = {"tags": dl.Sequence("text"), "new": dl.Sequence("text")}
+    lake = make_lake(
+        {**boxes, **tags, "number": "int32"},
+        boxes=[[[0, 0, 1, 1]]] * 2,
+        found=[[[0, 0, 2, 2]], [[0, 0, 2, 2], [1, 1, 2, 2]]],
+        corners=[[[0, 0, 2, 2]]] * 2,
+        tags=[["a"], []],
+        new=[["b", "c"], ["b", "c"]],
+        number=[1, 2],
+    )
+    shown = page(lake)
+    stage(shown, [0, 1], "boxes", "found", "take")
+    stage(shown, [0, 1], "tags", "new", "take")
+    for source in ("corners", "number"):
+        wanted = {"positions": [0], "column": "boxes", "op": "take", "value": source}
+        assert "does not take the values of" in shown.fails("stage", edits=[wanted])["message"]
+    shown.w.commit("taken over")
+    assert [len(found) for found in lake["boxes"][:]] == [1, 2]
+    assert lake["boxes"][0].tolist() == [[0, 0, 2, 2]]
+    assert lake["tags"][:] == [["b", "c"], ["b", "c"]]
+
+
+def test_a_value_that_does_not_read_is_not_taken_over_as_null(make_lake, page, monkeypatch):
+    text = dl.Text(nullable=True)
+    lake = make_lake({"a": text, "b": text}, a=["one"], b=["two"])
+    shown = page(lake)
+    monkeypatch.setattr(drafts, "values_of", lambda *_: [ValueError("row 0 is cut")])
+    wanted = {"positions": [0], "column": "a", "op": "take", "value": "b"}
+    assert "row 0 is cut" in shown.fails("stage", edits=[wanted])["message"]
+    assert shown.w.staged_count == 0
+
+
+def test_a_column_that_a_query_computes_under_a_stored_name_takes_no_edits(lake, page):
+    shown = page(lake)
+    shown.w.query = "SELECT label, x + 1 AS x"
+    wanted = {"positions": [0], "column": "x", "op": "set", "value": 3}
+    assert "is computed" in shown.fails("stage", edits=[wanted])["message"]
+    stage(shown, [0], "label", 2)
+
+
+def test_rows_of_another_lake_take_no_edits(lake, make_lake, page):
+    other = make_lake({"label": dl.ClassLabel(CLASSES)}, label=[0, 1])
+    shown = page(lake)
+    shown.w.view = other[:2]
+    assert not shown.w.about["has_ids"]
+    wanted = {"positions": [0], "column": "label", "op": "set", "value": 2}
+    assert "no rows of the dataset" in shown.fails("stage", edits=[wanted])["message"]

@@ -1,0 +1,135 @@
+"""Choices written into the text of a query: what the reader wrote stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from deeplake_lite.errors import LakeError
+from deeplake_lite.widget.filters.choices import chosen, filtered, order_of, sorted_by
+
+COLUMNS = ["label", "x", "y", "s", 'a "b"']
+
+
+def choose(text, expression="label", kind="classes", op="set", values=("a",), **more):
+    return filtered(text, expression, kind, op, list(values), columns=COLUMNS, **more)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "SELECT * WHERE label = 'a'"),
+        ("SELECT x, y", "SELECT x, y WHERE label = 'a'"),
+        ("SELECT * WHERE x > 1 OR y", "SELECT * WHERE (x > 1 OR y) AND label = 'a'"),
+        ("SELECT * WHERE label = 'b'", "SELECT * WHERE label = 'a'"),
+        (
+            "SELECT * WHERE x > 1 AND label IN ('b', 'c') AND y < 2 ORDER BY x",
+            "SELECT * WHERE x > 1 AND label = 'a' AND y < 2 ORDER BY x",
+        ),
+        (
+            "SELECT * WHERE label = s AND (label = 'b' OR label IS NULL)",
+            "SELECT * WHERE label = s AND label = 'a'",
+        ),
+        ("SELECT * WHERE ds.\"label\" = 'b'", "SELECT * WHERE label = 'a'"),
+        ("SELECT * LIMIT 3", "SELECT * FROM (SELECT * LIMIT 3) WHERE label = 'a'"),
+        (
+            "SELECT * FROM (SELECT * LIMIT 3) WHERE label = 'b' ORDER BY x",
+            "SELECT * FROM (SELECT * LIMIT 3) WHERE label = 'a' ORDER BY x",
+        ),
+        (
+            "SELECT label, COUNT(*) AS n GROUP BY label",
+            "SELECT * FROM (SELECT label, COUNT(*) AS n GROUP BY label) WHERE label = 'a'",
+        ),
+        (
+            "SELECT x AS label UNION SELECT y",
+            "SELECT * FROM (SELECT x AS label UNION SELECT y) WHERE label = 'a'",
+        ),
+        ("SELECT y AS label", "SELECT * FROM (SELECT y AS label) WHERE label = 'a'"),
+        ("SELECT * EXPAND BY 1, 1", "SELECT * FROM (SELECT * EXPAND BY 1, 1) WHERE label = 'a'"),
+        ("SELECT * -- all\nWHERE x > 1", "SELECT * -- all\n WHERE x > 1 AND label = 'a'"),
+        (
+            "SELECT * WHERE x > 1 -- large\nAND y",
+            "SELECT * WHERE x > 1 AND y AND label = 'a'",
+        ),
+        ("SELECT * LIMIT 3 -- few", "SELECT * FROM (SELECT * LIMIT 3 -- few\n) WHERE label = 'a'"),
+        (
+            "SELECT * WHERE x BETWEEN 1 AND 2 AND CASE WHEN x AND y THEN s END = 'label'",
+            (
+                "SELECT * WHERE x BETWEEN 1 AND 2 AND CASE WHEN x AND y THEN s END = 'label' "
+                "AND label = 'a'"
+            ),
+        ),
+    ],
+)
+def test_a_choice_joins_what_is_written(text, expected):
+    assert choose(text) == expected
+    assert chosen(expected, "label", "classes") == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("SELECT * WHERE label = 'a'", ""),
+        ("SELECT x WHERE label = 'a'", "SELECT x"),
+        ("SELECT * WHERE label = 'a' AND f(x)", "SELECT * WHERE f(x)"),
+        ("SELECT * FROM (SELECT * LIMIT 3) WHERE label = 'a'", "SELECT * LIMIT 3"),
+        (
+            "SELECT * FROM (SELECT * LIMIT 3) WHERE label = 'a' AND ANY(x)",
+            "SELECT * FROM (SELECT * LIMIT 3) WHERE ANY(x)",
+        ),
+        ("SELECT * LIMIT 3", "SELECT * LIMIT 3"),
+        ("", ""),
+    ],
+)
+def test_clearing_a_choice_leaves_the_rest(text, left):
+    assert choose(text, op="clear", values=()) == left
+
+
+def test_values_are_toggled_and_null_is_one_of_them():
+    text = choose("", op="toggle", values=["it's <b>"])
+    assert text == "SELECT * WHERE label = 'it''s <b>'"
+    text = choose(text, op="toggle", values=[None])
+    assert text == "SELECT * WHERE (label = 'it''s <b>' OR label IS NULL)"
+    assert chosen(text, "label", "classes") == ["it's <b>", None]
+    assert choose(text, op="toggle", values=["it's <b>", None]) == ""
+
+
+def test_ranges_are_set_read_and_cleared():
+    e = 'LEN("a ""b""")'
+    text = choose("SELECT * WHERE x", e, "numbers", values=[10, 20.5])
+    assert text == f"SELECT * WHERE x AND {e} >= 10 AND {e} < 20.5"
+    assert chosen(text, e, "numbers") == [10, 20.5]
+    text = choose(text, e, "numbers", values=[-3, None])
+    assert text == f"SELECT * WHERE x AND {e} >= -3"
+    assert chosen(text, e, "numbers") == [-3, None]
+    assert choose(text, e, "numbers", op="clear") == "SELECT * WHERE x"
+    assert chosen("SELECT * WHERE x BETWEEN 2 AND 3", "x", "numbers") == [2, 3]
+
+
+def test_rows_that_are_none_of_the_source_become_a_source():
+    text = choose("SELECT MAX(x) AS label", as_rows=False)
+    assert text == "SELECT * FROM (SELECT MAX(x) AS label) WHERE label = 'a'"
+
+
+def test_what_is_no_choice_is_refused():
+    with pytest.raises(LakeError, match="two ends"):
+        choose("", kind="numbers", values=[1])
+    with pytest.raises(LakeError, match="'set', 'toggle' or 'clear'"):
+        choose("", op="add")
+    with pytest.raises(LakeError, match="takes texts"):
+        choose("", values=[["a"]])
+
+
+@pytest.mark.parametrize("expression", ["label) OR (1 = 1", "x = 1 OR y = 2", "1; SELECT 2"])
+def test_more_than_an_expression_is_refused(expression):
+    with pytest.raises(LakeError):
+        choose("", expression)
+
+
+def test_orders_are_set_read_and_dropped():
+    text = sorted_by("SELECT * WHERE x ORDER BY y LIMIT 3", "s", descending=True)
+    assert text == "SELECT * FROM (SELECT * WHERE x ORDER BY y LIMIT 3) ORDER BY s DESC"
+    assert order_of(text) == {"expression": "s", "descending": True}
+    assert sorted_by(text, None) == "SELECT * WHERE x ORDER BY y LIMIT 3"
+    assert sorted_by("SELECT * ORDER BY y", "x") == "SELECT * ORDER BY x"
+    assert order_of("SELECT * ORDER BY x, y") is None
+    assert order_of("") is None

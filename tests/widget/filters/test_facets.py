@@ -1,0 +1,175 @@
+"""What rows are counted by, of all and of the answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.widget.filters import facets as facets_module
+
+INJECTED = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def ds(make_lake):
+    schema = {
+        "label": dl.ClassLabel(["rose", "it's", INJECTED], nullable=True),
+        "tags": dl.ClassLabel(["a", "b"], multiple=True),
+        "flag": "bool",
+        "x": dl.Scalar("float64", nullable=True),
+        "n": "int32",
+        "t": "datetime64[s]",
+        "note": "text",
+        "words": dl.Sequence("text"),
+        "image": "image",
+        'odd "name"': "int32",
+    }
+    return make_lake(
+        schema,
+        label=["rose", "it's", None, INJECTED, "rose", "rose"],
+        tags=[["a"], ["a", "b"], [], ["b"], [], []],
+        flag=[True, False] * 3,
+        x=[1.0, 2.0, None, np.nan, np.inf, 6.0],
+        n=range(6),
+        t=[f"2026-01-0{i}T12:00:00" for i in range(1, 7)],
+        note=["a", "bb", "bb", "", "a", "a"],
+        words=[["u", "v"], ["u"], [], [], [], []],
+        image=[np.zeros((9 + i, 8, 3), "uint8") for i in range(6)],
+        **{'odd "name"': [1, 1, 2, 2, 2, 2]},
+    )
+
+
+def by_expression(reply):
+    return {facet["expression"]: facet for facet in reply["facets"]}
+
+
+def test_rows_are_counted_by_class_of_all_and_of_the_answer(ds, page):
+    p = page(ds)
+    p.w.query = "SELECT * WHERE n < 3"
+    label = by_expression(p.asks("facets", columns=None))["label"]
+    assert label["values"] == [
+        ["rose", "rose", 3, 1],
+        ["it's", "it's", 1, 1],
+        [INJECTED, INJECTED, 1, 0],
+    ]
+    assert label["nulls"] == [1, 1]
+    assert label["chosen"] is None
+
+
+def test_all_that_can_be_counted_is(ds, page):
+    facets = by_expression(page(ds).asks("facets", columns=None))
+    assert not [f for f in facets.values() if "problem" in f]
+    assert facets["tags"]["values"] == [["a", "a", 2, 2], ["b", "b", 2, 2]]
+    assert facets["words"]["values"] == [["u", "u", 2, 2], ["v", "v", 1, 1]]
+    assert facets["flag"]["values"] == [[False, "False", 3, 3], [True, "True", 3, 3]]
+    assert facets["note"]["values"][0] == ["a", "a", 3, 3]
+    assert facets["LEN(note)"]["edges"] == [0, 1, 2, 3]
+    assert facets["LEN(note)"]["all"] == [1, 3, 2]
+    assert facets["SHAPE(image)[0]"]["all"] == [1] * 6
+    assert facets["x"]["nulls"] == [3, 3]
+    assert sum(facets["x"]["all"]) == 3
+    assert facets["t"]["edges"][0] == "2026-01-01T12:00:00"
+    assert sum(facets["t"]["all"]) == 6
+    assert facets['"odd ""name"""']["all"] == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("expression", "values", "rows"),
+    [
+        ("label", [INJECTED, None], 2),
+        ("label", ["it's"], 1),
+        ("tags", ["a"], 2),
+        ("words", ["u"], 2),
+        ("flag", [True], 3),
+        ("note", [""], 1),
+        ("x", [1, 3], 2),
+        ("LEN(note)", [1, 2], 3),
+        ("SHAPE(image)[0]", [10, 12], 2),
+        ("t", ["2026-01-02T12:00:00", "2026-01-04T12:00:00"], 2),
+        ('"odd ""name"""', [2, 3], 4),
+    ],
+)
+def test_a_choice_of_a_facet_filters_and_comes_back_as_chosen(ds, page, expression, values, rows):
+    p = page(ds)
+    kind = by_expression(p.asks("facets", columns=None))[expression]["kind"]
+    reply = p.asks("filter", expression=expression, kind=kind, op="set", values=values)
+    assert reply["rows"] == rows
+    assert reply["query"] == p.w.query
+    assert by_expression(p.asks("facets", columns=None))[expression]["chosen"] == values
+    assert p.asks("filter", expression=expression, kind=kind, op="clear", values=[])["query"] == ""
+
+
+def test_the_selection_stays_with_its_rows_under_a_filter(ds, page):
+    p = page(ds)
+    p.w.selected = [1, 3, 5]
+    p.asks("filter", expression="flag", kind="booleans", op="set", values=[False])
+    assert p.w.view["n"][p.w.selected].tolist() == [1, 3, 5]
+
+
+def test_columns_that_a_query_leaves_out_are_still_counted(ds, page):
+    p = page(ds)
+    p.w.query = "SELECT n, n * 2 AS double WHERE n > 3"
+    label = by_expression(p.asks("facets", columns=["label"]))["label"]
+    assert label["values"][0] == ["rose", "rose", 3, 2]
+    reply = p.asks("filter", expression="label", kind="classes", op="set", values=["rose"])
+    assert reply["query"] == "SELECT n, n * 2 AS double WHERE n > 3 AND label = 'rose'"
+    assert reply["rows"] == 2
+
+
+def test_groups_are_counted_by_their_own_columns(ds, page):
+    p = page(ds)
+    p.w.query = "SELECT label, COUNT(*) AS many GROUP BY label"
+    facets = by_expression(p.asks("facets", columns=None))
+    assert list(facets) == ["label", "many"]
+    reply = p.asks("filter", expression="many", kind="numbers", op="set", values=[2, None])
+    assert reply["rows"] == 1
+    facets = by_expression(p.asks("facets", columns=None))
+    assert sum(row[2] for row in facets["label"]["values"]) == 3
+    assert sum(row[3] for row in facets["label"]["values"]) == 1
+    reply = p.asks("filter", expression="many", kind="numbers", op="clear", values=[])
+    assert reply["query"] == "SELECT label, COUNT(*) AS many GROUP BY label"
+
+
+def test_the_grid_is_sorted_through_the_query(ds, page):
+    p = page(ds)
+    reply = p.asks("sort", expression="n", descending=True)
+    assert reply["query"] == "SELECT * ORDER BY n DESC"
+    assert p.w.view["n"][:].tolist() == [5, 4, 3, 2, 1, 0]
+    assert p.w.state["order"] == {"expression": "n", "descending": True}
+    assert p.asks("sort", expression=None)["query"] == ""
+
+
+def test_counts_of_all_follow_a_refresh(ds, page):
+    p = page(ds)
+    assert by_expression(p.asks("facets", columns=["n"]))["n"]["all"] == [1] * 6
+    ds.delete([5])
+    ds.commit("one less")
+    p.w.refresh()
+    assert by_expression(p.asks("facets", columns=["n"]))["n"]["all"] == [1] * 5
+
+
+def test_no_rows_have_no_counts(make_lake, page):
+    p = page(make_lake({"label": dl.ClassLabel(["a"]), "x": "int32", "t": "text"}))
+    facets = by_expression(p.asks("facets", columns=None))
+    assert facets["label"]["values"] == []
+    assert facets["x"]["edges"] == []
+
+
+def test_rows_of_a_saved_view_are_counted_against_all(ds, page):
+    ds[[0, 4]].save("two")
+    p = page(ds)
+    p.asks("show_view", name="two")
+    label = by_expression(p.asks("facets", columns=["label"]))["label"]
+    assert label["values"][0] == ["rose", "rose", 3, 2]
+
+
+def test_texts_that_nearly_all_differ_are_told_apart_by_the_query_engine_alone(
+    make_lake, page, monkeypatch
+):
+    note = [None, *(f"note {i}" for i in range(300))]
+    shown = page(make_lake({"note": dl.Text(nullable=True)}, note=note))
+    monkeypatch.setattr(facets_module, "value_counts", lambda *_: 1 / 0)
+    shown.asks("query", text="SELECT * WHERE LEN(note) > 3")
+    values, _ = shown.asks("facets", columns=["note"])["facets"]
+    assert (values["values"], values["more"], values["nulls"]) == ([], 300, [1, 0])

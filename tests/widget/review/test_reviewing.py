@@ -1,0 +1,92 @@
+"""Suspicious labels, rows that disagree, rows like one: all are queries that go on."""
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+
+@pytest.fixture
+def lake(make_lake):
+    names = dl.ClassLabel(["ant", "bee"])
+    truth = np.arange(60) % 2
+    labels = truth.copy()
+    labels[7] = 0
+    return make_lake(
+        {
+            "label": names,
+            "predicted": names,
+            "vector": dl.Embedding(4),
+            "scores": dl.Array("float32", (2,)),
+        },
+        label=labels,
+        predicted=truth,
+        vector=np.eye(2, 4)[truth] + 0.05 * np.random.default_rng(0).normal(size=(60, 4)),
+        scores=np.eye(2)[truth] * 0.8 + 0.1,
+    )
+
+
+def test_suspects_are_shown_ranked_and_queries_go_on_from_them(lake, page):
+    shown = page(lake)
+    reply = shown.asks("suspects", label="label", by="embedding", column="vector")
+    assert reply == {**reply, "rows": 60, "query": "SELECT * FROM suspects"}
+    assert {"suspicion", "suggested"} <= set(shown.w.view.columns)
+    assert shown.w.view.row_ids[0] == lake.row_ids[7]
+    asked = "SELECT * FROM suspects WHERE suggested != label"
+    assert shown.asks("query", text=asked)["rows"] == 1
+
+
+def test_the_first_suspect_is_mended_and_no_longer_one(lake, page):
+    shown = page(lake)
+    shown.asks("suspects", label="label", by="scores", column="scores")
+    shown.asks("stage", edits=[{"positions": [0], "column": "label", "op": "set", "value": "bee"}])
+    shown.asks("commit", message="mended")
+    assert lake["label"][7] == 1
+    assert shown.w.view["suspicion"][:].max() < 0.5
+    assert len(shown.w.view) == 60
+
+
+def test_rows_where_a_prediction_disagrees_are_a_query(lake, page):
+    shown = page(lake)
+    reply = shown.asks("suspects", label="label", by="agreement", column="predicted")
+    assert reply["rows"] == 1
+    assert reply["query"] == "SELECT * WHERE NOT label = predicted"
+    again = shown.asks("suspects", label="label", by="agreement", column="predicted", agree=True)
+    assert again["rows"] == 59
+
+
+def test_the_page_is_told_what_can_be_reviewed(lake, page):
+    offers = [tuple(offer.values()) for offer in page(lake).w.about["suspects"]]
+    assert offers == [
+        ("label", "embedding", "vector"),
+        ("label", "scores", "scores"),
+        ("label", "agreement", "predicted"),
+        ("label", "agreement", "scores"),
+    ]
+
+
+def test_rows_like_one_come_first(lake, page):
+    shown = page(lake)
+    shown.w.query = "SELECT * WHERE predicted = 'bee'"
+    reply = shown.asks("neighbours", p=3, column="vector")
+    assert reply["rows"] == 60
+    assert "LIMIT 1 OFFSET 7" in reply["query"]
+    found = shown.w.view
+    assert found.row_ids[0] == lake.row_ids[7]
+    assert found["predicted"][:].tolist() == [1] * 30 + [0] * 30
+
+
+def test_what_cannot_be_ranked_is_said(lake, page):
+    error = page(lake).fails("suspects", label="label", by="taste")
+    assert "by is 'embedding' or 'scores'" in error["message"]
+
+
+def test_what_is_suggested_is_taken_over_at_once(lake, page):
+    lake.update([3, 8], {"label": [0, 1]})
+    lake.commit("two more mistakes")
+    shown = page(lake)
+    shown.asks("suspects", label="label", by="embedding", column="vector")
+    wanted = [{"positions": [0, 1, 2], "column": "label", "op": "take", "value": "suggested"}]
+    assert shown.asks("stage", edits=wanted)["staged_count"] == 2  # one for each class
+    shown.asks("commit", message="as suggested")
+    assert lake["label"][:].tolist() == (np.arange(60) % 2).tolist()

@@ -1,0 +1,160 @@
+"""The page of its own: it opens from a file under a strict policy, and data stay data."""
+
+import base64
+import hashlib
+import json
+import re
+import threading
+
+import numpy as np
+import pytest
+from ipywidgets.widgets.widget import _instances
+
+import deeplake_lite as dl
+from deeplake_lite.widget.static import html as page_module
+
+EVIL = "<img src=x onerror=alert(1)>"
+END = "</script><script>alert(2)</script><!--"
+
+
+@pytest.fixture
+def lake(make_lake):
+    random = np.random.default_rng(0)
+    return make_lake(
+        {
+            "image": "image",
+            "label": dl.ClassLabel([EVIL, "bee"]),
+            END: "text",
+            "x": dl.Scalar("float32", nullable=True),
+            "boxes": dl.Boxes(),
+            "tags": dl.Sequence("text"),
+            "when": "datetime64[s]",
+            "vector": dl.Embedding(3),
+        },
+        **{
+            "image": list(random.integers(0, 255, (30, 24, 32, 3), np.uint8)),
+            "label": np.arange(30) % 2,
+            END: [f"{END} {i}" for i in range(30)],
+            "x": [None, float("nan"), *np.arange(28.0)],
+            "boxes": [[[2, 3, 12, 13]]] * 30,
+            "tags": [["a"], ["a", EVIL], *[[]] * 28],
+            "when": ["2026-01-31"] * 30,
+            "vector": random.normal(size=(30, 3)),
+        },
+    )
+
+
+@pytest.fixture
+def path(lake, tmp_path):
+    return lake.browse().to_html(tmp_path / "page.html", rows=20)
+
+
+def element(page, name):
+    return re.search(rf'<script type="[^"]*" id="{name}">(.*?)</script>', page, re.DOTALL)[1]
+
+
+def test_the_page_has_the_rows_their_pictures_and_what_they_are_filtered_by(path):
+    page = path.read_text("utf-8")
+    data, stored = json.loads(element(page, "data")), base64.b64decode(element(page, "bytes"))
+    assert len(data["cells"]) == len(data["details"]) == 20
+    offset, length, mime = data["cells"][3]["v"]
+    assert mime in ("image/jpeg", "image/png")
+    assert stored[offset : offset + length].startswith((b"\x89PNG", b"\xff\xd8\xff"))
+    assert data["cells"][1]["facet"]["label"] == "bee"
+    assert data["cells"][1]["facet"]["tags"] == ["a", EVIL]
+    assert data["cells"][1]["facet"]["x"] is None
+    assert data["traits"]["about"]["static"]
+    assert data["points"]["vector"]["n"] == 20
+    assert "times" not in {facet["kind"] for facet in data["facets"]["facets"]}
+    assert data["details"]["0"]["columns"][1]["text"] == EVIL
+
+
+def test_names_and_texts_end_no_element(path):
+    page = path.read_text("utf-8")
+    assert END not in page
+    assert EVIL not in page
+    assert len(re.findall("<script", page)) == 3
+    assert len(re.findall("</script", page)) == 3
+    assert "<!--" not in page.partition("<main")[2]
+
+
+def test_the_policy_names_the_one_script_and_the_one_style(path):
+    page = path.read_text("utf-8")
+    policy = re.search('Policy" content="([^"]*)"', page)[1]
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    script = re.search('<script type="module">(.*?)</script>', page, re.DOTALL)[1]
+    style = re.search("<style>(.*?)</style>", page, re.DOTALL)[1]
+    for text in (script, style):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+
+
+def test_the_page_shows_what_is_shown(lake, tmp_path):
+    w = lake.browse()
+    w.query = "SELECT * WHERE label = 'bee'"
+    page = w.to_html(tmp_path / "bees.html").read_text("utf-8")
+    data = json.loads(element(page, "data"))
+    assert len(data["cells"]) == 15
+    assert data["traits"]["query"] == w.query
+
+
+def test_the_same_bytes_are_there_once(make_lake, tmp_path):
+    same = make_lake({"image": "image"}, image=[np.zeros((64, 64, 3), np.uint8)] * 40)
+    page = same.browse().to_html(tmp_path / "same.html").read_text("utf-8")
+    spans = {tuple(cell["v"]) for cell in json.loads(element(page, "data"))["cells"]}
+    assert len(spans) == 1
+
+
+def test_an_empty_dataset_has_a_page(make_lake, tmp_path):
+    assert make_lake({"image": "image"}).browse().to_html(tmp_path / "empty.html").is_file()
+
+
+@pytest.mark.browser
+def test_the_page_opens_from_a_file(chrome, path, tmp_path):
+    said, requests = [], []
+    page = chrome.new_page()
+    page.on("console", lambda m: said.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda e: said.append(str(e)))
+    page.on("dialog", lambda d: (said.append(d.message), d.dismiss()))
+    page.on("request", lambda r: requests.append(r.url))
+    page.goto(path.as_uri())
+    painted = "() => document.querySelector('.dl-browser')?.dataset.missing === '0'"
+    page.wait_for_function(painted, timeout=8000)
+    assert page.eval_on_selector(".dl-browser", "root => root.dataset.rows") == "20"
+    page.screenshot(path=tmp_path / "page.png")
+    page.get_by_role("grid").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"dd:has-text({json.dumps(END + ' 1')})", timeout=8000)
+    page.screenshot(path=tmp_path / "row.png")
+    page.close()
+    assert said == []
+    assert [url for url in requests if not url.startswith(("file:", "blob:", "data:"))] == []
+
+
+def test_a_page_says_not_where_the_lake_is_and_leaves_no_browser_behind(tmp_path):
+    lake = dl.create(str(tmp_path / "where" / "it.lake"), {"x": "int32"})
+    lake.append({"x": [1, 2]})
+    lake.commit("two")
+    shown = lake.browse()
+    before = len(_instances)
+    page = shown.to_html(tmp_path / "page.html")
+    assert str(tmp_path) not in page.read_text("utf-8")
+    assert len(_instances) == before
+
+
+def test_the_browser_answers_while_a_page_is_made(lake, tmp_path, page, monkeypatch):
+    shown = page(lake)
+    content = page_module.content
+
+    def meanwhile(*arguments, **options):
+        reply = []
+        thread = threading.Thread(target=lambda: reply.append(shown.asks("cells", start=0, stop=2)))
+        thread.start()
+        thread.join(20)
+        assert reply
+        return content(*arguments, **options)
+
+    monkeypatch.setattr(page_module, "content", meanwhile)
+    shown.w.to_html(tmp_path / "page.html", rows=2)
