@@ -58,7 +58,7 @@ def optimize(ds: Dataset, *, shuffle: bool, seed: int) -> str:
             raise ConflictError(f"Branch {branch!r} has moved. Run ds.refresh(), then optimise.")
         order = ds._table.rows.live()
         if shuffle:
-            order = np.random.default_rng(seed).permutation(order)
+            order = order[np.random.default_rng(seed).permutation(len(order))]
         done = ds._table.rewrite(branch, order, "optimised" + (", shuffled" if shuffle else ""))
     ds.refresh()
     return done
