@@ -139,6 +139,8 @@ class QuerySyntaxError(QueryError):
 
     line: int = 1
     column: int = 1
+    _found: tuple[str, str] = ("", "")
+    """The text of the query, and what is wrong with it."""
 
     @classmethod
     def at(cls, text: str, line: int, column: int, reason: str) -> QuerySyntaxError:
@@ -153,7 +155,20 @@ class QuerySyntaxError(QueryError):
         row = lines[min(line, len(lines)) - 1]
         error = cls(f"{reason}: line {line}, column {column}.\n  {row}\n  {' ' * (column - 1)}^")
         error.line, error.column = line, column
+        error._found = text, reason
         return error
+
+    def without(self, prefix: str) -> QuerySyntaxError:
+        """Return the same error in the text that stands behind a prefix.
+
+        >>> print(QuerySyntaxError.at("SELECT a FROM", 1, 13, "Expected more").without("SELECT "))
+        Expected more: line 1, column 6.
+          a FROM
+               ^
+        """
+        text, reason = self._found
+        column = max(1, self.column - len(prefix)) if self.line == 1 else self.column
+        return self.at(text.removeprefix(prefix), self.line, column, reason)
 
 
 class QueryTypeError(QueryError):

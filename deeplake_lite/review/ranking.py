@@ -58,10 +58,7 @@ def suspects(
 ) -> View:
     """Return the rows in the order in which their label is suspicious; see `View.suspects`."""
     if by not in _METHODS:
-        raise ValueError(
-            f"by is 'embedding' or 'scores', got {by!r}. Name the column: by='embedding', "
-            f"column={by!r}."
-        )
+        raise ValueError(f"by is 'embedding' or 'scores', got {by!r}. {_way_out(view, by)}")
     if type(neighbours) is not int or neighbours < 1:
         raise ValueError(f"neighbours is a number from 1 on, got {neighbours!r}.")
     asked = View(view._lake, *view._located(), view.columns, view.origin)
@@ -118,6 +115,16 @@ def _column(view: View, by: By, name: str | None, *, other_than: str) -> Field:
             "column=…."
         )
     return (named or fits)[0]
+
+
+def _way_out(view: View, name: str) -> str:
+    """Return what to write where a name, perhaps that of a column, is no way to judge."""
+    ways: tuple[By, ...] = ("embedding", "scores")
+    for way in ways:
+        if name in view.columns and _fits(view[name]._field, way):
+            return f"Name the column: by={way!r}, column={name!r}."
+    there = ", ".join(repr(f.name) for f in view._fields() if isinstance(f.htype, Embedding))
+    return f"Columns of embeddings: {there or 'none; add one of dl.Embedding'}."
 
 
 _WANTED = {

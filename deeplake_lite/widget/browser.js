@@ -1,9 +1,8 @@
 /**
  * The notebook browser: what the reader of a dataset sees and does.
  *
- * Python holds the data and decides; this module draws and asks. First comes what is tested without a page
- * (all exported), then the parts of the page from the smallest to the whole, then the model of the static
- * page. Nothing from the data ever becomes HTML.
+ * Python decides, this module draws and asks. First what is tested without a page, then its parts, then the
+ * static page. Nothing from the data ever becomes HTML.
  */
 
 /** @typedef {[number, number, number, number]} Box  x0, y0, x1, y1 in 0..1 of the picture */
@@ -483,7 +482,7 @@ export function complete(text, cursor, word, choice) {
 	return { text: text.slice(0, word) + choice + text.slice(cursor), cursor: word + choice.length };
 }
 
-/** Queries asked before, newest last; `older` and `newer` walk from the text being typed. */
+/** Queries asked before, newest last. */
 export class History {
 	constructor(/** @type {string[]} */ entries = [], most = 100) {
 		this.entries = entries.filter((entry) => typeof entry === "string").slice(-most);
@@ -510,7 +509,7 @@ export class History {
 	}
 }
 
-/** Names that fit what was typed: beginning first, then a word's beginning, then anywhere. */
+/** Names that fit what was typed: beginning, a word's beginning, anywhere. */
 export function typeAhead(/** @type {string[]} */ names, typed, most = 200) {
 	const wanted = typed.trim().toLowerCase();
 	const ranked = [];
@@ -612,7 +611,7 @@ export class Lru {
 	}
 }
 
-/** An answer that no longer matters: another generation is shown, or a newer question was asked. */
+/** An answer to what is no longer shown or asked. */
 export class Stale extends Error {}
 
 /** A refusal from Python, with its place in the query where there is one. */
@@ -627,7 +626,7 @@ export class Refusal extends Error {
 	}
 }
 
-/** Which questions are open: gives them numbers, matches answers, notices lateness. */
+/** Which questions are open: numbers, answers, lateness. */
 export class Requests {
 	/** @param {{send: (message: object) => void, generation?: () => number, now?: () => number, first?: number}} of */
 	constructor({ send, generation = () => 0, now = () => performance.now(), first = 1 }) {
@@ -717,7 +716,7 @@ export class Requests {
 	}
 }
 
-/** Dash of an overlay's lines: whole for the first layer, dashed for predictions laid over truth. */
+/** Dash of an overlay's lines: whole for the first layer. */
 export function layerDash(layer) {
 	return [[], [6, 3], [2, 2]][layer % 3];
 }
@@ -817,7 +816,7 @@ function dot(/** @type {number|null|undefined} */ index) {
 	return made;
 }
 
-/** Shows `text` only where it changed, so that screen readers and layouts are left alone. */
+/** Shows `text` where it changed. */
 function say(node, text) {
 	if (node.textContent !== text) node.textContent = text;
 }
@@ -891,7 +890,16 @@ const GONE = 40_000;
 const SETTINGS = { size: 160, picture: null, caption: null, overlays: {}, colour_by: null, panel: null, theme: "auto" };
 const EMPTY_STATE = { generation: 0, rows: 0, ms: 0, query: "" };
 
-/** What all parts share: the model, open questions, the selection, and who wants to know of changes. */
+/** Class that a digit means: that of its name, else 1 the first … 9 the ninth, or -1. */
+export function classOfKey(key, /** @type {string[]} */ names) {
+	if (!/^\d$/.test(key)) return -1;
+	const named = names.indexOf(key);
+	return named >= 0 || key > names.length ? named : key - 1;
+}
+
+const keyOfClass = (index, names) => [..."0123456789"].find((key) => classOfKey(key, names) === index);
+
+/** What all parts share: model, open questions, selection, listeners. */
 class Core {
 	constructor(model) {
 		this.model = model;
@@ -925,7 +933,7 @@ class Core {
 		};
 		wire("msg:custom", (content, buffers) => this.receive(content, buffers));
 		wire("change:state", () => this.turn());
-		for (const name of ["settings", "about", "staged", "staged_count", "query", "problem"]) {
+		for (const name of ["settings", "about", "staged", "staged_count", "staged_rows", "query", "problem"]) {
 			wire(`change:${name}`, () => this.emit(name, model.get(name)));
 		}
 		wire("change:_selected", () => {
@@ -945,12 +953,19 @@ class Core {
 	get state() { return this.model.get("state") ?? EMPTY_STATE; }
 	get settings() { return { ...SETTINGS, ...(this.model.get("settings") ?? {}) }; }
 	get staged() { return this.model.get("staged") ?? []; }
+	get stagedRows() { return this.model.get("staged_rows") ?? 0; }
 	get stagedCount() { return this.model.get("staged_count") ?? this.staged.length; }
 	get columns() { return this.about.columns ?? []; }
 	get writable() { return Boolean(this.about.writable) && !this.static; }
 	get static() { return Boolean(this.about.static); }
 
 	column(name) { return this.columns.find((column) => column.name === name); }
+	/** The column that keys set. */
+	get labels() {
+		const columns = this.kinds("class");
+		return columns.find((column) => column.name === this.labelling) ?? columns[0];
+	}
+	classOf(key) { return classOfKey(key, this.labels?.classes ?? []); }
 	kinds(...kinds) { return this.columns.filter((column) => kinds.includes(column.kind)); }
 
 	on(name, /** @type {(value: any) => void} */ handler) {
@@ -985,6 +1000,7 @@ class Core {
 		this.pending();
 		if (ours) this.emit("waited", this.requests.waited());
 		else if (content?.type === "thread") this.model.send({ type: "thread" });
+		else if (content?.type === "note") this.note(content.text);
 		else if (content?.type === "changed") this.emit("changed", content.positions ?? null);
 	}
 
@@ -1090,7 +1106,7 @@ class Core {
 		});
 	}
 
-	/** Calls when an element changes its size, until it is told to stop or all closes. */
+	/** Calls when an element changes its size. */
 	sized(node, /** @type {() => void} */ changed) {
 		const observer = new ResizeObserver(changed);
 		const stop = () => observer.disconnect();
@@ -1112,21 +1128,26 @@ class Core {
 	/** For screen readers. */
 	say(text) { this.emit("say", text); }
 
-	/** What an edit is for: the selected rows, one by one since hosts may hold a trait back, or the one that has the focus. */
+	/** What an edit is for: the row at large, the selected ones (hosts may hold a trait back), or that with the focus. */
 	targets() {
+		if (this.large >= 0) return [this.large];
 		if (!this.selection.count) return this.state.rows ? [this.active] : [];
 		return this.selection.count > MANY ? "selected" : [...this.selection.positions()];
 	}
 
-	targetCount() { return this.selection.count || (this.state.rows ? 1 : 0); }
+	targetCount() { return this.large >= 0 ? 1 : this.selection.count || Math.min(1, this.state.rows); }
+
+	note(text) { this.emit("banner", { level: "note", text }); }
+
+	/** Whether there are rows to edit; the reader hears why they cannot be. */
+	editable() {
+		if (!this.writable) this.note(this.static ? "This page is a copy: open the dataset in a notebook to edit." : "This version is read only: show a branch to edit.");
+		return this.writable && this.targetCount() > 0;
+	}
 
 	/** Stages edits; cells of these rows are asked again. @param {object[]} edits */
 	async stage(edits) {
-		if (!this.writable) {
-			const text = this.static ? "This page is a copy: open the dataset in a notebook to edit." : "This version is read only: show a branch to edit.";
-			this.emit("banner", { level: "note", text });
-			return null;
-		}
+		if (!this.editable()) return null;
 		this.settleSelection();
 		return this.edit("stage", { edits });
 	}
@@ -1220,7 +1241,7 @@ function paletteOf(root) {
 
 const CELL_BYTES = 192 * 2 ** 20;
 
-/** Thumbnails and marks of rows: asked one viewport at a time, kept within a budget, closed when dropped. */
+/** Thumbnails and marks of rows: asked by the viewport, kept within a budget. */
 class Cells {
 	constructor(core, /** @type {() => void} */ changed) {
 		this.core = core;
@@ -1250,7 +1271,7 @@ class Cells {
 		this.pump();
 	}
 
-	/** Why a row must be asked: unknown, outdated, too coarse, or a layer or caption is new. */
+	/** Why a row must be asked. */
 	missing(position, level, fields) {
 		const cell = this.lru.peek(position);
 		if (!cell || cell.old) return true;
@@ -1275,7 +1296,7 @@ class Cells {
 		return JSON.stringify({ picture, columns: captionColumns(this.core, caption), overlays });
 	}
 
-	/** Asks for the next span: what shows first, then one viewport ahead; nothing while flying past. */
+	/** Asks for what shows, then one viewport ahead; nothing while flying past. */
 	pump() {
 		const { start, stop, level, ahead, still } = this.wanted;
 		if (this.busy || !still || this.failedAt === this.core.state.generation) return;
@@ -1322,7 +1343,7 @@ const overlayColumns = (core) => core.kinds(...OVERLAYS);
 const overlayShown = (core, name) => core.settings.overlays?.[name]?.shown ?? true;
 const overlayOpacity = (core, name) => core.settings.overlays?.[name]?.opacity ?? 0.6;
 
-/** Columns under a card: as set, else the first column of labels, and what is suggested in its place. */
+/** Columns under a card: as set, else the first labels, and what is suggested. */
 function captionColumns(core, caption = core.settings.caption) {
 	return caption ?? core.kinds("class", "tags").filter(({ name }, i) => !i || name === "suggested").map(({ name }) => name);
 }
@@ -1357,7 +1378,7 @@ function dropCell(cell) {
 const blobOf = (bytes, [offset, length, mime]) => new Blob([bytes.subarray(offset, offset + length)], { type: mime });
 const readPicture = (bytes, at) => createImageBitmap(blobOf(bytes, at));
 
-/** A mask in the colours of its classes, from grey values that are class numbers. */
+/** A mask in the colours of its classes. */
 async function readMask(bytes, at, of) {
 	const grey = await createImageBitmap(blobOf(bytes, at), { colorSpaceConversion: "none", premultiplyAlpha: "none" });
 	const canvas = new OffscreenCanvas(grey.width, grey.height);
@@ -1618,7 +1639,7 @@ function drawPicture(context, palette, core, cell, at) {
 	}
 }
 
-/** Lines under a card: name of the class with its dot, text, an edit in its own colour. */
+/** Lines under a card. */
 function drawCaption(context, palette, cell, columns, at) {
 	context.font = `12px ${palette.font}`;
 	columns.forEach((name, i) => {
@@ -1652,7 +1673,7 @@ const LARGEST = 1024;
 const SMALLEST = 48;
 let instances = 0;
 
-/** Cards of all rows on one canvas, with a transparent grid of elements over it for those who do not see it. */
+/** Cards on one canvas, with a transparent grid of elements over it for screen readers. */
 class Grid extends Painted {
 	/** @param {Core} core @param {{aspect?: number, paint?: any, open: (position: number) => void, lines?: () => number}} how */
 	constructor(core, { aspect = 1, paint = drawPicture, open, lines }) {
@@ -1953,7 +1974,7 @@ class Grid extends Painted {
 
 	// the transparent layer
 
-	/** Elements for what is in view, so that the grid can be read and driven without seeing it. */
+	/** Elements for what is in view, for screen readers. */
 	describe(start, stop) {
 		const { layout, core } = this;
 		const first = Math.floor(start / layout.columns);
@@ -2209,6 +2230,10 @@ function chooser(root, title, /** @type {string[]} */ names, chosen, { free = fa
 		"aria-label": title, placeholder: free ? "Type a name, old or new" : "Type to find", spellcheck: "false",
 	});
 	const list = h("div", { class: "dl-choices", role: "listbox", id: "dl-choices", "aria-label": title });
+	const key = (index) => {
+		const found = keyOfClass(index, names);
+		return found && kbd(found);
+	};
 	let [shown, at] = [[], 0];
 	const pick = (choice) => {
 		close();
@@ -2227,7 +2252,7 @@ function chooser(root, title, /** @type {string[]} */ names, chosen, { free = fa
 		at = 0;
 		list.replaceChildren(...shown.map((choice, i) => h("div", { role: "option", id: `dl-choice-${i}`, class: "dl-choice", onclick: () => pick(choice) },
 			classes && choice.index >= 0 && dot(choice.index), span(choice.fresh ? `New: ${choice.name}` : choice.name),
-			choice.index >= 0 && choice.index < 9 && classes && kbd(String(choice.index + 1)))));
+			classes && choice.index >= 0 && key(choice.index))));
 		if (!shown.length) list.append(quiet("No such name", "p"));
 		mark();
 	};
@@ -2261,7 +2286,7 @@ function ask(root, title, { label, value = "", action, note = "", extra }, /** @
 	const close = dialog(root, title, [form]);
 }
 
-/** One line over the grid for what the reader must know; the newest wins, lateness yields to errors. */
+/** One line over the grid; the newest wins, lateness yields to errors. */
 class Banner {
 	constructor(core) {
 		this.core = core;
@@ -2319,7 +2344,15 @@ class Banner {
 
 // ---- the query box
 
-/** The query's text in colours, completion, the place of an error, and what was asked before. */
+/** A condition on a column that there is. */
+export function exampleQuery(columns) {
+	const found = columns.find((one) => one.classes?.length && one.kind === "class") ?? columns.find((one) => one.kind === "number");
+	if (!found) return "SELECT * LIMIT 100";
+	const name = /^[a-z_]\w*$/i.test(found.name) ? found.name : `"${found.name.replaceAll('"', '""')}"`;
+	return name + (found.kind === "class" ? ` = '${found.classes[0].replaceAll("'", "''")}'` : " > 0");
+}
+
+/** The query in colours, completion, place of an error, history. */
 class QueryBox {
 	constructor(core) {
 		this.core = core;
@@ -2339,7 +2372,7 @@ class QueryBox {
 		this.input = h("textarea", {
 			class: "dl-query-text", rows: "1", spellcheck: "false", autocapitalize: "off", wrap: "soft",
 			"aria-label": "Query", role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "dl-completions",
-			placeholder: this.core.static ? "This page is a copy: queries need a notebook" : "Query, for example  SELECT * WHERE label = 'cat'",
+			placeholder: this.core.static ? "This page is a copy: queries need a notebook" : `Query, for example  ${exampleQuery(this.core.columns)}`,
 			oninput: () => this.typed(), onkeydown: (event) => this.key(event), onblur: () => setTimeout(() => this.close(), 150),
 			onscroll: () => (this.mirror.scrollTop = this.input.scrollTop), disabled: this.core.static,
 		});
@@ -2472,21 +2505,13 @@ class QueryBox {
 		} else if (event.key === "Escape") {
 			event.preventDefault();
 			if (open) this.close();
-			else this.leave();
+			else this.core.emit("focus grid");
 		} else if (event.key === "Enter" && !event.shiftKey) {
 			event.preventDefault();
 			this.run(this.text);
 		} else if (step) {
 			this.walk(event, step);
 		}
-	}
-
-	leave() {
-		this.sent = undefined;
-		this.input.blur();
-		this.put(this.core.model.get("query") ?? "");
-		this.fault(null);
-		this.core.emit("focus grid");
 	}
 
 	walk(event, step) {
@@ -2541,7 +2566,7 @@ const errorTitle = (kind) => String(kind ?? "Error").replace(/Error$/, "").repla
 
 const HISTOGRAM = 52;
 
-/** Charts of the columns, counts of what is shown against all; a choice writes itself into the query. */
+/** Charts of the columns; a choice writes itself into the query. */
 class Facets {
 	constructor(core) {
 		this.core = core;
@@ -2617,7 +2642,7 @@ class Facets {
 	}
 }
 
-/** A facet as charts need it: times as milliseconds, classes with their colour, its order. */
+/** A facet as charts need it. */
 function readFacet(facet, core) {
 	const made = { ...facet };
 	const { order } = core.state;
@@ -2685,7 +2710,7 @@ class ValueFacet extends FacetFrame {
 		super.update(facet);
 		this.find.hidden = facet.values.length <= 12;
 		this.fill();
-		const notes = [facet.more ? `${grouped(facet.more)} more values` : "", facet.nulls?.[0] ? `${grouped(facet.nulls[1])} of ${grouped(facet.nulls[0])} have none` : ""];
+		const notes = [facet.more ? `${grouped(facet.more)} more values` : "", facet.nulls?.[0] ? `${grouped(facet.nulls[0])} of ${grouped(facet.rows)} have none` : ""];
 		say(this.more, notes.filter(Boolean).join(" · "));
 		this.more.hidden = !this.more.textContent;
 	}
@@ -2724,7 +2749,7 @@ class ValueFacet extends FacetFrame {
 	}
 }
 
-/** Bins of a number or a time; dragging over them filters, so do the two fields. */
+/** Bins of a number or a time; a brush and two fields filter. */
 class HistogramFacet extends FacetFrame {
 	constructor(owner, facet) {
 		super(owner, facet);
@@ -2837,7 +2862,7 @@ class HistogramFacet extends FacetFrame {
 
 // ---- the map
 
-/** Points of an embedding, painted pixel by pixel; a lasso selects, the selection shows. */
+/** Points of an embedding, painted pixel by pixel; a lasso selects. */
 class MapPanel extends Painted {
 	constructor(core) {
 		super();
@@ -2998,7 +3023,7 @@ class MapPanel extends Painted {
 		return this.byPosition.get(position) ?? -1;
 	}
 
-	/** Squares of pixels, what is selected last and larger, the others pale beside it. */
+	/** Squares of pixels, what is selected last and larger. */
 	drawPoints(context, scale, left, top) {
 		const { width, height } = this.canvas;
 		if (this.image?.width !== width || this.image?.height !== height) this.image = new ImageData(width, height);
@@ -3197,13 +3222,13 @@ class Edits {
 		this.tools = h("span", { class: "dl-group" }, this.undo, this.redo);
 		this.keys = div("dl-label-keys");
 		this.list = h("ul", { class: "dl-edits" });
-		this.none = padded("Nothing is staged. Select rows and press 1 … 9 or l to set their class; edits wait here until you commit.");
+		this.none = padded("Nothing is staged. Select rows and press a digit or l to set their class; edits wait here until you commit.");
 		this.message = h("input", { type: "text", class: "dl-input", placeholder: "Message of the commit", "aria-label": "Message of the commit" });
 		keepKeys(this.message);
 		this.write = h("button", { type: "submit", class: "dl-button dl-primary", text: "Commit" });
 		this.form = h("form", { class: "dl-commit", onsubmit: (event) => this.commit(event) }, this.message, this.write);
 		this.element = div("dl-edit-panel", this.keys, div("dl-panel-scroll", this.none, this.list), this.form);
-		for (const name of ["staged", "staged_count", "about"]) core.on(name, () => this.show());
+		for (const name of ["staged", "staged_rows", "about"]) core.on(name, () => this.show());
 		core.on("undoable", (reply) => {
 			this.undoable = reply;
 			this.show();
@@ -3225,7 +3250,7 @@ class Edits {
 		this.none.hidden = stagedCount > 0;
 		if (!core.writable) say(this.none, "This version is read only. Show a branch to edit it.");
 		this.form.hidden = !stagedCount;
-		say(this.write, `Commit ${counted(stagedCount, "edit")}`);
+		say(this.write, `Commit ${counted(core.stagedRows, "row")}`);
 		const more = stagedCount - staged.length;
 		this.list.replaceChildren(...(more > 0 ? [h("li", { class: "dl-quiet dl-pad", text: `${grouped(more)} earlier edits` })] : []), ...[...staged].reverse().map((edit) =>
 			h("li", { class: "dl-edit" }, h("span", { class: "dl-edit-what" }, strong(edit.column), span(edit.what)),
@@ -3237,28 +3262,29 @@ class Edits {
 		const { core } = this;
 		const columns = core.kinds("class");
 		if (!columns.length || !core.writable) return this.keys.replaceChildren();
-		const column = columns.find((one) => one.name === core.labelling) ?? columns[0];
+		const column = core.labels;
 		const choose = (name) => {
 			core.labelling = name;
 			this.showKeys();
 		};
 		this.keys.replaceChildren(div("dl-row-field", quiet("Keys set"),
 			columns.length > 1 ? select(columns.map((one) => one.name), column.name, choose, "Column that the number keys set") : strong(column.name)),
-		div("dl-key-list", ...(column.classes ?? []).slice(0, 9).map((name, i) => h("span", { class: "dl-legend-item" }, kbd(String(i + 1)), dot(i), span(name)))));
+		div("dl-key-list", ...[..."1234567890"].map((key) => [key, classOfKey(key, column.classes ?? [])]).filter(([, i]) => i >= 0).map(([key, i]) => h("span", { class: "dl-legend-item" }, kbd(key), dot(i), span(column.classes[i])))));
 	}
 
 	async commit(event) {
 		event.preventDefault();
-		const { core } = this;
 		this.write.disabled = true;
+		await this.put("commit", { message: this.message.value.trim() });
+		this.write.disabled = false;
+	}
+
+	async put(type, fields) {
 		try {
-			const reply = await core.ask("commit", { message: this.message.value.trim() });
-			this.written(reply);
+			this.written(await this.core.ask(type, fields));
 		} catch (error) {
 			if (error instanceof Refusal && error.kind.includes("Conflict")) this.conflict(error);
-			else core.failed(error);
-		} finally {
-			this.write.disabled = false;
+			else this.core.failed(error);
 		}
 	}
 
@@ -3266,22 +3292,16 @@ class Edits {
 		this.message.value = "";
 		this.undoable = { can_undo: false, can_redo: false };
 		this.core.emit("changed", null);
-		this.core.emit("banner", { level: "note", text: `Committed${rows ? " " + counted(rows, "row") : ""} as ${brief(version)}.` });
-		this.core.say("Committed");
+		this.core.note(`Committed${rows ? " " + counted(rows, "row") : ""} as ${brief(version)}.`);
 		this.show();
 	}
 
-	/** Another writer was first: shows both values of each row and lets one side win. */
+	/** Another writer was first: shows both values, one side wins. */
 	conflict(error) {
 		const rows = error.conflicts ?? [];
-		const resolve = async (choice) => {
+		const resolve = (choice) => {
 			close();
-			try {
-				this.written(await this.core.ask("resolve", { choice }));
-			} catch (again) {
-				if (again instanceof Refusal && again.kind.includes("Conflict")) this.conflict(again);
-				else this.core.failed(again);
-			}
+			this.put("resolve", { choice });
 		};
 		const cells = rows.slice(0, 100).map((row) => h("tr", {}, h("td", { text: typeof row.p === "number" ? grouped(row.p) : row.id }), h("td", { text: row.column ?? row.kind }), h("td", { text: asText(row.ours) }), h("td", { text: asText(row.theirs) })));
 		const close = dialog(this.core.root, "Someone else wrote these rows", [
@@ -3298,7 +3318,7 @@ const asText = (value) => (value === null || value === undefined ? "–" : typeo
 
 // ---- one row, large
 
-/** A picture that can be moved and zoomed, with its layers; `over` is a second one behind a swipe. */
+/** A picture to move and zoom, with its layers; `over` is a second one behind a swipe. */
 class Viewer extends Painted {
 	constructor(core, { moved = () => {}, name = "Picture" } = {}) {
 		super();
@@ -3507,7 +3527,7 @@ class BoxEditor {
 		if (event.key === "n") this.active = (this.active + 1) % Math.max(1, this.list.length);
 		else if (event.key === "a") { this.list[this.add()] = [0.35, 0.35, 0.65, 0.65]; this.save(); }
 		else if ((event.key === "Delete" || event.key === "Backspace") && box) this.remove();
-		else if (/^[1-9]$/.test(event.key)) this.setClass(Number(event.key) - 1);
+		else if (classOfKey(event.key, this.names) >= 0) this.setClass(classOfKey(event.key, this.names));
 		else if (event.key === "l" && box && this.classes) chooser(this.core.root, "Class of the box", this.names, ({ index }) => this.setClass(index));
 		else if (move && box) {
 			this.list[this.active] = dragBox(box, "move", move[0], move[1]);
@@ -3524,7 +3544,7 @@ class BoxEditor {
 	}
 }
 
-/** One row: its picture, every column with type and shape, what it was in other versions. */
+/** One row: its picture, every column, its history. */
 class Detail {
 	constructor(core, /** @type {() => void} */ closed) {
 		this.core = core;
@@ -3541,7 +3561,7 @@ class Detail {
 		const { core, viewer } = this;
 		this.title = h("h2", {});
 		this.boxing = iconButton("box", "Edit boxes (b)", () => this.toggleBoxes(), { "aria-pressed": "false" });
-		this.hint = h("p", { class: "dl-hint", hidden: true, text: "Drag to draw, move or resize. 1 … 9 or l: class. Delete: remove. n: next. a: add. Esc: done." });
+		this.hint = h("p", { class: "dl-hint", hidden: true, text: "Drag to draw, move or resize. Digits or l: class. Delete: remove. n: next. a: add. Esc: done." });
 		this.boxing.hidden = !core.kinds("boxes").length || !core.writable;
 		this.tick = h("input", { type: "checkbox", onchange: () => core.pick(this.position, { toggle: true }) });
 		this.info = h("div", { class: "dl-info", tabindex: "0", role: "group", "aria-label": "Columns" });
@@ -3556,7 +3576,7 @@ class Detail {
 	close() {
 		if (!this.element.isConnected) return;
 		this.stops.forEach((stop) => stop());
-		this.position = -1;
+		this.position = this.core.large = -1;
 		this.viewer.close();
 		this.forget();
 		this.element.remove();
@@ -3576,7 +3596,7 @@ class Detail {
 	}
 
 	show(position) {
-		this.position = position;
+		this.position = this.core.large = position;
 		this.full = false;
 		this.stopBoxes();
 		this.viewer.view = { scale: 1, x: 0, y: 0 };
@@ -3740,7 +3760,7 @@ class Detail {
 		const { viewer } = this;
 		const boxed = viewer.boxes?.key(event);
 		const act = boxed ? () => {} : {
-			ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1), b: () => this.toggleBoxes(), "0": () => viewer.fit(), "+": () => viewer.zoom(1.4), "=": () => viewer.zoom(1.4), "-": () => viewer.zoom(1 / 1.4),
+			ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1), b: () => this.toggleBoxes(), "0": this.core.classOf("0") < 0 && (() => viewer.fit()), "+": () => viewer.zoom(1.4), "=": () => viewer.zoom(1.4), "-": () => viewer.zoom(1 / 1.4),
 			Escape: () => (viewer.boxes ? this.stopBoxes() : this.close()), " ": () => this.tick.click(),
 		}[event.key];
 		if (!act || (event.key === " " && event.target.closest("button, summary"))) return;
@@ -3806,7 +3826,7 @@ function diffBar(core, ...tools) {
 		h("span", { class: "dl-pill", text: `${brief(about.a)} → ${brief(about.b)}` })), h("div", { class: "dl-group", role: "group", "aria-label": "Kind of change" }, ...tabs), column, space(), ...tools));
 }
 
-/** A pair large: side by side with one zoom for both, or one over the other behind a swipe. */
+/** A pair large: side by side with one zoom, or behind a swipe. */
 class PairDetail extends Detail {
 	build() {
 		this.swiping = memory.read("swipe", false);
@@ -3900,8 +3920,8 @@ const KEYS = {
 	Look: "← → ↑ ↓|Move between rows|Enter|Open the row|Home / End|First and last of the line|Ctrl Home / End|First and last row|Page Up / Down|One page|+ / −|Larger and smaller cards|o|Show or hide all overlays",
 	Find: "/|Type a query|Ctrl Space|Complete what is typed|↑ ↓|Queries asked before|f|Filters|m|Map|v|Versions|s|Rows to review",
 	Select: "Space|Select or deselect|Shift + arrows|Extend the selection|Ctrl A|Select all that match|i|Invert|Esc|Select nothing|Drag|Lasso",
-	Edit: "1 … 9|Set the class of the selection|l|Choose the class by name|a|Accept the suggested class|t|Add or remove a tag|e|Edits|Ctrl Z|Undo|Ctrl Shift Z|Redo",
-	"In a row": "← →|Previous and next row|+ / −|Zoom|0|Fit|b|Edit boxes|Delete|Remove the box|Esc|Back to the grid",
+	Edit: "0 … 9|Set the class: that of this name, or the first to the ninth|l|Choose the class by name|a|Accept the suggested class|t|Add or remove a tag|e|Edits|Ctrl Z|Undo|Ctrl Shift Z|Redo",
+	"In a row": "← →|Previous and next row|+ / −|Zoom|0|Fit, where no class is named 0|b|Edit boxes|Delete|Remove the box|Esc|Back to the grid",
 };
 
 /** Toolbar, panels, grid and detail of a dataset. */
@@ -4024,7 +4044,7 @@ class Shell {
 		this.all = textButton("Select all", () => core.select("all"), { class: "dl-link" });
 		this.none = textButton("Clear", () => core.select("none"), { class: "dl-link" });
 		this.invert = textButton("Invert", () => core.select("invert"), { class: "dl-link" });
-		this.relabel = labelled("edits", "Relabel", "Set the class (l, or 1 … 9)", () => this.chooseClass());
+		this.relabel = labelled("edits", "Relabel", "Set the class (l, or a digit)", () => this.chooseClass());
 		this.accept = labelled("check", "Accept suggested", "Set the class to what is suggested (a)", () => this.acceptSuggested());
 		this.tagging = labelled("tag", "Tag", "Add or remove a tag (t)", () => this.chooseTag());
 		this.commit = h("button", { class: "dl-button dl-primary", onclick: () => this.side.show("edits") });
@@ -4052,21 +4072,21 @@ class Shell {
 		this.accept.hidden = this.relabel.hidden || !count || !core.column("suggested");
 		this.tagging.hidden = !editable;
 		this.commit.hidden = !core.stagedCount;
-		say(this.commit, `Commit ${counted(core.stagedCount, "edit")} …`);
+		say(this.commit, `Commit ${counted(core.stagedRows, "row")} …`);
 	}
 
 	// events
 
 	listen() {
 		const { core } = this;
-		for (const name of ["state", "count", "about", "selection", "staged", "staged_count"]) core.on(name, () => this.refresh());
+		for (const name of ["state", "count", "about", "selection", "staged_rows"]) core.on(name, () => this.refresh());
 		core.on("say", (text) => say(this.live, text));
 		core.on("focus grid", () => this.grid.scroller.focus());
 		core.on("open", (position) => this.openRow(position));
 		core.on("busy", (busy) => this.root.classList.toggle("dl-working", busy));
 		core.on("about", () => this.grid.relayout());
 		core.on("state", ({ same }) => {
-			if (same && this.detail && this.detail.position < core.state.rows) this.detail.load();
+			if (same && this.detail?.position < core.state.rows) this.detail.load();
 			else this.detail?.close();
 		});
 		this.root.addEventListener("keydown", (event) => this.key(event));
@@ -4089,7 +4109,8 @@ class Shell {
 	/** What a single key does. @returns {(() => void)|undefined} */
 	action(name) {
 		const { core, side, grid } = this;
-		if (/^[1-9]$/.test(name) && core.kinds("class").length) return () => this.setClass(Number(name) - 1);
+		const index = this.core.classOf(name);
+		if (index >= 0) return () => this.setClass(index);
 		const diff = core.about.mode === "diff";
 		return {
 			"?": () => this.help(), "+": () => grid.zoom(1.25), "=": () => grid.zoom(1.25), "-": () => grid.zoom(0.8), o: () => this.toggleOverlays(),
@@ -4117,15 +4138,10 @@ class Shell {
 
 	// edits of the selection
 
-	labelColumn() {
-		const columns = this.core.kinds("class");
-		return columns.find((column) => column.name === this.core.labelling) ?? columns[0];
-	}
-
 	setClass(index) {
-		const column = this.labelColumn();
+		const column = this.core.labels;
 		const name = column?.classes?.[index];
-		if (name === undefined || !this.core.targetCount()) return;
+		if (name === undefined || !this.core.editable()) return;
 		this.core.stage([{ positions: this.core.targets(), column: column.name, op: "set", value: index }])
 			.then((reply) => reply && this.core.say(`${column.name} of ${counted(this.core.targetCount(), "row")} set to ${name}`));
 	}
@@ -4136,20 +4152,20 @@ class Shell {
 	}
 
 	chooseClass() {
-		const column = this.labelColumn();
-		if (!column || !this.core.targetCount()) return;
+		const column = this.core.labels;
+		if (!column || !this.core.editable()) return;
 		chooser(this.root, `Set ${column.name} of ${counted(this.core.targetCount(), "row")}`, column.classes ?? [], ({ index, name }) => (index >= 0 ? this.setClass(index) : this.setNew(column, name)), { free: true });
 	}
 
 	/** The labels that a ranking of suspects suggests. */
 	acceptSuggested() {
-		const column = this.labelColumn();
-		if (column && this.core.column("suggested") && this.core.targetCount()) this.core.stage([{ positions: this.core.targets(), column: column.name, op: "take", value: "suggested" }]);
+		const column = this.core.labels;
+		if (column && this.core.column("suggested") && this.core.editable()) this.core.stage([{ positions: this.core.targets(), column: column.name, op: "take", value: "suggested" }]);
 	}
 
 	chooseTag() {
 		const column = this.core.kinds("tags")[0] ?? { name: null, classes: [] };
-		if (!this.core.targetCount()) return;
+		if (!this.core.editable()) return;
 		const targets = this.core.targets();
 		const note = h("label", { class: "dl-check" }, h("input", { type: "checkbox" }), span("Remove instead of add"));
 		chooser(this.root, `Tag ${counted(this.core.targetCount(), "row")}${column.name ? ` in ${column.name}` : ""}`, column.classes ?? [], (choice) => {
@@ -4202,7 +4218,7 @@ class Shell {
 		}, async (name) => {
 			try {
 				await core.ask("save_view", { name, overwrite: overwrite.checked });
-				core.emit("banner", { level: "note", text: `Saved as the view “${name}”.` });
+				core.note(`Saved as the view “${name}”.`);
 			} catch (error) {
 				core.failed(error);
 			}
@@ -4248,7 +4264,7 @@ class Side {
 		});
 		core.on("settings", () => this.apply());
 		core.on("attached", () => this.panels[this.shown]?.open?.());
-		core.on("staged_count", () => this.mark());
+		core.on("staged_rows", () => this.mark());
 		core.on("staged", () => this.mark());
 		this.tabs = {};
 	}
@@ -4269,7 +4285,7 @@ class Side {
 		const badge = this.tabs.edits?.querySelector(".dl-badge");
 		if (!badge) return;
 		badge.hidden = !this.core.stagedCount;
-		say(badge, short(this.core.stagedCount));
+		say(badge, short(this.core.stagedRows));
 	}
 
 	toggle(name) {
@@ -4322,7 +4338,7 @@ class Side {
 
 // ---- the static page
 
-/** The face of a notebook's model over data in the page: pictures, filters of what is embedded, no kernel. */
+/** The face of a notebook's model over data in the page, without a kernel. */
 export class StaticModel {
 	/** @param {any} data @param {Uint8Array} bytes */
 	constructor(data, bytes) {

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, override
+from typing import TYPE_CHECKING, Any, Final, override
 
 import numpy as np
 import traitlets as t
 
 from deeplake_lite.dataset.show import title_of
 from deeplake_lite.dataset.values import decode_pool
-from deeplake_lite.errors import LakeError, shown_briefly
+from deeplake_lite.errors import InvalidValueError, LakeError, shown_briefly
 from deeplake_lite.widget.about import about_of, state_of
 from deeplake_lite.widget.asked.asking import Asking, answer_of
 from deeplake_lite.widget.asked.saving import Saving
@@ -63,6 +63,9 @@ PARTS: tuple[type[Part], ...] = (
 
 GIVEN = "given"
 """Name that queries have for a view that was put into the browser by hand."""
+
+NO_VALUE: Final = object()
+"""Stands for a value that is not given: None is null."""
 
 SETTINGS: dict[str, Any] = {
     "size": 160,
@@ -204,7 +207,7 @@ class Browser(Display):
     # ---- edits
 
     def commit(self, message: str = "", *, on_conflict: Resolution = "raise") -> str:
-        """Write the edits that are staged in the browser as a version.
+        """Write the edits that are staged in the browser as a version; nothing is selected then.
 
         Parameters
         ----------
@@ -217,7 +220,7 @@ class Browser(Display):
         Returns
         -------
         str
-            The version's id; the current one when nothing is staged.
+            The version's id; the current one when nothing is staged, which the page then says.
 
         Raises
         ------
@@ -239,7 +242,14 @@ class Browser(Display):
         with self._lock, shown_briefly():
             return self.part(Editing).commit(message, on_conflict=on_conflict).version
 
-    def edit(self, column: str, value: Any = None, *, take: str | None = None) -> int:
+    def edit(
+        self,
+        column: str,
+        value: Any = NO_VALUE,
+        *,
+        take: str | None = None,
+        new_class: bool = False,
+    ) -> int:
         """Stage an edit of the selected rows, as the page does.
 
         Parameters
@@ -250,6 +260,8 @@ class Browser(Display):
             The new value, a class by its name or number; None for null.
         take : str, optional
             Column shown whose values are taken over instead, such as ``"suggested"``.
+        new_class : bool
+            Whether a name that no class has yet is a new class, which the commit adds.
 
         Returns
         -------
@@ -258,8 +270,10 @@ class Browser(Display):
 
         Raises
         ------
+        InvalidValueError
+            When the column does not take the value, or no class has the name.
         LakeError
-            When the column is not there, or does not take the value.
+            When the column is not there, or nothing is selected.
 
         Examples
         --------
@@ -275,11 +289,15 @@ class Browser(Display):
         >>> w.view["x"][:]
         array([7, 2, 7], dtype=int32)
         """
-        op = {"op": "set", "value": value} if take is None else {"op": "take", "value": take}
-        with self._lock, shown_briefly():
-            staged = self.part(Editing).stage(
-                {"edits": [{"positions": "selected", "column": column, **op}]}, Pack()
+        if take is None and value is NO_VALUE:
+            raise InvalidValueError(
+                "An edit takes a value, got none. Pass one, None for null, or take='a column'.",
+                column=column,
             )
+        op = {"op": "set", "value": value} if take is None else {"op": "take", "value": take}
+        wanted = {"positions": "selected", "column": column, "new_class": new_class, **op}
+        with self._lock, shown_briefly():
+            staged = self.part(Editing).stage({"edits": [wanted]}, Pack())
         self.tell({"type": "changed", "positions": staged["positions"]})
         return len(self.selected)
 
@@ -296,7 +314,8 @@ class Browser(Display):
         """Write the rows that are shown as a page of its own, with the same front end.
 
         It opens from a file, without a kernel and without a network: to look, filter by classes and
-        numbers, select, and see a row at large.
+        numbers, select, and see a row at large. It holds the first 200 rows unless told otherwise;
+        queries need a notebook.
 
         Parameters
         ----------

@@ -288,6 +288,7 @@ class SideHost:
     additions: list[Addition] = field(default_factory=list)
     staged: Any = None
     staged_count: int = 0
+    staged_rows: int = 0
 
     def part[T](self, kind: type[T]) -> T:
         """Return a part: nothing is staged of a version."""

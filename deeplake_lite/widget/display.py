@@ -32,6 +32,7 @@ class Display(anywidget.AnyWidget):
     state = t.Dict().tag(sync=True)
     staged: Any = t.List().tag(sync=True)
     staged_count = t.Int(0).tag(sync=True)
+    staged_rows = t.Int(0).tag(sync=True)
     problem: Any = t.Dict(default_value=None, allow_none=True).tag(sync=True)
 
     _desk: Desk

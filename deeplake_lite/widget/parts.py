@@ -60,6 +60,9 @@ class Host(Protocol):
     staged_count: int
     """How many are staged."""
 
+    staged_rows: int
+    """How many rows they change."""
+
     def part[T](self, kind: type[T]) -> T:
         """Return another part."""
         ...

@@ -14,7 +14,9 @@ import numpy as np
 
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.virtual import VirtualTable
+from deeplake_lite.errors import QuerySyntaxError
 from deeplake_lite.query import query
+from deeplake_lite.query.bare import as_typed, whole
 from deeplake_lite.query.opening import as_it_is
 from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.widget.handles import renewed
@@ -66,10 +68,17 @@ class Shown:
         return cls(view, base, base)
 
     def asked(self, text: str) -> Shown:
-        """Return the answer of a query. Raises QueryError, and all else that a query raises."""
+        """Return the answer of a query, or of a condition on all rows.
+
+        Raises QueryError, and all else that a query raises.
+        """
         start = time.perf_counter()
-        text = text.strip()
-        view = query(text, view=self.base, sources=self.sources) if text else self.base
+        typed = text.strip()
+        text = whole(typed)
+        try:
+            view = query(text, view=self.base, sources=self.sources) if text else self.base
+        except QuerySyntaxError as error:
+            raise as_typed(error, typed) from None
         took = 1000 * (time.perf_counter() - start)
         return replace(
             self, view=view, text=text, ms=round(took, 1), generation=self.generation + 1

@@ -161,3 +161,14 @@ def test_a_vector_that_is_not_finite_is_nobodys_neighbour(make_lake):
     found = lake.suspects("label", column="v")
     assert len(found) == 19
     assert found["suspicion"][:].max() < 0.5
+
+
+def test_a_column_that_is_no_way_to_judge_is_not_advised_as_one(make_lake):
+    schema = {"image": "image", "label": "int32", "looks": dl.Embedding(2)}
+    lake = make_lake(schema)
+    with pytest.raises(ValueError, match=r"got 'image'. Columns of embeddings: 'looks'\.$"):
+        lake.suspects("label", by="image")
+    with pytest.raises(ValueError, match="by='embedding', column='looks'"):
+        lake.suspects("label", by="looks")
+    with pytest.raises(ValueError, match=r"none; add one of dl\.Embedding"):
+        make_lake({"image": "image", "label": "int32"}).suspects("label", by="image")

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TRAITS = (
-    "query", "_selected", "settings", "about", "state", "staged", "staged_count", "problem",
+    "query", "_selected", "settings", "about", "state", "staged", "staged_count", "staged_rows",
+    "problem",
 )  # fmt: skip
 
 MODEL = """

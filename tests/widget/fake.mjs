@@ -57,7 +57,7 @@ export class FakeModel {
     const diff = this.options.mode === "diff";
     this.shown = this.options.rows;
     this.traits = {
-      query: "", _selected: new DataView(new ArrayBuffer(0)), settings: this.options.settings ?? {}, staged: [], staged_count: 0, problem: this.options.problem ?? null,
+      query: "", _selected: new DataView(new ArrayBuffer(0)), settings: this.options.settings ?? {}, staged: [], staged_count: 0, staged_rows: 0, problem: this.options.problem ?? null,
       about: {
         title: diff ? "photos" : "photos", url: "memory://photos", version: "3F9K2Q7VX1", branch: "main", writable: true, total: this.options.rows, columns: this.columns(),
         embeddings: ["embedding"], umap: true, suspects: [{ label: "label", by: "embedding", column: "embedding" }, { label: "boxes", by: "agreement", column: "predicted" }],
@@ -265,7 +265,7 @@ export class FakeModel {
     }
     const chosen = (e) => this.where.find((w) => w.expression === e)?.values ?? null;
     return { ms: 3, facets: [
-      { column: "label", expression: "label", kind: "classes", label: "label", values: CLASSES.map((c, i) => [i, c, all[i], shown[i], i]), nulls: [0, 0], chosen: chosen("label"), more: 0, sort: null },
+      { column: "label", expression: "label", kind: "classes", label: "label", values: CLASSES.map((c, i) => [i, c, all[i], shown[i], i]), nulls: [1, 0], rows, chosen: chosen("label"), more: 0, sort: null },
       { column: "score", expression: "score", kind: "numbers", label: "score", edges, all: allBins, shown: shownBins, nulls: [12, 3], chosen: chosen("score"), sort: this.sorted ? (this.sorted.descending ? "desc" : "asc") : null },
       { column: "taken", expression: "taken", kind: "times", label: "taken", edges: edges.map((e) => new Date(1.6e12 + e * 1e11).toISOString().slice(0, 19)), all: allBins, shown: shownBins, nulls: [0, 0], chosen: null },
       { column: "day", expression: "day", kind: "booleans", label: "daylight", values: [[true, "true", 700, 400], [false, "false", 300, 200]], nulls: [0, 0], chosen: null },
@@ -342,6 +342,7 @@ export class FakeModel {
 
   staged() {
     this.put("staged", this.edits.map((e) => ({ id: e.id, column: e.column, rows: e.rows.size, what: e.what })));
+    this.put("staged_rows", new Set(this.edits.flatMap((e) => [...e.rows])).size);
     this.put("staged_count", this.edits.length);
     return { staged_count: this.edits.length, can_undo: this.edits.length > 0, can_redo: this.undone.length > 0, positions: null };
   }

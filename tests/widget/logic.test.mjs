@@ -8,6 +8,23 @@ const source = readFileSync(new URL("../../deeplake_lite/widget/browser.js", imp
 const logic = await import(`data:text/javascript;base64,${Buffer.from(source).toString("base64")}`);
 const { gridLayout, MARGIN } = logic;
 
+describe("keys and examples", () => {
+	test("a digit is the class of that name, else the first to the ninth", () => {
+		const keys = (names) => [..."0123456789x"].map((key) => logic.classOfKey(key, names));
+		assert.deepEqual(keys(["ant", "bee"]), [-1, 0, 1, -1, -1, -1, -1, -1, -1, -1, -1]);
+		assert.deepEqual(keys(["0", "1", "2"]), [0, 1, 2, 2, -1, -1, -1, -1, -1, -1, -1]);
+		assert.deepEqual(keys(["ant", "7"]), [-1, 0, 1, -1, -1, -1, -1, 1, -1, -1, -1]);
+	});
+
+	test("the example of a query names a column that there is, a class first", () => {
+		const number = { name: "my number", kind: "number" };
+		const label = { name: "label", kind: "class", classes: ["it's"] };
+		assert.equal(logic.exampleQuery([number, label]), "label = 'it''s'");
+		assert.equal(logic.exampleQuery([{ ...label, classes: [] }, number]), '"my number" > 0');
+		assert.equal(logic.exampleQuery([]), "SELECT * LIMIT 100");
+	});
+});
+
 const layout = gridLayout({ width: 1000, height: 600, size: 160, rows: 1003, lines: 1 });
 
 describe("layout", () => {

@@ -157,3 +157,21 @@ def test_joined_rows_are_shown_and_filtered(ds, page):
     reply = p.asks("filter", expression='"left"', kind="numbers", op="set", values=[8, None])
     assert reply["rows"] == 2
     assert reply["query"].endswith('b.x + 1) WHERE "left" >= 8')
+
+
+@pytest.mark.parametrize("text", ["x > 7", "WHERE x > 7", "(x > 7)", " x > 3 AND x > 7"])
+def test_a_condition_alone_is_a_query_of_all_rows(ds, page, text):
+    shown = page(ds)
+    shown.w.query = text
+    assert shown.w.view["x"][:].tolist() == [8, 9]
+    assert shown.w.query.startswith("SELECT * WHERE ")
+    assert shown.asks("query", text=text)["query"] == shown.w.query
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("x > 3 AND AND", 11), ("WHERE x > 3 AND AND", 17), ("t = 'row", 5), ("y = 3", 1)],
+)
+def test_a_mistake_in_a_condition_is_marked_in_what_was_typed(ds, page, text, column):
+    wrong = page(ds).fails("query", text=text)
+    assert (wrong["line"], wrong["column"]) == (1, column)

@@ -36,7 +36,7 @@ def test_a_label_is_mended_by_keys_and_committed_by_a_button(chrome, lake, tmp_p
         page.get_by_role("grid").focus()
         page.keyboard.press("Space")
         page.keyboard.press("2")
-        page.get_by_role("button", name="Commit 1 edit").first.wait_for()
+        page.get_by_role("button", name="Commit 1 row").first.wait_for()
         page.keyboard.press("e")
         page.get_by_label("Message of the commit").fill("a bee")
         page.screenshot(path=tmp_path / "staged.png")
@@ -75,7 +75,7 @@ def test_a_conflict_is_shown_and_resolved_by_a_button(chrome, lake, tmp_path):
         page.get_by_role("grid").focus()
         page.keyboard.press("Space")
         page.keyboard.press("2")
-        page.get_by_role("button", name="Commit 1 edit").first.wait_for()
+        page.get_by_role("button", name="Commit 1 row").first.wait_for()
         other = dl.open(lake.url)
         other.add_classes("label", ["cat"])
         other["label"][0] = "cat"

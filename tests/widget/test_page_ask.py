@@ -212,3 +212,30 @@ def test_a_problem_of_python_is_shown(chrome, tmp_path):
     problem = {"kind": "LakeError", "message": "The lake is gone.", "where": "refresh"}
     with opened(chrome, tmp_path, rows=30, problem=problem) as shown:
         assert shown.page.get_by_text("LakeError: The lake is gone. (refresh)").is_visible()
+
+
+def test_escape_closes_the_completions_and_then_leaves_what_was_typed(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200) as shown:
+        shown.painted()
+        query = shown.page.get_by_label("Query", exact=True)
+        query.click()
+        shown.page.keyboard.type("lab")
+        shown.page.locator(".dl-completion").first.wait_for()
+        shown.page.keyboard.press("Escape")
+        shown.page.locator(".dl-completions").wait_for(state="hidden")
+        assert query.evaluate("node => node === document.activeElement")
+        shown.page.keyboard.press("Escape")
+        assert shown.page.evaluate("() => document.activeElement.role") == "grid"
+        assert query.input_value() == "lab"
+
+
+def test_a_query_is_shown_by_example_of_a_column_that_there_is(chrome, tmp_path):
+    columns = [{"name": "digit", "kind": "class", "classes": ["it's", "one"]}]
+    with opened(chrome, tmp_path, rows=20, about={"columns": columns}) as shown:
+        query = shown.page.get_by_label("Query", exact=True)
+        assert query.get_attribute("placeholder") == "Query, for example  digit = 'it''s'"
+
+
+def test_missing_values_are_counted_against_all_rows(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200, settings={"panel": "facets"}) as shown:
+        shown.page.get_by_text("1 of 200 have none").wait_for()

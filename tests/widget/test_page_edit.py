@@ -25,7 +25,7 @@ def test_number_keys_set_the_class_of_the_selection_and_can_be_undone(chrome, tm
         shown.click(1)
         shown.click(3, "Shift")
         shown.page.keyboard.press("4")
-        shown.page.get_by_role("button", name="Commit 1 edit", exact=True).wait_for()
+        shown.page.get_by_role("button", name="Commit 3 rows", exact=True).wait_for()
         edit = {"positions": [1, 2, 3], "column": "label", "op": "set", "value": 3}
         assert staged(shown) == [edit]
         shown.painted()
@@ -205,3 +205,49 @@ def test_a_pair_is_compared_side_by_side_and_by_swipe(chrome, tmp_path):
         shown.page.get_by_label("Share of the version before").fill("30")
         shown.page.wait_for_timeout(150)
         shown.page.screenshot(path=tmp_path / "swipe.png")
+
+
+def test_keys_in_a_row_at_large_edit_that_row_not_the_selection_behind_it(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200) as shown:
+        shown.painted()
+        shown.click(0)
+        detail(shown, 0)
+        shown.page.keyboard.press("ArrowRight")
+        shown.page.get_by_role("heading", name="Row 1 of 200").wait_for()
+        shown.page.keyboard.press("2")
+        for key in ("l", "t"):
+            shown.page.keyboard.press(key)
+            shown.page.get_by_role("dialog").wait_for()
+            shown.page.keyboard.press("Enter")
+        shown.page.wait_for_timeout(150)
+        assert [edit["positions"] for edit in staged(shown)] == [[1], [1], [1]]
+        shown.page.locator(".dl-detail").focus()
+        shown.page.keyboard.press("Escape")
+        shown.page.keyboard.press("3")
+        shown.page.wait_for_timeout(150)
+        assert staged(shown)[-1]["positions"] == [0]
+
+
+DIGITS = {"columns": [{"name": "digit", "kind": "class", "classes": list("0123456789")}]}
+
+
+def test_a_digit_means_the_class_that_is_named_like_it(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=50, about=DIGITS, settings={"panel": "edits"}) as shown:
+        shown.page.locator("[data-position='1']").wait_for()
+        shown.click(1)
+        keys = shown.page.locator(".dl-key-list kbd").all_text_contents()
+        assert sorted(keys) == list("0123456789")
+        for key in "70":
+            shown.page.keyboard.press(key)
+        shown.page.wait_for_timeout(150)
+        assert [edit["value"] for edit in staged(shown)] == [7, 0]
+
+
+def test_a_read_only_version_says_so_before_anything_is_chosen(chrome, tmp_path):
+    for key in ("l", "t"):
+        with opened(chrome, tmp_path, rows=50, about={"writable": False}) as shown:
+            shown.painted()
+            shown.click(1)
+            shown.page.keyboard.press(key)
+            shown.page.get_by_text("This version is read only: show a branch").wait_for()
+            assert not shown.page.get_by_role("dialog").count()

@@ -47,7 +47,10 @@ class Drafts:
             yield self._tag(ds, op, wanted, positions)
         elif op == "set":
             f = self._field(ds, str(wanted["column"]))
-            yield self._set(f, positions, inputs.taken(f, wanted.get("value")))
+            value = inputs.taken(f, wanted.get("value"))
+            if not wanted.get("new_class", True):
+                inputs.check_known(f, value)
+            yield self._set(f, positions, value)
         elif op == "take":
             f = self._field(ds, str(wanted["column"]))
             yield from self._take(f, positions, str(wanted["value"]))
@@ -74,6 +77,8 @@ class Drafts:
     def _field(self, ds: Dataset, name: str) -> Field:
         """Return a stored column. Raises ColumnNotFoundError for one that a query computed."""
         view = self._host.shown.view
+        if name not in ds.schema and name not in view.columns:
+            raise ColumnNotFoundError.named("column", name, ds.columns)
         if name not in ds.schema or (
             name in view.columns and not is_stored(view, view.schema[name], ds.schema[name].id)
         ):

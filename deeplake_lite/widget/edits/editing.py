@@ -115,12 +115,14 @@ class Editing:
         """Write what is staged as a version, and show it."""
         ds = self._dataset()
         if not len(self.staged):
+            self._host.tell({"type": "note", "text": "Nothing to commit."})
             return writing.Written(ds.version, 0)
         self._message = message or writing.default_message(self.staged)
         done = writing.write(ds, self.staged, self._message, on_conflict)
         self.staged.clear()
         self._tell()
         self._host.renew(ds)
+        self._host.selected = []  # what is done is done: the next keys are for other rows
         return done
 
     def _commit(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
@@ -192,3 +194,4 @@ class Editing:
             for e in self.staged.edits[-LISTED:]
         ]
         self._host.staged_count = len(self.staged)
+        self._host.staged_rows = len(self.staged.all_rows())

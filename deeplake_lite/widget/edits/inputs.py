@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 from deeplake_lite.htypes import Boxes, ClassLabel, Json, Scalar, Sequence, Text
 from deeplake_lite.htypes.base import Dense
 
@@ -148,6 +148,23 @@ def new_classes(htype: Htype, cells: Iterable[Cell]) -> tuple[str, ...]:
         return ()
     known = set(classes.names)
     return tuple(dict.fromkeys(n for c in cells for n in _names_in(c) if n not in known))
+
+
+def check_known(f: Field, value: Cell) -> None:
+    """Refuse a class that is not there yet, with the nearest names. Raises InvalidValueError.
+
+    >>> from deeplake_lite.schema import Schema
+    >>> label = Schema.build({"label": ClassLabel(["seven", "ten"])})["label"]
+    >>> check_known(label, "sevn")
+    Traceback (most recent call last):
+    deeplake_lite.errors.InvalidValueError: column 'label': There is no class 'sevn'. Did you mean \
+'seven'? Known: 'seven', 'ten'. Pass new_class=True to add it.
+    """
+    classes = classes_of(f.htype)
+    for name in new_classes(f.htype, [value]):
+        assert classes is not None
+        said = NotFoundError.named("class", name, classes.names)
+        raise InvalidValueError(f"{said} Pass new_class=True to add it.", column=f.name)
 
 
 def with_classes(htype: Htype, names: tuple[str, ...]) -> Htype:

@@ -81,6 +81,7 @@ class Facets:
             "kind": facet.kind,
             "label": facet.label,
             "chosen": chosen(shown.text, facet.expression, facet.kind),
+            "rows": len(whole),
         }
         if facet.reads and not asked and len(whole) > READ_ROWS:
             return {**head, "ask": True}

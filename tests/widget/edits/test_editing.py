@@ -356,7 +356,7 @@ def test_selected_rows_are_edited_from_python(lake, page):
     shown.w.selected = [1, 4]
     assert shown.w.edit("label", "cat") == 2
     assert shown.sent[-1][0] == {"type": "changed", "positions": [1, 4]}
-    with pytest.raises(dl.LakeError, match="Column 'lable' is computed, not stored, or gone"):
+    with pytest.raises(dl.LakeError, match="There is no column 'lable'"):
         shown.w.edit("lable", "cat")
     shown.w.commit("two cats")
     assert lake["label"][:].tolist() == [0, 2, 2, 0, 2, 2]
@@ -556,3 +556,60 @@ def test_rows_of_another_lake_take_no_edits(lake, make_lake, page):
     assert not shown.w.about["has_ids"]
     wanted = {"positions": [0], "column": "label", "op": "set", "value": 2}
     assert "no rows of the dataset" in shown.fails("stage", edits=[wanted])["message"]
+
+
+def test_a_class_that_is_not_there_is_refused_unless_it_is_asked_for(lake, page):
+    w = page(lake).w
+    w.selected = [0]
+    with pytest.raises(
+        dl.InvalidValueError, match=r"no class 'bea'. Did you mean 'bee'\?.*new_class"
+    ):
+        w.edit("label", "bea")
+    with pytest.raises(dl.InvalidValueError, match="no class 'wasp'"):
+        w.edit("kinds", ["ant", "wasp"])
+    assert w.staged_count == 0
+    w.edit("label", "wasp", new_class=True)
+    w.commit()
+    assert list(lake["label"].names) == [*CLASSES, "wasp"]
+
+
+def test_an_edit_without_a_value_is_no_null(lake, page):
+    w = page(lake).w
+    w.selected = [0]
+    with pytest.raises(dl.InvalidValueError, match="takes a value, got none"):
+        w.edit("text")
+    assert w.edit("text", None) == 1
+
+
+def test_a_column_that_is_not_there_suggests_the_nearest(lake, page):
+    w = page(lake).w
+    w.selected = [0]
+    with pytest.raises(dl.ColumnNotFoundError, match="Did you mean 'label'"):
+        w.edit("lable", "bee")
+
+
+def test_nothing_is_selected_after_a_commit(lake, page):
+    shown = page(lake)
+    for commit in (shown.w.commit, lambda: shown.asks("commit", message="")):
+        shown.w.selected = [0, 3]
+        shown.w.edit("x", shown.w.generation + 100)
+        commit()
+        assert shown.w.selected.tolist() == []
+        assert shown.w._selected == b""
+
+
+def test_a_commit_of_nothing_says_so_in_the_page_and_is_the_current_version(lake, page):
+    shown = page(lake)
+    shown.w.selected = [1]
+    assert shown.w.commit() == lake.version
+    assert shown.sent[-1][0] == {"type": "note", "text": "Nothing to commit."}
+    assert shown.w.selected.tolist() == [1]
+
+
+def test_staged_rows_are_counted_once_however_many_edits_they_have(lake, page):
+    shown = page(lake)
+    stage(shown, [0, 3], "label", 2)
+    stage(shown, [3, 4], "x", 9)
+    assert (shown.w.staged_count, shown.w.staged_rows) == (2, 3)
+    assert shown.asks("commit", message="")["rows"] == 3
+    assert shown.w.staged_rows == 0
