@@ -326,7 +326,7 @@ export function simplify(polygon, least) {
 	return kept;
 }
 
-/** Indices of the points (x, y, x, y, …) inside; each looks only at the sides that cross its band. */
+/** Indices of the points (x, y, x, y, …) inside. */
 export function pointsInLasso(/** @type {Float32Array} */ xy, polygon, bands = 256) {
 	if (polygon.length < 3) return new Uint32Array(0);
 	const [x0, y0, x1, y1] = bounds(polygon);
@@ -400,7 +400,7 @@ export function tidyBox([x0, y0, x1, y1]) {
 	return [clip(Math.min(x0, x1)), clip(Math.min(y0, y1)), clip(Math.max(x0, x1)), clip(Math.max(y0, y1))];
 }
 
-/** What a press on a box takes hold of: "nw" … "se" of its border, "move" inside, null outside. @param {Point} near  how near counts, in the box's units */
+/** What a press on a box takes hold of: "nw" … "se", "move" inside, null outside. @param {Point} near  in the box's units */
 export function boxHandle(/** @type {Box} */ [x0, y0, x1, y1], x, y, [nx, ny]) {
 	if (x < x0 - nx || x > x1 + nx || y < y0 - ny || y > y1 + ny) return null;
 	const vertical = Math.abs(y - y0) <= ny ? "n" : Math.abs(y - y1) <= ny ? "s" : "";
@@ -469,7 +469,7 @@ export function caretOffset(text, line, column) {
 	return before + Math.min(Math.max(1, column) - 1, lines[at].length);
 }
 
-/** What an error marks: the token at the place, or the last one when the text ended too soon. */
+/** What an error marks: the token at the place, or the last one. */
 export function errorSpan(text, line, column) {
 	const at = caretOffset(text, line, column);
 	const solid = tokens(text).filter((t) => t.kind !== "space");
@@ -1189,7 +1189,7 @@ class Core {
 
 // ---- theme
 
-/** "light" or "dark": as set, else as the host's background says, else as the system prefers. */
+/** "light" or "dark": as set, else as the host, else as the system. */
 function themeOf(root, wanted) {
 	if (wanted === "light" || wanted === "dark") return wanted;
 	const style = getComputedStyle(root);
@@ -2424,10 +2424,11 @@ class QueryBox {
 	async askCompletion(always = false) {
 		const cursor = this.input.selectionStart;
 		const text = this.text;
+		const asking = (this.asking = {});
 		if (!always && !/[\p{L}\p{N}_.'"(]$/u.test(text.slice(0, cursor))) return this.close();
 		try {
 			const { items, word } = await this.core.latest("complete", "complete", { text, cursor });
-			if (this.text === text && this.input.selectionStart === cursor) this.offer(items, word, always);
+			if (this.asking === asking && this.text === text && this.input.selectionStart === cursor) this.offer(items, word, always);
 		} catch {
 			this.close();
 		}
@@ -2483,6 +2484,7 @@ class QueryBox {
 
 	close() {
 		clearTimeout(this.waiting);
+		this.asking = null;
 		this.list.hidden = true;
 		this.input.setAttribute("aria-expanded", "false");
 		this.input.removeAttribute("aria-activedescendant");
@@ -3514,7 +3516,7 @@ class BoxEditor {
 	}
 
 	setClass(index) {
-		if (!this.classes || this.active < 0 || index >= this.names.length) return;
+		if (!this.classes || this.active < 0 || !(index in this.names)) return;
 		this.classes[this.active] = this.last = index;
 		this.save();
 	}
@@ -3527,7 +3529,7 @@ class BoxEditor {
 		if (event.key === "n") this.active = (this.active + 1) % Math.max(1, this.list.length);
 		else if (event.key === "a") { this.list[this.add()] = [0.35, 0.35, 0.65, 0.65]; this.save(); }
 		else if ((event.key === "Delete" || event.key === "Backspace") && box) this.remove();
-		else if (classOfKey(event.key, this.names) >= 0) this.setClass(classOfKey(event.key, this.names));
+		else if (event.key > 0 || classOfKey(event.key, this.names) >= 0) this.setClass(classOfKey(event.key, this.names));
 		else if (event.key === "l" && box && this.classes) chooser(this.core.root, "Class of the box", this.names, ({ index }) => this.setClass(index));
 		else if (move && box) {
 			this.list[this.active] = dragBox(box, "move", move[0], move[1]);

@@ -239,3 +239,17 @@ def test_a_query_is_shown_by_example_of_a_column_that_there_is(chrome, tmp_path)
 def test_missing_values_are_counted_against_all_rows(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200, settings={"panel": "facets"}) as shown:
         shown.page.get_by_text("1 of 200 have none").wait_for()
+
+
+def test_completions_that_come_after_escape_stay_away(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=20, delay=300) as shown:
+        shown.painted()
+        shown.page.get_by_label("Query", exact=True).click()
+        shown.page.keyboard.type("la")
+        completions = shown.page.locator(".dl-completions")
+        completions.wait_for()
+        shown.page.keyboard.type("b")
+        shown.page.wait_for_timeout(150)
+        shown.page.keyboard.press("Escape")
+        shown.page.wait_for_timeout(500)
+        assert completions.is_hidden()

@@ -251,3 +251,23 @@ def test_a_read_only_version_says_so_before_anything_is_chosen(chrome, tmp_path)
             shown.page.keyboard.press(key)
             shown.page.get_by_text("This version is read only: show a branch").wait_for()
             assert not shown.page.get_by_role("dialog").count()
+
+
+BOXES = [
+    {"name": "image", "kind": "image"},
+    {"name": "label", "kind": "class", "classes": list("abcdefghi")},
+    {"name": "boxes", "kind": "boxes", "classes": ["cat", "dog"]},
+]
+
+
+def test_a_digit_that_means_no_class_of_a_box_leaves_the_row_alone(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=200, about={"columns": BOXES}) as shown:
+        shown.painted()
+        detail(shown, 0)
+        shown.page.keyboard.press("b")
+        shown.page.get_by_text("Drag to draw").wait_for()
+        shown.page.keyboard.press("n")
+        shown.page.keyboard.press("9")
+        shown.page.keyboard.press("2")
+        shown.page.wait_for_timeout(150)
+        assert [edit["op"] for edit in staged(shown)] == ["set_boxes"]

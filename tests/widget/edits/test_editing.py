@@ -79,7 +79,7 @@ def test_values_of_all_kinds_are_taken(lake, page):
         ("x", "many", "takes int32, got 'many'"),
         ("x", 1.5, "1.5"),
         ("image", 1, "not edited by hand"),
-        ("suspicion", 1, "computed, not stored"),
+        ("suspicion", 1, "no column 'suspicion'"),
     ],
 )
 def test_what_a_column_refuses_is_said_before_it_is_staged(lake, page, column, value, message):
