@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.report.meter import Meter
     from deeplake_lite.loader.workers.processes import Crew
 
-AHEAD = 4
+AHEAD = 2
 """Batches per worker that are made before they are asked for."""
 
 READ_AHEAD_BYTES = 128 * 2**20
