@@ -122,7 +122,11 @@ def test_the_vectors_may_be_on_fewer_axes(lake, monkeypatch):
     [
         ({"label": "lable"}, dl.ColumnNotFoundError, "Did you mean 'label'"),
         ({"label": "scores"}, dl.SchemaError, "labels are one per row"),
-        ({"label": "label", "by": "clip"}, ValueError, "by='embedding', column='clip'"),
+        (
+            {"label": "label", "by": "clip"},
+            ValueError,
+            r"by is 'embedding' or 'scores', got 'clip'\. Columns of embeddings: 'embedding'",
+        ),
         ({"label": "label", "column": "name"}, dl.SchemaError, "column 'name' is Text"),
         ({"label": "name", "by": "scores"}, dl.SchemaError, "one per class of a ClassLabel"),
         ({"label": "label", "neighbours": 0}, ValueError, "a number from 1 on, got 0"),
