@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, override
 
@@ -41,9 +42,9 @@ class Display(anywidget.AnyWidget):
         self._displays: list[Any] = []
         super().__init__(**traits)
 
+    @abstractmethod
     def _strip(self, **more: Any) -> str:
         """Return what is shown as plain HTML, for where no kernel runs."""
-        raise NotImplementedError
 
     def freeze(self, rows: int = FROZEN) -> None:
         """Put a picture of the first rows in the place of the browser, which stays in the notebook.

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import tensorflow as tf
+from sklearn.datasets import load_digits
 
 import deeplake_lite as dl
 from deeplake_lite.errors import LoaderError
@@ -182,7 +183,7 @@ def test_a_transform_of_a_view_without_rows_has_no_element_spec(lake):
 
 @pytest.fixture
 def digits(make_lake):
-    data = pytest.importorskip("sklearn.datasets").load_digits()
+    data = load_digits()
     return make_lake(
         {"image": dl.Array("float32", (64,)), "label": dl.ClassLabel()},
         image=data.data.astype(np.float32) / 16, label=data.target,
