@@ -19,7 +19,7 @@ import numpy as np
 from deeplake_lite.dataset.reading import NOWHERE
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.loader.memory import aligned
-from deeplake_lite.loader.order.block_rows import rows_of_block
+from deeplake_lite.loader.order.block_rows import MOST_ROWS, rows_of_block
 from deeplake_lite.loader.read.held import Block, Bytes, are_large, gathered
 from deeplake_lite.loader.read.tally import Tally, nbytes_of
 
@@ -37,11 +37,14 @@ if TYPE_CHECKING:
 EARLY = 2
 """Batches that do not wait for blocks in the beginning: their rows are read alone."""
 
-LARGE_ROWS = 512
-"""Rows of a block up to which reading one alone is quick next to reading its block."""
+LARGE_ROW = 8_192
+"""Bytes of a row from which on reading it alone is quick next to reading its block."""
 
-FEW_BLOCKS = 16
-"""Blocks that are as well waited for."""
+FEW_BYTES = 16 * 2**20
+"""Size of blocks that are as well waited for."""
+
+TOGETHER = 16
+"""Blocks that are read as one where all are kept: each read costs a millisecond by itself."""
 
 MOST_MAPPED = 4_096
 """Blocks of files that are mapped at a time: the system has a limit."""
@@ -91,6 +94,9 @@ class Holding:
             else "window" if window and 2 * window * each <= limit
             else "rows"
         )  # fmt: skip
+        if mode == "whole":
+            rows = max(rows, min(TOGETHER * rows, MOST_ROWS))
+            count = -(-len(samples) // rows)
         kept = int(limit * count / total) if mode == "rows" else count  # as there is room for
         return cls(mode, rows, count, kept, max(1, int(limit // (each * rows))))
 
@@ -145,6 +151,7 @@ class Blocks:
         holding = Holding.of(samples, limit, window, on_disk=disk is not None)
         self.mode, self.rows, self.count = holding.mode, holding.rows, holding.count
         self._kept, self._most = holding.kept, holding.most
+        self._nbytes = min(self.rows, len(samples)) * samples.row_bytes
         self._found: dict[int, Future[Block]] = {}
         self._whole: dict[str, DenseCells | RaggedCells] = {}
         self._large: dict[str, bool] = {}
@@ -183,7 +190,7 @@ class Blocks:
                 self._drop(block)  # it is read again: the network may be back
             if block not in self._found:
                 self._make_room(order, done, coming)
-                self._found[block] = self._readers.submit(self._read, block)
+                self._found[block] = self._readers.submit(self._read, block, nbytes=self._nbytes)
             blocks[block] = self._found[block]
         alone = positions[number >= self._kept]
         if not len(alone):
@@ -192,14 +199,15 @@ class Blocks:
 
     def _is_early(self, needed: Sequence[int]) -> bool:
         """Tell whether a batch is one of the first, and would wait for many blocks."""
-        if self._early <= 0 or self.rows > LARGE_ROWS:
+        if self._early <= 0 or self.samples.row_bytes < LARGE_ROW:
             return False
         self._early -= 1
-        return sum(block not in self._found for block in needed) > FEW_BLOCKS
+        return self._nbytes * sum(block not in self._found for block in needed) > FEW_BYTES
 
     def _begin_alone(self, positions: Positions) -> Future[Fetched]:
         """Begin to read some rows by themselves."""
-        read = self._readers.submit(self._read_alone, positions)
+        nbytes = self.samples.row_bytes * len(positions)
+        read = self._readers.submit(self._read_alone, positions, nbytes=nbytes)
         self._alone[read] = True
         return read
 

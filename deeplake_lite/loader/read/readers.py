@@ -25,6 +25,9 @@ LEAST, MOST = 2, 32
 LOCAL_SECONDS = 0.02
 """A read that takes no longer leaves nothing to be won: more at a time are slower on a disk."""
 
+LOCAL_RATE = 400e6
+"""Bytes per second that a disk gives: what they take at that rate is no latency."""
+
 
 class Readers:
     """Runs reads in the order in which they come, as many at a time as their latency suggests."""
@@ -32,17 +35,20 @@ class Readers:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(MOST, thread_name_prefix="deeplake-lite-read")
         self._lock = threading.Lock()
-        self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._waiting: deque[tuple[Future[Any], Callable[[], Any], float]] = deque()
         self._running, self.width = 0, LEAST
         self._closed = False
 
-    def submit[T](self, read: Callable[..., T], *args: object) -> Future[T]:
-        """Run a read as soon as its turn has come. Raises RuntimeError once they are closed."""
+    def submit[T](self, read: Callable[..., T], *args: object, nbytes: float = 0) -> Future[T]:
+        """Run a read of about `nbytes` as soon as its turn has come.
+
+        Raises RuntimeError once they are closed.
+        """
         future: Future[T] = Future()
         with self._lock:
             if self._closed:
                 raise RuntimeError(CLOSED)
-            self._waiting.append((future, partial(read, *args)))
+            self._waiting.append((future, partial(read, *args), nbytes / LOCAL_RATE))
             self._start()
         return future
 
@@ -51,7 +57,7 @@ class Readers:
         with self._lock:
             self._closed = True
             dropped, self._waiting = self._waiting, deque()
-        for future, _ in dropped:
+        for future, _, _ in dropped:
             if future.set_running_or_notify_cancel():
                 future.set_exception(LoaderError(CLOSED))
         self._pool.shutdown(wait=False)
@@ -59,12 +65,12 @@ class Readers:
     def _start(self) -> None:
         """Give threads as many reads as may run: a thread for each that waits is too many."""
         while self._waiting and self._running < self.width:
-            future, read = self._waiting.popleft()
+            future, read, usual = self._waiting.popleft()
             if future.set_running_or_notify_cancel():
                 self._running += 1
-                self._pool.submit(self._run, future, read)
+                self._pool.submit(self._run, future, read, usual)
 
-    def _run(self, future: Future[Any], read: Callable[[], Any]) -> None:
+    def _run(self, future: Future[Any], read: Callable[[], Any], usual: float) -> None:
         started = time.perf_counter()
         try:
             found = read()
@@ -72,7 +78,7 @@ class Readers:
             future.set_exception(error)
         else:
             future.set_result(found)
-        took = time.perf_counter() - started
+        took = time.perf_counter() - started - usual
         with self._lock:
             self._running -= 1
             self.width = width_for(took, self.width)

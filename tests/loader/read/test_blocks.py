@@ -118,7 +118,9 @@ def test_a_window_holds_no_more_than_its_limit_and_what_comes_first(view, reader
 
 
 def test_what_is_held_is_not_read_again(view, readers, monkeypatch):
-    monkeypatch.setattr(blocks_module, "FEW_BLOCKS", 4)
+    monkeypatch.setattr(blocks_module, "FEW_BYTES", 4096)
+    monkeypatch.setattr(blocks_module, "LARGE_ROW", 1)
+    monkeypatch.setattr(blocks_module, "TOGETHER", 1)
     samples = ViewSamples.of(view)
     blocks = Blocks(samples, readers, 2**30)
     with mock.patch.object(
@@ -133,7 +135,9 @@ def test_what_is_held_is_not_read_again(view, readers, monkeypatch):
 
 
 def test_the_first_batches_of_large_rows_do_not_wait_for_blocks(view, readers, monkeypatch):
-    monkeypatch.setattr(blocks_module, "FEW_BLOCKS", 4)
+    monkeypatch.setattr(blocks_module, "FEW_BYTES", 4096)
+    monkeypatch.setattr(blocks_module, "LARGE_ROW", 1)
+    monkeypatch.setattr(blocks_module, "TOGETHER", 1)
     blocks = Blocks(ViewSamples.of(view), readers, 2**30)
     order = ExactOrder(len(view))
     first = blocks.request(order.at(0, 40), order, 0, order)
@@ -153,3 +157,13 @@ def test_a_read_that_failed_is_tried_again(view, readers):
             blocks.take(request)
     cells = blocks.take(blocks.request(rows, order, 0, order))
     assert cells["x"].values.tolist() == list(range(1, 11))
+
+
+def test_blocks_are_read_together_where_all_are_kept(view, readers):
+    samples = ViewSamples.of(view)
+    total = int(samples.row_bytes * len(samples))
+    whole, some = Blocks(samples, readers, 2 * total), Blocks(samples, readers, total // 2)
+    assert whole.rows == 16 * some.rows
+    assert whole.count == -(-len(samples) // whole.rows)
+    with mock.patch.object(blocks_module, "MOST_ROWS", 2 * some.rows):
+        assert Blocks(samples, readers, 2 * total).rows == 2 * some.rows
