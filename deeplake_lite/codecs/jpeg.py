@@ -139,6 +139,15 @@ class Jpeg(ImageCodec):
             height, width = width, height
         return Header((height, width) if channels == 1 else (height, width, 3), "uint8")
 
+    def orientation(self, data: Buffer) -> int:
+        """Return how the pixels of a file lie, as EXIF numbers it: 1 for upright, up to 8.
+
+        >>> codec = Jpeg()
+        >>> codec.orientation(codec.encode(np.zeros((8, 8), "uint8")))
+        1
+        """
+        return self._read_frame(as_bytes(data)).orientation
+
     @override
     def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         return self._decode_file(as_bytes(data))

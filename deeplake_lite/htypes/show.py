@@ -44,7 +44,7 @@ def short_array(array: NDArray[Any]) -> str:
     return f"{array.dtype} {array.shape}: {', '.join(first)}{dots}"
 
 
-def thumbnail(pixels: NDArray[Any], side: int = THUMBNAIL) -> Picture:
+def thumbnail(pixels: NDArray[Any], side: int = THUMBNAIL, slack: float = 1.0) -> Picture:
     """Return a small JPEG of a picture, or a PNG where it has alpha.
 
     Parameters
@@ -53,6 +53,9 @@ def thumbnail(pixels: NDArray[Any], side: int = THUMBNAIL) -> Picture:
         16-bit and float pictures are stretched to their range.
     side : int
         Longer side of the small one, pixels; pictures are never made larger.
+    slack : float
+        Pictures whose side is up to so many times as long keep their size: encoding them takes less
+        time than making them smaller.
 
     >>> thumbnail(np.zeros((200, 100), "uint8")).width
     48
@@ -60,6 +63,9 @@ def thumbnail(pixels: NDArray[Any], side: int = THUMBNAIL) -> Picture:
     from PIL.Image import fromarray
 
     pixels = pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels
+    grey_or_rgb = pixels.ndim == 2 or pixels.shape[2] == 3
+    if slack > 1 and max(pixels.shape[:2]) <= slack * side and grey_or_rgb:
+        return _picture(np.ascontiguousarray(eight_bits(pixels)), "jpeg", quality=80)
     step = max(1, min(pixels.shape[:2]) // (4 * side))  # Pillow need not see 100 megapixels
     image = fromarray(np.ascontiguousarray(eight_bits(pixels[::step, ::step])))
     image.thumbnail((side, side))

@@ -98,7 +98,7 @@ describe("layout", () => {
 	});
 
 	test("thumbnails are asked in steps", () => {
-		assert.deepEqual([48, 64, 70, 150, 320, 700].map(logic.levelFor), [64, 64, 64, 256, 512, 1024]);
+		assert.deepEqual([48, 64, 70, 90, 150, 320, 700].map(logic.levelFor), [64, 64, 64, 96, 160, 384, 1024]);
 	});
 
 	test("a picture keeps its shape", () => {

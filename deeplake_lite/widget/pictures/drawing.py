@@ -15,6 +15,7 @@ import numpy as np
 import simplejpeg
 
 from deeplake_lite import codecs
+from deeplake_lite.codecs.jpeg import Jpeg
 from deeplake_lite.htypes import Array, Image, Link, Mask, Sequence
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 from deeplake_lite.htypes.show import class_thumbnail, eight_bits, thumbnail
@@ -35,6 +36,9 @@ WEB_BYTES = 96 * 1024
 
 FINE = 64
 """Pictures up to this side are drawn without losses: each of their pixels is seen."""
+
+SLACK = 1.25
+"""JPEG decodes to eighths of its size: what is larger than asked for by no more goes as it is."""
 
 NO_CLASS = 255
 """In a picture of class numbers, pixels of no class."""
@@ -208,8 +212,10 @@ def web_type(htype: Image, data: Any) -> str | None:
     if htype.mode or htype.codec in ("raw", "zstd", "lz4", "blosc", "tiff", "bmp"):
         return None
     source = codecs.sniff(data)
-    if source.name == "jpeg":
-        return "image/jpeg" if simplejpeg.decode_jpeg_header(data)[2] in _COLOURS else None
+    if isinstance(source, Jpeg):
+        upright = source.orientation(data) == 1  # browsers turn some files, and some ways not
+        known = simplejpeg.decode_jpeg_header(data)[2] in _COLOURS
+        return "image/jpeg" if upright and known else None
     if source.name not in ("png", "webp") or source.probe(data).dtype != "uint8":
         return None
     turned = any(mark in bytes(data[:4096]) + bytes(data[-65536:]) for mark in (b"eXIf", b"EXIF"))
@@ -229,5 +235,5 @@ def _drawn(pixels: NDArray[Any], side: int, width: int, height: int) -> Drawn:
         file = BytesIO()
         fromarray(np.ascontiguousarray(eight_bits(flat))).save(file, "png")
         return Drawn(file.getvalue(), "image/png", width, height)
-    small = thumbnail(pixels, side)
+    small = thumbnail(pixels, side, SLACK)
     return Drawn(small.data, small.mime, width, height)
