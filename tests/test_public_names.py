@@ -51,3 +51,34 @@ def test_importing_loads_nothing_heavy(statement):
     code = f"{statement}; import sys; print(*[m for m in {HEAVY} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_a_browser_shows_rows_before_the_query_engine_is_there():
+    script = """
+import sys
+import deeplake_lite as dl
+from deeplake_lite.widget import browser
+browser._warm_up = lambda: None
+ds = dl.create("memory://no-engine", {"label": dl.ClassLabel(["a", "b"]), "x": "int32"})
+ds.append({"label": ["a", "b"], "x": [1, 2]})
+w = ds.browse()
+sent = []
+w.send = lambda message, buffers: sent.append(message)
+w._desk.take({"type": "cells", "req": 1, "gen": 1, "start": 0, "stop": 2, "columns": ["label"]})
+assert sent[0]["ok"] and len(sent[0]["cells"]) == 2, sent
+print([name for name in ("duckdb", "sqlglot") if name in sys.modules])
+w.query = "SELECT * WHERE x > 1"
+print([name for name in ("duckdb", "sqlglot") if name in sys.modules])
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.split("\n")[:2] == ["[]", "['duckdb', 'sqlglot']"]
+
+
+def test_the_package_of_queries_is_a_function_too():
+    import deeplake_lite.query as package
+
+    ds = dl.create("memory://package-and-function", {"x": "int32"})
+    ds.append({"x": [1, 2]})
+    assert package("SELECT * WHERE x > 1", view=ds)["x"][:].tolist() == [2]
+    with pytest.raises(AttributeError, match="no attribute 'quer'"):
+        package.quer  # noqa: B018

@@ -350,6 +350,10 @@ class View(LoadsRows, Exports, Asks):
         """
         return self._pinned, self._slots if positions is None else self._slots[positions]
 
+    def _as_it_is(self) -> View:
+        """Return a view that stays when the dataset, if it is one, moves on."""
+        return View(self._lake, *self._located(), self.columns, self.origin)
+
     def _fields(self) -> tuple[Field, ...]:
         schema = self._table.schema
         return tuple(schema[name] for name in self._names)

@@ -12,17 +12,35 @@ Around them: `opening` finds what FROM names, `sources` read it, `interrupt` sto
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.query.api import ask, explain, make_plan, query
-from deeplake_lite.query.completion import complete
-from deeplake_lite.query.interrupt import in_thread
-
 if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.query.api import ask, explain, make_plan, query
+    from deeplake_lite.query.completion import complete
+    from deeplake_lite.query.interrupt import in_thread
 
 __all__ = ["ask", "complete", "explain", "in_thread", "make_plan", "query"]
+
+_HOMES = {
+    "api": "ask explain make_plan query",
+    "completion": "complete",
+    "interrupt": "in_thread",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what the package offers when it is first asked for.
+
+    That takes half a second, and a notebook shows pictures before.
+    """
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    return found
 
 
 class _Query(ModuleType):
@@ -30,7 +48,8 @@ class _Query(ModuleType):
 
     def __call__(self, *args: Any, **named: Any) -> View:
         """Answer a question with a view; see `deeplake_lite.query.query` for the arguments."""
-        return query(*args, **named)
+        found: View = self.query(*args, **named)
+        return found
 
 
 sys.modules[__name__].__class__ = _Query

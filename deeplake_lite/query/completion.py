@@ -9,6 +9,7 @@ from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.query.bind.known import AGGREGATES
 from deeplake_lite.query.bind.special import SPECIAL
 from deeplake_lite.query.functions import REGISTRY
+from deeplake_lite.query.names import KEYWORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,15 +17,6 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
 type CompletionKind = Literal["column", "class", "source", "function", "keyword"]
-
-KEYWORDS = (
-    "SELECT", "DISTINCT", "EXCLUDE", "FROM", "VERSION", "AS", "JOIN", "LEFT JOIN", "RIGHT JOIN",
-    "FULL JOIN", "CROSS JOIN", "USING", "ON", "WHERE", "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE",
-    "ILIKE", "IS NULL", "IS NOT NULL", "EXISTS", "CASE", "WHEN", "THEN", "ELSE", "END", "CAST",
-    "GROUP BY", "HAVING", "ORDER BY", "ASC", "DESC", "NULLS FIRST", "NULLS LAST", "LIMIT", "OFFSET",
-    "ARRANGE BY", "SAMPLE BY", "REPLACE", "PERCENT", "SEED", "EXPAND BY", "OVER", "PARTITION BY",
-    "UNION", "INTERSECT", "EXCEPT", "ALL", "WITH", "TRUE", "FALSE", "NULL",
-)  # fmt: skip
 
 _WORDS = {word for keyword in KEYWORDS for word in keyword.split()}
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.saved import SavedViews
-from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeNotFoundError, QueryError
 from deeplake_lite.query.bind import SELF
 from deeplake_lite.query.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from deeplake_lite.dataset.view import View
 
 
 class Sources:
@@ -37,7 +38,7 @@ class Sources:
         given: Mapping[str, View] | None = None,
         opened: Mapping[tuple[str, str | None], View] | None = None,
     ) -> None:
-        self.default = None if view is None else Source(as_it_is(view), "dataset")
+        self.default = None if view is None else Source(view._as_it_is(), "dataset")
         self._given = given or {}
         self._opened = {key: Source(v, key[0]) for key, v in (opened or {}).items()}
 
@@ -51,7 +52,7 @@ class Sources:
             return asked
         known = self._given.get(name) if asked is None else asked.view
         view = self._named(name, known) if version is None else _at(name, known, version)
-        self._opened[key] = Source(as_it_is(view), name)
+        self._opened[key] = Source(view._as_it_is(), name)
         return self._opened[key]
 
     def _named(self, name: str, known: View | None) -> View:
@@ -80,8 +81,3 @@ def _at(name: str, known: View | None, version: str) -> View:
     if known is None:
         return open_lake(name, version=version)
     return open_lake(known.url, version=version, allow=known._lake.allow)
-
-
-def as_it_is(view: View) -> View:
-    """Return a view that stays when the dataset, if it is one, moves on."""
-    return View(view._lake, *view._located(), view.columns, view.origin)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.dataset.show import title_of, version_of
-from deeplake_lite.widget.filters.choices import order_of
 from deeplake_lite.widget.pictures.kinds import about_columns, picture_column
 from deeplake_lite.widget.review.mapping import about_map
 from deeplake_lite.widget.review.reviewing import about_review
@@ -40,5 +39,14 @@ def state_of(shown: Shown) -> dict[str, Any]:
         "rows": len(shown.view),
         "ms": shown.ms,
         "query": shown.text,
-        "order": order_of(shown.text),
+        "order": _order(shown.text),
     }
+
+
+def _order(text: str) -> dict[str, Any] | None:
+    """Return what a query sorts by; None for nothing."""
+    if not text:
+        return None
+    from deeplake_lite.widget.filters.choices import order_of
+
+    return order_of(text)

@@ -423,7 +423,7 @@ class Browser(Display):
 
 def _warm_up() -> None:
     """Load what the first pictures and the first query need, while the page is being drawn."""
-    for name in ("duckdb", "PIL.Image"):
+    for name in ("PIL.Image", "deeplake_lite.query.api"):
         import_module(name)
 
 

@@ -15,9 +15,6 @@ import numpy as np
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.virtual import VirtualTable
 from deeplake_lite.errors import QuerySyntaxError
-from deeplake_lite.query import query
-from deeplake_lite.query.bare import as_typed, whole
-from deeplake_lite.query.opening import as_it_is
 from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.widget.handles import renewed
 
@@ -64,7 +61,7 @@ class Shown:
     @classmethod
     def of(cls, view: View) -> Shown:
         """Show a view as it is now."""
-        base = as_it_is(view)
+        base = view._as_it_is()
         return cls(view, base, base)
 
     def asked(self, text: str) -> Shown:
@@ -73,30 +70,37 @@ class Shown:
         Raises QueryError, and all else that a query raises.
         """
         start = time.perf_counter()
-        typed = text.strip()
-        text = whole(typed)
-        try:
-            view = query(text, view=self.base, sources=self.sources) if text else self.base
-        except QuerySyntaxError as error:
-            raise as_typed(error, typed) from None
+        text, view = self._answer(text.strip())
         took = 1000 * (time.perf_counter() - start)
         return replace(
             self, view=view, text=text, ms=round(took, 1), generation=self.generation + 1
         )
 
+    def _answer(self, typed: str) -> tuple[str, View]:
+        """Return the query that was meant, and its answer."""
+        if not typed:
+            return "", self.base
+        from deeplake_lite.query.bare import as_typed, whole
+
+        text = whole(typed)
+        try:
+            return text, self.base.query(text, sources=self.sources)
+        except QuerySyntaxError as error:
+            raise as_typed(error, typed) from None
+
     def named(self, name: str, view: View) -> Shown:
         """Return the same with a view that queries know by name."""
-        return replace(self, sources={**self.sources, name: as_it_is(view)})
+        return replace(self, sources={**self.sources, name: view._as_it_is()})
 
     def based(self, view: View) -> Shown:
         """Return the same query asked of another view, or of the same one as it is now."""
-        base = as_it_is(view)
+        base = view._as_it_is()
         return replace(self, handle=view, base=base, view=base).asked(self.text)
 
     def renewed(self, ds: Dataset) -> Shown:
         """Return the same rows and the same query, as they are in a dataset by now."""
         handle = ds if isinstance(self.handle, Dataset) else renewed(self.handle, ds)
-        sources = {name: as_it_is(renewed(v, ds)) for name, v in self.sources.items()}
+        sources = {name: renewed(v, ds)._as_it_is() for name, v in self.sources.items()}
         return replace(self, sources=sources).based(handle)
 
     @property

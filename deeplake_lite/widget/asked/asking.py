@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import LakeError
-from deeplake_lite.query import complete
 from deeplake_lite.widget.messages import problem_of
 
 if TYPE_CHECKING:
@@ -50,6 +49,8 @@ class Asking:
 
     def complete(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         """Return what may stand at the cursor, and where the word begins that it replaces."""
+        from deeplake_lite.query import complete
+
         text, cursor = str(request["text"]), int(request["cursor"])
         found = complete(text, cursor, self._host.shown.base)[:MOST_COMPLETIONS]
         return {"items": [list(item) for item in found], "word": word_start(text, cursor)}

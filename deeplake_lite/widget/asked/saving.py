@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.dataset.saved import SavedViews
 from deeplake_lite.errors import NotFoundError
-from deeplake_lite.widget.filters.choices import literal
+from deeplake_lite.query.names import literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlglot import exp
 
 from deeplake_lite.errors import LakeError, QueryError
+from deeplake_lite.query.names import literal
 from deeplake_lite.query.parsing import parse
 from deeplake_lite.widget.filters.querytext import (
     clause,
@@ -171,21 +172,6 @@ def written(expression: str, kind: FacetKind, values: Sequence[Any]) -> str:
     if len(there) < len(values):
         parts.append(f"{expression} IS NULL")
     return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
-
-
-def literal(value: Any) -> str:
-    """Return a value as a query has it.
-
-    >>> literal("it's"), literal(True), literal(0.5), literal(-3)
-    ("'it''s'", 'TRUE', '0.5', '-3')
-    """
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    raise LakeError(f"A filter takes texts, numbers and truth values, got {value!r:.60}.")
 
 
 def _chosen_next(

@@ -13,7 +13,6 @@ import numpy as np
 
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.htypes import ClassLabel
-from deeplake_lite.query import query
 from deeplake_lite.storage import chunks
 from deeplake_lite.widget.filters.bins import Bins
 
@@ -45,7 +44,7 @@ def value_counts(view: View, facet: Facet) -> dict[Any, int]:
         text = f"SELECT v, COUNT(*) AS n FROM (SELECT UNNEST({e}) AS v) GROUP BY v"
     else:
         text = f"SELECT {e} AS v, COUNT(*) AS n GROUP BY {e}"
-    found = query(text, view=view)
+    found = view.query(text)
     values, counts = with_none(found["v"][:]), found["n"][:]
     return {_hashable(v): int(n) for v, n in zip(values, counts, strict=True)}
 
@@ -63,7 +62,7 @@ def how_many(view: View, facet: Facet) -> tuple[int, int]:
     if not len(view):
         return 0, 0
     e = facet.expression
-    found = query(f"SELECT COUNT(DISTINCT {e}) AS v, COUNT({e}) AS n", view=view)
+    found = view.query(f"SELECT COUNT(DISTINCT {e}) AS v, COUNT({e}) AS n")
     return int(found["v"][0]), len(view) - int(found["n"][0])
 
 
@@ -73,7 +72,7 @@ def bins_of(view: View, facet: Facet) -> Bins | None:
         return None
     e = number_of(facet)
     finite = f"CASE WHEN ABS({e}) <= 1e300 THEN {e} END"  # neither NaN nor infinite
-    found = query(f"SELECT MIN({finite}) AS low, MAX({finite}) AS high", view=view)
+    found = view.query(f"SELECT MIN({finite}) AS low, MAX({finite}) AS high")
     low, high = with_none(found["low"][:])[0], with_none(found["high"][:])[0]
     if low is None or high is None:
         return None
@@ -86,7 +85,7 @@ def bin_counts(view: View, facet: Facet, bins: Bins) -> list[int]:
     if not len(view):
         return counts
     e = f"FLOOR(({number_of(facet)} - {bins.start!r}) / {bins.width!r})"
-    found = query(f"SELECT {e} AS b, COUNT(*) AS n GROUP BY b", view=view)
+    found = view.query(f"SELECT {e} AS b, COUNT(*) AS n GROUP BY b")
     for b, n in zip(with_none(found["b"][:]), found["n"][:], strict=True):
         there = b is not None and math.isfinite(b) and 0 <= b < bins.count
         counts[int(b) if there else -1] += int(n)

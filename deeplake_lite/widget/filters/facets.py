@@ -15,11 +15,8 @@ from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.virtual import VirtualTable
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import ClassLabel, Sequence
-from deeplake_lite.query import query
-from deeplake_lite.widget.filters.choices import chosen
 from deeplake_lite.widget.filters.counting import bin_counts, bins_of, how_many, value_counts
 from deeplake_lite.widget.filters.facet import facets_of
-from deeplake_lite.widget.filters.querytext import inner_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -80,7 +77,7 @@ class Facets:
             "expression": facet.expression,
             "kind": facet.kind,
             "label": facet.label,
-            "chosen": chosen(shown.text, facet.expression, facet.kind),
+            "chosen": _chosen(shown.text, facet),
             "rows": len(whole),
         }
         if facet.reads and not asked and len(whole) > READ_ROWS:
@@ -131,6 +128,15 @@ class Facets:
         return self._all[key]
 
 
+def _chosen(text: str, facet: Facet) -> list[Any] | None:
+    """Return what a query chooses of a facet; None for all."""
+    if not text:
+        return None
+    from deeplake_lite.widget.filters.choices import chosen
+
+    return chosen(text, facet.expression, facet.kind)
+
+
 def whole_and_part(shown: Shown) -> tuple[View, View]:
     """Return all rows and those of the answer, with the columns of the former.
 
@@ -148,8 +154,10 @@ def whole_and_part(shown: Shown) -> tuple[View, View]:
         slots = table.find(answer.row_ids)
         if (slots >= 0).all():
             return base, View(base._lake, table, slots, base.columns, answer.origin)
+    from deeplake_lite.widget.filters.querytext import inner_of
+
     inner = inner_of(shown.text)
-    whole = answer if inner is None else query(inner, view=base, sources=shown.sources)
+    whole = answer if inner is None else base.query(inner, sources=shown.sources)
     return whole, answer
 
 

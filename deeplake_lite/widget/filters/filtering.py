@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.widget.filters.choices import filtered, sorted_by
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,6 +24,8 @@ class Filtering:
 
     def filter(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
         """Show the rows of another choice of a facet."""
+        from deeplake_lite.widget.filters.choices import filtered
+
         shown = self._host.shown
         text = filtered(
             shown.text,
@@ -40,6 +40,8 @@ class Filtering:
 
     def sort(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
         """Show the rows in another order."""
+        from deeplake_lite.widget.filters.choices import sorted_by
+
         expression = request.get("expression")
         descending = bool(request.get("descending"))
         return self._host.ask(sorted_by(self._host.shown.text, expression, descending=descending))

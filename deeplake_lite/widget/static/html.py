@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, override
 import numpy as np
 
 from deeplake_lite.errors import LakeError
-from deeplake_lite.query import query
 from deeplake_lite.widget.edits.inputs import plain
 from deeplake_lite.widget.filters.facets import Facets
 from deeplake_lite.widget.messages import Pack
@@ -151,7 +150,7 @@ def facets(browser: Browser, names: list[str]) -> Iterator[dict[str, Any]]:
 def values_of(view: View, facet: dict[str, Any]) -> list[Any]:
     """Return the value of each row that a facet tells apart: a name, a number, a list of names."""
     try:
-        found = query(f"SELECT {facet['expression']} AS value", view=view)["value"]
+        found = view.query(f"SELECT {facet['expression']} AS value")["value"]
     except LakeError:
         return [None] * len(view)
     return plain(found.htype, found[:])
