@@ -614,6 +614,8 @@ export class Lru {
 /** An answer to what is no longer shown or asked. */
 export class Stale extends Error {}
 
+const ENDED = { kind: "Ended", message: "The kernel has restarted, or ended: this is a picture of what was. Run the cell again." };
+
 /** A refusal from Python, with its place in the query where there is one. */
 export class Refusal extends Error {
 	constructor(error) {
@@ -652,7 +654,12 @@ export class Requests {
 		const message = { type, req, gen: this.generation(), ...fields };
 		return new Promise((resolve, reject) => {
 			this.open.set(req, { message, bound, progress, resolve, reject, since: this.now() });
-			this.send(message);
+			try {
+				this.send(message);
+			} catch {
+				this.open.delete(req);
+				reject(new Refusal(ENDED));
+			}
 		});
 	}
 
@@ -932,6 +939,7 @@ class Core {
 			this.closing.signal.addEventListener("abort", () => model.off(event, handler));
 		};
 		wire("msg:custom", (content, buffers) => this.receive(content, buffers));
+		wire("comm_live_update", () => this.failed(new Refusal(ENDED)));
 		wire("change:state", () => this.turn());
 		for (const name of ["settings", "about", "staged", "staged_count", "staged_rows", "query", "problem"]) {
 			wire(`change:${name}`, () => this.emit(name, model.get(name)));

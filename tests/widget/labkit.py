@@ -198,6 +198,10 @@ class Notebook:
             cell,
         )
 
+    def restart(self) -> None:
+        """Restart the kernel, as its menu does."""
+        self.page.evaluate(f"() => {PANEL}.context.sessionContext.session.kernel.restart()")
+
     def run(self, cell: int) -> str:
         """Run a cell to its end; return what it printed."""
         self.begin(cell)

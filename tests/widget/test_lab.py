@@ -198,3 +198,18 @@ def suspects_in_view(nb):
         if whole and label != written:
             found.append((position, written))
     return found
+
+
+def test_a_kernel_that_restarts_is_told_at_once_and_the_cell_shows_all_again(
+    lab, chrome, url, tmp_path
+):
+    with lab.notebook(chrome, OPEN.format(url=url)) as nb:
+        nb.run(0)
+        nb.painted()
+        nb.page.wait_for_selector(".dl-browser[data-pending='0']")
+        nb.restart()
+        nb.page.get_by_text("The kernel has restarted, or ended").wait_for()
+        nb.shot(tmp_path / "restarted.png")
+        nb.run(0)
+        nb.painted()
+        assert nb.page.get_by_text("The kernel has restarted").count() == 0

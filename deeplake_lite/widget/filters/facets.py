@@ -51,10 +51,13 @@ class Facets:
         return {"facets": self.facets}
 
     def facets(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Count the rows by some columns, or by all that is quickly counted."""
+        """Count the rows by some columns, or by all that is quickly counted.
+
+        What is the same in all rows comes last: there is nothing to choose.
+        """
         start = time.perf_counter()
         names = request.get("columns")
-        found = list(self.counted(self._host.shown, names))
+        found = sorted(self.counted(self._host.shown, names), key=_is_constant)
         return {"facets": found, "ms": round(1000 * (time.perf_counter() - start), 1)}
 
     def counted(self, shown: Shown, names: Iterable[str] | None = None) -> Iterator[dict[str, Any]]:
@@ -126,6 +129,11 @@ class Facets:
         if key not in self._all:
             self._all[key] = count()
         return self._all[key]
+
+
+def _is_constant(counted: dict[str, Any]) -> bool:
+    """Tell whether all rows have the same number."""
+    return len(counted.get("all") or ()) == 1
 
 
 def _chosen(text: str, facet: Facet) -> list[Any] | None:

@@ -173,3 +173,16 @@ def test_texts_that_nearly_all_differ_are_told_apart_by_the_query_engine_alone(
     shown.asks("query", text="SELECT * WHERE LEN(note) > 3")
     values, _ = shown.asks("facets", columns=["note"])["facets"]
     assert (values["values"], values["more"], values["nulls"]) == ([], 300, [1, 0])
+
+
+def test_what_is_the_same_in_all_rows_comes_last(make_lake, page):
+    pictures = [np.zeros((8, 6, 3), "uint8")] * 3
+    ds = make_lake(
+        {"image": "image", "x": "int32", "label": dl.ClassLabel(["a"])},
+        image=pictures,
+        x=[1, 2, 3],
+        label=["a"] * 3,
+    )
+    reply, _ = page(ds).ask("facets")
+    labels = [facet["label"] for facet in reply["facets"]]
+    assert labels == ["x", "label", "width of image", "height of image"]
