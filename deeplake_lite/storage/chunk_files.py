@@ -18,6 +18,11 @@ from weakref import WeakValueDictionary
 
 from numcodecs import Zstd
 
+try:
+    import resource
+except ImportError:  # on Windows, which maps no files here
+    resource = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -35,8 +40,20 @@ MAPPED_BYTES = 1 << 20
 """Ranges of files that are mapped rather than read: fresh memory costs a page fault for every 4 KiB
 that are read into it, 55 ms for 100 MB against 1 ms."""
 
-MOST_MAPPED = 256
-"""Files that are mapped at a time: each holds a descriptor."""
+
+def most_mapped() -> int:
+    """Return how many files are mapped at a time: a quarter of those that may be open.
+
+    >>> 0 <= most_mapped() <= 4096
+    True
+    """
+    if resource is None:
+        return 0
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 4096 if limit < 0 else min(4096, limit // 4)
+
+
+MOST_MAPPED = most_mapped()
 
 _mapped: WeakValueDictionary[str, mmap.mmap] = WeakValueDictionary()
 

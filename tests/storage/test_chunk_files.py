@@ -66,3 +66,10 @@ def test_what_is_missing_or_empty_is_left_to_others(tmp_path):
     assert _read(str(tmp_path / "NONE"), 0, 9) is None
     assert len(_read(str(tmp_path / "EMPTY"), 0, 9)) == 0
     assert _read(None, 0, 9) is None
+
+
+@pytest.mark.parametrize(("limit", "most"), [(-1, 4096), (10**6, 4096), (1024, 256), (200, 50)])
+def test_files_are_mapped_within_what_may_be_open(monkeypatch, limit, most):
+    resource = pytest.importorskip("resource", reason="not on Windows")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    assert chunk_files.most_mapped() == most
