@@ -10,6 +10,9 @@
 /** @typedef {[number, number]} Point */
 // By name: `core` is a Core, `layout` a Layout, `at` a Rect, `polygon` Points, `palette` the style sheet's colours.
 
+/** The number nearest to `v` from `low` to `high`. */
+const clamp = (v, low, high) => Math.min(high, Math.max(low, v));
+
 // ---- layout of the grid
 
 export const MARGIN = 8;
@@ -251,18 +254,13 @@ export function luminance(rgb) {
 	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-export function contrast(a, b) {
-	const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
-	return (high + 0.05) / (low + 0.05);
-}
-
 /** Black or white, whichever reads better. */
 export const inkOn = (rgb) => (luminance(rgb) > 0.179 ? [0, 0, 0] : [255, 255, 255]);
 
 /** A scale from blue over green to yellow (after viridis), for numbers. */
 export function numberColour(share) {
 	const stops = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
-	const at = Math.min(1, Math.max(0, share || 0)) * (stops.length - 1);
+	const at = clamp(share || 0, 0, 1) * (stops.length - 1);
 	const i = Math.min(stops.length - 2, Math.floor(at));
 	return stops[i].map((v, k) => Math.round(v + (stops[i + 1][k] - v) * (at - i)));
 }
@@ -305,13 +303,14 @@ export function bounds(polygon) {
 	return [x0, y0, x1, y1];
 }
 
+/** Whether a ray from a point to the right crosses a side. */
+const crosses = (x, y, xi, yi, xj, yj) => yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi;
+
 /** Even-odd rule. */
 export function inPolygon(x, y, polygon) {
 	let inside = false;
 	for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
-		const [xi, yi] = polygon[i];
-		const [xj, yj] = polygon[j];
-		if (yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi) inside = !inside;
+		if (crosses(x, y, ...polygon[i], ...polygon[j])) inside = !inside;
 	}
 	return inside;
 }
@@ -330,7 +329,7 @@ export function simplify(polygon, least) {
 export function pointsInLasso(/** @type {Float32Array} */ xy, polygon, bands = 256) {
 	if (polygon.length < 3) return new Uint32Array(0);
 	const [x0, y0, x1, y1] = bounds(polygon);
-	const bandOf = (y) => Math.min(bands - 1, Math.max(0, Math.floor(((y - y0) / (y1 - y0 || 1)) * bands)));
+	const bandOf = (y) => clamp(Math.floor(((y - y0) / (y1 - y0 || 1)) * bands), 0, bands - 1);
 	/** @type {number[][]} */
 	const sides = Array.from({ length: bands }, () => []);
 	polygon.forEach(([xi, yi], i) => {
@@ -346,7 +345,7 @@ export function pointsInLasso(/** @type {Float32Array} */ xy, polygon, bands = 2
 		const near = sides[bandOf(y)];
 		let inside = false;
 		for (let k = 0; k < near.length; k += 4) {
-			if (near[k + 1] > y !== near[k + 3] > y && x < ((near[k + 2] - near[k]) * (y - near[k + 1])) / (near[k + 3] - near[k + 1]) + near[k]) inside = !inside;
+			if (crosses(x, y, near[k], near[k + 1], near[k + 2], near[k + 3])) inside = !inside;
 		}
 		if (inside) found[n++] = i >> 1;
 	}
@@ -371,9 +370,7 @@ export class PointIndex {
 		for (let i = 0; i < count; i++) this.order[starts[square[i]]++] = i;
 	}
 
-	row(v) {
-		return Math.min(this.side - 1, Math.max(0, Math.floor(v * this.side)));
-	}
+	row(v) { return clamp(Math.floor(v * this.side), 0, this.side - 1); }
 
 	/** The index of the nearest point within `radius`, -1 when there is none. */
 	nearest(x, y, radius) {
@@ -396,7 +393,7 @@ export class PointIndex {
 
 /** Corners in order and within the picture. @returns {Box} */
 export function tidyBox([x0, y0, x1, y1]) {
-	const clip = (v) => Math.min(1, Math.max(0, v));
+	const clip = (v) => clamp(v, 0, 1);
 	return [clip(Math.min(x0, x1)), clip(Math.min(y0, y1)), clip(Math.max(x0, x1)), clip(Math.max(y0, y1))];
 }
 
@@ -412,8 +409,8 @@ export function boxHandle(/** @type {Box} */ [x0, y0, x1, y1], x, y, [nx, ny]) {
 export function dragBox(box, handle, dx, dy) {
 	const [x0, y0, x1, y1] = box;
 	if (handle === "move") {
-		const mx = Math.min(1 - x1, Math.max(-x0, dx));
-		const my = Math.min(1 - y1, Math.max(-y0, dy));
+		const mx = clamp(dx, -x0, 1 - x1);
+		const my = clamp(dy, -y0, 1 - y1);
 		return [x0 + mx, y0 + my, x1 + mx, y1 + my];
 	}
 	return tidyBox([
@@ -552,7 +549,7 @@ export function shortTime(ms, span = Infinity) {
 /** The values a brush over a histogram means: whole bins, from the pixels of its ends. */
 export function brushed(edges, x0, x1, width) {
 	const bins = edges.length - 1;
-	const bin = (x) => Math.min(bins - 1, Math.max(0, Math.floor((x / width) * bins)));
+	const bin = (x) => clamp(Math.floor((x / width) * bins), 0, bins - 1);
 	const [low, high] = [bin(Math.min(x0, x1)), bin(Math.max(x0, x1))];
 	return [edges[low], edges[high + 1]];
 }
@@ -560,7 +557,7 @@ export function brushed(edges, x0, x1, width) {
 /** Where a value lies on a histogram of equal bins, 0..1. */
 export function alongEdges(edges, value) {
 	const [low, high] = [edges[0], edges[edges.length - 1]];
-	return high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0;
+	return high > low ? clamp((value - low) / (high - low), 0, 1) : 0;
 }
 
 // ---- keeping and asking
@@ -723,6 +720,9 @@ export class Requests {
 	}
 }
 
+/** A picture or a map as it fits. */
+const WHOLE = { scale: 1, x: 0, y: 0 };
+
 /** Dash of an overlay's lines: whole for the first layer. */
 export function layerDash(layer) {
 	return [[], [6, 3], [2, 2]][layer % 3];
@@ -730,7 +730,7 @@ export function layerDash(layer) {
 
 /** Values of a picture's sides under the pointer after zooming there by `by`. */
 export function zoomAt(/** @type {{scale: number, x: number, y: number}} */ view, px, py, by, [least, most]) {
-	const scale = Math.min(most, Math.max(least, view.scale * by));
+	const scale = clamp(view.scale * by, least, most);
 	const ratio = scale / view.scale;
 	return { scale, x: px - (px - view.x) * ratio, y: py - (py - view.y) * ratio };
 }
@@ -762,15 +762,15 @@ function h(tag, with_ = {}, ...children) {
 const ICONS = {
 	filter: "M2 3.5h12M4.5 8h7M7 12.5h2", map: "M2.5 2v11.5H14M6 9.5h.01M8.5 5.5h.01M11.5 8h.01M12 3.5h.01",
 	versions: "M4.5 5.5v5M4.5 5.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM4.5 13.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5c0 3-7 1.5-7 4",
-	edits: "M3 13l.7-3L11 2.700l2.3 2.300L6 12.300z", help: "M6 6a2 2 0 113 1.700c-.7.4-1 .8-1 1.500M8 12h.01",
-	layers: "M8 2.500l6 3-6 3-6-3zM2 8.500l6 3 6-3M2 11.500l6 3 6-3", text: "M3 4h10M3 8h10M3 12h6", minus: "M3.5 8h9",
-	plus: "M3.5 8h9M8 3.500v9", close: "M4 4l8 8M12 4l-8 8", left: "M10 3.500L5.5 8l4.5 4.5", right: "M6 3.500L10.5 8 6 12.5",
-	down: "M4 6l4 4 4-4", save: "M3.5 2.500h9v11L8 10.500l-4.5 3z", check: "M3.5 8.5l3 3 6-7", undo: "M6 3.500L3 6.500l3 3M3 6.500h6.500a3.5 3.5 0 010 7H7",
-	redo: "M10 3.500l3 3-3 3M13 6.500H6.500a3.5 3.5 0 000 7H9", sort: "M5 3v10M5 13l-2.5-2.500M5 13l2.5-2.500M11 13V3M11 3L8.5 5.500M11 3l2.5 2.5",
-	theme: "M8 2.500a5.5 5.5 0 100 11zM8 2.500a5.5 5.5 0 010 11", lasso: "M4.5 10.500C2 9 1.5 6.5 3.5 4.500s6-2.5 8.5-1 2.5 4.5 0 6-5 1.5-7.5 1zM4.5 10.500c1 1 .5 2.5-1 3",
-	pan: "M8 2v12M2 8h12M8 2L6.5 3.500M8 2l1.5 1.500M8 14l-1.5-1.500M8 14l1.5-1.500M2 8l1.5-1.500M2 8l1.5 1.500M14 8l-1.5-1.500M14 8l-1.5 1.5",
-	box: "M3.5 3.500h9v9h-9zM3.5 3.500h.01M12.5 12.500h.01", suspects: "M7 11.500a4.5 4.5 0 100-9 4.5 4.5 0 000 9zM10.5 10.500L14 14M7 4.700v2.500M7 9.200h.01",
-	fit: "M2.5 6V2.500H6M10 2.500h3.500V6M13.5 10v3.500H10M6 13.500H2.500V10", history: "M8 4.500V8l2.5 1.500M2.5 8a5.5 5.5 0 101.6-3.900M2.5 2.500v2.500H5", tag: "M2.5 2.500h5l6 6-5 5-6-6zM5 5h.01",
+	edits: "M3 13l.7-3L11 2.7l2.3 2.3L6 12.3z", help: "M6 6a2 2 0 113 1.7c-.7.4-1 .8-1 1.5M8 12h.01",
+	layers: "M8 2.5l6 3-6 3-6-3zM2 8.5l6 3 6-3M2 11.5l6 3 6-3", text: "M3 4h10M3 8h10M3 12h6", minus: "M3.5 8h9",
+	plus: "M3.5 8h9M8 3.5v9", close: "M4 4l8 8M12 4l-8 8", left: "M10 3.5L5.5 8l4.5 4.5", right: "M6 3.5L10.5 8 6 12.5",
+	down: "M4 6l4 4 4-4", save: "M3.5 2.5h9v11L8 10.5l-4.5 3z", check: "M3.5 8.5l3 3 6-7", undo: "M6 3.5L3 6.5l3 3M3 6.5h6.5a3.5 3.5 0 010 7H7",
+	redo: "M10 3.5l3 3-3 3M13 6.5H6.5a3.5 3.5 0 000 7H9", sort: "M5 3v10M5 13l-2.5-2.5M5 13l2.5-2.5M11 13V3M11 3L8.5 5.5M11 3l2.5 2.5",
+	theme: "M8 2.5a5.5 5.5 0 100 11zM8 2.5a5.5 5.5 0 010 11", lasso: "M4.5 10.5C2 9 1.5 6.5 3.5 4.5s6-2.5 8.5-1 2.5 4.5 0 6-5 1.5-7.5 1zM4.5 10.5c1 1 .5 2.5-1 3",
+	pan: "M8 2v12M2 8h12M8 2L6.5 3.5M8 2l1.5 1.5M8 14l-1.5-1.5M8 14l1.5-1.5M2 8l1.5-1.5M2 8l1.5 1.5M14 8l-1.5-1.5M14 8l-1.5 1.5",
+	box: "M3.5 3.5h9v9h-9zM3.5 3.5h.01M12.5 12.5h.01", suspects: "M7 11.5a4.5 4.5 0 100-9 4.5 4.5 0 000 9zM10.5 10.5L14 14M7 4.7v2.5M7 9.2h.01",
+	fit: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10", history: "M8 4.5V8l2.5 1.5M2.5 8a5.5 5.5 0 101.6-3.9M2.5 2.5v2.5H5", tag: "M2.5 2.5h5l6 6-5 5-6-6zM5 5h.01",
 };
 
 function icon(/** @type {keyof typeof ICONS} */ name) {
@@ -793,22 +793,39 @@ function iconButton(name, title, /** @type {(event: any) => void} */ onclick, wi
 function textButton(text, onclick, with_ = {}) {
 	return h("button", { class: "dl-button", onclick, ...with_ }, text);
 }
+const primary = (text, onclick, with_ = {}) => textButton(text, onclick, { class: "dl-button dl-primary", ...with_ });
+const link = (text, onclick, with_ = {}) => textButton(text, onclick, { class: "dl-link", ...with_ });
+
+/** What was done here is done: neither the host nor what lies above acts on it. */
+function handled(event) {
+	event.preventDefault();
+	event.stopPropagation();
+}
 
 /** Keys typed into a field act nowhere else. */
 const keepKeys = (field) => field.addEventListener("keydown", (event) => event.stopPropagation());
 const div = (name, ...children) => h("div", { class: name }, ...children);
-const space = () => h("span", { class: "dl-space" });
+const space = () => span("", "dl-space");
 const strong = (text) => h("strong", { text });
 const heading = (text) => h("h2", { text });
 const kbd = (text) => h("kbd", { text });
-const span = (text) => h("span", { text });
+const span = (text, name, title) => h("span", { class: name, text, title });
 const dotted = (...parts) => parts.filter(Boolean).join(" · ");
 const quiet = (text, tag = "span") => h(tag, { class: "dl-quiet", text });
 const padded = (text) => h("p", { class: "dl-quiet dl-pad", text });
 
 /** A button with an icon and a name that gives way where it is narrow. */
 function labelled(name, text, title, onclick = null, with_ = {}) {
-	return h("button", { class: "dl-button", title, "aria-label": text, onclick: onclick ?? undefined, ...with_ }, icon(name), h("span", { class: "dl-label", text }));
+	return h("button", { class: "dl-button", title, "aria-label": text, onclick, ...with_ }, icon(name), span(text, "dl-label"));
+}
+
+/** A line to type into; `label` names it. */
+const textField = (label, with_) => h("input", { type: "text", class: "dl-input", "aria-label": label, ...with_ });
+const slider = (label, with_) => h("input", { type: "range", min: "0", max: "100", class: "dl-slider", "aria-label": label, ...with_ });
+
+/** A box to tick, with words at its right. */
+function check(text, with_, ...more) {
+	return h("label", { class: "dl-check" }, h("input", { type: "checkbox", ...with_ }), span(text), ...more);
 }
 
 function choice(name, text, note, onclick) {
@@ -823,26 +840,40 @@ function dot(/** @type {number|null|undefined} */ index) {
 	return made;
 }
 
+/** Sets an attribute where it changed; undefined takes it away. */
+function attribute(node, name, value) {
+	if (value === undefined) node.removeAttribute(name);
+	else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, String(value));
+}
+
+/** Whether a button is held down. */
+const pressed = (button, on) => button.setAttribute("aria-pressed", String(on));
+
 /** Shows `text` where it changed. */
 function say(node, text) {
 	if (node.textContent !== text) node.textContent = text;
 }
 
+/** Where in an element an event was. @returns {Point} */
+function within(node, event) {
+	const box = node.getBoundingClientRect();
+	return [event.clientX - box.left, event.clientY - box.top];
+}
+
 /** A pointer's way from press to release. @param {(move: {x: number, y: number, dx: number, dy: number, event: PointerEvent}) => void} onmove */
 function drag(/** @type {PointerEvent} */ start, onmove, onend = (/** @type {boolean} */ _moved) => {}) {
 	const target = start.currentTarget;
-	const box = target.getBoundingClientRect();
+	const listening = new AbortController();
 	let moved = false;
 	const move = (/** @type {PointerEvent} */ event) => {
 		const [dx, dy] = [event.clientX - start.clientX, event.clientY - start.clientY];
 		if (!moved && Math.hypot(dx, dy) < 4) return;
 		moved = true;
-		onmove({ x: event.clientX - box.left, y: event.clientY - box.top, dx, dy, event });
+		const [x, y] = within(target, event);
+		onmove({ x, y, dx, dy, event });
 	};
 	const end = () => {
-		target.removeEventListener("pointermove", move);
-		target.removeEventListener("pointerup", end);
-		target.removeEventListener("pointercancel", end);
+		listening.abort();
 		onend(moved);
 	};
 	try {
@@ -850,14 +881,16 @@ function drag(/** @type {PointerEvent} */ start, onmove, onend = (/** @type {boo
 	} catch {
 		// a synthetic press has no pointer to capture
 	}
-	target.addEventListener("pointermove", move);
-	target.addEventListener("pointerup", end);
-	target.addEventListener("pointercancel", end);
+	target.addEventListener("pointermove", move, listening);
+	for (const name of ["pointerup", "pointercancel"]) target.addEventListener(name, end, listening);
 }
+
+/** Pixels of the screen in one of the page. */
+const density = () => globalThis.devicePixelRatio || 1;
 
 /** A canvas as sharp as the screen; returns its context in CSS pixels. */
 function sharpen(/** @type {HTMLCanvasElement} */ canvas, width, height) {
-	const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
+	const ratio = Math.min(2, density());
 	const [w, hgt] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
 	if (canvas.width !== w || canvas.height !== hgt) {
 		canvas.width = w;
@@ -906,9 +939,27 @@ export function classOfKey(key, /** @type {string[]} */ names) {
 
 const keyOfClass = (index, names) => [..."0123456789"].find((key) => classOfKey(key, names) === index);
 
+/** Who hears of what. */
+class Listeners {
+	constructor() {
+		/** @type {Map<string, Set<Function>>} */
+		this.heard = new Map();
+	}
+
+	on(name, /** @type {Function} */ handler) {
+		if (!this.heard.has(name)) this.heard.set(name, new Set());
+		this.heard.get(name)?.add(handler);
+		return () => this.off(name, handler);
+	}
+
+	off(name, handler) { this.heard.get(name)?.delete(handler); }
+	of(name) { return [...(this.heard.get(name) ?? [])]; }
+}
+
 /** What all parts share: model, open questions, selection, listeners. */
-class Core {
+class Core extends Listeners {
 	constructor(model) {
+		super();
 		this.model = model;
 		this.palette = {};
 		this.root = null;
@@ -920,8 +971,6 @@ class Core {
 			generation: () => this.state.generation,
 			first: 1 + Math.floor(Math.random() * 1e9) * 1000,
 		});
-		/** @type {Map<string, Set<(value: any) => void>>} */
-		this.listeners = new Map();
 		this.selection = new Selection(0);
 		this.active = 0;
 		this.anchor = 0;
@@ -936,7 +985,7 @@ class Core {
 		const model = this.model;
 		const wire = (event, handler) => {
 			model.on(event, handler);
-			this.closing.signal.addEventListener("abort", () => model.off(event, handler));
+			this.atEnd(() => model.off(event, handler));
 		};
 		wire("msg:custom", (content, buffers) => this.receive(content, buffers));
 		wire("comm_live_update", () => this.failed(new Refusal(ENDED)));
@@ -951,11 +1000,14 @@ class Core {
 		this.asked = JSON.stringify([this.state.query, this.state.tab, this.state.column, this.state.order]);
 		this.takeSelection();
 		const clock = setInterval(() => this.emit("waited", this.requests.waited()), 1000);
-		this.closing.signal.addEventListener("abort", () => {
+		this.atEnd(() => {
 			clearInterval(clock);
 			this.requests.close();
 		});
 	}
+
+	/** Calls when the page is closed. */
+	atEnd(stop) { this.closing.signal.addEventListener("abort", stop); }
 
 	get about() { return this.model.get("about") ?? { columns: [], total: 0 }; }
 	get state() { return this.model.get("state") ?? EMPTY_STATE; }
@@ -965,6 +1017,8 @@ class Core {
 	get stagedCount() { return this.model.get("staged_count") ?? this.staged.length; }
 	get columns() { return this.about.columns ?? []; }
 	get writable() { return Boolean(this.about.writable) && !this.static; }
+	/** Whether two versions are compared. */
+	get compares() { return this.about.mode === "diff"; }
 	get static() { return Boolean(this.about.static); }
 
 	column(name) { return this.columns.find((column) => column.name === name); }
@@ -976,14 +1030,8 @@ class Core {
 	classOf(key) { return classOfKey(key, this.labels?.classes ?? []); }
 	kinds(...kinds) { return this.columns.filter((column) => kinds.includes(column.kind)); }
 
-	on(name, /** @type {(value: any) => void} */ handler) {
-		if (!this.listeners.has(name)) this.listeners.set(name, new Set());
-		this.listeners.get(name)?.add(handler);
-		return () => this.listeners.get(name)?.delete(handler);
-	}
-
 	emit(name, value = null) {
-		for (const handler of [...(this.listeners.get(name) ?? [])]) {
+		for (const handler of this.of(name)) {
 			try {
 				handler(value);
 			} catch (error) {
@@ -1103,7 +1151,8 @@ class Core {
 
 	/** @returns {Promise<any>} */
 	ask(type, fields = {}, how = {}) { return this.requests.ask(type, fields, how); }
-	latest(lane, type, fields = {}, how = {}) { return this.requests.latest(lane, type, fields, how); }
+	/** Only the newest question of a lane waits. */
+	latest(type, fields = {}, { lane = type, ...how } = {}) { return this.requests.latest(lane, type, fields, how); }
 
 	/** Resolves when what is in view is painted, or after two seconds. */
 	whenPainted() {
@@ -1119,7 +1168,7 @@ class Core {
 		const observer = new ResizeObserver(changed);
 		const stop = () => observer.disconnect();
 		observer.observe(node);
-		this.closing.signal.addEventListener("abort", stop);
+		this.atEnd(stop);
 		return stop;
 	}
 
@@ -1153,11 +1202,11 @@ class Core {
 		return this.writable && this.targetCount() > 0;
 	}
 
-	/** Stages edits; cells of these rows are asked again. @param {object[]} edits */
-	async stage(edits) {
+	/** Stages an edit of some rows, whose cells are then asked again. @param {number[]|"selected"} positions */
+	async stage(positions, column, value, op = "set") {
 		if (!this.editable()) return null;
 		this.settleSelection();
-		return this.edit("stage", { edits });
+		return this.edit("stage", { edits: [{ positions, column, op, value }] });
 	}
 
 	async edit(type, fields = {}) {
@@ -1228,7 +1277,7 @@ function followTheme(root, core, changed) {
 		apply();
 		core.emit("attached");
 	});
-	core.closing.signal.addEventListener("abort", () => {
+	core.atEnd(() => {
 		observer.disconnect();
 		media.removeEventListener("change", apply);
 	});
@@ -1300,7 +1349,7 @@ class Cells {
 
 	fields() {
 		const { picture, caption } = this.core.settings;
-		const overlays = overlayColumns(this.core).filter((column) => overlayShown(this.core, column.name)).map((column) => column.name);
+		const overlays = overlayColumns(this.core).filter((column) => overlay(this.core, column.name).shown).map((column) => column.name);
 		return JSON.stringify({ picture, columns: captionColumns(this.core, caption), overlays });
 	}
 
@@ -1348,8 +1397,13 @@ const fieldsWithin = (wanted, had) => {
 
 const OVERLAYS = ["boxes", "mask", "polygons", "keypoints"];
 const overlayColumns = (core) => core.kinds(...OVERLAYS);
-const overlayShown = (core, name) => core.settings.overlays?.[name]?.shown ?? true;
-const overlayOpacity = (core, name) => core.settings.overlays?.[name]?.opacity ?? 0.6;
+const overlay = (core, name) => ({ shown: true, opacity: 0.6, ...core.settings.overlays?.[name] });
+
+/** Changes how overlays are drawn. */
+function setOverlays(core, columns, patch) {
+	const changed = columns.map(({ name }) => [name, { ...overlay(core, name), ...patch }]);
+	core.set({ overlays: { ...core.settings.overlays, ...Object.fromEntries(changed) } });
+}
 
 /** Columns under a card: as set, else the first labels, and what is suggested. */
 function captionColumns(core, caption = core.settings.caption) {
@@ -1412,6 +1466,40 @@ async function readMask(bytes, at, of) {
 
 // ---- drawing
 
+function fillRect(context, colour, /** @type {Rect} */ { x, y, w, h }) {
+	context.fillStyle = colour;
+	context.fillRect(x, y, w, h);
+}
+
+/** Fills what was traced. */
+function fill(context, colour) {
+	context.fillStyle = colour;
+	context.fill();
+}
+
+/** Draws the line of what was traced. */
+function stroke(context, colour, width = context.lineWidth) {
+	context.strokeStyle = colour;
+	context.lineWidth = width;
+	context.stroke();
+}
+
+/** A line of text, cut to a width. */
+function write(context, text, colour, x, y, width = Infinity) {
+	context.fillStyle = colour;
+	context.fillText(cut(context, text, width), x, y);
+}
+
+function circle(context, x, y, radius) {
+	context.beginPath();
+	context.arc(x, y, radius, 0, 7);
+}
+
+function rounded(context, /** @type {Rect} */ { x, y, w, h }, radius) {
+	context.beginPath();
+	context.roundRect(x, y, w, h, radius);
+}
+
 /** What is drawn anew once a frame, when something changed. */
 class Painted {
 	later() {
@@ -1472,25 +1560,31 @@ function drawChip(context, palette, text, colour, x, y, /** @type {Rect} */ with
 	if (!shown) return;
 	const width = context.measureText(shown).width + 8;
 	const left = Math.max(within.x, Math.min(x, within.x + within.w - width));
-	const top = Math.min(within.y + within.h - 15, Math.max(within.y, y - 15));
+	const top = clamp(y - 15, within.y, within.y + within.h - 15);
 	context.globalAlpha = 1;
-	context.fillStyle = css(colour);
-	context.fillRect(left, top, width, 15);
-	context.fillStyle = css(inkOn(colour));
-	context.fillText(shown, left + 4, top + 8);
+	fillRect(context, css(colour), { x: left, y: top, w: width, h: 15 });
+	write(context, shown, css(inkOn(colour)), left + 4, top + 8);
 }
 
 /**
  * One layer of marks over a picture at `at`.
- * @param {{marks: any, tint: any, opacity: number, layer: number, names: string[]|null, bones?: number[][], active?: number}} of
+ * @param {{marks: any, tint: any, opacity: number, layer: number, names: string[], bones?: number[][], active?: number}} of
  */
 function drawMarks(context, palette, at, { marks, tint, opacity, layer, names, bones = [], active = -1 }) {
 	context.save();
 	const colourOf = (i) => classColour(marks.c ? (marks.c[i] ?? 0) : layer);
-	const nameOf = (i) => marks.n?.[i] ?? (marks.c && names ? names[marks.c[i]] : null);
+	const nameOf = (i) => marks.n?.[i] ?? (marks.c ? names[marks.c[i]] : null);
 	const px = (x) => at.x + x * at.w;
 	const py = (y) => at.y + y * at.h;
-	context.lineWidth = at.w > 400 ? 2 : 1.5;
+	const thin = at.w > 400 ? 2 : 1.5;
+	const area = (/** @type {number[][]} */ corners, colour, share, width) => {
+		trace(context, corners.map(([x, y]) => [px(x), py(y)]));
+		context.closePath();
+		context.globalAlpha = opacity * share;
+		fill(context, colour);
+		context.globalAlpha = Math.min(1, opacity + 0.4);
+		stroke(context, colour, width);
+	};
 	context.lineJoin = "round";
 	context.setLineDash(layerDash(layer));
 	if (tint) {
@@ -1498,51 +1592,31 @@ function drawMarks(context, palette, at, { marks, tint, opacity, layer, names, b
 		context.imageSmoothingEnabled = false;
 		context.drawImage(tint, at.x, at.y, at.w, at.h);
 	}
-	const chips = at.w >= 150 && names !== null;
+	const chips = at.w >= 150;
 	(marks.boxes ?? []).forEach(([x0, y0, x1, y1], i) => {
-		const colour = colourOf(i);
-		context.globalAlpha = opacity * 0.22;
-		context.fillStyle = css(colour);
-		context.fillRect(px(x0), py(y0), (x1 - x0) * at.w, (y1 - y0) * at.h);
-		context.globalAlpha = Math.min(1, opacity + 0.4);
-		context.strokeStyle = css(colour);
-		context.lineWidth = i === active ? 3 : at.w > 400 ? 2 : 1.5;
-		context.strokeRect(px(x0), py(y0), (x1 - x0) * at.w, (y1 - y0) * at.h);
+		area([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], css(colourOf(i)), 0.22, i === active ? 3 : thin);
 	});
 	if (chips) (marks.boxes ?? []).forEach(([x0, y0, , y1], i) => nameOf(i) && drawChip(context, palette, String(nameOf(i)), colourOf(i), px(x0), layer ? py(y1) + 15 : py(y0), at));
 	(marks.rings ?? []).forEach((ring, i) => {
-		const colour = colourOf(i);
-		trace(context, ring.map(([x, y]) => [px(x), py(y)]));
-		context.closePath();
-		context.globalAlpha = opacity * 0.4;
-		context.fillStyle = css(colour);
-		context.fill();
-		context.globalAlpha = Math.min(1, opacity + 0.4);
-		context.strokeStyle = css(colour);
-		context.stroke();
-		if (chips && nameOf(i) && ring.length) drawChip(context, palette, String(nameOf(i)), colour, px(ring[0][0]), py(ring[0][1]), at);
+		area(ring, css(colourOf(i)), 0.4, thin);
+		if (chips && nameOf(i) && ring.length) drawChip(context, palette, String(nameOf(i)), colourOf(i), px(ring[0][0]), py(ring[0][1]), at);
 	});
 	(marks.points ?? []).forEach((figure, i) => {
-		const colour = colourOf(marks.c ? i : i + layer);
-		const radius = Math.max(1.5, Math.min(5, at.w / 70));
+		const colour = css(colourOf(marks.c ? i : i + layer));
+		const radius = clamp(at.w / 70, 1.5, 5);
 		context.setLineDash([]);
 		context.globalAlpha = opacity;
-		context.strokeStyle = css(colour);
 		for (const [a, b] of bones) {
 			if (!figure[a]?.[2] || !figure[b]?.[2]) continue;
 			trace(context, [a, b].map((k) => [px(figure[k][0]), py(figure[k][1])]));
-			context.stroke();
+			stroke(context, colour, thin);
 		}
 		for (const [x, y, seen] of figure) {
 			if (seen === 0) continue;
 			context.globalAlpha = Math.min(1, opacity + 0.4);
-			context.beginPath();
-			context.arc(px(x), py(y), radius, 0, 7);
-			context.fillStyle = css(colour);
-			if (seen !== 1) context.fill();
-			context.strokeStyle = seen === 1 ? css(colour) : "rgba(255,255,255,.9)";
-			context.lineWidth = 1;
-			context.stroke();
+			circle(context, px(x), py(y), radius);
+			if (seen !== 1) fill(context, colour);
+			stroke(context, seen === 1 ? colour : "rgba(255,255,255,.9)", 1);
 		}
 	});
 	context.restore();
@@ -1558,24 +1632,22 @@ function drawLasso(context, palette, /** @type {number[][]} */ polygon) {
 	trace(context, polygon);
 	context.closePath();
 	context.globalAlpha = 0.16;
-	context.fillStyle = palette.accent;
-	context.fill();
+	fill(context, palette.accent);
 	context.globalAlpha = 1;
-	context.strokeStyle = palette.accent;
-	context.lineWidth = 1.5;
-	context.stroke();
+	stroke(context, palette.accent, 1.5);
 }
 
 /** All layers that are shown, in the order of the columns. */
-function drawLayers(context, palette, core, cell, at, chips = true) {
+function drawLayers(context, palette, core, cell, at) {
 	const columns = overlayColumns(core).map((column, layer) => ({ column, layer }));
 	columns.sort((a, b) => Number(b.column.kind === "mask") - Number(a.column.kind === "mask")); // areas below lines
 	columns.forEach(({ column, layer }) => {
 		const marks = cell.marks?.[column.name];
-		if (!marks || !overlayShown(core, column.name)) return;
+		const { shown, opacity } = overlay(core, column.name);
+		if (!marks || !shown) return;
 		drawMarks(context, palette, at, {
-			marks, layer, tint: cell.tints?.[column.name], opacity: overlayOpacity(core, column.name),
-			names: chips ? (column.classes ?? []) : null, bones: column.connections,
+			marks, layer, tint: cell.tints?.[column.name], opacity,
+			names: column.classes ?? [], bones: column.connections,
 		});
 	});
 }
@@ -1583,40 +1655,28 @@ function drawLayers(context, palette, core, cell, at, chips = true) {
 /** A card where there is no picture: text, numbers, a curve. */
 function drawCard(context, palette, card, at) {
 	const inner = { x: at.x + 8, y: at.y + 8, w: at.w - 16, h: at.h - 16 };
-	context.fillStyle = palette.card;
-	context.fillRect(at.x, at.y, at.w, at.h);
+	fillRect(context, palette.card, at);
 	if (at.w < 40) return;
 	if (card.kind === "null") return drawNote(context, palette, "no value", at);
 	if (card.numbers?.length) return drawNumbers(context, palette, card, inner);
 	if (card.rows?.length) return drawTable(context, palette, card.rows, inner);
-	const large = card.kind === "value";
-	context.fillStyle = palette.ink;
-	if (large) {
-		context.font = `500 ${Math.max(11, Math.min(28, at.w / 7))}px ${palette.font}`;
-		context.textAlign = "center";
-		context.fillText(cut(context, String(card.text ?? ""), inner.w), at.x + at.w / 2, at.y + at.h / 2);
-		context.textAlign = "start";
-		return;
-	}
-	const mono = card.kind === "json";
+	const text = String(card.text ?? "");
+	if (card.kind === "value") return drawNote(context, palette, text, at, `500 ${clamp(at.w / 7, 11, 28)}px`, palette.ink);
 	const px = at.w < 110 ? 10 : 12;
-	context.font = `${px}px ${mono ? palette.mono : palette.font}`;
+	context.font = `${px}px ${card.kind === "json" ? palette.mono : palette.font}`;
 	const step = Math.round(px * 1.42);
 	context.textBaseline = "top";
-	wrap(context, String(card.text ?? ""), inner.w, Math.max(1, Math.floor(inner.h / step)))
-		.forEach((line, i) => context.fillText(line, inner.x, inner.y + i * step));
+	wrap(context, text, inner.w, Math.max(1, Math.floor(inner.h / step))).forEach((line, i) => write(context, line, palette.ink, inner.x, inner.y + i * step));
 }
 
 function drawNumbers(context, palette, { numbers }, at) {
 	const most = Math.max(1e-9, ...numbers.map((v) => Math.abs(v ?? 0)));
 	const zero = at.y + at.h / 2;
 	const step = at.w / numbers.length;
-	context.fillStyle = palette.line;
-	context.fillRect(at.x, Math.round(zero), at.w, 1);
+	fillRect(context, palette.line, { ...at, y: Math.round(zero), h: 1 });
 	numbers.forEach((v, i) => {
 		const tall = ((v ?? 0) / most) * (at.h / 2 - 2);
-		context.fillStyle = tall < 0 ? palette.bad : palette.accent;
-		context.fillRect(at.x + i * step, Math.min(zero, zero - tall), Math.max(1, step * 0.7), Math.max(1, Math.abs(tall)));
+		fillRect(context, tall < 0 ? palette.bad : palette.accent, { x: at.x + i * step, y: Math.min(zero, zero - tall), w: Math.max(1, step * 0.7), h: Math.max(1, Math.abs(tall)) });
 	});
 }
 
@@ -1626,18 +1686,16 @@ function drawTable(context, palette, rows, at) {
 	context.font = `11px ${palette.font}`;
 	context.textBaseline = "top";
 	rows.slice(0, Math.floor(at.h / 16)).forEach(([name, value], i) => {
-		context.fillStyle = palette.muted;
-		context.fillText(cut(context, name, wide - 6), at.x, at.y + i * 16);
-		context.fillStyle = palette.ink;
-		context.fillText(cut(context, value ?? "–", at.w - wide), at.x + wide, at.y + i * 16);
+		write(context, name, palette.muted, at.x, at.y + i * 16, wide - 6);
+		write(context, value ?? "–", palette.ink, at.x + wide, at.y + i * 16, at.w - wide);
 	});
 }
 
-function drawNote(context, palette, text, at) {
-	context.fillStyle = palette.muted;
-	context.font = `11px ${palette.font}`;
+/** Words in the middle. */
+function drawNote(context, palette, text, at, size = "11px", colour = palette.muted) {
+	context.font = `${size} ${palette.font}`;
 	context.textAlign = "center";
-	context.fillText(cut(context, text, at.w - 8), at.x + at.w / 2, at.y + at.h / 2);
+	write(context, text, colour, at.x + at.w / 2, at.y + at.h / 2, at.w - 8);
 	context.textAlign = "start";
 }
 
@@ -1645,16 +1703,14 @@ function drawNote(context, palette, text, at) {
 function drawPicture(context, palette, core, cell, at) {
 	if (cell.bitmap) {
 		const tall = cell.w && cell.h ? fit(cell.w, cell.h, at) : fit(cell.bitmap.width, cell.bitmap.height, at);
-		context.fillStyle = palette.card;
-		context.fillRect(at.x, at.y, at.w, at.h);
+		fillRect(context, palette.card, at);
 		context.imageSmoothingEnabled = tall.w < cell.bitmap.width * 3;
 		context.drawImage(cell.bitmap, tall.x, tall.y, tall.w, tall.h);
 		drawLayers(context, palette, core, cell, tall);
 	} else if (cell.card) {
 		drawCard(context, palette, cell.card, at);
 	} else {
-		context.fillStyle = palette.card;
-		context.fillRect(at.x, at.y, at.w, at.h);
+		fillRect(context, palette.card, at);
 		drawNote(context, palette, cell.broken ? "cannot be decoded" : "no picture", at);
 	}
 }
@@ -1667,23 +1723,19 @@ function drawCaption(context, palette, cell, columns, at) {
 		const y = at.y + 6 + i * LINE + LINE / 2;
 		let x = at.x + 2;
 		if (value?.c !== null && value?.c !== undefined) {
-			context.fillStyle = css(classColour(value.c));
-			context.beginPath();
-			context.arc(x + 4, y, 4, 0, 7);
-			context.fill();
+			circle(context, x + 4, y, 4);
+			fill(context, css(classColour(value.c)));
 			x += 13;
 		}
 		if (columns.length > 1) {
 			context.font = `12px ${palette.font}`;
 			const label = cut(context, name, at.w * 0.6);
-			context.fillStyle = palette.muted;
-			context.fillText(label, x, y);
+			write(context, label, palette.muted, x, y);
 			x += context.measureText(label + " ").width;
 		}
 		const staged = cell.staged?.includes(name);
-		context.fillStyle = staged ? palette.edit : value?.t ? palette.ink : palette.muted;
 		context.font = `${staged ? "600 " : ""}12px ${palette.font}`;
-		context.fillText(cut(context, (value?.t || "–") + (staged ? " ✎" : ""), at.x + at.w - x - 2), x, y);
+		write(context, (value?.t || "–") + (staged ? " ✎" : ""), staged ? palette.edit : value?.t ? palette.ink : palette.muted, x, y, at.x + at.w - x - 2);
 	});
 }
 
@@ -1722,36 +1774,26 @@ class Grid extends Painted {
 		this.canvas = h("canvas", { class: "dl-canvas", "aria-hidden": "true" });
 		this.layer = h("div", { class: "dl-cells", role: "rowgroup" });
 		this.empty = h("div", { class: "dl-empty", hidden: true });
-		this.stage = h("div", { class: "dl-stage", role: "presentation" }, this.canvas, this.layer);
+		this.stage = h("div", {
+			class: "dl-stage", role: "presentation", onpointerdown: (event) => this.press(event), onpointermove: (event) => this.hover(event), onpointerleave: () => this.hoverAt(-1),
+			ondblclick: (event) => this.at(event) >= 0 && this.open(this.at(event)),
+		}, this.canvas, this.layer);
 		this.spacer = h("div", { class: "dl-spacer", role: "presentation" });
 		this.scroller = h("div", {
 			class: "dl-scroller", role: "grid", tabindex: "0", "aria-label": "Rows", "aria-multiselectable": "true",
+			onscroll: () => this.scrolled(), onwheel: (event) => this.wheel(event), onkeydown: (event) => this.key(event), onfocus: () => this.later(), onblur: () => this.later(),
 		}, this.stage, this.spacer);
 		this.element = div("dl-grid", this.scroller, this.empty);
 		this.rowPool = [];
 	}
 
 	listen() {
-		const { core, scroller, stage } = this;
-		scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
-		scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-		scroller.addEventListener("keydown", (event) => this.key(event));
-		scroller.addEventListener("focus", () => this.later());
-		scroller.addEventListener("blur", () => this.later());
-		stage.addEventListener("pointerdown", (event) => this.press(event));
-		stage.addEventListener("pointermove", (event) => this.hover(event));
-		stage.addEventListener("pointerleave", () => this.hoverAt(-1));
-		stage.addEventListener("dblclick", (event) => {
-			const position = this.at(event);
-			if (position >= 0) this.open(position);
-		});
+		const { core } = this;
 		core.sized(this.element, () => this.resized());
-		core.closing.signal.addEventListener("abort", () => this.cells.clear());
+		core.atEnd(() => this.cells.clear());
 		core.on("state", ({ same }) => this.turned(same));
-		core.on("count", () => this.relayout());
-		core.on("settings", () => this.relayout());
-		core.on("selection", () => this.later());
-		core.on("hover", () => this.later());
+		for (const name of ["count", "settings"]) core.on(name, () => this.relayout());
+		for (const name of ["selection", "hover"]) core.on(name, () => this.later());
 		core.on("changed", (positions) => {
 			this.cells.outdate(positions);
 			this.later();
@@ -1796,7 +1838,7 @@ class Grid extends Painted {
 
 	moveTo(top) {
 		const most = this.layout ? Math.max(0, this.layout.total - this.height) : 0;
-		this.top = Math.min(most, Math.max(0, top));
+		this.top = clamp(top, 0, most);
 		this.ownScroll = Math.round(this.top / (this.scale?.factor ?? 1));
 		if (this.scroller.scrollTop !== this.ownScroll) this.scroller.scrollTop = this.ownScroll;
 		this.later();
@@ -1834,7 +1876,7 @@ class Grid extends Painted {
 			const before = this.top;
 			const step = event.deltaMode === 1 ? 40 : event.deltaMode === 2 ? this.height : 1;
 			const most = Math.max(0, this.layout.total - this.height);
-			const top = Math.min(most, Math.max(0, before + event.deltaY * step));
+			const top = clamp(before + event.deltaY * step, 0, most);
 			if (top === before) return;
 			event.preventDefault();
 			this.moved(top);
@@ -1843,7 +1885,7 @@ class Grid extends Painted {
 	}
 
 	zoom(by) {
-		const size = Math.round(Math.min(LARGEST, Math.max(SMALLEST, Math.min(this.core.settings.size, this.width) * by)));
+		const size = Math.round(clamp(Math.min(this.core.settings.size, this.width) * by, SMALLEST, LARGEST));
 		this.core.set({ size });
 	}
 
@@ -1858,7 +1900,7 @@ class Grid extends Painted {
 		if (!layout || !this.width) return;
 		const { rows, generation } = core.state;
 		const [start, stop] = visibleRange(layout, this.top, this.height, rows);
-		const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
+		const ratio = Math.min(2, density());
 		const level = levelFor(Math.min(layout.picture, layout.card) * ratio);
 		const still = this.speed < (4 * this.height) / 1000;
 		this.cells.want({ start, stop, level, ahead: this.ahead, still });
@@ -1887,7 +1929,6 @@ class Grid extends Painted {
 
 	showEmpty(rows) {
 		this.empty.hidden = rows > 0;
-		this.scroller.classList.toggle("dl-none", rows === 0);
 		if (rows > 0) return;
 		const filtered = Boolean(this.core.state.query);
 		const key = String(filtered);
@@ -1896,7 +1937,7 @@ class Grid extends Painted {
 		this.empty.replaceChildren(
 			h("p", { class: "dl-empty-title", text: filtered ? "No row matches" : "No rows yet" }),
 			h("p", { text: filtered ? "Nothing answers this query together with the filters in it." : "Rows that are appended to this dataset show here." }),
-			...(filtered ? [textButton("Show all rows", () => this.core.emit("clear query"), { class: "dl-button dl-primary" })] : []),
+			...(filtered ? [primary("Show all rows", () => this.core.emit("clear query"))] : []),
 		);
 	}
 
@@ -1910,14 +1951,12 @@ class Grid extends Painted {
 			const rect = cardRect(layout, position, this.top);
 			const picture = { x: rect.x, y: rect.y, w: rect.w, h: layout.picture };
 			context.save();
-			context.beginPath();
-			context.roundRect(picture.x, picture.y, picture.w, picture.h, layout.gap > 4 ? 4 : 2);
+			rounded(context, picture, layout.gap > 4 ? 4 : 2);
 			context.clip();
 			if (record) {
 				this.paint(context, palette, core, record, picture);
 			} else {
-				context.fillStyle = palette.card;
-				context.fillRect(picture.x, picture.y, picture.w, picture.h);
+				fillRect(context, palette.card, picture);
 			}
 			context.restore();
 			if (record && layout.caption) this.caption(context, record, columns, { x: rect.x, y: rect.y + layout.picture, w: rect.w, h: layout.caption });
@@ -1937,16 +1976,12 @@ class Grid extends Painted {
 		const hovered = core.hovered === position;
 		const radius = this.layout.gap > 4 ? 4 : 2;
 		const ring = (inset, width, colour) => {
-			context.strokeStyle = colour;
-			context.lineWidth = width;
-			context.beginPath();
-			context.roundRect(at.x + inset, at.y + inset, at.w - 2 * inset, at.h - 2 * inset, radius);
-			context.stroke();
+			rounded(context, { x: at.x + inset, y: at.y + inset, w: at.w - 2 * inset, h: at.h - 2 * inset }, radius);
+			stroke(context, colour, width);
 		};
 		if (record?.staged?.length) {
-			context.fillStyle = palette.edit;
 			trace(context, [[at.x + at.w - 14, at.y + at.h], [at.x + at.w, at.y + at.h - 14], [at.x + at.w, at.y + at.h]]);
-			context.fill();
+			fill(context, palette.edit);
 		}
 		if (hovered && !selected) ring(0.5, 1, palette.muted);
 		if (selected) {
@@ -1964,31 +1999,21 @@ class Grid extends Painted {
 
 	drawTick(context, at, selected) {
 		const [x, y] = [at.x + 15, at.y + 15];
-		context.beginPath();
-		context.arc(x, y, 8, 0, 7);
-		context.fillStyle = selected ? this.palette.accent : "rgba(0,0,0,.45)";
-		context.fill();
-		context.strokeStyle = "#fff";
-		context.lineWidth = 1.5;
-		context.stroke();
+		circle(context, x, y, 8);
+		fill(context, selected ? this.palette.accent : "rgba(0,0,0,.45)");
+		stroke(context, "#fff", 1.5);
 		if (!selected) return;
 		trace(context, [[x - 3.5, y], [x - 0.8, y + 2.8], [x + 3.8, y - 2.8]]);
-		context.strokeStyle = this.palette["on-accent"];
-		context.lineWidth = 2;
-		context.stroke();
+		stroke(context, this.palette["on-accent"], 2);
 	}
 
 	drawOpener(context, at) {
 		const [x, y] = [at.x + at.w - 15, at.y + 15];
-		context.fillStyle = "rgba(0,0,0,.45)";
-		context.beginPath();
-		context.roundRect(x - 9, y - 9, 18, 18, 4);
-		context.fill();
-		context.strokeStyle = "#fff";
-		context.lineWidth = 1.5;
+		rounded(context, { x: x - 9, y: y - 9, w: 18, h: 18 }, 4);
+		fill(context, "rgba(0,0,0,.45)");
 		for (const side of [1, -1]) {
 			trace(context, [[0.5, -4.5], [4.5, -4.5], [4.5, -0.5]].map(([dx, dy]) => [x + side * dx, y + side * dy]));
-			context.stroke();
+			stroke(context, "#fff", 1.5);
 		}
 	}
 
@@ -2008,8 +2033,7 @@ class Grid extends Painted {
 		this.layer.style.transform = `translateY(${MARGIN + first * layout.step - this.top}px)`;
 		this.rowPool.forEach((row, i) => this.describeRow(row, first + i, i * layout.step));
 		const active = core.active >= start && core.active < stop;
-		if (active) this.scroller.setAttribute("aria-activedescendant", `${this.uid}-${core.active}`);
-		else this.scroller.removeAttribute("aria-activedescendant");
+		attribute(this.scroller, "aria-activedescendant", active ? `${this.uid}-${core.active}` : undefined);
 	}
 
 	describeRow(row, index, y) {
@@ -2028,10 +2052,8 @@ class Grid extends Painted {
 				Object.assign(cell.style, { left: `calc(${left} + ${MARGIN}px)`, top, width, height });
 				cell.dataset.place = place;
 			}
-			const label = this.labelOf(position);
-			if (cell.getAttribute("aria-label") !== label) cell.setAttribute("aria-label", label);
-			const selected = String(core.selection.has(position));
-			if (cell.getAttribute("aria-selected") !== selected) cell.setAttribute("aria-selected", selected);
+			attribute(cell, "aria-label", this.labelOf(position));
+			attribute(cell, "aria-selected", core.selection.has(position));
 			if (cell.id !== `${this.uid}-${position}`) {
 				cell.id = `${this.uid}-${position}`;
 				cell.dataset.position = String(position);
@@ -2052,8 +2074,8 @@ class Grid extends Painted {
 	// pointer
 
 	at(event) {
-		const box = this.stage.getBoundingClientRect();
-		return this.layout ? hitCard(this.layout, event.clientX - box.left, event.clientY - box.top, this.top, this.core.state.rows) : -1;
+		const [x, y] = within(this.stage, event);
+		return this.layout ? hitCard(this.layout, x, y, this.top, this.core.state.rows) : -1;
 	}
 
 	hover(event) {
@@ -2069,8 +2091,7 @@ class Grid extends Painted {
 	press(event) {
 		if (event.button !== 0) return;
 		this.byKey = false;
-		const box = this.stage.getBoundingClientRect();
-		const start = /** @type {Point} */ ([event.clientX - box.left, event.clientY - box.top]);
+		const start = within(this.stage, event);
 		const lassoing = event.pointerType !== "touch" && !this.core.noSelection;
 		const from = /** @type {Point} */ ([start[0], start[1] + this.top]);
 		drag(event, ({ x, y }) => {
@@ -2092,7 +2113,7 @@ class Grid extends Painted {
 		const beyond = y < 24 ? y - 24 : y > this.height - 24 ? y - this.height + 24 : 0;
 		if (!beyond) return;
 		this.edging = setInterval(() => {
-			this.moveTo(this.top + Math.max(-24, Math.min(24, beyond)));
+			this.moveTo(this.top + clamp(beyond, -24, 24));
 			const last = this.lasso[this.lasso.length - 1];
 			if (last) this.lasso.push([last[0], y + this.top]);
 		}, 16);
@@ -2138,7 +2159,7 @@ class Grid extends Painted {
 			event.preventDefault();
 			const beyond = moves[event.key] < 0 || moves[event.key] >= rows;
 			const vertical = event.key === "ArrowUp" || event.key === "ArrowDown";
-			const next = beyond && vertical && moves[event.key] < 0 ? core.active : Math.min(rows - 1, Math.max(0, moves[event.key]));
+			const next = beyond && vertical && moves[event.key] < 0 ? core.active : clamp(moves[event.key], 0, rows - 1);
 			this.activate(next, event.shiftKey && !core.noSelection);
 		} else if (event.key === " " && !core.noSelection) {
 			event.preventDefault();
@@ -2243,11 +2264,17 @@ function wrapFocus(event, box) {
 	}
 }
 
-/** Asks for one of many names by typing its beginning. @param {(choice: {index: number, name: string}) => void} chosen */
+/** Marks an option of a list as the one that a field speaks of; -1: none. */
+function markOption(input, list, at) {
+	[...list.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === at)));
+	list.children[at]?.scrollIntoView({ block: "nearest" });
+	attribute(input, "aria-activedescendant", list.children[at]?.id);
+}
+
+/** Asks for one of many names by typing its beginning. @param {(choice: {index: number, name: string, value: number|string}) => void} chosen */
 function chooser(root, title, /** @type {string[]} */ names, chosen, { free = false, classes = true, note = ("") } = {}) {
-	const input = h("input", {
-		type: "text", class: "dl-input", role: "combobox", "aria-expanded": "true", "aria-controls": "dl-choices",
-		"aria-label": title, placeholder: free ? "Type a name, old or new" : "Type to find", spellcheck: "false",
+	const input = textField(title, {
+		role: "combobox", "aria-expanded": "true", "aria-controls": "dl-choices", placeholder: free ? "Type a name, old or new" : "Type to find", spellcheck: "false",
 	});
 	const list = h("div", { class: "dl-choices", role: "listbox", id: "dl-choices", "aria-label": title });
 	const key = (index) => {
@@ -2257,14 +2284,9 @@ function chooser(root, title, /** @type {string[]} */ names, chosen, { free = fa
 	let [shown, at] = [[], 0];
 	const pick = (choice) => {
 		close();
-		chosen(choice);
+		chosen({ ...choice, value: choice.index >= 0 ? choice.index : choice.name });
 	};
-	const mark = () => {
-		[...list.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === at)));
-		list.children[at]?.scrollIntoView({ block: "nearest" });
-		if (shown.length) input.setAttribute("aria-activedescendant", `dl-choice-${at}`);
-		else input.removeAttribute("aria-activedescendant");
-	};
+	const mark = () => markOption(input, list, shown.length ? at : -1);
 	const refresh = () => {
 		shown = typeAhead(names, input.value);
 		const typed = input.value.trim();
@@ -2281,7 +2303,7 @@ function chooser(root, title, /** @type {string[]} */ names, chosen, { free = fa
 		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
 		if (step) {
 			event.preventDefault();
-			at = Math.min(shown.length - 1, Math.max(0, at + step));
+			at = clamp(at + step, 0, shown.length - 1);
 			mark();
 		} else if (event.key === "Enter" && shown[at]) {
 			event.preventDefault();
@@ -2294,7 +2316,7 @@ function chooser(root, title, /** @type {string[]} */ names, chosen, { free = fa
 
 /** Asks for a line of text. @returns {void} */
 function ask(root, title, { label, value = "", action, note = "", extra }, /** @type {(text: string) => void} */ done) {
-	const input = h("input", { type: "text", class: "dl-input", "aria-label": label, placeholder: label, value });
+	const input = textField(label, { placeholder: label, value });
 	const submit = (event) => {
 		event.preventDefault();
 		if (!input.value.trim()) return;
@@ -2302,7 +2324,7 @@ function ask(root, title, { label, value = "", action, note = "", extra }, /** @
 		done(input.value.trim());
 	};
 	const form = h("form", { class: "dl-dialog-body", onsubmit: submit }, input, note && quiet(note, "p"), extra,
-		div("dl-dialog-foot", h("button", { type: "submit", class: "dl-button dl-primary", text: action })));
+		div("dl-dialog-foot", primary(action, null, { type: "submit" })));
 	const close = dialog(root, title, [form]);
 }
 
@@ -2310,7 +2332,7 @@ function ask(root, title, { label, value = "", action, note = "", extra }, /** @
 class Banner {
 	constructor(core) {
 		this.core = core;
-		this.text = h("span", { class: "dl-banner-text" });
+		this.text = span("", "dl-banner-text");
 		this.action = textButton("", () => this.run?.());
 		this.element = h("div", { class: "dl-banner", role: "alert", hidden: true }, this.text, this.action,
 			iconButton("close", "Dismiss", () => this.hide()));
@@ -2384,7 +2406,6 @@ class QueryBox {
 		this.build();
 		core.on("query", () => this.take());
 		core.on("clear query", () => this.run(""));
-		core.on("busy", (busy) => this.element.classList.toggle("dl-busy", busy));
 		this.take();
 	}
 
@@ -2430,7 +2451,7 @@ class QueryBox {
 		}), this.text.endsWith("\n") ? "\n " : "");
 		this.clear.hidden = !this.text;
 		this.input.style.height = "auto";
-		this.input.style.height = `${Math.min(96, Math.max(28, this.input.scrollHeight))}px`;
+		this.input.style.height = `${clamp(this.input.scrollHeight, 28, 96)}px`;
 	}
 
 	typed() {
@@ -2447,7 +2468,7 @@ class QueryBox {
 		const asking = (this.asking = {});
 		if (!always && !/[\p{L}\p{N}_.'"(]$/u.test(text.slice(0, cursor))) return this.close();
 		try {
-			const { items, word } = await this.core.latest("complete", "complete", { text, cursor });
+			const { items, word } = await this.core.latest("complete", { text, cursor });
 			if (this.asking === asking && this.text === text && this.input.selectionStart === cursor) this.offer(items, word, always);
 		} catch {
 			this.close();
@@ -2464,11 +2485,11 @@ class QueryBox {
 			class: "dl-completion", role: "option", id: `dl-completion-${i}`, "aria-selected": String(i === this.at),
 			onpointerdown: (event) => { event.preventDefault(); this.accept(i); },
 		}, h("span", { class: `dl-kind dl-kind-${kind}`, text: { column: "c", function: "ƒ", class: "•", keyword: "k" }[kind] ?? "v" }),
-			h("span", { class: "dl-completion-text", text }), quiet(detail ?? kind))));
+			span(text, "dl-completion-text"), quiet(detail ?? kind))));
 		this.place();
 		this.list.hidden = false;
 		this.input.setAttribute("aria-expanded", "true");
-		this.highlight();
+		markOption(this.input, this.list, this.at);
 	}
 
 	/** Under the word that is completed. */
@@ -2483,13 +2504,6 @@ class QueryBox {
 		const left = Math.min(end.left - box.left - 26, box.width - 240);
 		this.list.style.left = `${Math.max(0, left)}px`;
 		this.list.style.top = `${Math.min(box.height, end.bottom - box.top - this.input.scrollTop) + 6}px`;
-	}
-
-	highlight() {
-		[...this.list.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === this.at)));
-		this.list.children[this.at]?.scrollIntoView({ block: "nearest" });
-		if (this.at >= 0) this.input.setAttribute("aria-activedescendant", `dl-completion-${this.at}`);
-		else this.input.removeAttribute("aria-activedescendant");
 	}
 
 	accept(index) {
@@ -2520,7 +2534,7 @@ class QueryBox {
 		} else if (open && step) {
 			event.preventDefault();
 			this.at = (this.at + step + this.items.length) % this.items.length;
-			this.highlight();
+			markOption(this.input, this.list, this.at);
 		} else if (open && (event.key === "Tab" || (event.key === "Enter" && this.at >= 0))) {
 			event.preventDefault();
 			this.accept(Math.max(0, this.at));
@@ -2587,6 +2601,7 @@ const errorTitle = (kind) => String(kind ?? "Error").replace(/Error$/, "").repla
 // ---- facets
 
 const HISTOGRAM = 52;
+const isRange = (kind) => kind === "numbers" || kind === "times";
 
 /** Charts of the columns; a choice writes itself into the query. */
 class Facets {
@@ -2608,7 +2623,7 @@ class Facets {
 		if (!this.element.isConnected) return;
 		await this.core.whenPainted(); // Python answers one question at a time: pictures come first
 		try {
-			const { facets } = await this.core.latest("facets", "facets", { columns: null }, { bound: true });
+			const { facets } = await this.core.latest("facets", { columns: null }, { bound: true });
 			this.note.hidden = facets.length > 0;
 			say(this.note, "No column here has a chart.");
 			this.show(facets);
@@ -2631,13 +2646,13 @@ class Facets {
 			facet = readFacet(facet, this.core);
 			let part = this.parts.get(facet.expression);
 			if (!part) {
-				part = facet.kind === "numbers" || facet.kind === "times" ? new HistogramFacet(this, facet) : new ValueFacet(this, facet);
+				part = isRange(facet.kind) ? new HistogramFacet(this, facet) : new ValueFacet(this, facet);
 				this.parts.set(facet.expression, part);
 				this.list.insertBefore(part.element, this.list.children[i] ?? null);
 			}
 			part.element.classList.toggle("dl-uncounted", Boolean(facet.ask || facet.problem || facet.all?.length === 1));
 			part.facet = facet;
-			part.note.replaceChildren(...(facet.problem ? [facet.problem] : facet.all?.length === 1 ? [`All are ${part.format(facet.edges[0])}`] : facet.ask ? [textButton("Count", () => this.count(facet), { class: "dl-link" })] : []));
+			part.note.replaceChildren(...(facet.problem ? [facet.problem] : facet.all?.length === 1 ? [`All are ${part.format(facet.edges[0])}`] : facet.ask ? [link("Count", () => this.count(facet))] : []));
 			part.update({ values: [], edges: [0, 1], all: [], shown: [], ...facet });
 		});
 	}
@@ -2688,11 +2703,11 @@ class FacetFrame {
 	constructor(/** @type {Facets} */ owner, facet) {
 		this.owner = owner;
 		this.facet = facet;
-		this.name = h("span", { class: "dl-facet-name", text: facet.label ?? facet.expression, title: facet.expression });
+		this.name = span(facet.label ?? facet.expression, "dl-facet-name", facet.expression);
 		this.fold = h("button", { class: "dl-facet-fold", "aria-expanded": "true", onclick: () => this.toggle() }, icon("down"), this.name);
 		this.sorter = iconButton("sort", `Sort by ${facet.label ?? facet.expression}`, () => owner.sort(this.facet));
-		this.clearer = textButton("Clear", () => owner.filter(this.facet, "clear", []), { class: "dl-link", hidden: true, "aria-label": `Clear the filter of ${facet.label}` });
-		this.note = h("p", { class: "dl-quiet" });
+		this.clearer = link("Clear", () => owner.filter(this.facet, "clear", []), { hidden: true, "aria-label": `Clear the filter of ${facet.label}` });
+		this.note = quiet("", "p");
 		this.body = div("dl-facet-body", this.note);
 		this.element = h("section", { class: "dl-facet", "aria-label": facet.label ?? facet.expression },
 			div("dl-facet-head", this.fold, this.clearer, this.sorter), this.body);
@@ -2713,7 +2728,7 @@ class FacetFrame {
 		this.element.classList.toggle("dl-chosen", chosen);
 		this.sorter.hidden = this.owner.core.static;
 		this.sorter.dataset.sort = facet.sort ?? "";
-		this.sorter.setAttribute("aria-pressed", String(Boolean(facet.sort)));
+		pressed(this.sorter, Boolean(facet.sort));
 	}
 }
 
@@ -2721,9 +2736,9 @@ class FacetFrame {
 class ValueFacet extends FacetFrame {
 	constructor(owner, facet) {
 		super(owner, facet);
-		this.more = h("p", { class: "dl-quiet" });
+		this.more = quiet("", "p");
 		this.rows = h("div", { class: "dl-values", role: "group", "aria-label": `Values of ${facet.label}` });
-		this.find = h("input", { type: "search", class: "dl-input dl-find", placeholder: "Find a value", "aria-label": `Find a value of ${facet.label}`, oninput: () => this.fill() });
+		this.find = textField(`Find a value of ${facet.label}`, { type: "search", class: "dl-input dl-find", placeholder: "Find a value", oninput: () => this.fill() });
 		keepKeys(this.find);
 		this.body.append(this.find, this.rows, this.more);
 	}
@@ -2732,8 +2747,7 @@ class ValueFacet extends FacetFrame {
 		super.update(facet);
 		this.find.hidden = facet.values.length <= 12;
 		this.fill();
-		const notes = [facet.more ? `${grouped(facet.more)} more values` : "", facet.nulls?.[0] ? `${grouped(facet.nulls[0])} of ${grouped(facet.rows)} have none` : ""];
-		say(this.more, notes.filter(Boolean).join(" · "));
+		say(this.more, dotted(facet.more && `${grouped(facet.more)} more values`, facet.nulls?.[0] && `${grouped(facet.nulls[0])} of ${grouped(facet.rows)} have none`));
 		this.more.hidden = !this.more.textContent;
 	}
 
@@ -2749,8 +2763,8 @@ class ValueFacet extends FacetFrame {
 
 	row() {
 		const row = h("button", { class: "dl-value", onclick: () => this.owner.filter(this.facet, "toggle", [row.choice]) },
-			h("span", { class: "dl-bar-all" }), h("span", { class: "dl-bar-shown" }), h("span", { class: "dl-dot" }),
-			h("span", { class: "dl-value-name" }), h("span", { class: "dl-value-count" }));
+			span("", "dl-bar-all"), span("", "dl-bar-shown"), span("", "dl-dot"),
+			span("", "dl-value-name"), span("", "dl-value-count"));
 		return row;
 	}
 
@@ -2766,7 +2780,7 @@ class ValueFacet extends FacetFrame {
 		say(label, String(name ?? value));
 		label.title = String(name ?? value);
 		say(count, shown === all ? grouped(all) : `${short(shown)} / ${short(all)}`);
-		row.setAttribute("aria-pressed", String(chosen));
+		pressed(row, chosen);
 		row.setAttribute("aria-label", `${name ?? value}: ${grouped(shown)} of ${grouped(all)} rows`);
 	}
 }
@@ -2776,31 +2790,32 @@ class HistogramFacet extends FacetFrame {
 	constructor(owner, facet) {
 		super(owner, facet);
 		this.canvas = h("canvas", { class: "dl-histogram", "aria-hidden": "true" });
-		this.holder = h("div", { class: "dl-histogram-box", title: "Drag to filter, double-click to clear" }, this.canvas);
+		this.holder = h("div", {
+			class: "dl-histogram-box", title: "Drag to filter, double-click to clear", onpointerdown: (event) => this.press(event), onpointermove: (event) => this.hover(event),
+			onpointerleave: () => this.legend(), ondblclick: () => owner.filter(this.facet, "clear", []),
+		}, this.canvas);
 		this.low = this.field("at least");
 		this.high = this.field("at most");
-		this.nulls = h("span", { class: "dl-quiet" });
+		this.nulls = quiet("");
 		this.body.append(this.holder, div("dl-range", this.low, this.nulls, this.high));
-		this.holder.addEventListener("pointerdown", (event) => this.press(event));
-		this.holder.addEventListener("pointermove", (event) => this.hover(event));
-		this.holder.addEventListener("pointerleave", () => this.legend());
-		this.holder.addEventListener("dblclick", () => owner.filter(this.facet, "clear", []));
 		owner.core.sized(this.holder, () => this.draw());
 	}
 
 	field(name) {
-		const field = h("input", { type: "text", class: "dl-range-field", inputmode: "decimal", "aria-label": `${this.facet.label} ${name}`, onchange: () => this.typed() });
+		const field = textField(`${this.facet.label} ${name}`, { class: "dl-range-field", inputmode: "decimal", onchange: () => this.typed() });
 		keepKeys(field);
 		return field;
 	}
 
 	update(facet) {
 		super.update(facet);
-		const [low, high] = facet.chosen?.length ? facet.chosen : [facet.edges[0], facet.edges[facet.edges.length - 1]];
-		this.low.value = this.format(low);
-		this.high.value = this.format(high);
+		this.put(facet.chosen?.length ? facet.chosen : [facet.edges[0], facet.edges[facet.edges.length - 1]]);
 		this.legend();
 		this.draw();
+	}
+
+	put(range) {
+		[this.low.value, this.high.value] = range.map((end) => this.format(end));
 	}
 
 	legend() {
@@ -2827,15 +2842,14 @@ class HistogramFacet extends FacetFrame {
 
 	press(event) {
 		if (event.button !== 0 || !this.facet.all.length) return;
-		const box = this.holder.getBoundingClientRect();
-		const start = event.clientX - box.left;
+		const [start] = within(this.holder, event);
+		const width = this.holder.clientWidth;
 		drag(event, ({ x }) => {
-			this.brush = brushed(this.facet.edges, start, x, box.width);
-			this.low.value = this.format(this.brush[0]);
-			this.high.value = this.format(this.brush[1]);
+			this.brush = brushed(this.facet.edges, start, x, width);
+			this.put(this.brush);
 			this.draw();
 		}, (moved) => {
-			const range = moved ? this.brush : event.detail < 2 ? brushed(this.facet.edges, start, start, box.width) : null;
+			const range = moved ? this.brush : event.detail < 2 ? brushed(this.facet.edges, start, start, width) : null;
 			this.brush = null;
 			if (range) this.choose(range);
 		});
@@ -2849,10 +2863,10 @@ class HistogramFacet extends FacetFrame {
 	}
 
 	hover(event) {
-		const box = this.holder.getBoundingClientRect();
 		const { edges, all, shown } = this.facet;
 		if (!all.length) return;
-		const bin = Math.min(all.length - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * all.length)));
+		const share = within(this.holder, event)[0] / this.holder.clientWidth;
+		const bin = clamp(Math.floor(share * all.length), 0, all.length - 1);
 		say(this.nulls, `${this.format(edges[bin])}: ${short(shown[bin])} / ${short(all[bin])}`);
 	}
 
@@ -2869,15 +2883,13 @@ class HistogramFacet extends FacetFrame {
 		const range = this.brush ?? (chosen?.length ? chosen : null);
 		if (range) {
 			const [a, b] = range.map((value) => alongEdges(edges, value) * width);
-			context.fillStyle = palette.soft;
-			context.fillRect(a, 0, Math.max(2, b - a), HISTOGRAM);
+			fillRect(context, palette.soft, { x: a, y: 0, w: Math.max(2, b - a), h: HISTOGRAM });
 		}
 		const inset = step > 4 ? 1 : 0;
+		const bar = (i, count, colour) => fillRect(context, colour, { x: i * step + inset / 2, y: HISTOGRAM - tall(count), w: step - inset, h: tall(count) });
 		all.forEach((count, i) => {
-			context.fillStyle = palette.line;
-			context.fillRect(i * step + inset / 2, HISTOGRAM - tall(count), step - inset, tall(count));
-			context.fillStyle = palette.accent;
-			context.fillRect(i * step + inset / 2, HISTOGRAM - tall(shown[i]), step - inset, tall(shown[i]));
+			bar(i, count, palette.line);
+			bar(i, shown[i], palette.accent);
 		});
 	}
 }
@@ -2890,15 +2902,13 @@ class MapPanel extends Painted {
 		super();
 		this.core = core;
 		this.title = "Map";
-		this.view = { scale: 1, x: 0, y: 0 };
+		this.view = WHOLE;
 		this.mode = "lasso";
 		this.lasso = [];
 		this.hover = -1;
 		this.build();
 		core.on("state", () => this.refresh());
-		core.on("selection", () => this.later());
-		core.on("hover", () => this.later());
-		core.on("theme", () => this.later());
+		for (const name of ["selection", "hover", "theme"]) core.on(name, () => this.later());
 	}
 
 	build() {
@@ -2914,6 +2924,8 @@ class MapPanel extends Painted {
 		this.legend = h("div", { class: "dl-legend", "aria-label": "Colours" });
 		this.box = h("div", {
 			class: "dl-map-box", tabindex: "0", role: "application", "aria-label": "Map of the embedding: arrows move, plus and minus zoom, 0 fits. Selecting by lasso needs a pointer.",
+			onpointerdown: (event) => this.press(event), onpointermove: (event) => this.move(event), onpointerleave: () => this.point(-1), onwheel: (event) => this.wheel(event),
+			onkeydown: (event) => this.key(event), ondblclick: () => this.hover >= 0 && core.emit("open", this.data.positions[this.hover]),
 		}, this.canvas, this.tip, this.note);
 		this.modes = ["lasso", "pan"].map((mode) => iconButton(mode, mode === "lasso" ? "Drag selects (Shift to pan)" : "Drag pans (Shift to select)", () => this.setMode(mode), { "aria-pressed": String(mode === this.mode) }));
 		const choose = (field) => (value) => {
@@ -2928,12 +2940,6 @@ class MapPanel extends Painted {
 		].filter(Boolean);
 		this.element = div("dl-map-panel",
 			div("dl-map-tools", ...selects, space(), ...this.modes, iconButton("fit", "Fit (0)", () => this.fit())), this.box, this.legend);
-		this.box.addEventListener("pointerdown", (event) => this.press(event));
-		this.box.addEventListener("pointermove", (event) => this.move(event));
-		this.box.addEventListener("pointerleave", () => this.point(-1));
-		this.box.addEventListener("dblclick", () => this.hover >= 0 && core.emit("open", this.data.positions[this.hover]));
-		this.box.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-		this.box.addEventListener("keydown", (event) => this.key(event));
 		core.sized(this.box, () => this.later());
 	}
 
@@ -2944,7 +2950,7 @@ class MapPanel extends Painted {
 
 	setMode(mode) {
 		this.mode = mode;
-		this.modes.forEach((button, i) => button.setAttribute("aria-pressed", String(["lasso", "pan"][i] === mode)));
+		this.modes.forEach((button, i) => pressed(button, ["lasso", "pan"][i] === mode));
 	}
 
 	async refresh() {
@@ -2953,7 +2959,7 @@ class MapPanel extends Painted {
 		if (!this.data) say(this.note, "Computing the map …");
 		const progress = (done, total) => say(this.note, `Computing the map … ${Math.round((100 * done) / Math.max(1, total))} %`);
 		try {
-			const reply = await this.core.latest("points", "points", { column: this.column, method: this.method, colour: this.colour || null }, { bound: true, progress });
+			const reply = await this.core.latest("points", { column: this.column, method: this.method, colour: this.colour || null }, { bound: true, progress });
 			this.take(reply);
 		} catch (error) {
 			if (error instanceof Stale) return;
@@ -2998,7 +3004,7 @@ class MapPanel extends Painted {
 		if (!colour || !values) return this.legend.replaceChildren();
 		if (colour.kind !== "classes") {
 			const [low, high] = colour.range;
-			return this.legend.replaceChildren(span(short(low)), h("span", { class: "dl-ramp" }), span(short(high)));
+			return this.legend.replaceChildren(span(short(low)), span("", "dl-ramp"), span(short(high)));
 		}
 		const present = [...new Set(values)].filter((c) => c >= 0).sort((a, b) => a - b);
 		this.legend.replaceChildren(...present.slice(0, 24).map((c) => h("span", { class: "dl-legend-item" }, dot(c), span(colour.names?.[c] ?? String(c)))),
@@ -3006,7 +3012,7 @@ class MapPanel extends Painted {
 	}
 
 	fit() {
-		this.view = { scale: 1, x: 0, y: 0 };
+		this.view = WHOLE;
 		this.later();
 	}
 
@@ -3030,11 +3036,8 @@ class MapPanel extends Painted {
 		drawLasso(context, palette, this.lasso);
 		for (const i of [this.hover, this.indexOf(this.core.hovered)]) {
 			if (i < 0) continue;
-			context.beginPath();
-			context.arc(left + this.data.xy[2 * i] * scale, top + this.data.xy[2 * i + 1] * scale, 7, 0, 7);
-			context.strokeStyle = palette.ink;
-			context.lineWidth = 2;
-			context.stroke();
+			circle(context, left + this.data.xy[2 * i] * scale, top + this.data.xy[2 * i + 1] * scale, 7);
+			stroke(context, palette.ink, 2);
 		}
 	}
 
@@ -3054,7 +3057,7 @@ class MapPanel extends Painted {
 		const { xy, positions, n } = this.data;
 		const { selection } = this.core;
 		const dense = n / ((scale * scale) / 400);
-		const side = Math.max(1, Math.min(7, Math.round((dense > 6 ? 1 : dense > 1.5 ? 2 : dense > 0.3 ? 3 : 5) * (width / this.box.clientWidth))));
+		const side = clamp(Math.round((dense > 6 ? 1 : dense > 1.5 ? 2 : dense > 0.3 ? 3 : 5) * (width / this.box.clientWidth)), 1, 7);
 		const some = selection.count > 0;
 		for (let pass = 0; pass < (some ? 2 : 1); pass++) {
 			const grown = pass ? side + 1 : side;
@@ -3073,15 +3076,12 @@ class MapPanel extends Painted {
 
 	// pointer and keys
 
-	place(event) {
-		const box = this.box.getBoundingClientRect();
-		return [event.clientX - box.left, event.clientY - box.top];
-	}
+	place(event) { return within(this.box, event); }
 
 	press(event) {
 		if (event.button !== 0 || !this.data) return;
 		const selecting = (this.mode === "lasso") !== event.shiftKey;
-		const from = /** @type {Point} */ (this.place(event));
+		const from = this.place(event);
 		const before = { ...this.view };
 		drag(event, ({ x, y, dx, dy }) => {
 			if (selecting) {
@@ -3137,7 +3137,7 @@ class MapPanel extends Painted {
 		const [x, y] = this.place(event);
 		try {
 			const { picture } = this.core.settings;
-			const reply = await this.core.latest("tip", "cells", { positions: [this.data.positions[i]], size: 128, picture, columns: captionColumns(this.core), overlays: [] }, { bound: true });
+			const reply = await this.core.latest("cells", { positions: [this.data.positions[i]], size: 128, picture, columns: captionColumns(this.core), overlays: [] }, { bound: true });
 			const cell = reply.cells[0] && (await readCell(reply.cells[0], reply.bytes, 128, ""));
 			if (cell && this.hover === i) this.showTip(cell, x, y);
 			if (cell) dropCell(cell);
@@ -3150,7 +3150,7 @@ class MapPanel extends Painted {
 		const canvas = h("canvas", {});
 		const context = sharpen(canvas, 112, 112);
 		drawPicture(context, this.core.palette, this.core, cell, { x: 0, y: 0, w: 112, h: 112 });
-		const lines = Object.entries(cell.caption ?? {}).map(([, value]) => div("dl-tip-line", dot(value.c), span(value.t || "–")));
+		const lines = Object.values(cell.caption ?? {}).map((value) => div("dl-tip-line", dot(value.c), span(value.t || "–")));
 		this.tip.replaceChildren(canvas, ...lines);
 		this.tip.hidden = false;
 		const [w, hgt] = [this.box.clientWidth, this.box.clientHeight];
@@ -3174,10 +3174,9 @@ class MapPanel extends Painted {
 		if (moves) this.view = { ...this.view, x: this.view.x + moves[0], y: this.view.y + moves[1] };
 		else if (event.key === "+" || event.key === "=") this.view = zoom(1.3);
 		else if (event.key === "-") this.view = zoom(1 / 1.3);
-		else if (event.key === "0") this.view = { scale: 1, x: 0, y: 0 };
+		else if (event.key === "0") this.view = WHOLE;
 		else return;
-		event.preventDefault();
-		event.stopPropagation();
+		handled(event);
 		this.later();
 	}
 }
@@ -3196,7 +3195,7 @@ class Versions {
 	async open() {
 		if (!this.element.childElementCount) this.element.replaceChildren(padded("Reading the history …"));
 		try {
-			this.show(await this.core.latest("versions", "versions"));
+			this.show(await this.core.latest("versions"));
 		} catch (error) {
 			if (!(error instanceof Stale)) this.element.replaceChildren(padded(error.message));
 		}
@@ -3217,7 +3216,7 @@ class Versions {
 
 	row(version, title, note, current) {
 		return h("button", { class: "dl-version", "aria-pressed": String(current), onclick: () => this.choose(version) },
-			h("span", { class: "dl-version-name", text: title, title }), note && quiet(note));
+			span(title, "dl-version-name", title), note && quiet(note));
 	}
 
 	async choose(version) {
@@ -3245,9 +3244,9 @@ class Edits {
 		this.keys = div("dl-label-keys");
 		this.list = h("ul", { class: "dl-edits" });
 		this.none = padded("Nothing is staged. Select rows and press a digit or l to set their class; edits wait here until you commit.");
-		this.message = h("input", { type: "text", class: "dl-input", placeholder: "Message of the commit", "aria-label": "Message of the commit" });
+		this.message = textField("Message of the commit", { placeholder: "Message of the commit" });
 		keepKeys(this.message);
-		this.write = h("button", { type: "submit", class: "dl-button dl-primary", text: "Commit" });
+		this.write = primary("Commit", null, { type: "submit" });
 		this.form = h("form", { class: "dl-commit", onsubmit: (event) => this.commit(event) }, this.message, this.write);
 		this.element = div("dl-edit-panel", this.keys, div("dl-panel-scroll", this.none, this.list), this.form);
 		for (const name of ["staged", "staged_rows", "about"]) core.on(name, () => this.show());
@@ -3331,7 +3330,7 @@ class Edits {
 				h("div", { class: "dl-table-scroll", tabindex: "0", role: "group", "aria-label": "Conflicts" }, h("table", { class: "dl-table" },
 					h("thead", {}, h("tr", {}, ...["Row", "Column", "Yours", "Theirs"].map((text) => h("th", { scope: "col", text })))), h("tbody", {}, ...cells))),
 				rows.length > 100 && quiet(`and ${grouped(rows.length - 100)} more`, "p")),
-			div("dl-dialog-foot", textButton("Keep staged", () => close()), textButton("Take theirs", () => resolve("theirs")), textButton("Write mine over", () => resolve("ours"), { class: "dl-button dl-primary", "data-first": true })),
+			div("dl-dialog-foot", textButton("Keep staged", () => close()), textButton("Take theirs", () => resolve("theirs")), primary("Write mine over", () => resolve("ours"), { "data-first": true })),
 		], { wide: true });
 	}
 }
@@ -3346,17 +3345,16 @@ class Viewer extends Painted {
 		super();
 		this.core = core;
 		this.moved = moved;
-		this.view = { scale: 1, x: 0, y: 0 };
+		this.view = WHOLE;
 		this.cell = null;
 		this.over = null;
 		this.split = 0.5;
 		this.boxes = null;
 		this.canvas = h("canvas", { class: "dl-canvas", "aria-hidden": "true" });
-		this.element = h("div", { class: "dl-viewer", role: "img", "aria-label": name }, this.canvas);
-		this.element.addEventListener("pointerdown", (event) => this.press(event));
-		this.element.addEventListener("pointermove", (event) => this.boxes?.hover(this.inPicture(event)));
-		this.element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-		this.element.addEventListener("dblclick", (event) => this.toggleSize(event));
+		this.element = h("div", {
+			class: "dl-viewer", role: "img", "aria-label": name, onpointerdown: (event) => this.press(event), onpointermove: (event) => this.boxes?.hover(this.inPicture(event)),
+			onwheel: (event) => this.wheel(event), ondblclick: (event) => this.toggleSize(event),
+		}, this.canvas);
 		this.unsize = core.sized(this.element, () => this.later());
 	}
 
@@ -3395,27 +3393,25 @@ class Viewer extends Painted {
 		this.set(zoomAt(this.view, x, y, by, [0.5, 64]));
 	}
 
-	fit() { this.set({ scale: 1, x: 0, y: 0 }); }
+	fit() { this.set(WHOLE); }
 
 	/** Fit, or one pixel a pixel where the pointer is. */
 	toggleSize(event) {
 		if (this.boxes) return;
 		if (this.view.scale !== 1) return this.fit();
-		const box = this.element.getBoundingClientRect();
 		const whole = (this.cell?.w ?? 1) / this.fitted().w;
-		this.zoom(whole > 1.2 ? whole : 3, event.clientX - box.left, event.clientY - box.top);
+		this.zoom(whole > 1.2 ? whole : 3, ...within(this.element, event));
 	}
 
 	wheel(event) {
 		event.preventDefault();
-		const box = this.element.getBoundingClientRect();
-		this.zoom(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);
+		this.zoom(Math.exp(-event.deltaY / 400), ...within(this.element, event));
 	}
 
 	inPicture(event) {
-		const box = this.element.getBoundingClientRect();
+		const [x, y] = within(this.element, event);
 		const at = this.rect();
-		return { x: (event.clientX - box.left - at.x) / at.w, y: (event.clientY - box.top - at.y) / at.h, near: /** @type {Point} */ ([7 / at.w, 7 / at.h]), w: at.w, h: at.h };
+		return { x: (x - at.x) / at.w, y: (y - at.y) / at.h, near: /** @type {Point} */ ([7 / at.w, 7 / at.h]), w: at.w, h: at.h };
 	}
 
 	press(event) {
@@ -3438,12 +3434,10 @@ class Viewer extends Painted {
 			context.beginPath();
 			context.rect(x, 0, w, hgt);
 			context.clip();
-			context.fillStyle = this.core.palette.bg;
-			context.fillRect(x, 0, w, hgt);
+			fillRect(context, this.core.palette.bg, { x, y: 0, w, h: hgt });
 			this.layer(context, this.over, at);
 			context.restore();
-			context.fillStyle = this.core.palette.accent;
-			context.fillRect(x - 1, at.y, 2, at.h);
+			fillRect(context, this.core.palette.accent, { x: x - 1, y: at.y, w: 2, h: at.h });
 		}
 		this.boxes?.draw(context, at);
 	}
@@ -3487,13 +3481,9 @@ class BoxEditor {
 		const [xs, ys] = [[box[0], (box[0] + box[2]) / 2, box[2]], [box[1], (box[1] + box[3]) / 2, box[3]]];
 		xs.forEach((x, i) => ys.forEach((y, j) => {
 			if (i === 1 && j === 1) return;
-			context.fillStyle = "#fff";
-			context.strokeStyle = "#000";
-			context.lineWidth = 1;
-			context.beginPath();
-			context.rect(Math.round(at.x + x * at.w) - 3.5, Math.round(at.y + y * at.h) - 3.5, 7, 7);
-			context.fill();
-			context.stroke();
+			rounded(context, { x: Math.round(at.x + x * at.w) - 3.5, y: Math.round(at.y + y * at.h) - 3.5, w: 7, h: 7 }, 0);
+			fill(context, "#fff");
+			stroke(context, "#000", 1);
 		}));
 	}
 
@@ -3562,8 +3552,18 @@ class BoxEditor {
 
 	save() {
 		this.viewer.later();
-		return this.core.stage([{ positions: [this.position()], column: this.column, op: "set_boxes", value: { boxes: this.list, c: this.classes } }]);
+		return this.core.stage([this.position()], this.column, { boxes: this.list, c: this.classes }, "set_boxes");
 	}
+}
+
+/** What is drawn of one row: its picture, or the first there is, and its marks. */
+async function readRow(reply, picture, level) {
+	const pictures = reply.columns.filter((column) => column.v && !/^(audio|video)/.test(column.v[2]) && !OVERLAYS.includes(column.kind));
+	const wanted = reply.picture ?? picture;
+	const main = pictures.find((column) => column.name === wanted) ?? pictures[0] ?? reply.columns.find((column) => column.v && column.kind === "mask");
+	const marks = Object.fromEntries(reply.columns.filter((column) => column.marks).map((column) => [column.name, column.marks]));
+	const cell = await readCell({ p: reply.position, v: main?.v ?? null, w: reply.w, h: reply.h, marks }, reply.bytes, level, "");
+	return { main, marks, cell };
 }
 
 /** One row: its picture, every column, its history. */
@@ -3585,11 +3585,12 @@ class Detail {
 		this.boxing = iconButton("box", "Edit boxes (b)", () => this.toggleBoxes(), { "aria-pressed": "false" });
 		this.hint = h("p", { class: "dl-hint", hidden: true, text: "Drag to draw, move or resize. Digits or l: class. Delete: remove. n: next. a: add. Esc: done." });
 		this.boxing.hidden = !core.kinds("boxes").length || !core.writable;
-		this.tick = h("input", { type: "checkbox", onchange: () => core.pick(this.position, { toggle: true }) });
+		const ticked = check("Selected", { onchange: () => core.pick(this.position, { toggle: true }) });
+		this.tick = ticked.firstChild;
 		this.info = h("div", { class: "dl-info", tabindex: "0", role: "group", "aria-label": "Columns" });
 		this.element = h("section", { class: "dl-detail", tabindex: "-1", "aria-label": "Row", onkeydown: (event) => this.key(event) },
 			div("dl-detail-head",
-				iconButton("left", "Previous row (←)", () => this.step(-1)), iconButton("right", "Next row (→)", () => this.step(1)), this.title, h("label", { class: "dl-check" }, this.tick, "Selected"), space(),
+				iconButton("left", "Previous row (←)", () => this.step(-1)), iconButton("right", "Next row (→)", () => this.step(1)), this.title, ticked, space(),
 				this.boxing, iconButton("minus", "Zoom out (−)", () => viewer.zoom(1 / 1.4)), iconButton("fit", "Fit (0)", () => viewer.fit()), iconButton("plus", "Zoom in (+)", () => viewer.zoom(1.4)), iconButton("close", "Back to the grid (Esc)", () => this.close())),
 			div("dl-detail-body", div("dl-viewer-box", viewer.element, this.hint), this.info));
 		viewer.moved = () => this.sharper();
@@ -3621,7 +3622,7 @@ class Detail {
 		this.position = this.core.large = position;
 		this.full = false;
 		this.stopBoxes();
-		this.viewer.view = { scale: 1, x: 0, y: 0 };
+		this.viewer.view = WHOLE;
 		this.tick.checked = this.core.selection.has(position);
 		say(this.title, `Row ${grouped(position)} of ${grouped(this.core.state.rows)}`);
 		this.core.say(this.title.textContent);
@@ -3632,8 +3633,7 @@ class Detail {
 		const { position } = this;
 		this.element.classList.add("dl-loading");
 		try {
-			const reply = await this.core.latest("detail", "detail", { p: position, size }, { bound: true });
-			if (position === this.position) await this.take(reply, size);
+			await this.read(position, size);
 		} catch (error) {
 			if (!(error instanceof Stale)) this.info.replaceChildren(padded(`This row cannot be read: ${error.message}`));
 		} finally {
@@ -3641,13 +3641,14 @@ class Detail {
 		}
 	}
 
+	async read(position, size) {
+		const reply = await this.core.latest("detail", { p: position, size }, { bound: true });
+		if (position === this.position) await this.take(reply, size);
+	}
+
 	async take(reply, size) {
 		const { core } = this;
-		const wanted = reply.picture ?? core.settings.picture;
-		const pictures = reply.columns.filter((column) => column.v && !/^(audio|video)/.test(column.v[2]) && !OVERLAYS.includes(column.kind));
-		const main = pictures.find((column) => column.name === wanted) ?? pictures[0] ?? reply.columns.find((column) => column.v && column.kind === "mask");
-		const marks = Object.fromEntries(reply.columns.filter((column) => column.marks).map((column) => [column.name, column.marks]));
-		const cell = await readCell({ p: reply.position, v: main?.v ?? null, w: reply.w, h: reply.h, marks }, reply.bytes, size || 1e9, "");
+		const { main, marks, cell } = await readRow(reply, core.settings.picture, size || 1e9);
 		if (reply.position !== this.position) return dropCell(cell);
 		this.viewer.show(cell);
 		this.viewer.element.parentElement.hidden = !main;
@@ -3662,7 +3663,7 @@ class Detail {
 	/** Beyond the pixels it has, the picture is asked for in full. */
 	sharper() {
 		const { cell } = this.viewer;
-		const shown = this.viewer.rect().w * (globalThis.devicePixelRatio || 1);
+		const shown = this.viewer.rect().w * density();
 		if (this.full || !cell?.bitmap || shown < cell.bitmap.width * 1.3 || cell.w <= cell.bitmap.width) return;
 		this.full = true;
 		this.load(0);
@@ -3705,19 +3706,20 @@ class Detail {
 	}
 
 	put(column, value, op = "set") {
-		return this.core.stage([{ positions: [this.position], column: column.name, op, value }]);
+		return this.core.stage([this.position], column.name, value, op);
 	}
 
+	classes(column) { return column.classes ?? this.core.column(column.name)?.classes ?? []; }
+
 	classField(column) {
-		const names = column.classes ?? this.core.column(column.name)?.classes ?? [];
 		return h("button", { class: "dl-button dl-edit-value", "aria-label": `${column.name}: ${column.text ?? "none"}. Change`, onclick: () =>
-			chooser(this.core.root, `Set ${column.name}`, names, ({ index, name }) => this.put(column, index >= 0 ? index : name), { free: true }) }, dot(column.value ?? column.c), span(column.text ?? "–"), icon("edits"));
+			chooser(this.core.root, `Set ${column.name}`, this.classes(column), ({ value }) => this.put(column, value), { free: true }) }, dot(column.value ?? column.c), span(column.text ?? "–"), icon("edits"));
 	}
 
 	tagsField(column) {
-		const names = column.classes ?? this.core.column(column.name)?.classes ?? [];
+		const names = this.classes(column);
 		const nameOf = (value) => (typeof value === "number" ? (names[value] ?? String(value)) : String(value));
-		const add = () => chooser(this.core.root, `Add to ${column.name}`, names, ({ index, name }) => this.put(column, index >= 0 ? index : name, "add_tag"), { free: !names.length });
+		const add = () => chooser(this.core.root, `Add to ${column.name}`, names, ({ value }) => this.put(column, value, "add_tag"), { free: !names.length });
 		return h("span", { class: "dl-tags" }, ...(column.value ?? column.tags ?? []).map((value) => h("span", { class: "dl-tag" }, typeof value === "number" && dot(value), span(nameOf(value)),
 			iconButton("close", `Remove ${nameOf(value)}`, () => this.put(column, value, "remove_tag")))), iconButton("plus", `Add to ${column.name}`, add));
 	}
@@ -3745,7 +3747,7 @@ class Detail {
 		while (details.childElementCount > 1) details.lastElementChild.remove();
 		details.append(note);
 		try {
-			const { versions, complete: all } = await this.core.latest("history", "history", { p: position }, { bound: true });
+			const { versions, complete: all } = await this.core.latest("history", { p: position }, { bound: true });
 			note.remove();
 			details.append(h("ol", { class: "dl-changes" }, ...versions.map((version) => h("li", {}, strong(version.message || "(no message)"),
 				quiet(dotted(shortTime(timeOf(version.time), 0), version.author, brief(version.version))),
@@ -3786,8 +3788,7 @@ class Detail {
 			Escape: () => (viewer.boxes ? this.stopBoxes() : this.close()), " ": () => this.tick.click(),
 		}[event.key];
 		if (!act || (event.key === " " && event.target.closest("button, summary"))) return;
-		event.preventDefault();
-		event.stopPropagation();
+		handled(event);
 		act();
 	}
 }
@@ -3802,8 +3803,7 @@ function drawPair(context, palette, core, pair, at) {
 	[pair.a, pair.b].forEach((cell, i) => {
 		const side = { x: at.x + i * (half + 2), y: at.y, w: half, h: at.h };
 		if (cell) return drawPicture(context, palette, core, cell, side);
-		context.fillStyle = palette.card;
-		context.fillRect(side.x, side.y, side.w, side.h);
+		fillRect(context, palette.card, side);
 		drawNote(context, palette, i ? "removed" : "not there", side);
 	});
 }
@@ -3819,8 +3819,7 @@ function diffGrid(core, open) {
 			const text = core.state.tab !== "changed" ? (before ?? after ?? "") : before === after ? `${name} changed` : `${name}: ${before ?? "–"} → ${after ?? "–"}`;
 			const more = i === 1 && changed.length > 2 ? ` (+${changed.length - 2})` : "";
 			context.font = `12px ${palette.font}`;
-			context.fillStyle = palette.ink;
-			context.fillText(cut(context, text + more, at.w - 4), at.x + 2, at.y + 6 + i * LINE + LINE / 2);
+			write(context, text + more, palette.ink, at.x + 2, at.y + 6 + i * LINE + LINE / 2, at.w - 4);
 		});
 	};
 	return grid;
@@ -3831,21 +3830,21 @@ function diffBar(core, ...tools) {
 	const { about } = core;
 	const show = (tab, column) => core.attempt("tab", { tab, column });
 	const tabs = Object.entries(CHANGES).map(([tab, name]) => h("button", { class: "dl-button", "data-tab": tab, onclick: () => show(tab, null) },
-		span(name), h("span", { class: "dl-badge", text: short(about.counts?.[tab] ?? 0) })));
+		span(name), span(short(about.counts?.[tab] ?? 0), "dl-badge")));
 	const names = Object.entries(about.changed_columns ?? {});
 	const every = "all columns";
 	const column = select([every, ...names.map(([name]) => name)], every, (value) => show("changed", value === every ? null : value), "Changed column");
 	[...column.options].forEach((option, i) => i && (option.textContent = `${names[i - 1][0]} (${short(names[i - 1][1])})`));
 	const mark = () => {
-		tabs.forEach((tab) => tab.setAttribute("aria-pressed", String(tab.dataset.tab === core.state.tab)));
+		tabs.forEach((tab) => pressed(tab, tab.dataset.tab === core.state.tab));
 		column.hidden = core.state.tab !== "changed" || !names.length;
 		column.value = core.state.column ?? every;
 	};
 	core.on("state", mark);
 	core.on("count", mark);
 	mark();
-	return div("dl-top", div("dl-bar dl-bar-2", div("dl-name", h("span", { class: "dl-title", text: about.title ?? "Difference" }),
-		h("span", { class: "dl-pill", text: `${brief(about.a)} → ${brief(about.b)}` })), h("div", { class: "dl-group", role: "group", "aria-label": "Kind of change" }, ...tabs), column, space(), ...tools));
+	return div("dl-top", div("dl-bar dl-bar-2", div("dl-name", span(about.title ?? "Difference", "dl-title"),
+		span(`${brief(about.a)} → ${brief(about.b)}`, "dl-pill")), h("div", { class: "dl-group", role: "group", "aria-label": "Kind of change" }, ...tabs), column, space(), ...tools));
 }
 
 /** A pair large: side by side with one zoom, or behind a swipe. */
@@ -3856,7 +3855,7 @@ class PairDetail extends Detail {
 		const { core } = this;
 		this.other = new Viewer(core, { name: "After", moved: (view) => this.link(this.viewer, view) });
 		this.viewer.moved = (view) => this.link(this.other, view);
-		this.swipe = h("input", { type: "range", min: "0", max: "100", value: "50", class: "dl-slider dl-swipe", "aria-label": "Share of the version before", oninput: () => {
+		this.swipe = slider("Share of the version before", { value: "50", oninput: () => {
 			this.viewer.split = Number(this.swipe.value) / 100;
 			this.viewer.later();
 		} });
@@ -3875,37 +3874,23 @@ class PairDetail extends Detail {
 	setMode(swiping) {
 		this.swiping = swiping;
 		memory.write("swipe", swiping);
-		this.mode.setAttribute("aria-pressed", String(swiping));
+		pressed(this.mode, swiping);
 		this.swipe.hidden = !swiping;
 		this.other.element.hidden = swiping;
 		if (this.replies) this.pair();
 	}
 
-	async load() {
-		const { position, core } = this;
-		this.element.classList.add("dl-loading");
-		const ask = (side) => core.latest(`detail ${side}`, "detail", { p: position, size: 1024, side }, { bound: true }).catch((error) => {
+	async read(position, size) {
+		const ask = (side) => this.core.latest("detail", { p: position, size, side }, { lane: side, bound: true }).catch((error) => {
 			if (error instanceof Stale) throw error;
 			return null;
 		});
-		try {
-			this.replies = await Promise.all([ask("a"), ask("b")]);
-			if (position === this.position) await this.pair();
-		} catch (error) {
-			if (!(error instanceof Stale)) core.failed(error);
-		} finally {
-			if (position === this.position) this.element.classList.remove("dl-loading");
-		}
+		this.replies = await Promise.all([ask("a"), ask("b")]);
+		if (position === this.position) await this.pair();
 	}
 
 	async pair() {
-		const read = (reply) => {
-			if (!reply?.columns) return null;
-			const main = reply.columns.find((column) => column.v && !OVERLAYS.includes(column.kind)) ?? reply.columns.find((column) => column.v);
-			const marks = Object.fromEntries(reply.columns.filter((column) => column.marks).map((column) => [column.name, column.marks]));
-			return readCell({ v: main?.v ?? null, w: reply.w, h: reply.h, marks, card: main ? null : { kind: "text", text: "no picture" } }, reply.bytes, 1024, "");
-		};
-		const [a, b] = await Promise.all(this.replies.map(read));
+		const [a, b] = await Promise.all(this.replies.map(async (reply) => reply?.columns ? (await readRow(reply, this.core.settings.picture, 1024)).cell : null));
 		const one = this.core.state.tab !== "changed" || !a || !b;
 		this.other.element.hidden = this.swiping || one;
 		if (this.swiping && !one) {
@@ -3952,9 +3937,9 @@ class Shell {
 		this.core = core;
 		this.root = h("div", { class: "dl-browser", role: "region", "aria-label": `Dataset ${core.about.title ?? ""}` });
 		core.root = this.root;
-		core.noSelection = core.about.mode === "diff";
+		core.noSelection = core.compares;
 		this.live = h("div", { class: "dl-live", role: "status", "aria-live": "polite" });
-		this.grid = core.about.mode === "diff" ? diffGrid(core, (p) => this.openRow(p)) : new Grid(core, { open: (p) => this.openRow(p) });
+		this.grid = core.compares ? diffGrid(core, (p) => this.openRow(p)) : new Grid(core, { open: (p) => this.openRow(p) });
 		this.banner = new Banner(core);
 		this.side = new Side(core, this.panels());
 		this.main = div("dl-main", this.grid.element);
@@ -3972,7 +3957,7 @@ class Shell {
 
 	panels() {
 		const { core } = this;
-		if (core.about.mode === "diff") return {};
+		if (core.compares) return {};
 		/** @type {Record<string, any>} */
 		const panels = { facets: new Facets(core) };
 		if (core.about.embeddings?.length) panels.map = new MapPanel(core);
@@ -3984,14 +3969,14 @@ class Shell {
 
 	top() {
 		const { core } = this;
-		if (core.about.mode === "diff") return diffBar(core, this.zoomControl(), this.layersButton());
+		if (core.compares) return diffBar(core, this.zoomControl(), this.layersButton());
 		this.query = new QueryBox(core);
 		this.version = h("button", { class: "dl-pill", title: "Branch, tag or commit shown (v)", onclick: () => this.side.toggle("versions"), disabled: core.static });
-		this.title = h("span", { class: "dl-title", text: core.about.title ?? "Dataset", title: core.about.url ?? "" });
+		this.title = span(core.about.title ?? "Dataset", "dl-title", core.about.url);
 		const saver = iconButton("save", "Save as a named view", () => this.views());
 		const theme = iconButton("theme", "Light or dark", () => core.set({ theme: this.root.dataset.theme === "dark" ? "light" : "dark" }));
 		const help = iconButton("help", "Keys (?)", () => this.help());
-		this.count = h("span", { class: "dl-count" });
+		this.count = span("", "dl-count");
 		const suspects = core.about.suspects?.length ? labelled("suspects", "Review", "Rank rows whose labels look wrong (s)", () => this.suspects()) : null;
 		return div("dl-top",
 			div("dl-bar", div("dl-name", this.title, this.version), this.query.element, div("dl-group", !core.static && saver, theme, help)),
@@ -4002,18 +3987,15 @@ class Shell {
 	zoomControl() {
 		const { core } = this;
 		const steps = Math.log(LARGEST / SMALLEST);
-		const slider = h("input", {
-			type: "range", min: "0", max: "100", step: "1", class: "dl-slider", "aria-label": "Size of the cards",
-			oninput: () => core.set({ size: Math.round(SMALLEST * Math.exp((slider.value / 100) * steps)) }),
-		});
-		keepKeys(slider);
+		const size = slider("Size of the cards", { oninput: () => core.set({ size: Math.round(SMALLEST * Math.exp((size.value / 100) * steps)) }) });
+		keepKeys(size);
 		const show = () => {
-			slider.value = String(Math.round((100 * Math.log(core.settings.size / SMALLEST)) / steps));
-			slider.setAttribute("aria-valuetext", `${core.settings.size} pixels`);
+			size.value = String(Math.round((100 * Math.log(core.settings.size / SMALLEST)) / steps));
+			size.setAttribute("aria-valuetext", `${core.settings.size} pixels`);
 		};
 		core.on("settings", show);
 		show();
-		return div("dl-group dl-zoom", iconButton("minus", "Smaller cards (−)", () => this.grid.zoom(0.8)), slider,
+		return div("dl-group dl-zoom", iconButton("minus", "Smaller cards (−)", () => this.grid.zoom(0.8)), size,
 			iconButton("plus", "Larger cards (+)", () => this.grid.zoom(1.25)));
 	}
 
@@ -4034,14 +4016,12 @@ class Shell {
 
 	layerRow(column, layer) {
 		const { core } = this;
-		const put = (patch) => {
-			const now = { shown: overlayShown(core, column.name), opacity: overlayOpacity(core, column.name), ...patch };
-			core.set({ overlays: { ...core.settings.overlays, [column.name]: now } });
-		};
+		const put = (patch) => setOverlays(core, [column], patch);
+		const { shown, opacity } = overlay(core, column.name);
 		const line = h("span", { class: "dl-layer-line", "data-dash": String(layer % 3), "aria-hidden": "true" });
 		return div("dl-layer",
-			h("label", {}, h("input", { type: "checkbox", "aria-label": `Show ${column.name}`, checked: overlayShown(core, column.name), onchange: (event) => put({ shown: event.target.checked }) }), line, span(column.name), quiet(column.kind)),
-			h("input", { type: "range", min: "0", max: "100", class: "dl-slider", "aria-label": `Opacity of ${column.name}`, value: String(Math.round(100 * overlayOpacity(core, column.name))), oninput: (event) => put({ opacity: event.target.value / 100 }) }));
+			h("label", {}, h("input", { type: "checkbox", "aria-label": `Show ${column.name}`, checked: shown, onchange: (event) => put({ shown: event.target.checked }) }), line, span(column.name), quiet(column.kind)),
+			slider(`Opacity of ${column.name}`, { value: String(Math.round(100 * opacity)), oninput: (event) => put({ opacity: event.target.value / 100 }) }));
 	}
 
 	captionButton() {
@@ -4052,7 +4032,7 @@ class Shell {
 				const now = captionColumns(core);
 				core.set({ caption: event.target.checked ? [...now, column.name] : now.filter((name) => name !== column.name) });
 			};
-			return h("label", { class: "dl-check" }, h("input", { type: "checkbox", checked: captionColumns(core).includes(column.name), onchange: put }), span(column.name), quiet(column.kind));
+			return check(column.name, { checked: captionColumns(core).includes(column.name), onchange: put }, quiet(column.kind));
 		}));
 		return button;
 	}
@@ -4061,15 +4041,15 @@ class Shell {
 
 	foot() {
 		const { core } = this;
-		if (core.about.mode === "diff") return div("dl-foot", quiet("Enter opens a pair · ? shows the keys"));
-		this.chosen = h("span", { class: "dl-chosen-count" });
-		this.all = textButton("Select all", () => core.select("all"), { class: "dl-link" });
-		this.none = textButton("Clear", () => core.select("none"), { class: "dl-link" });
-		this.invert = textButton("Invert", () => core.select("invert"), { class: "dl-link" });
+		if (core.compares) return div("dl-foot", quiet("Enter opens a pair · ? shows the keys"));
+		this.chosen = span("", "dl-chosen-count");
+		this.all = link("Select all", () => core.select("all"));
+		this.none = link("Clear", () => core.select("none"));
+		this.invert = link("Invert", () => core.select("invert"));
 		this.relabel = labelled("edits", "Relabel", "Set the class (l, or a digit)", () => this.chooseClass());
 		this.accept = labelled("check", "Accept suggested", "Set the class to what is suggested (a)", () => this.acceptSuggested());
 		this.tagging = labelled("tag", "Tag", "Add or remove a tag (t)", () => this.chooseTag());
-		this.commit = h("button", { class: "dl-button dl-primary", onclick: () => this.side.show("edits") });
+		this.commit = primary("", () => this.side.show("edits"));
 		return div("dl-foot", this.chosen, this.all, this.none, this.invert, space(), this.accept, this.relabel, this.tagging, this.commit);
 	}
 
@@ -4077,7 +4057,7 @@ class Shell {
 		const { core } = this;
 		const { rows, ms } = core.state;
 		const { total } = core.about;
-		if (core.about.mode === "diff") return;
+		if (core.compares) return;
 		say(this.count, `${rows === total || total === undefined ? grouped(rows) : `${grouped(rows)} of ${grouped(total)}`} row${rows === 1 ? "" : "s"}${ms ? ` · ${short(ms)} ms` : ""}`);
 		say(this.version, brief(core.about.branch || core.about.name || core.about.version || "latest"));
 		say(this.title, core.about.title ?? "Dataset");
@@ -4123,8 +4103,7 @@ class Shell {
 		const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
 		const act = whole ? { z: () => this.core.edit(event.shiftKey ? "redo" : "undo"), y: () => this.core.edit("redo") }[name] : this.action(name);
 		if (!act) return;
-		event.preventDefault();
-		event.stopPropagation();
+		handled(event);
 		act();
 	}
 
@@ -4133,11 +4112,10 @@ class Shell {
 		const { core, side, grid } = this;
 		const index = this.core.classOf(name);
 		if (index >= 0) return () => this.setClass(index);
-		const diff = core.about.mode === "diff";
 		return {
 			"?": () => this.help(), "+": () => grid.zoom(1.25), "=": () => grid.zoom(1.25), "-": () => grid.zoom(0.8), o: () => this.toggleOverlays(),
 			Escape: () => this.escape(),
-			...(diff ? {} : {
+			...(core.compares ? {} : {
 				"/": () => this.query.input.focus(), f: () => side.toggle("facets"), m: () => side.toggle("map"), v: () => side.toggle("versions"),
 				e: () => side.toggle("edits"), s: () => this.suspects(), l: () => this.chooseClass(), t: () => this.chooseTag(), a: () => this.acceptSuggested(), i: () => core.select("invert"),
 			}),
@@ -4152,48 +4130,40 @@ class Shell {
 	toggleOverlays() {
 		const { core } = this;
 		const columns = overlayColumns(core);
-		const shown = columns.some((column) => overlayShown(core, column.name));
-		const overlays = Object.fromEntries(columns.map((column) => [column.name, { shown: !shown, opacity: overlayOpacity(core, column.name) }]));
-		core.set({ overlays: { ...core.settings.overlays, ...overlays } });
+		const shown = columns.some((column) => overlay(core, column.name).shown);
+		setOverlays(core, columns, { shown: !shown });
 		core.say(shown ? "Overlays hidden" : "Overlays shown");
 	}
 
 	// edits of the selection
 
-	setClass(index) {
-		const column = this.core.labels;
-		const name = column?.classes?.[index];
-		if (name === undefined || !this.core.editable()) return;
-		this.core.stage([{ positions: this.core.targets(), column: column.name, op: "set", value: index }])
-			.then((reply) => reply && this.core.say(`${column.name} of ${counted(this.core.targetCount(), "row")} set to ${name}`));
-	}
-
-	/** A class that is not there yet. */
-	setNew(column, value) {
-		this.core.stage([{ positions: this.core.targets(), column: column.name, op: "set", value }]);
+	/** @param {number|string} value  a class, or the name of one that is not there yet */
+	setClass(value) {
+		const { core } = this;
+		const column = core.labels;
+		core.stage(core.targets(), column.name, value)
+			.then((reply) => reply && core.say(`${column.name} of ${counted(core.targetCount(), "row")} set to ${column.classes?.[value] ?? value}`));
 	}
 
 	chooseClass() {
 		const column = this.core.labels;
 		if (!column || !this.core.editable()) return;
-		chooser(this.root, `Set ${column.name} of ${counted(this.core.targetCount(), "row")}`, column.classes ?? [], ({ index, name }) => (index >= 0 ? this.setClass(index) : this.setNew(column, name)), { free: true });
+		chooser(this.root, `Set ${column.name} of ${counted(this.core.targetCount(), "row")}`, column.classes ?? [], ({ value }) => this.setClass(value), { free: true });
 	}
 
 	/** The labels that a ranking of suspects suggests. */
 	acceptSuggested() {
 		const column = this.core.labels;
-		if (column && this.core.column("suggested") && this.core.editable()) this.core.stage([{ positions: this.core.targets(), column: column.name, op: "take", value: "suggested" }]);
+		if (column && this.core.column("suggested") && this.core.editable()) this.core.stage(this.core.targets(), column.name, "suggested", "take");
 	}
 
 	chooseTag() {
 		const column = this.core.kinds("tags")[0] ?? { name: null, classes: [] };
 		if (!this.core.editable()) return;
 		const targets = this.core.targets();
-		const note = h("label", { class: "dl-check" }, h("input", { type: "checkbox" }), span("Remove instead of add"));
-		chooser(this.root, `Tag ${counted(this.core.targetCount(), "row")}${column.name ? ` in ${column.name}` : ""}`, column.classes ?? [], (choice) => {
-			const value = choice.index >= 0 ? choice.index : choice.name;
-			this.core.stage([{ positions: targets, column: column.name, op: note.querySelector("input").checked ? "remove_tag" : "add_tag", value }]);
-		}, { free: !column.classes?.length, note });
+		const note = check("Remove instead of add");
+		chooser(this.root, `Tag ${counted(this.core.targetCount(), "row")}${column.name ? ` in ${column.name}` : ""}`, column.classes ?? [], ({ value }) =>
+			this.core.stage(targets, column.name, value, note.firstChild.checked ? "remove_tag" : "add_tag"), { free: !column.classes?.length, note });
 	}
 
 	// rows and dialogs
@@ -4204,7 +4174,7 @@ class Shell {
 		core.active = position;
 		this.grid.reveal(position);
 		if (this.detail) return this.detail.show(position);
-		this.detail = new (core.about.mode === "diff" ? PairDetail : Detail)(core, () => {
+		this.detail = new (core.compares ? PairDetail : Detail)(core, () => {
 			this.detail = null;
 			this.grid.element.inert = false;
 			this.grid.scroller.focus({ preventScroll: true });
@@ -4234,12 +4204,12 @@ class Shell {
 	async views() {
 		const { core } = this;
 		const list = div("dl-choices", quiet("Looking for saved views …", "p"));
-		const overwrite = h("input", { type: "checkbox" });
+		const overwrite = check("Replace a view of that name");
 		ask(this.root, "Saved views", {
-			label: "Name for what is shown now", action: "Save", extra: h("div", {}, h("label", { class: "dl-check" }, overwrite, span("Replace a view of that name")), list),
+			label: "Name for what is shown now", action: "Save", extra: h("div", {}, overwrite, list),
 		}, async (name) => {
 			try {
-				await core.ask("save_view", { name, overwrite: overwrite.checked });
+				await core.ask("save_view", { name, overwrite: overwrite.firstChild.checked });
 				core.note(`Saved as the view “${name}”.`);
 			} catch (error) {
 				core.failed(error);
@@ -4324,7 +4294,7 @@ class Side {
 		if (name === this.shown) return;
 		this.shown = name;
 		this.element.hidden = this.splitter.hidden = !name;
-		for (const [other, tab] of Object.entries(this.tabs)) tab.setAttribute("aria-pressed", String(other === name));
+		for (const [other, tab] of Object.entries(this.tabs)) pressed(tab, other === name);
 		if (!name) return this.element.replaceChildren();
 		const panel = this.panels[name];
 		this.element.setAttribute("aria-label", panel.title);
@@ -4334,7 +4304,7 @@ class Side {
 	}
 
 	width(px) {
-		const wide = Math.round(Math.min(900, Math.max(180, px)));
+		const wide = Math.round(clamp(px, 180, 900));
 		this.widths[this.shown] = wide;
 		this.element.style.setProperty("--dl-side", `${wide}px`);
 		this.splitter.setAttribute("aria-valuenow", String(wide));
@@ -4351,8 +4321,7 @@ class Side {
 	nudge(event) {
 		const step = { ArrowLeft: -24, ArrowRight: 24 }[event.key];
 		if (!step) return;
-		event.preventDefault();
-		event.stopPropagation();
+		handled(event);
 		this.width(this.element.offsetWidth + step);
 		memory.write("widths", this.widths);
 	}
@@ -4361,19 +4330,18 @@ class Side {
 // ---- the static page
 
 /** The face of a notebook's model over data in the page, without a kernel. */
-export class StaticModel {
+export class StaticModel extends Listeners {
 	/** @param {any} data @param {Uint8Array} bytes */
 	constructor(data, bytes) {
+		super();
 		this.data = data;
 		this.bytes = bytes;
 		/** @type {Record<string, any>} */
-		this.traits = { settings: {}, staged: [], query: "", _selected: new DataView(new ArrayBuffer(0)), ...data.traits };
+		this.traits = { settings: {}, staged: [], query: "", _selected: packPositions(new Uint32Array(0)), ...data.traits };
 		this.all = data.cells.map((_, i) => i);
 		this.shown = this.all;
 		/** @type {Map<string, {kind: string, values: any[]}>} */
 		this.filters = new Map();
-		/** @type {Map<string, Set<Function>>} */
-		this.handlers = new Map();
 	}
 
 	get(name) { return this.traits[name]; }
@@ -4381,15 +4349,8 @@ export class StaticModel {
 
 	set(name, value) {
 		this.traits[name] = value;
-		for (const handler of [...(this.handlers.get(`change:${name}`) ?? [])]) handler();
+		for (const handler of this.of(`change:${name}`)) handler();
 	}
-
-	on(name, handler) {
-		if (!this.handlers.has(name)) this.handlers.set(name, new Set());
-		this.handlers.get(name)?.add(handler);
-	}
-
-	off(name, handler) { this.handlers.get(name)?.delete(handler); }
 
 	send(message) {
 		if (!message.req) return;
@@ -4397,7 +4358,7 @@ export class StaticModel {
 			const answer = this.answer(message);
 			const reply = answer ? { ok: true, ...answer } : { ok: false, error: { kind: "Static", message: "This page is a copy of some rows: that needs the notebook." } };
 			const { at, ...fields } = reply;
-			for (const handler of [...(this.handlers.get("msg:custom") ?? [])]) handler({ type: "reply", req: message.req, gen: message.gen, ...fields }, [at ?? this.bytes]);
+			for (const handler of this.of("msg:custom")) handler({ type: "reply", req: message.req, gen: message.gen, ...fields }, [at ?? this.bytes]);
 		});
 	}
 
@@ -4436,19 +4397,18 @@ export class StaticModel {
 		return [...this.filters].every(([expression, { kind, values: wanted }]) => {
 			if (expression === except) return true;
 			const value = values[expression];
-			if (kind === "numbers" || kind === "times") return value >= wanted[0] && value <= wanted[1];
+			if (isRange(kind)) return value >= wanted[0] && value <= wanted[1];
 			return wanted.some((choice) => (Array.isArray(value) ? value.includes(choice) : value === choice));
 		});
 	}
 
 	filter({ expression, kind, op, values }) {
 		const before = this.filters.get(expression)?.values ?? [];
-		const ranged = kind === "numbers" || kind === "times";
-		const after = op === "clear" ? [] : op === "toggle" && !ranged ? (before.includes(values[0]) ? before.filter((v) => v !== values[0]) : [...before, values[0]]) : values;
+		const after = op === "clear" ? [] : op === "toggle" && !isRange(kind) ? (before.includes(values[0]) ? before.filter((v) => v !== values[0]) : [...before, values[0]]) : values;
 		if (after.length) this.filters.set(expression, { kind, values: after });
 		else this.filters.delete(expression);
 		this.shown = this.filters.size ? this.all.filter((i) => this.passes(i)) : this.all;
-		this.set("_selected", new DataView(new ArrayBuffer(0)));
+		this.set("_selected", packPositions(new Uint32Array(0)));
 		this.set("state", { ...this.traits.state, generation: this.traits.state.generation + 1, rows: this.shown.length, ms: 0 });
 		return { rows: this.shown.length, query: "" };
 	}
