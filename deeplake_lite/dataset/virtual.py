@@ -135,6 +135,10 @@ class VirtualTable:
     def __len__(self) -> int:
         return self.slots
 
+    def column(self, column: str) -> VirtualColumn:
+        """Return what gives the cells of a column, by its id."""
+        return self._columns[column]
+
     def read(self, columns: Iterable[str], slots: Rows) -> dict[str, Cells]:
         """Return the cells of some rows, by column id."""
         return {c: self._columns[c].read(slots) for c in columns}

@@ -18,8 +18,8 @@ from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Embedding, Scalar
 from deeplake_lite.htypes.base import Dense
 from deeplake_lite.review.confident import judged
+from deeplake_lite.review.kept import neighbours_of
 from deeplake_lite.review.labels import Labels
-from deeplake_lite.review.neighbours import nearest
 from deeplake_lite.review.votes import votes
 from deeplake_lite.storage import chunks
 
@@ -168,7 +168,8 @@ def _by_neighbours(view: View, f: Field, labels: Labels, neighbours: int) -> Jud
     count = min(neighbours, len(view) - 1)
     if count < 1:
         return np.zeros(len(view), np.float32), labels.codes
-    return votes(labels.codes, *nearest(_vectors(view, f), count))
+    found = neighbours_of(_vectors(view, f), count)
+    return votes(labels.codes, found.rows, found.cosines)
 
 
 def _vectors(view: View, f: Field) -> NDArray[np.float32]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.review import kept
 from deeplake_lite.review.confident import judged
 
 CLASSES = ["ant", "bee", "cat", "dog"]
@@ -176,3 +177,34 @@ def test_a_column_that_is_no_way_to_judge_is_not_advised_as_one(make_lake):
         lake.suspects("label", by="looks")
     with pytest.raises(ValueError, match=r"none; add one of dl\.Embedding"):
         make_lake({"image": "image", "label": "int32"}).suspects("label", by="image")
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    """Count how often neighbours are looked for."""
+    found, search = [], kept.nearest
+    kept.KEPT.clear()
+    monkeypatch.setattr(kept, "nearest", lambda *a: (found.append(len(a[0])), search(*a))[1])
+    return found
+
+
+def test_neighbours_are_looked_for_once_while_only_labels_are_mended(lake, searches):
+    first = lake.suspects("label")
+    lake.update(np.arange(6), {"label": first["truth"][:6].tolist()})
+    lake.commit("mended")
+    again = lake.suspects("label")
+    assert searches == [399]
+    lake.suspects("truth", neighbours=10)  # one row more has a label
+    assert searches == [399, 400]
+    kept.KEPT.clear()
+    assert again["suspicion"][:].tolist() == lake.suspects("label")["suspicion"][:].tolist()
+
+
+def test_neighbours_are_looked_for_again_when_vectors_rows_or_their_number_change(lake, searches):
+    lake.suspects("label")
+    lake["embedding"][3] = np.ones(8)
+    lake.suspects("label")
+    lake.delete(5)
+    lake.suspects("label")
+    lake.suspects("label", neighbours=5)
+    assert searches == [399, 399, 398, 398]

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset.changes import has_same
 from deeplake_lite.dataset.reading import read_values
+from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import ClassLabel, Embedding, Scalar, Text
 from deeplake_lite.htypes.base import Dense
 from deeplake_lite.query.names import quoted
 from deeplake_lite.review.labels import Labels
+from deeplake_lite.storage.table import Table
 from deeplake_lite.widget.review.embedding import (
     FITTED_ROWS,
     MOST_POINTS,
@@ -23,6 +26,7 @@ from deeplake_lite.widget.review.embedding import (
     umap,
     vectors,
 )
+from deeplake_lite.widget.review.placed import Placed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,33 +78,51 @@ class Map:
         return {"n": len(positions), "of": len(view), "colour": colour, "v": spans}
 
     def _layout(self, shown: Shown, f: Field, method: str) -> Layout:
-        """Return the layout of a column: of all rows that are browsed, where they have it."""
+        """Return the layout of a column: of all rows that are browsed, where they have it.
+
+        It stays while rows and vectors do: a commit that mends labels moves nothing.
+        """
         if method not in LAYOUTS:
             raise SchemaError(f"A map is made by 'pca' or 'umap', got {method!r:.40}.")
-        over = shown.base if f.name in shown.base.columns else shown.view
+        base = shown.base
+        stored = f.name in base.columns and _source(base, base.schema[f.name])
+        over = base if stored == _source(shown.view, f) else shown.view
         known = self._layouts.get((f.name, method))
-        if known is not None and known[0] is over:
-            return known[1]
-        layout = LAYOUTS[method](over, over.schema[f.name])
+        if known is not None and (known[0] is over or _are_alike(known[0], over, f.name)):
+            layout = known[1]
+        else:
+            layout = LAYOUTS[method](over, over.schema[f.name])
         self._layouts[f.name, method] = over, layout
         return layout
 
 
 class PcaLayout:
-    """Principal axes, which place any row."""
+    """Principal axes, which place any row; each row's vector is read once."""
 
     def __init__(self, view: View, f: Field) -> None:
         _, found = held(view, f, sample(len(view), FITTED_ROWS))
         self._axes = Axes.of(found)
         self._frame = Frame.of(self._axes.place(found))
+        self._placed = Placed()
 
     def place(self, shown: Shown, f: Field) -> tuple[Positions, Points]:
         """Return the positions of rows that are shown, and where they lie."""
-        rows, points = [np.empty(0, np.int64)], [np.empty((0, 2), np.float32)]
-        for there, found in vectors(shown.view, f, sample(len(shown.view), MOST_POINTS)):
-            rows.append(there)
-            points.append(self._frame.fit(self._axes.place(found)))
-        return np.concatenate(rows), np.concatenate(points)
+        view = shown.view
+        positions = sample(len(view), MOST_POINTS)
+        ids = shown.ids(positions)
+        if ids is None:
+            points = self._read(view, f, positions)
+        else:
+            points = self._placed.get(ids, lambda new: self._read(view, f, positions[new]))
+        there = np.isfinite(points).all(axis=1)
+        return positions[there], points[there]
+
+    def _read(self, view: View, f: Field, positions: Positions) -> Points:
+        """Return where rows lie, (n, 2); not a number for those without a vector."""
+        points = np.full((len(positions), 2), np.nan, np.float32)
+        for there, found in vectors(view, f, positions):
+            points[np.searchsorted(positions, there)] = self._frame.fit(self._axes.place(found))
+        return points
 
 
 class UmapLayout:
@@ -124,6 +146,31 @@ class UmapLayout:
 
 
 LAYOUTS: dict[str, type[Layout]] = {"pca": PcaLayout, "umap": UmapLayout}
+
+
+def _are_alike(before: View, now: View, name: str) -> bool:
+    """Tell whether what is browsed has the same rows with the same vectors as it had."""
+    a, b = before._table, now._table
+    if not (isinstance(a, Table) and isinstance(b, Table)) or name not in before.columns:
+        return False
+    f, g = before.schema[name], now.schema[name]
+    return (
+        before.url == now.url
+        and (f.id, f.htype) == (g.id, g.htype)
+        and np.array_equal(before._located()[1], now._located()[1])
+        and has_same(a, b, f.id)
+    )
+
+
+def _source(view: View, f: Field) -> tuple[object, str]:
+    """Return where the values of a column are taken from: a table, and the id that it has there."""
+    table: Any = view._table
+    while isinstance(table, VirtualTable):
+        column = table.column(f.id)
+        if not isinstance(column, TakenColumn):
+            break
+        table, f = column.view._table, column.field
+    return table, f.id
 
 
 def is_vector(htype: Htype) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.widget.review import mapping
+from deeplake_lite.widget.review import embedding, mapping, placed
 from deeplake_lite.widget.review.embedding import Axes, umap
 
 
@@ -158,3 +158,78 @@ def test_cells_of_the_notebook_may_load_tensorflow_while_umap_works(monkeypatch)
     monkeypatch.setitem(sys.modules, "umap", types.SimpleNamespace(UMAP=Umap))
     assert umap(np.eye(5, dtype=np.float32)).shape == (5, 2)
     assert "tensorflow" not in sys.modules
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """Note how many vectors are read at a time."""
+    found, real = [], embedding.read_values
+
+    def noted(view, fields, positions, *more):
+        found.append(len(positions))
+        return real(view, fields, positions, *more)
+
+    monkeypatch.setattr(embedding, "read_values", noted)
+    return found
+
+
+def test_vectors_are_read_once_while_queries_choose_among_their_rows(lake, page, read):
+    shown = page(lake)
+    shown.w.query = "SELECT * WHERE label = 'ant'"
+    _, few, some, _ = points(shown)
+    assert read == [300, 99]
+    shown.w.query = ""
+    _, _, positions, _ = points(shown)
+    assert read == [300, 99, 201]
+    rows = lake["x"][:].filled(-1)[positions].astype(int) + 1
+    assert (rows == positions).all()
+    shown.asks("suspects", label="label", by="embedding", column="embedding")
+    read.clear()
+    assert points(shown)[0]["n"] == 298
+    assert read == []
+    shown.w.query = "SELECT * WHERE label = 'ant'"
+    assert np.array_equal(points(shown)[1], few)
+    assert np.array_equal(points(shown)[2], some)
+    assert read == []
+
+
+def test_the_map_stays_after_a_commit_of_labels_and_not_of_vectors_or_rows(lake, page, read):
+    shown = page(lake)
+    _, before, *_ = points(shown)
+    shown.w.selected = [1, 2]
+    shown.w.edit("label", "cat")
+    shown.w.commit("mended")
+    assert np.array_equal(points(shown)[1], before)
+    assert read == [300, 300]  # the axes, then the points
+    lake["embedding"][0] = 9 * np.ones(10)
+    lake.commit("another vector")
+    shown.w.refresh()
+    assert not np.array_equal(points(shown)[1], before)
+    lake.delete(0)
+    lake.commit("a row less")
+    shown.w.refresh()
+    assert points(shown)[0]["n"] == 298
+    assert read == [300, 300, 300, 300, 299, 299]
+
+
+def test_a_column_of_that_name_with_other_values_has_a_map_of_its_own(lake, page):
+    shown = page(lake)
+    _, before, *_ = points(shown)
+    shown.w.query = "SELECT label, embedding[1:4] AS embedding"
+    reply, xy, *_ = points(shown)
+    assert reply["n"] == 299
+    assert not np.allclose(xy, before)
+
+
+def test_no_more_points_are_kept_than_there_may_be(monkeypatch):
+    monkeypatch.setattr(placed, "MOST_PLACED", 5)
+    asked = []
+
+    def place(new):
+        asked.append(new.tolist())
+        return np.zeros((len(new), 2), np.float32)
+
+    kept = placed.Placed()
+    for ids in ([1, 2, 3], [4, 5, 6], [4, 5], [1]):
+        kept.get(np.array(ids), place)
+    assert asked == [[0, 1, 2], [0, 1, 2], [0]]

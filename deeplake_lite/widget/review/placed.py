@@ -1,0 +1,60 @@
+"""Points of rows that were placed before, so that a query that chooses among them reads nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+type Ids = NDArray[np.int64]
+type Points = NDArray[np.float32]
+
+MOST_PLACED = 1_000_000
+"""Rows whose points are kept, 16 bytes each; beyond, only those asked for last."""
+
+
+class Placed:
+    """Where rows lie, by row id.
+
+    Examples
+    --------
+    >>> placed, asked = Placed(), []
+    >>> def place(new):
+    ...     asked.append(new.tolist())
+    ...     return np.stack([new, new], axis=1).astype(np.float32)
+    >>> placed.get(np.array([30, 10]), place).tolist()
+    [[0.0, 0.0], [1.0, 1.0]]
+    >>> placed.get(np.array([10, 20, 30]), place).tolist()
+    [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
+    >>> asked
+    [[0, 1], [1]]
+    """
+
+    def __init__(self) -> None:
+        self._ids, self._points = np.empty(0, np.int64), np.empty((0, 2), np.float32)
+
+    def get(self, ids: Ids, place: Callable[[NDArray[np.int64]], Points]) -> Points:
+        """Return points, (n, 2); `place` gives those of the ids at some indices, the new ones."""
+        points = np.full((len(ids), 2), np.nan, np.float32)
+        at = np.searchsorted(self._ids, ids)
+        known = np.zeros(len(ids), bool)
+        inside = at < len(self._ids)
+        known[inside] = self._ids[at[inside]] == ids[inside]
+        points[known] = self._points[at[known]]
+        new = np.flatnonzero(~known)
+        if len(new):
+            points[new] = place(new)
+            self._add(ids[new], points[new])
+        return points
+
+    def _add(self, ids: Ids, points: Points) -> None:
+        if len(self._ids) + len(ids) > MOST_PLACED:
+            self._ids, self._points = self._ids[:0], self._points[:0]
+        every, both = np.concatenate([self._ids, ids]), np.concatenate([self._points, points])
+        self._ids, at = np.unique(every, return_index=True)
+        self._points = both[at]
