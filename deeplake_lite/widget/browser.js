@@ -1102,6 +1102,7 @@ class Core extends Listeners {
 			this.ask("select", { what: "runs", runs: runsOf(positions) }).catch((error) => this.failed(error));
 		} else {
 			this.sending++;
+			this.model.set("_selected_of", this.shown); // a click may cross another answer on its way
 			this.model.set("_selected", packPositions(positions));
 			this.model.save_changes();
 			this.sending--;

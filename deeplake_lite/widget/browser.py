@@ -410,10 +410,15 @@ class Browser(Display):
 
     @t.observe("_selected")
     def _hear_selected(self, change: Any) -> None:
-        sent = np.frombuffer(change["new"], "<u4").astype(np.int64)
-        there = sent[sent < len(self._shown.view)]
-        if not np.array_equal(there, self.selected):
-            self.selected = there
+        """Take a selection of the page; one of rows that are no longer shown is taken back."""
+        with self._lock:
+            sent = np.frombuffer(change["new"], "<u4").astype(np.int64)
+            there = sent[sent < len(self._shown.view)]
+            if np.array_equal(sent, self.selected):
+                return
+            if self._selected_of in (0, self.generation):
+                self.selected = there
+            self._selected = self.selected.astype("<u4").tobytes()
 
     def __repr__(self) -> str:
         shown = self._shown

@@ -28,6 +28,7 @@ class Display(anywidget.AnyWidget):
     _css = HERE / "browser.css"
 
     _selected = t.Bytes(b"").tag(sync=True, from_json=lambda value, _: bytes(value))
+    _selected_of = t.Int(0).tag(sync=True)  # generation; only the page sets it
     settings = t.Dict().tag(sync=True)
     about = t.Dict().tag(sync=True)
     state = t.Dict().tag(sync=True)

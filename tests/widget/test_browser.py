@@ -66,6 +66,28 @@ def test_a_selection_of_the_page_arrives(ds, page):
     assert w.selected.tolist() == [1]
 
 
+def clicked(w, positions, generation):
+    """What the host sends when rows are clicked."""
+    packed = memoryview(np.array(positions, "<u4").tobytes())
+    w.set_state({"_selected": packed, "_selected_of": generation})
+
+
+def test_a_click_on_rows_that_are_no_longer_shown_selects_no_other_rows(ds, page):
+    w, sent = page(ds).w, []
+    w.selected = [7]
+    clicked(w, [7, 8], w.generation)
+    assert w.selected.tolist() == [7, 8]
+    w.query = "SELECT * WHERE x >= 5 ORDER BY x DESC"
+    assert w.view["x"][w.selected].tolist() == [8, 7]
+    w.send_state = lambda key=None: sent.append(key)
+    w.set_state({"_selected": b"\0\0\0\0"})  # row 0, while the page still showed all
+    assert w.view["x"][w.selected].tolist() == [8, 7]
+    assert np.frombuffer(w._selected, "<u4").tolist() == [1, 2]
+    assert sent
+    clicked(w, [0], w.generation)
+    assert w.view["x"][w.selected].tolist() == [9]
+
+
 def test_a_view_can_be_set_and_filters_go_on_from_it(ds, page):
     w, seen = page(ds).w, []
     w.observe(lambda change: seen.append(len(change["new"])), "view")
