@@ -4042,7 +4042,11 @@ class Shell {
 
 	foot() {
 		const { core } = this;
-		if (core.compares) return div("dl-foot", quiet("Enter opens a pair · ? shows the keys"));
+		if (core.compares) {
+			const { counts, rows_each: most } = core.about;
+			const copied = Math.max(...Object.values(counts ?? {})) > most && `The first ${grouped(most)} rows of each kind`;
+			return div("dl-foot", quiet(dotted(copied, "Enter opens a pair", "? shows the keys")));
+		}
 		this.chosen = span("", "dl-chosen-count");
 		this.all = link("Select all", () => core.select("all"));
 		this.none = link("Clear", () => core.select("none"));
@@ -4341,6 +4345,7 @@ export class StaticModel extends Listeners {
 		this.traits = { settings: {}, staged: [], query: "", _selected: packPositions(new Uint32Array(0)), ...data.traits };
 		this.all = data.cells.map((_, i) => i);
 		this.shown = this.all;
+		if (this.traits.state.tab) this.shown = this.pairs(this.traits.state);
 		/** @type {Map<string, {kind: string, values: any[]}>} */
 		this.filters = new Map();
 	}
@@ -4373,15 +4378,29 @@ export class StaticModel extends Listeners {
 			}
 			case "detail": {
 				const original = this.data.cells[this.shown[message.p]];
-				const detail = this.data.details?.[original.p];
+				const detail = this.data.details?.[original.p + (message.side ?? "")];
 				return detail ? { ...detail, position: message.p } : null;
 			}
 			case "facets": return { facets: (this.data.facets?.facets ?? []).map((facet) => this.count(facet)), ms: 0 };
 			case "filter": return this.filter(message);
 			case "points": return this.data.points?.[message.column] && this.shown === this.all ? this.data.points[message.column] : null;
 			case "select": return this.select(message.what);
+			case "tab": return this.show(this.pairs(message), { tab: message.tab, column: message.column });
 			default: return null;
 		}
+	}
+
+	/** Which of two versions' rows changed, came or went; of those that changed perhaps one column. */
+	pairs({ tab, column }) {
+		return this.all.filter((i) => this.data.cells[i].tab === tab && (!column || this.data.cells[i].changed.includes(column)));
+	}
+
+	/** Other rows. */
+	show(/** @type {number[]} */ shown, more = {}) {
+		this.shown = shown;
+		this.set("_selected", packPositions(new Uint32Array(0)));
+		this.set("state", { ...this.traits.state, ...more, generation: this.traits.state.generation + 1, rows: shown.length, ms: 0 });
+		return { rows: shown.length, query: "" };
 	}
 
 	select(what) {
@@ -4408,10 +4427,7 @@ export class StaticModel extends Listeners {
 		const after = op === "clear" ? [] : op === "toggle" && !isRange(kind) ? (before.includes(values[0]) ? before.filter((v) => v !== values[0]) : [...before, values[0]]) : values;
 		if (after.length) this.filters.set(expression, { kind, values: after });
 		else this.filters.delete(expression);
-		this.shown = this.filters.size ? this.all.filter((i) => this.passes(i)) : this.all;
-		this.set("_selected", packPositions(new Uint32Array(0)));
-		this.set("state", { ...this.traits.state, generation: this.traits.state.generation + 1, rows: this.shown.length, ms: 0 });
-		return { rows: this.shown.length, query: "" };
+		return this.show(this.filters.size ? this.all.filter((i) => this.passes(i)) : this.all);
 	}
 
 	/** The facet with counts of what is embedded. */

@@ -345,7 +345,9 @@ class Browser(Display):
         try:
             few.settings = {**self.settings}
             few.about = {**few.about, **known}
-            return static_page.write(few, Path(path), query=shown.text, size=size, large=large)
+            pack = static_page.OncePack()
+            found = static_page.content(few, pack, query=shown.text, size=size, large=large)
+            return static_page.write(Path(path), found, pack)
         finally:
             few.layout.close()
             few.close()

@@ -139,3 +139,26 @@ def opened(
             assert outside == []
     finally:
         context.close()
+
+
+@contextlib.contextmanager
+def stored(browser: Any, path: Path, *, dark: bool = False) -> Iterator[Any]:
+    """A page that was written, from its file; nothing may go wrong or be asked for in the end."""
+    said, requests = [], []
+    context = browser.new_context(color_scheme="dark" if dark else "light")
+    page = context.new_page()
+    page.set_default_timeout(8000)
+    page.on("console", lambda m: said.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda e: said.append(str(e)))
+    page.on("dialog", lambda d: (said.append(d.message), d.dismiss()))
+    page.on("request", lambda r: requests.append(r.url))
+    page.goto(path.as_uri())
+    try:
+        page.wait_for_function(
+            "() => document.querySelector('.dl-browser')?.dataset.missing === '0'"
+        )
+        yield page
+    finally:
+        context.close()
+    assert said == []
+    assert [url for url in requests if not url.startswith(("file:", "blob:", "data:"))] == []

@@ -136,6 +136,14 @@ def test_a_column_that_has_the_name_of_one_that_is_gone_is_not_mixed_up_with_it(
     assert one["text"] == "kept"
 
 
-def test_a_difference_is_frozen_where_it_is_seen(pair):
+def test_a_difference_is_frozen_where_it_is_seen(pair, monkeypatch):
+    from IPython.display import DisplayHandle
+
+    updates = []
     with pytest.raises(dl.LakeError, match="Let a cell show it first"):
         pair.w.freeze()
+    monkeypatch.setattr(DisplayHandle, "update", lambda _, data, **_raw: updates.append(data))
+    pair.w._displays.append(DisplayHandle())
+    pair.w.freeze()
+    assert "note" in updates[0]["text/html"]
+    assert updates[0]["text/plain"] == repr(pair.w)

@@ -68,26 +68,23 @@ PAGE = """<!doctype html>
 """
 
 
-def write(browser: Browser, path: Path, *, query: str, size: int, large: int) -> Path:
-    """Write a page; see `Browser.to_html`.
+def write(path: Path, found: dict[str, Any], pack: Pack) -> Path:
+    """Write a page.
 
     Parameters
     ----------
-    browser : Browser
-        Of the rows of the page, and no others.
-    query : str
-        What they are the answer of.
+    found : dict
+        What it holds, with its traits.
+    pack : Pack
+        The bytes of it.
     """
-    pack = OncePack()
-    found = content(browser, pack, size=size, large=large)
-    found["traits"]["query"] = query
     data = json.dumps(written(found), allow_nan=False)
     script = _script()
     style = (FRONT / "browser.css").read_text("utf-8") + STYLE
     policy = POLICY.format(script=_hash(script), style=_hash(style))
     page = PAGE.format(
         policy=policy,
-        title=escape(str(browser.about["title"])),
+        title=escape(str(found["traits"]["about"]["title"])),
         style=style,
         rows=f"{len(found['cells']):,}",
         data=data.replace("<", "\\u003c"),
@@ -98,8 +95,16 @@ def write(browser: Browser, path: Path, *, query: str, size: int, large: int) ->
     return path
 
 
-def content(browser: Browser, pack: Pack, *, size: int, large: int) -> dict[str, Any]:
-    """Return what the page has of each row, and its traits; bytes go into the pack."""
+def content(browser: Browser, pack: Pack, *, query: str, size: int, large: int) -> dict[str, Any]:
+    """Return what the page has of each row, and its traits; bytes go into the pack.
+
+    Parameters
+    ----------
+    browser : Browser
+        Of the rows of the page, and no others.
+    query : str
+        What they are the answer of.
+    """
     never = {"url": "", "writable": False, "suspects": [], "umap": False}
     about = {**browser.about, **never, "static": True}
     names = [c["name"] for c in about["columns"]]
@@ -127,6 +132,7 @@ def content(browser: Browser, pack: Pack, *, size: int, large: int) -> dict[str,
             "about": about,
             "state": {**browser.state, "generation": 1},
             "settings": dict(browser.settings),
+            "query": query,
         },
         "cells": cells,
         "details": {str(p): detail.detail({"p": p, "size": large}, pack) for p in rows},

@@ -1,0 +1,55 @@
+"""What the page of a difference has of each row that changed, came or went: both its sides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.widget.pairs import TABS, Pairs
+from deeplake_lite.widget.pictures.cells import MOST_ROWS
+from deeplake_lite.widget.pictures.kinds import OVERLAYS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.dataset.diff import Diff
+    from deeplake_lite.widget.messages import Pack
+    from deeplake_lite.widget.pictures.thumbnails import Thumbnails
+
+
+def content(
+    diff: Diff,
+    about: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    thumbnails: Thumbnails,
+    pack: Pack,
+    *,
+    rows: int,
+    size: int,
+    large: int,
+) -> dict[str, Any]:
+    """Return the pairs of all kinds, each with its kind, and their rows at large.
+
+    Rows at large are by number of the pair and side: ``"3a"``. Bytes go into the pack.
+    """
+    columns = about["columns"]
+    wanted = {
+        "size": size,
+        "picture": settings.get("picture"),
+        "columns": [c["name"] for c in columns if c["role"] == "caption"],
+        "overlays": [c["name"] for c in columns if c["kind"] in OVERLAYS],
+    }
+    cells: list[dict[str, Any]] = []
+    details: dict[str, Any] = {}
+    for tab in TABS:
+        pairs = Pairs.of(diff, tab, None)
+        first, count = len(cells), min(rows, len(pairs))
+        for start in range(0, count, MOST_ROWS):
+            some = {"start": start, "stop": min(start + MOST_ROWS, count)}
+            found = pairs.cells({**wanted, **some}, thumbnails, pack)
+            cells += [{**cell, "p": first + cell["p"], "tab": tab} for cell in found]
+        for side in pairs.sides:
+            for p in range(count):
+                asked = {"p": p, "size": large, "picture": wanted["picture"]}
+                details[f"{first + p}{side}"] = pairs.detail(side, asked, thumbnails, pack)
+    copied = {"static": True, "url": "", "rows_each": rows}
+    return {"traits": {"about": {**about, **copied}}, "cells": cells, "details": details}
