@@ -18,9 +18,11 @@ const clamp = (v, low, high) => Math.min(high, Math.max(low, v));
 export const MARGIN = 8;
 export const LINE = 17;
 const LEAST_FOR_CAPTION = 88;
+const LEAST_FOR_NAMES = 128;
 
 /**
- * Where cards go: as many columns as fit, cards as wide as then fits, whole pixels.
+ * Where cards go: as many columns as fit, cards as wide as then fits, whole pixels. A caption takes half of a card at
+ * the most, and one line at least, where there is room for any.
  * @param {{width: number, height: number, size: number, rows: number, lines: number, aspect?: number}} of
  */
 export function gridLayout({ width, height, size, rows, lines, aspect = 1 }) {
@@ -28,13 +30,14 @@ export function gridLayout({ width, height, size, rows, lines, aspect = 1 }) {
 	const inner = Math.max(32, width - 2 * MARGIN);
 	const columns = Math.max(1, Math.floor((inner + gap) / (size * aspect + gap)));
 	const card = Math.floor((inner - gap * (columns - 1)) / columns);
-	const caption = size >= LEAST_FOR_CAPTION && lines ? lines * LINE + 7 : 0;
+	const fits = size >= LEAST_FOR_CAPTION ? Math.min(lines, Math.max(1, Math.floor(size / 2 / LINE))) : 0;
+	const caption = fits ? fits * LINE + 7 : 0;
 	const square = Math.round(card / aspect);
 	const picture = columns === 1 ? Math.max(64, Math.min(square, height - caption - 2 * MARGIN)) : square;
 	const step = picture + caption + gap;
 	const count = Math.ceil(rows / columns);
 	const total = count ? count * step - gap + 2 * MARGIN : 0;
-	return { columns, card, picture, caption, gap, step, count, total };
+	return { columns, card, picture, caption, lines: fits, gap, step, count, total };
 }
 
 /** @typedef {ReturnType<typeof gridLayout>} Layout */
@@ -770,7 +773,7 @@ const ICONS = {
 	theme: "M8 2.5a5.5 5.5 0 100 11zM8 2.5a5.5 5.5 0 010 11", lasso: "M4.5 10.5C2 9 1.5 6.5 3.5 4.5s6-2.5 8.5-1 2.5 4.5 0 6-5 1.5-7.5 1zM4.5 10.5c1 1 .5 2.5-1 3",
 	pan: "M8 2v12M2 8h12M8 2L6.5 3.5M8 2l1.5 1.5M8 14l-1.5-1.5M8 14l1.5-1.5M2 8l1.5-1.5M2 8l1.5 1.5M14 8l-1.5-1.5M14 8l-1.5 1.5",
 	box: "M3.5 3.5h9v9h-9zM3.5 3.5h.01M12.5 12.5h.01", suspects: "M7 11.5a4.5 4.5 0 100-9 4.5 4.5 0 000 9zM10.5 10.5L14 14M7 4.7v2.5M7 9.2h.01",
-	fit: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10", history: "M8 4.5V8l2.5 1.5M2.5 8a5.5 5.5 0 101.6-3.9M2.5 2.5v2.5H5", tag: "M2.5 2.5h5l6 6-5 5-6-6zM5 5h.01",
+	alike: "M2.5 2.5h7v7h-7zM6.5 12v1.5h7v-7H12", fit: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10", history: "M8 4.5V8l2.5 1.5M2.5 8a5.5 5.5 0 101.6-3.9M2.5 2.5v2.5H5", tag: "M2.5 2.5h5l6 6-5 5-6-6zM5 5h.01",
 };
 
 function icon(/** @type {keyof typeof ICONS} */ name) {
@@ -818,6 +821,9 @@ const padded = (text) => h("p", { class: "dl-quiet dl-pad", text });
 function labelled(name, text, title, onclick = null, with_ = {}) {
 	return h("button", { class: "dl-button", title, "aria-label": text, onclick, ...with_ }, icon(name), span(text, "dl-label"));
 }
+
+/** A paragraph; what stands in backquotes is code. */
+const prose = (text) => h("p", {}, ...text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part)));
 
 /** A line to type into; `label` names it. */
 const textField = (label, with_) => h("input", { type: "text", class: "dl-input", "aria-label": label, ...with_ });
@@ -1201,6 +1207,18 @@ class Core extends Listeners {
 	editable() {
 		if (!this.writable) this.note(this.static ? "This page is a copy: open the dataset in a notebook to edit." : "This version is read only: show a branch to edit.");
 		return this.writable && this.targetCount() > 0;
+	}
+
+	/** What a button for rows like one says and does; where there are none to find it says why. */
+	alike() {
+		const { alike = [], has_ids: known = true } = this.about;
+		const why = this.static ? "This page is a copy: open the dataset in a notebook to find rows like this one"
+			: !known ? "Rows of this query are no rows of the dataset: take the query back to find rows like one"
+			: alike.length ? "" : "Needs a column of embeddings: ds.add_column(\"embedding\", dl.Embedding(512), values=vectors)";
+		const show = (column) => this.attempt("neighbours", { p: this.large >= 0 ? this.large : this.active, column }).then(() => this.emit("grid"));
+		const choose = () => chooser(this.root, "More like this, by", alike, ({ name }) => show(name), { classes: false });
+		const act = why ? () => this.note(why) : alike.length > 1 ? choose : () => show(alike[0]);
+		return /** @type {const} */ ([why || "Rows most like this one, by their embedding (r)", act, { "aria-disabled": why ? "true" : null }]);
 	}
 
 	/** Stages an edit of some rows, whose cells are then asked again. @param {number[]|"selected"} positions */
@@ -1728,7 +1746,7 @@ function drawCaption(context, palette, cell, columns, at) {
 			fill(context, css(classColour(value.c)));
 			x += 13;
 		}
-		if (columns.length > 1) {
+		if (columns.length > 1 && at.w >= LEAST_FOR_NAMES) {
 			context.font = `12px ${palette.font}`;
 			const label = cut(context, name, at.w * 0.6);
 			write(context, label, palette.muted, x, y);
@@ -1960,7 +1978,7 @@ class Grid extends Painted {
 				fillRect(context, palette.card, picture);
 			}
 			context.restore();
-			if (record && layout.caption) this.caption(context, record, columns, { x: rect.x, y: rect.y + layout.picture, w: rect.w, h: layout.caption });
+			if (record && layout.caption) this.caption(context, record, columns.slice(0, layout.lines), { x: rect.x, y: rect.y + layout.picture, w: rect.w, h: layout.caption });
 			this.drawState(context, position, picture, record);
 		});
 		drawLasso(context, palette, this.lasso.map(([x, y]) => [x, y - this.top]));
@@ -2054,6 +2072,9 @@ class Grid extends Painted {
 				cell.dataset.place = place;
 			}
 			attribute(cell, "aria-label", this.labelOf(position));
+			const words = this.words(position);
+			const whole = words.length <= layout.lines && (words.length < 2 || layout.card >= LEAST_FOR_NAMES);
+			attribute(cell, "title", whole ? undefined : words.join("\n"));
 			attribute(cell, "aria-selected", core.selection.has(position));
 			if (cell.id !== `${this.uid}-${position}`) {
 				cell.id = `${this.uid}-${position}`;
@@ -2063,10 +2084,14 @@ class Grid extends Painted {
 		}
 	}
 
+	/** A row's caption: its words wherever they are not drawn. */
+	words(position) { return this.wordsOf(this.cells.lru.peek(position) ?? {}); }
+
+	wordsOf(record) { return Object.entries(record.caption ?? {}).map(([name, value]) => `${name} ${value?.t ?? "none"}`); }
+
 	labelOf(position) {
 		const record = this.cells.lru.peek(position);
-		const parts = Object.entries(record?.caption ?? {}).map(([name, value]) => `${name} ${(value)?.t ?? "none"}`);
-		if (record?.changed) parts.push(`changed: ${record.changed.join(", ")}`);
+		const parts = this.words(position);
 		if (record?.card?.text) parts.push(String(record.card.text).slice(0, 80));
 		if (record?.staged?.length) parts.push("edited");
 		return `Row ${grouped(position)}${parts.length ? ": " + parts.join(", ") : ""}`;
@@ -3586,13 +3611,14 @@ class Detail {
 		this.boxing = iconButton("box", "Edit boxes (b)", () => this.toggleBoxes(), { "aria-pressed": "false" });
 		this.hint = h("p", { class: "dl-hint", hidden: true, text: "Drag to draw, move or resize. Digits or l: class. Delete: remove. n: next. a: add. Esc: done." });
 		this.boxing.hidden = !core.kinds("boxes").length || !core.writable;
+		this.alike = labelled("alike", "More like this", ...core.alike());
 		const ticked = check("Selected", { onchange: () => core.pick(this.position, { toggle: true }) });
 		this.tick = ticked.firstChild;
 		this.info = h("div", { class: "dl-info", tabindex: "0", role: "group", "aria-label": "Columns" });
 		this.element = h("section", { class: "dl-detail", tabindex: "-1", "aria-label": "Row", onkeydown: (event) => this.key(event) },
 			div("dl-detail-head",
 				iconButton("left", "Previous row (←)", () => this.step(-1)), iconButton("right", "Next row (→)", () => this.step(1)), this.title, ticked, space(),
-				this.boxing, iconButton("minus", "Zoom out (−)", () => viewer.zoom(1 / 1.4)), iconButton("fit", "Fit (0)", () => viewer.fit()), iconButton("plus", "Zoom in (+)", () => viewer.zoom(1.4)), iconButton("close", "Back to the grid (Esc)", () => this.close())),
+				this.alike, this.boxing, iconButton("minus", "Zoom out (−)", () => viewer.zoom(1 / 1.4)), iconButton("fit", "Fit (0)", () => viewer.fit()), iconButton("plus", "Zoom in (+)", () => viewer.zoom(1.4)), iconButton("close", "Back to the grid (Esc)", () => this.close())),
 			div("dl-detail-body", div("dl-viewer-box", viewer.element, this.hint), this.info));
 		viewer.moved = () => this.sharper();
 	}
@@ -3811,16 +3837,20 @@ function drawPair(context, palette, core, pair, at) {
 
 function diffGrid(core, open) {
 	const grid = new Grid(core, { aspect: 2, paint: drawPair, open, lines: () => (core.state.tab === "changed" ? 2 : 1) });
-	grid.caption = (context, pair, columns, at) => {
-		const { palette } = grid;
-		const changed = pair.changed ?? [];
-		const names = core.state.tab === "changed" ? changed.slice(0, 2) : columns.slice(0, 1);
-		names.forEach((name, i) => {
-			const [before, after] = [pair.a?.caption?.[name]?.t, pair.b?.caption?.[name]?.t];
-			const text = core.state.tab !== "changed" ? (before ?? after ?? "") : before === after ? `${name} changed` : `${name}: ${before ?? "–"} → ${after ?? "–"}`;
-			const more = i === 1 && changed.length > 2 ? ` (+${changed.length - 2})` : "";
-			context.font = `12px ${palette.font}`;
-			write(context, text + more, palette.ink, at.x + 2, at.y + 6 + i * LINE + LINE / 2, at.w - 4);
+	grid.wordsOf = ({ a, b, changed = [] }) => {
+		const one = core.state.tab !== "changed";
+		return (one ? captionColumns(core) : changed).map((name) => {
+			const [before, after] = [a?.caption?.[name]?.t, b?.caption?.[name]?.t];
+			return one ? (before ?? after ?? "") : before === after ? `${name} changed` : `${name}: ${before ?? "–"} → ${after ?? "–"}`;
+		}).filter(Boolean);
+	};
+	grid.caption = (context, pair, _, at) => {
+		const words = grid.wordsOf(pair);
+		const { lines } = grid.layout;
+		context.font = `12px ${grid.palette.font}`;
+		words.slice(0, lines).forEach((text, i) => {
+			const more = i === lines - 1 && words.length > lines ? ` (+${words.length - lines})` : "";
+			write(context, text + more, grid.palette.ink, at.x + 2, at.y + 6 + i * LINE + LINE / 2, at.w - 4);
 		});
 	};
 	return grid;
@@ -3861,6 +3891,7 @@ class PairDetail extends Detail {
 			this.viewer.later();
 		} });
 		this.boxing.remove();
+		this.alike.remove();
 		this.mode = textButton("Swipe", () => this.setMode(!this.swiping), { "aria-pressed": "false" });
 		this.tick.parentElement.replaceWith(this.mode, this.swipe);
 		this.viewer.element.parentElement.append(this.other.element);
@@ -3926,7 +3957,7 @@ class PairDetail extends Detail {
 
 const KEYS = {
 	Look: "← → ↑ ↓|Move between rows|Enter|Open the row|Home / End|First and last of the line|Ctrl Home / End|First and last row|Page Up / Down|One page|+ / −|Larger and smaller cards|o|Show or hide all overlays",
-	Find: "/|Type a query|Ctrl Space|Complete what is typed|↑ ↓|Queries asked before|f|Filters|m|Map|v|Versions|s|Rows to review",
+	Find: "/|Type a query|Ctrl Space|Complete what is typed|↑ ↓|Queries asked before|f|Filters|m|Map|v|Versions|s|Rows to review|r|Rows most like this one",
 	Select: "Space|Select or deselect|Shift + arrows|Extend the selection|Ctrl A|Select all that match|i|Invert|Esc|Select nothing|Drag|Lasso",
 	Edit: "0 … 9|Set the class: that of this name, or the first to the ninth|l|Choose the class by name|a|Accept the suggested class|t|Add or remove a tag|e|Edits|Ctrl Z|Undo|Ctrl Shift Z|Redo",
 	"In a row": "← →|Previous and next row|+ / −|Zoom|0|Fit, where no class is named 0|b|Edit boxes|Delete|Remove the box|Esc|Back to the grid",
@@ -3978,7 +4009,7 @@ class Shell {
 		const theme = iconButton("theme", "Light or dark", () => core.set({ theme: this.root.dataset.theme === "dark" ? "light" : "dark" }));
 		const help = iconButton("help", "Keys (?)", () => this.help());
 		this.count = span("", "dl-count");
-		const suspects = core.about.suspects?.length ? labelled("suspects", "Review", "Rank rows whose labels look wrong (s)", () => this.suspects()) : null;
+		const suspects = !core.static && labelled("suspects", "Review", "Rank rows whose labels look wrong (s)", () => this.suspects());
 		return div("dl-top",
 			div("dl-bar", div("dl-name", this.title, this.version), this.query.element, div("dl-group", !core.static && saver, theme, help)),
 			h("div", { class: "dl-bar dl-bar-2", role: "toolbar", "aria-label": "View" }, div("dl-group", ...this.side.buttons()), suspects, this.count,
@@ -4088,6 +4119,7 @@ class Shell {
 		const { core } = this;
 		for (const name of ["state", "count", "about", "selection", "staged_rows"]) core.on(name, () => this.refresh());
 		core.on("say", (text) => say(this.live, text));
+		core.on("grid", () => this.detail?.close());
 		core.on("focus grid", () => this.grid.scroller.focus());
 		core.on("open", (position) => this.openRow(position));
 		core.on("busy", (busy) => this.root.classList.toggle("dl-working", busy));
@@ -4122,7 +4154,7 @@ class Shell {
 			Escape: () => this.escape(),
 			...(core.compares ? {} : {
 				"/": () => this.query.input.focus(), f: () => side.toggle("facets"), m: () => side.toggle("map"), v: () => side.toggle("versions"),
-				e: () => side.toggle("edits"), s: () => this.suspects(), l: () => this.chooseClass(), t: () => this.chooseTag(), a: () => this.acceptSuggested(), i: () => core.select("invert"),
+				e: () => side.toggle("edits"), s: () => this.suspects(), r: () => core.state.rows && core.alike()[1](), l: () => this.chooseClass(), t: () => this.chooseTag(), a: () => this.acceptSuggested(), i: () => core.select("invert"),
 			}),
 		}[name];
 	}
@@ -4191,8 +4223,8 @@ class Shell {
 	}
 
 	suspects() {
-		const choices = this.core.about.suspects ?? [];
-		if (!choices.length) return;
+		const { suspects: choices = [], review_needs: needs } = this.core.about;
+		if (this.core.static) return;
 		const words = {
 			embedding: ({ label, column }) => `${label}: labels unlike their neighbours in ${column}`,
 			scores: ({ label, column }) => `${label}: labels that the scores in ${column} doubt`,
@@ -4202,7 +4234,8 @@ class Shell {
 			close();
 			this.core.attempt("suspects", one);
 		}));
-		const close = dialog(this.root, "Rows to review", [div("dl-dialog-body", quiet("Ranks the rows shown, most doubtful first.", "p"), ...buttons)]);
+		const body = buttons.length ? [quiet("Ranks the rows shown, most doubtful first.", "p"), ...buttons] : [prose(needs ?? "")];
+		const close = dialog(this.root, "Rows to review", [div("dl-dialog-body", ...body)]);
 	}
 
 	/** Saves the query as a view, and shows the views there are. */

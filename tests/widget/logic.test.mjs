@@ -46,6 +46,13 @@ describe("layout", () => {
 		assert.equal(gridLayout({ width: 900, height: 500, size: 48, rows: 0, lines: 2 }).total, 0);
 	});
 
+	test("a caption keeps a line on small cards, and takes no more than half of one", () => {
+		const lines = (size, wanted) => gridLayout({ width: 900, height: 500, size, rows: 9, lines: wanted }).lines;
+		assert.deepEqual([48, 87, 88, 96, 160, 320].map((size) => lines(size, 1)), [0, 0, 1, 1, 1, 1]);
+		assert.deepEqual([48, 96, 160, 320].map((size) => lines(size, 6)), [0, 2, 4, 6]);
+		assert.equal(lines(160, 0), 0);
+	});
+
 	test("pairs are twice as wide as tall", () => {
 		const pairs = gridLayout({ width: 1000, height: 600, size: 160, rows: 10, lines: 0, aspect: 2 });
 		assert.ok(Math.abs(pairs.card - 2 * pairs.picture) <= 1);

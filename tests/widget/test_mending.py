@@ -108,3 +108,40 @@ def test_suspects_come_first_and_the_map_is_drawn(chrome, lake, tmp_path):
         assert w.query == "SELECT * FROM suspects"
         assert w.view.row_ids[0] == lake.row_ids[5]
     assert wrong == []
+
+
+def test_rows_like_one_come_first_and_their_neighbours_next(chrome, lake, tmp_path):
+    w = lake.browse()
+    with shown(chrome, w) as (page, wrong):
+        page.get_by_role("grid").focus()
+        page.keyboard.press("End")
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name="More like this").click()
+        page.get_by_role("grid").focus()
+        page.wait_for_function(
+            "() => document.querySelector('.dl-browser').dataset.missing === '0'"
+        )
+        assert "COSINE_SIMILARITY(embedding" in w.query
+        page.screenshot(path=tmp_path / "alike.png")
+        label = page.locator("[data-position='0']").get_attribute("aria-label")
+        assert label == f"Row 0: label {w.view['label'].names[w.view['label'][0]]}"
+    assert wrong == []
+
+
+def test_a_lake_of_pictures_says_what_a_review_and_likeness_need(chrome, make_lake, tmp_path):
+    label = dl.ClassLabel(["ant", "bee"])
+    pictures = list(np.full((6, 32, 32, 3), 99, np.uint8))
+    ds = make_lake({"image": "image", "label": label}, image=pictures, label=[0, 1] * 3)
+    with shown(chrome, ds.browse()) as (page, wrong):
+        page.get_by_role("button", name="Review").click()
+        said = page.get_by_role("dialog", name="Rows to review")
+        assert 'ds.add_column("scores", dl.Array("float32", (2,)), values=scores)' in (
+            said.text_content()
+        )
+        page.screenshot(path=tmp_path / "needs.png")
+        page.keyboard.press("Escape")
+        page.get_by_role("grid").focus()
+        page.keyboard.press("r")
+        page.get_by_text("Needs a column of embeddings").wait_for()
+        page.screenshot(path=tmp_path / "banner.png")
+    assert wrong == []

@@ -155,6 +155,82 @@ def test_rows_to_review_are_ranked(chrome, tmp_path):
         assert shown.sent("suspects")[0]["column"] == "embedding"
 
 
+NEEDS = (
+    'Review ranks rows whose `kind` looks wrong, and needs `ds.add_column("e", dl.Embedding(2))`.'
+)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_review_that_cannot_be_says_what_it_needs(chrome, tmp_path, dark):
+    about = {"suspects": [], "review_needs": NEEDS}
+    with opened(chrome, tmp_path, rows=200, about=about, dark=dark) as shown:
+        shown.painted()
+        shown.page.locator("[role=grid]").focus()
+        shown.page.keyboard.press("s")
+        said = shown.page.get_by_role("dialog", name="Rows to review")
+        assert said.locator("p").text_content() == NEEDS.replace("`", "")
+        assert said.locator("code").all_text_contents() == NEEDS.split("`")[1::2]
+        shown.page.screenshot(path=tmp_path / "needs.png")
+        shown.page.keyboard.press("Escape")
+        shown.page.get_by_role("button", name="Review").click()
+        assert said.is_visible()
+        assert shown.sent("suspects") == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_rows_like_one_are_shown_by_a_button_and_a_key(chrome, tmp_path, dark):
+    with opened(chrome, tmp_path, rows=200, dark=dark) as shown:
+        shown.painted()
+        shown.page.mouse.dblclick(*shown.card(5))
+        button = shown.page.get_by_role("button", name="More like this")
+        assert "(r)" in button.get_attribute("title")
+        shown.page.locator(".dl-detail:not(.dl-loading) .dl-field").first.wait_for()
+        shown.page.screenshot(path=tmp_path / "alike.png")
+        button.click()
+        shown.page.wait_for_function("() => __model.get('state').generation === 2")
+        shown.painted()
+        assert not button.is_visible()
+        shown.page.locator("[role=grid]").focus()
+        shown.page.keyboard.press("ArrowRight")
+        shown.page.keyboard.press("r")
+        shown.page.wait_for_function("() => __model.get('state').generation === 3")
+        asked = [(m["p"], m["column"]) for m in shown.sent("neighbours")]
+        assert asked == [(5, "embedding"), (6, "embedding")]
+        shown.page.keyboard.press("?")
+        assert shown.page.get_by_text("Rows most like this one").is_visible()
+
+
+def test_of_several_embeddings_one_is_chosen_to_find_rows_alike(chrome, tmp_path):
+    with opened(chrome, tmp_path, rows=50, about={"alike": ["clip", "dino"]}) as shown:
+        shown.painted()
+        shown.page.locator("[role=grid]").focus()
+        shown.page.keyboard.press("r")
+        shown.page.get_by_role("option", name="dino").click()
+        shown.page.wait_for_function("() => __model.get('state').generation === 2")
+        assert [(m["p"], m["column"]) for m in shown.sent("neighbours")] == [(0, "dino")]
+
+
+@pytest.mark.parametrize(
+    ("about", "why"),
+    [
+        ({"alike": []}, "Needs a column of embeddings"),
+        ({"has_ids": False}, "take the query back"),
+    ],
+)
+def test_without_an_embedding_the_button_says_why(chrome, tmp_path, about, why):
+    with opened(chrome, tmp_path, rows=50, about=about) as shown:
+        shown.painted()
+        shown.page.mouse.dblclick(*shown.card(2))
+        button = shown.page.get_by_role("button", name="More like this")
+        assert button.get_attribute("aria-disabled") == "true"
+        assert why in button.get_attribute("title")
+        button.focus()
+        shown.page.keyboard.press("Enter")
+        shown.page.get_by_role("alert").get_by_text(why).wait_for()
+        shown.page.screenshot(path=tmp_path / "why.png")
+        assert shown.sent("neighbours") == []
+
+
 def test_a_lasso_over_the_map_selects_within_300_ms(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200_000, settings={"panel": "map"}) as shown:
         shown.painted()

@@ -99,6 +99,7 @@ def test_clicks_select_as_in_a_file_manager(chrome, tmp_path):
         shown.painted()
         shown.click(3)
         assert shown.selected() == [3]
+        assert shown.page.evaluate("() => __model.get('_selected_of')") == 1
         shown.click(6, "Shift")
         assert shown.selected() == [3, 4, 5, 6]
         shown.click(1, "Control")
@@ -237,3 +238,38 @@ def test_closing_leaves_nothing_behind(chrome, tmp_path):
         left = "() => [...__model.handlers.values()].reduce((n, s) => n + s.size, 0)"
         assert shown.page.evaluate(left) == 0
         assert shown.page.locator(".dl-browser").count() == 0
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_captions_without_room_are_tooltips_and_always_names_of_the_cards(chrome, tmp_path, dark):
+    settings = {"caption": ["label", "caption"]}
+    with opened(chrome, tmp_path, rows=300, dark=dark, settings={**settings, "size": 64}) as shown:
+        card = shown.page.locator("[data-position='1']")
+        shown.painted()
+        shown.page.wait_for_function(
+            "() => document.querySelector(\"[data-position='1']\").title.includes('label')"
+        )
+        first, second = card.get_attribute("title").split("\n")
+        assert first.startswith("label ")
+        assert second.startswith("caption row ")
+        assert card.get_attribute("aria-label").startswith(f"Row 1: {first}, {second}")
+        shown.page.screenshot(path=tmp_path / "small.png")
+        for size, has_title in ((160, False), (96, True)):
+            shown.page.evaluate(
+                "([settings, size]) => __model.put('settings', {...settings, size})",
+                [settings, size],
+            )
+            shown.painted()
+            shown.page.wait_for_function(
+                "has => document.querySelector(\"[data-position='1']\").title !== '' === has",
+                arg=has_title,
+            )
+            assert first in card.get_attribute("aria-label")
+        shown.page.evaluate(
+            "() => __model.put('settings', {size: 96, caption: ['label', 'tags', 'caption']})"
+        )
+        shown.page.wait_for_function(
+            "() => document.querySelector(\"[data-position='1']\").title.split('\\n').length === 3"
+        )
+        shown.page.wait_for_timeout(100)
+        shown.page.screenshot(path=tmp_path / "lines.png")

@@ -243,6 +243,9 @@ def nearest_first(host: Host, position: int, name: str) -> str:
     if ids is None:
         raise SchemaError("Neighbours are those of a row of the dataset. Take the query back.")
     at = int(np.flatnonzero(base.row_ids == ids[0])[0])
+    [vector] = read_values(base, [vector_column(base, name)], np.array([at]))[name]
+    if np.ma.getmaskarray(vector).any():
+        raise SchemaError(f"Row {position:,} has no {name!r}, by which rows would be like it.")
     column = quoted(name)
     asked = f"(SELECT {column} FROM dataset LIMIT 1 OFFSET {at})"
     return f"SELECT * ORDER BY COSINE_SIMILARITY({column}, {asked}) DESC"

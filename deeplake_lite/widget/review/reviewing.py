@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.htypes import ClassLabel, Embedding
 from deeplake_lite.review import compared, pairs
-from deeplake_lite.widget.review.mapping import is_vector, nearest_first
+from deeplake_lite.widget.review.mapping import about_map, is_vector, nearest_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes import Htype
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
 
@@ -50,15 +51,49 @@ class Reviewing:
 
 
 def about_review(view: View) -> dict[str, Any]:
-    """Return what the page can offer: labels with what judges them."""
-    return {"suspects": list(_offers(view))}
+    """Return what the page can offer: labels with what judges them, and by what rows are alike."""
+    offers = list(_offers(view))
+    return {
+        "suspects": offers,
+        "review_needs": None if offers else needs(view),
+        "alike": about_map(view)["embeddings"],
+    }
+
+
+def needs(view: View) -> str:
+    """Return what a review wants that is not there, and how to get it; code is in backquotes.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://needs-doc", {"kind": dl.ClassLabel(["ant", "bee"])})
+    >>> needs(ds).split("`")[3]
+    'ds.add_column("embedding", dl.Embedding(512), values=vectors)'
+    """
+    label = next((f for f in view.schema if _is_label(f.htype)), None)
+    classes = len(getattr(label and label.htype, "names", ())) or 10
+    wanted = (
+        'an embedding of each row, `ds.add_column("embedding", dl.Embedding(512), values=vectors)`,'
+        f' or the probabilities of a model, `ds.add_column("scores", dl.Array("float32", '
+        f"({classes},)), values=scores)`."
+    )
+    if label is not None:
+        return f"Review ranks rows whose `{label.name}` looks wrong, and needs {wanted}"
+    return (
+        "Review ranks rows whose label looks wrong, and needs a column of labels, "
+        f'`ds.add_column("label", dl.ClassLabel(["ant", "bee"]), values=labels)`, and {wanted}'
+    )
+
+
+def _is_label(htype: Htype) -> bool:
+    return isinstance(htype, ClassLabel) and not htype.multiple
 
 
 def _offers(view: View) -> Iterator[dict[str, str]]:
     found = list(pairs(view))
     predicted = {prediction for _, prediction in found}
     for f in view.schema:
-        if not isinstance(f.htype, ClassLabel) or f.htype.multiple or f.name in predicted:
+        if not _is_label(f.htype) or f.name in predicted:
             continue
         for g in view.schema:
             if isinstance(g.htype, Embedding):
@@ -69,6 +104,6 @@ def _offers(view: View) -> Iterator[dict[str, str]]:
         yield {"label": truth, "by": "agreement", "column": prediction}
 
 
-def _scores(htype: ClassLabel, width: int) -> bool:
+def _scores(htype: Any, width: int) -> bool:
     """Tell whether as many numbers may be scores of the classes."""
     return bool(htype.names) and len(htype.names) == width

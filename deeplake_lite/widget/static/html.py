@@ -105,7 +105,7 @@ def content(browser: Browser, pack: Pack, *, query: str, size: int, large: int) 
     query : str
         What they are the answer of.
     """
-    never = {"url": "", "writable": False, "suspects": [], "umap": False}
+    never = {"url": "", "writable": False, "suspects": [], "alike": [], "umap": False}
     about = {**browser.about, **never, "static": True}
     names = [c["name"] for c in about["columns"]]
     wanted = {

@@ -76,6 +76,41 @@ def test_rows_like_one_come_first(lake, page):
     assert found["predicted"][:].tolist() == [1] * 30 + [0] * 30
 
 
+def test_nothing_is_like_a_row_without_a_vector(make_lake, page):
+    ds = make_lake({"v": dl.Embedding(2, nullable=True)}, v=[None, [1, 0]])
+    shown = page(ds)
+    assert "Row 0 has no 'v'" in shown.fails("neighbours", p=0, column="v")["message"]
+    assert shown.asks("neighbours", p=1, column="v")["rows"] == 2
+
+
+def test_the_page_is_told_what_is_missing_for_a_review(make_lake, page):
+    label = dl.ClassLabel(["ant", "bee", "cat"])
+    about = page(make_lake({"kind": label, "x": "int32"})).w.about
+    assert (about["suspects"], about["alike"]) == ([], [])
+    assert about["review_needs"].count("`") == 6
+    assert "whose `kind` looks wrong" in about["review_needs"]
+    assert (
+        '`ds.add_column("scores", dl.Array("float32", (3,)), values=scores)`'
+        in about["review_needs"]
+    )
+    bare = page(make_lake({"x": "int32"})).w.about["review_needs"]
+    assert '`ds.add_column("label", dl.ClassLabel(["ant", "bee"]), values=labels)`' in bare
+
+
+def test_what_is_advised_for_a_review_makes_one(make_lake, page):
+    label = dl.ClassLabel(["ant", "bee"])
+    ds = make_lake({"label": label}, label=[0, 1, 0])
+    ds.commit("labels")
+    code = page(ds).w.about["review_needs"].split("`")[3::2]
+    given = {"vectors": np.ones((3, 512)), "scores": np.full((3, 2), 0.5)}
+    for line in code:
+        eval(line, {"ds": ds, "dl": dl, **given})
+    about = page(ds).w.about
+    assert [one["by"] for one in about["suspects"]][:2] == ["embedding", "scores"]
+    assert about["review_needs"] is None
+    assert about["alike"][0] == "embedding"
+
+
 def test_what_cannot_be_ranked_is_said(lake, page):
     error = page(lake).fails("suspects", label="label", by="taste")
     assert "by is 'embedding' or 'scores'" in error["message"]
