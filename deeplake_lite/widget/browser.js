@@ -3732,7 +3732,7 @@ class Detail {
 		if (editable && column.kind === "bool") return h("input", { type: "checkbox", checked: column.value === true, "aria-label": column.name, onchange: (event) => this.put(column, event.target.checked) });
 		if (editable && ["text", "number", "time"].includes(column.kind)) return this.textField(column);
 		const tint = column.kind === "class" ? dot(column.value ?? column.c) : null;
-		const text = h(["json", "array", "embedding", "table"].includes(column.kind) ? "pre" : "span", { class: "dl-value-text", text: column.damaged ?? column.text ?? "–" });
+		const text = h(["json", "array", "embedding", "table"].includes(column.kind) ? "pre" : "span", { class: "dl-value-text", text: column.damaged ?? column.text ?? (column.v ? "as shown" : "–") });
 		return tint ? h("span", { class: "dl-with-dot" }, tint, text) : text;
 	}
 
