@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from deeplake_lite.dataset.describe import dtype_of
 from deeplake_lite.dataset.values import decode_one
 from deeplake_lite.htypes import Image, Mask
+from deeplake_lite.htypes.cells import take
 from deeplake_lite.loader.make.decoded import Decoded
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Recipe
 from deeplake_lite.loader.make.sizes import counts_pixels, sized
@@ -21,8 +24,11 @@ from deeplake_lite.loader.read.disk import Disk
 from deeplake_lite.loader.read.readers import Readers
 from deeplake_lite.loader.workers.processes import LANES, Crew
 from deeplake_lite.loader.workers.run import AHEAD, Works
+from deeplake_lite.storage.chunks import spans
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from deeplake_lite.dataset.view import View
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
@@ -30,6 +36,9 @@ if TYPE_CHECKING:
 
 AHEAD_SHARE = 0.1
 """Part of the budget for rows that are read ahead, and as much for batches that are made ahead."""
+
+SHOWN_ROWS = 64
+"""Rows that are read at a time to find a picture that is not null."""
 
 
 class Equipment:
@@ -175,7 +184,7 @@ class Equipment:
                 return ColumnRecipe(f.htype, collate=collate, follows=picture)
             size = self.options.size_of(picture)
         if not isinstance(f.htype, Image | Mask) or f.htype.nullable or not len(self._samples):
-            return ColumnRecipe(f.htype, collate=collate, size=size)
+            return self._with_blank(f, ColumnRecipe(f.htype, collate=collate, size=size))
         shape = self._samples.shape_of(f)
         one_size = size is not None and f.htype.varying <= len(size)
         if not one_size and (shape is None or collate == "list"):
@@ -184,6 +193,30 @@ class Equipment:
         if size is not None:
             shape = sized(f.htype, sample.shape, size)
         return ColumnRecipe(f.htype, shape, collate, size, str(sample.dtype))
+
+    def _with_blank(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
+        """Say what nulls are in a stack, so that batches of nulls alone are like the others."""
+        how = recipe.collate or ("stack" if recipe.stacks else "list")
+        if how != "stack" or not f.htype.nullable:
+            return recipe
+        axes = self._samples.axes_of(f)
+        if recipe.size is not None:
+            axes = sized(f.htype, axes, recipe.size)
+        if not axes or not all(isinstance(size, int) for size in axes):
+            return recipe
+        dtype = dtype_of(f.htype) or (self._shown(f).dtype.name if _is_picture(f) else None)
+        return replace(recipe, most=cast("tuple[int, ...]", axes), dtype=dtype)
+
+    def _shown(self, f: Field) -> NDArray[Any]:
+        """Return a value of a column of pictures, the first that is not null."""
+        alone = self._samples.only([f.name])
+        for span in spans(len(alone), SHOWN_ROWS):
+            cells = alone.read(np.arange(span.start, span.stop))[f.name]
+            first = 0 if cells.valid is None else int(np.argmax(cells.valid))
+            value = decode_one(f.htype, take(cells, np.array([first])), self._allow)
+            if value is not None:
+                return np.asarray(value)
+        return np.zeros((1, 1), np.uint8)
 
     @cached_property
     def _followed(self) -> str | None:
@@ -199,3 +232,7 @@ class Equipment:
         """Return one row's value of a column; None where null."""
         cells = self._samples.read(np.array([row], np.int64))[f.name]
         return decode_one(f.htype, cells, self._allow)
+
+
+def _is_picture(f: Field) -> bool:
+    return isinstance(f.htype, Image | Mask)

@@ -140,7 +140,7 @@ class JaxLoader(Loader):
         if recipe.size is not None:
             axes = sized(f.htype, axes, recipe.size)
         most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)
-        return replace(recipe, collate="pad", most=most)
+        return replace(recipe, collate="pad", most=most or None)  # of nulls alone, nothing is known
 
     def _converted(self, batch: Any) -> Any:
         """Return a batch in dtypes of JAX, what is ragged padded: in the thread that made it."""

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.describe import axes_of, dtype_of
-from deeplake_lite.dataset.values import decode_one
 from deeplake_lite.errors import MissingPackageError
 from deeplake_lite.htypes import Image, Link
-from deeplake_lite.htypes.cells import take
 from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.making import PADDING
@@ -23,7 +21,6 @@ from deeplake_lite.loader.make.recipe import ColumnRecipe
 from deeplake_lite.loader.make.sizes import sized
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.tree import leaves, mapped
-from deeplake_lite.storage.chunks import spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,9 +30,6 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
     from deeplake_lite.schema import Field
-
-SHOWN_ROWS = 64
-"""Rows that are read at a time to find a picture that is not null."""
 
 
 def dataset(view: View | Mix, options: Options) -> Any:
@@ -177,24 +171,17 @@ class FlatLoader(Loader):
             axes = self._samples.axes_of(f)
         elif isinstance(htype, Image):
             axes = (None, None, *self._shown(f).shape[2:])
+        if not axes and isinstance(htype, Image):  # all are null
+            axes = (None, None)
         if not dtype and isinstance(htype, Image):
             dtype = self._shown(f).dtype.name
         if dtype.startswith(("datetime64", "timedelta64")):
             dtype = "int64"
         if recipe.size is not None:
             axes = sized(f.htype, axes, recipe.size)
-        return dtype or "text", tuple(size if isinstance(size, int) else None for size in axes)
-
-    def _shown(self, f: Field) -> np.ndarray:
-        """Return a value of a column of pictures, the first that is not null."""
-        alone = self._samples.only([f.name])
-        for span in spans(len(alone), SHOWN_ROWS):
-            cells = alone.read(np.arange(span.start, span.stop))[f.name]
-            first = 0 if cells.valid is None else int(np.argmax(cells.valid))
-            value = decode_one(f.htype, take(cells, np.array([first])), self._allow)
-            if value is not None:
-                return np.asarray(value)
-        return np.zeros((1, 1), np.uint8)
+        if not dtype:  # lists of text are no arrays, however alike
+            return "text", (None,) * len(axes)
+        return dtype, tuple(size if isinstance(size, int) else None for size in axes)
 
     def _converted(self, batch: Any) -> Any:
         """Return the arrays of a batch: in the thread that made it."""

@@ -60,10 +60,7 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, An
     if isinstance(values, np.ma.MaskedArray):
         values = values.data
     elif isinstance(values, list) and not valid.all():
-        blank = np.asarray(recipe.htype.blank)
-        if recipe.most is not None:
-            blank = np.zeros(recipe.most, blank.dtype)
-        values = _filled(values, blank, how)
+        values = _filled(values, recipe.blank, how)
     out = _together(name, _typed(values, recipe), how, recipe.htype.varying, recipe.most)
     if recipe.htype.nullable:
         out[f"{name}_valid"] = valid
@@ -152,7 +149,7 @@ def _loose(
     if how in (None, "list"):
         return {key: list(given) if how == "list" else _plain(given)}
     if nullable and recipe is not None and not valid.all():
-        values = _filled(values, np.asarray(recipe.htype.blank), how)
+        values = _filled(values, recipe.blank, how)
     varying = _varying(there, recipe)
     least = recipe.most if recipe is not None and varying == recipe.htype.varying else None
     out = _together(key, values, how, varying, least)

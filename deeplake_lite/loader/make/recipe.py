@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from deeplake_lite.dataset.describe import dtype_of
 from deeplake_lite.htypes.base import Dense
 from deeplake_lite.loader.make.chance import globals_kept
 from deeplake_lite.loader.make.functions import Function
@@ -18,6 +21,8 @@ from deeplake_lite.loader.make.making import Making
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from deeplake_lite.dataset.keywords import Collate
     from deeplake_lite.htypes import Htype
@@ -39,9 +44,9 @@ class ColumnRecipe:
     size: tuple[int, int] | None = None
     """Height and width that pictures are brought to, pixels."""
     dtype: str | None = None
-    """Of decoded values, where `shape` is known."""
+    """Of decoded values, where `shape` is known, or where nulls need it."""
     most: tuple[int, ...] | None = None
-    """Shape that ``"pad"`` fills up to, so that all batches are of one shape."""
+    """Shape that ``"pad"`` fills up to, and that nulls are stacked in: one for all batches."""
     follows: str | None = None
     """The picture that coordinates go with, where it is brought to another size."""
 
@@ -58,6 +63,18 @@ class ColumnRecipe:
         if self.shape is not None or isinstance(self.htype.layout, Dense):
             return True
         return self.size is not None and self.htype.varying <= len(self.size)
+
+    @property
+    def blank(self) -> NDArray[Any]:
+        """What stands under null where a batch has no other value.
+
+        >>> from deeplake_lite.htypes import Boxes
+        >>> ColumnRecipe(Boxes()).blank.shape, ColumnRecipe(Boxes(), most=(2, 4)).blank.shape
+        ((0, 4), (2, 4))
+        """
+        plain = np.asarray(self.htype.blank)
+        dtype = self.dtype or dtype_of(self.htype) or plain.dtype
+        return np.zeros(plain.shape if self.most is None else self.most, dtype)
 
 
 @dataclass(frozen=True)

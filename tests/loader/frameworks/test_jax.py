@@ -283,3 +283,10 @@ def test_a_transform_may_give_arrays_of_jax(lake):
         doubled = next(iter(loader))["x"]
         assert isinstance(doubled, jax.Array)
         np.testing.assert_array_equal(doubled, plain * 2)
+
+
+def test_pictures_of_which_all_are_null_make_a_batch(make_lake):
+    ds = make_lake({"image": dl.Image("png", nullable=True)}, image=[None, None])
+    (batch,) = ds.jax(2)
+    assert not batch["image_valid"].any()
+    assert not batch["image_mask"].size

@@ -272,3 +272,20 @@ def test_a_picture_behind_many_nulls_is_found_in_few_reads(make_lake, monkeypatc
     spec = lake.tensorflow(4).element_spec["p"]
     assert spec.shape.as_list() == [None, None, 3, 3]
     assert len(reads) <= 4
+
+
+@pytest.mark.parametrize("options", [{"size": (4, 4)}, {"collate": "stack"}])
+@pytest.mark.parametrize("there", [True, False])
+def test_pictures_that_are_null_fit_the_element_spec(make_lake, options, there):
+    pictures = [None, np.ones((5, 6, 3), "uint8") if there else None, None]
+    ds = make_lake({"image": dl.Image("png", nullable=True)}, image=pictures)
+    found = list(ds.tensorflow(1, **options))
+    assert len({tuple(batch["image"].shape) for batch in found}) == 1
+    assert [bool(batch["image_valid"][0]) for batch in found] == [False, there, False]
+
+
+@pytest.mark.parametrize("texts", [["a", "b"], []])
+def test_lists_of_as_many_texts_each_are_ragged(make_lake, texts):
+    ds = make_lake({"tags": dl.Sequence(dl.Text())}, tags=[texts] * 3)
+    (batch,) = ds.tensorflow(3)
+    assert batch["tags"].to_list() == [[text.encode() for text in texts]] * 3

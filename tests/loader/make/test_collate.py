@@ -327,3 +327,16 @@ def test_grey_pictures_do_not_become_columns_of_coloured_ones(make_lake):
     ds = make_lake({"i": dl.Image("png")}, i=pixels)
     with pytest.raises(dl.LoaderError, match="does not go where"):
         next(iter(ds.batches(2, size=(3, 3))))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+@pytest.mark.parametrize("options", [{"size": (4, 4)}, {"collate": "stack"}])
+@pytest.mark.parametrize("transform", [None, dict])
+def test_a_batch_of_nulls_alone_is_as_large_as_the_others(make_lake, dtype, options, transform):
+    picture = np.full((5, 6), 7, dtype)
+    ds = make_lake({"image": dl.Image("png", nullable=True)}, image=[None, picture, None])
+    first, second, third = ds.batches(1, transform=transform, **options)
+    assert first["image"].shape == second["image"].shape == third["image"].shape
+    assert {batch["image"].dtype.name for batch in (first, second, third)} == {dtype}
+    assert not first["image"].any()
+    assert not first["image_valid"].any()
