@@ -436,3 +436,16 @@ def test_a_padded_batch_is_filled_up_where_rows_are_left_out(pictures, load, wor
         assert kept == [[0, 1, 2, 3, 4], left, [10, 11]]
         assert len(batches[1]["image"]) == 5
         assert loader.stats().samples == 5 + len(left) + 2
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_row_that_only_fills_a_batch_up_is_not_listed_again(numbers, load, rank):
+    options = {"rank": rank, "world_size": 2, "last": "pad", "on_error": "skip"}
+    loader = load(numbers[[0, 1, 7]], 8, transform=transforms.fail, num_workers=0, **options)
+    (batch,) = loader
+    assert len(batch["x"]) == 8
+    assert [s.row_id for s in loader.skipped] == ([numbers.row_ids[7]] if rank == 0 else [])
+    alone = load(numbers[[7]], 8, transform=transforms.fail, num_workers=0, **options)
+    if rank == 1:
+        assert list(alone) == []
+        assert alone.skipped == ()

@@ -65,7 +65,7 @@ class Making:
             self._lap("transform")
         self._fill_up()
         made.rows = self._own
-        if made.skipped and not len(self._rows):
+        if self._job.rows and not len(self._rows):
             return
         made.batch = self._collated()
         self._lap("collate")
@@ -171,7 +171,8 @@ class Making:
         """Raise what went wrong with a row, or note it where rows may be left out."""
         row_id = int(self._ids[row])
         if self._recipe.skip:
-            self._made.skip(row_id, column, error)
+            if row < self._job.own:  # padding repeats a row that is listed already
+                self._made.skip(row_id, column, error)
             return
         where = "transform" if column is None else f"column {column!r}"
         if column is None:
