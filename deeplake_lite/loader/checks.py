@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,41 @@ def integer(name: str, value: Any, least: int | None = None) -> int:
         rule = "an integer" if least is None else f"an integer of at least {least}"
         raise ValueError(f"{name} is {rule}, got {value!r}.")
     return number
+
+
+def names(name: str, value: Any) -> tuple[str, ...]:
+    """Return names of columns, in order; one may be given by itself.
+
+    Raises
+    ------
+    TypeError
+        For what has no names, or has them in no order.
+
+    Examples
+    --------
+    >>> names("columns", "image"), names("columns", ["image", "label"])
+    (('image',), ('image', 'label'))
+    """
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Iterable) or isinstance(value, bytes | set | frozenset):
+        raise TypeError(
+            f"{name} are names in order, such as ['image', 'label'], got {value!r:.80}. Leave it "
+            "out for all."
+        )
+    return tuple(value)
+
+
+def seconds(name: str, value: Any) -> float:
+    """Return a length of time. Raises ValueError for what is none.
+
+    >>> seconds("seconds", 1)
+    1.0
+    """
+    number = isinstance(value, int | float | np.integer | np.floating)
+    if not number or isinstance(value, bool) or not 0 <= value < math.inf:
+        raise ValueError(f"{name} is a number of at least 0, got {value!r:.80}.")
+    return float(value)
 
 
 def choice(name: str, value: Any, choices: Sequence[Any]) -> None:

@@ -14,6 +14,7 @@ from deeplake_lite.dataset.values import decode_one
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.loader.make.decoded import Decoded
+from deeplake_lite.loader.make.making import PADDING
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Recipe
 from deeplake_lite.loader.make.sizes import counts_pixels, sized
 from deeplake_lite.loader.mix import samples_of
@@ -22,6 +23,7 @@ from deeplake_lite.loader.order.topology import found_rank
 from deeplake_lite.loader.read.blocks import Blocks, Holding
 from deeplake_lite.loader.read.disk import Disk
 from deeplake_lite.loader.read.readers import Readers
+from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.workers.processes import LANES, Crew
 from deeplake_lite.loader.workers.run import AHEAD, Works
 from deeplake_lite.storage.chunks import spans
@@ -64,6 +66,17 @@ class Equipment:
         """How an epoch is cut into batches."""
         self.shuffle = self._samples.shuffled(options.shuffle)
         """How rows are shuffled."""
+        self._check_own_keys()
+
+    def _check_own_keys(self) -> None:
+        """Refuse columns of the names that batches have for themselves. Raises ValueError."""
+        own = {PADDING: self.shares.last == "pad", ROW_ID: self.options.needs_ids}
+        for f in self._samples.fields:
+            if own.get(f.name):
+                raise ValueError(
+                    f"A batch says under {f.name!r} which rows it has, and there is a column of "
+                    "that name. Leave it out with columns=[…], or rename it."
+                )
 
     def _close(self) -> None:
         """End threads and processes, and give the memory back."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from deeplake_lite.errors import ForkedError, LoaderError
 from deeplake_lite.loader import clock
 from deeplake_lite.loader.checks import integer
+from deeplake_lite.loader.checks import seconds as as_seconds
 from deeplake_lite.loader.equipment import Equipment
 from deeplake_lite.loader.order.places import Places, Progress
 from deeplake_lite.loader.report.explain import Explanation, Situation, explained
@@ -152,8 +153,7 @@ class Loader(Equipment):
                 f"{found.consumed:,}. Load what state_dict() returned, as it was."
             )
         self._progress = found
-        whole = len(self.shares) * self.shares.size
-        self._resumed = self._progress.consumed < min(whole, self.shares.n)
+        self._resumed = self._progress.consumed < self.shares.end
         self._next_epoch = self._progress.epoch + 1
 
     def shuffle_quality(self, label: str | None = None) -> ShuffleQuality:
@@ -254,7 +254,7 @@ class Loader(Equipment):
         Nothing has been loaded yet: go through some batches, and ask again.
         """
         mode, kind = self._holding.mode, self.shuffle.kind
-        situation = Situation.of(self._samples, self.options, kind, mode)
+        situation = Situation.of(self._samples, self.options, kind, mode, len(self))
         return explained(self.stats(), situation)
 
     def decode_limit(self, seconds: float = 1.0) -> Limit:
@@ -265,6 +265,11 @@ class Loader(Equipment):
         seconds : float
             How long, at the least a batch per thread.
 
+        Raises
+        ------
+        ValueError
+            Where there are no rows.
+
         Examples
         --------
         >>> import deeplake_lite as dl
@@ -273,7 +278,9 @@ class Loader(Equipment):
         >>> ds.batches(50).decode_limit(0.01).samples_per_second > 100
         True
         """
-        threads = max(1, self.options.threads)
+        if not len(self._samples):
+            raise ValueError("A decode limit is measured on rows, and there are none. Append some.")
+        threads, seconds = max(1, self.options.threads), as_seconds("seconds", seconds)
         return decode_limit(self._samples, self._recipe, self.batch_size, threads, seconds)
 
     # ---- within
@@ -307,6 +314,7 @@ class Loader(Equipment):
                         given = True
                         yield made.batch
                     meter.back()
+            progress.consumed = max(progress.consumed, self.shares.end)
             if skipped and not given and first == 0:
                 raise LoaderError(
                     f"on_error='skip' left out every row, all {len(skipped):,} of the epoch. The "

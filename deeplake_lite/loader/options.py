@@ -14,12 +14,20 @@ from deeplake_lite.dataset.keywords import Keywords
 from deeplake_lite.errors import ColumnNotFoundError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.base import Dense
-from deeplake_lite.loader.checks import choice, flag, function, height_and_width, integer, memory
+from deeplake_lite.loader.checks import (
+    choice,
+    flag,
+    function,
+    height_and_width,
+    integer,
+    memory,
+    names,
+)
 from deeplake_lite.loader.make.collate import CHOICES, fits
 from deeplake_lite.loader.make.sizes import picture_followed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from deeplake_lite.dataset.keywords import Collate
     from deeplake_lite.schema import Field
@@ -75,7 +83,7 @@ class Options(Keywords):
             options["last"] = "drop"
         columns = options.get("columns")
         if columns is not None:
-            options["columns"] = (columns,) if isinstance(columns, str) else tuple(columns)
+            options["columns"] = names("columns", columns)
         if "batch_size" not in options:
             raise TypeError("A loader needs a batch_size, how many rows a batch has.")
         return cls(**options)
@@ -145,25 +153,19 @@ class Options(Keywords):
         ColumnNotFoundError, ValueError
             See above.
         """
-        names = [f.name for f in fields]
+        known = [f.name for f in fields]
         named: list[str] = []
         if isinstance(self.collate, Mapping) and self.transform is None:
             named += self.collate
         if isinstance(self.size, Mapping):
             named += self.size
         for name in named:
-            if name not in names:
-                raise ColumnNotFoundError.named("column", name, names)
+            if name not in known:
+                raise ColumnNotFoundError.named("column", name, known)
         if self.size is not None:
             self._check_pictures(fields)
         for f in fields:
-            for key in self._keys(f):
-                if key in names:
-                    raise ValueError(
-                        f"A batch says under {key!r} which rows of {f.name!r} are null or padded, "
-                        f"and there is a column of that name. Leave it out with columns=[…], or "
-                        f"rename it."
-                    )
+            check_keys(f.name, self._keys(f), known)
 
     def _check_pictures(self, fields: Sequence[Field]) -> None:
         """Refuse a size for what is no picture. Raises ValueError."""
@@ -202,6 +204,22 @@ class Options(Keywords):
     def size_of(self, name: str) -> tuple[int, int] | None:
         """Return the height and width that a column's pictures are brought to."""
         return self.size.get(name) if isinstance(self.size, Mapping) else self.size
+
+
+def check_keys(name: str, keys: Iterable[str], columns: Sequence[str]) -> None:
+    """Refuse keys that go with a column where other columns have them. Raises ValueError.
+
+    >>> check_keys("boxes", ["boxes_mask"], ["boxes", "boxes_mask"])
+    Traceback (most recent call last):
+        ...
+    ValueError: A batch says under 'boxes_mask' which rows of 'boxes' are null or padded, and ...
+    """
+    for key in keys:
+        if key in columns:
+            raise ValueError(
+                f"A batch says under {key!r} which rows of {name!r} are null or padded, and there "
+                "is a column of that name. Leave it out with columns=[…], or rename it."
+            )
 
 
 def _unknown(name: str, known: Sequence[str]) -> str:

@@ -47,6 +47,8 @@ def check_state(
     """
     own = state_of(Progress(0), samples, shuffle, seed, shares)
     check_keys(state, own)
+    for name, least in (("rows", 0), ("global_batch_size", 1), ("epoch", 0), ("consumed", 0)):
+        integer(name, state[name], least)
     if state["version"] != own["version"]:
         raise ValueError(_other_version(str(state["version"]).split("+"), samples))
     if state["seed"] != own["seed"] or state["shuffle"] != own["shuffle"]:
@@ -63,13 +65,12 @@ def check_state(
         )
     if state["global_batch_size"] != own["global_batch_size"]:
         raise ValueError(_other_batch(state["global_batch_size"], shares))
-    epoch, consumed = integer("epoch", state["epoch"], 0), integer("consumed", state["consumed"], 0)
-    if consumed > shares.n:
+    if state["consumed"] > shares.n:
         raise ValueError(
-            f"A state has consumed up to {shares.n:,} rows, got {consumed:,}. Load what "
+            f"A state has consumed up to {shares.n:,} rows, got {state['consumed']:,}. Load what "
             "state_dict() returned, as it was."
         )
-    return Progress(epoch, consumed)
+    return Progress(int(state["epoch"]), int(state["consumed"]))
 
 
 def check_keys(state: Any, own: Mapping[str, Any]) -> None:

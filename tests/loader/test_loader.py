@@ -393,3 +393,26 @@ def test_a_loader_is_closed_at_the_end_of_its_block(ds):
     assert eventually(lambda: threads() <= running)
     assert len(list(loader)) == len(loader)  # it can be used again
     loader.close()
+
+
+def test_uneven_ranks_go_on_in_the_same_epoch(ds):
+    view, options = ds[:13], {"last": "uneven", "shuffle": True}
+    whole = view.batches(4, **options)
+    state = [whole.state_dict() for _ in islice(whole, 3)][-1]
+    loaders = [view.batches(1, rank=rank, world_size=4, **options) for rank in range(4)]
+    for loader in loaders:
+        loader.load_state_dict(state)
+    assert [len(list(loader)) for loader in loaders] == [1, 0, 0, 0]  # the thirteenth row
+    assert [loader.epoch for loader in loaders] == [0] * 4
+    for loader in loaders:
+        next(iter(loader))
+    assert [loader.epoch for loader in loaders] == [1] * 4
+
+
+def test_a_rank_without_a_last_batch_has_ended_its_epoch_too(ds):
+    options = {"last": "uneven", "rank": 1, "world_size": 4}
+    loader, again = (ds[:13].batches(1, **options) for _ in range(2))
+    assert len(list(loader)) == 3
+    again.load_state_dict(loader.state_dict())
+    assert len(list(again)) == 3
+    assert again.epoch == 1

@@ -209,3 +209,29 @@ def test_help_shows_every_keyword_with_what_it_is_if_left_out(method):
         shown = inspect.signature(getattr(owner, method)).parameters
         assert {*LoaderOptions.__annotations__} < {*shown}
         assert shown["cache"].default == "encoded"
+
+
+@pytest.mark.parametrize("columns", [5, True, b"x", {"x", "y"}])
+def test_columns_are_names_in_order(columns):
+    with pytest.raises(TypeError, match=r"columns are names in order, .* got .*Leave it out"):
+        Options.of(batch_size=1, columns=columns)
+
+
+def test_a_truth_value_of_numpy_shuffles(make_lake):
+    ds = make_lake({"x": "int32"}, x=[1])
+    assert ds.batches(1, shuffle=np.True_).shuffle.kind == "exact"
+    for value in (np.array([1, 2]), ["exact"], 1, None):
+        with pytest.raises(ValueError, match="shuffle is True, False, 'exact' or 'block', got"):
+            ds.batches(1, shuffle=value)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("_padding", {"last": "pad"}), ("_row_id", {"row_ids": True})]
+)
+def test_a_column_does_not_have_the_name_of_what_batches_say_themselves(make_lake, name, options):
+    ds = make_lake({"x": "int32"}, x=[3])
+    view = ds.query(f"SELECT x, x AS {name}")
+    with pytest.raises(ValueError, match=f"says under '{name}' which rows it has, and there is"):
+        view.batches(1, **options)
+    (batch,) = view.batches(1)
+    assert batch[name].tolist() == [3]

@@ -130,8 +130,12 @@ def test_edits_that_are_not_committed_have_no_state(ds):
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("consumed", -5), ("consumed", 7), ("consumed", 99_999), ("epoch", "1")]
-)
+    ("field", "value"),
+    [
+        ("consumed", -5), ("consumed", 7), ("consumed", 99_999), ("epoch", "1"), ("rows", None),
+        ("global_batch_size", "x"), ("global_batch_size", -1),
+    ],
+)  # fmt: skip
 def test_a_state_that_was_changed_is_refused(make_lake, field, value):
     loader = make_lake({"x": "int32"}, x=range(100)).batches(10, shuffle=True)
     with pytest.raises(ValueError, match=field):

@@ -39,6 +39,7 @@ from deeplake_lite.loader.make.arrays import RaggedBatch, as_numpy, padded
 from deeplake_lite.loader.make.collate import fits
 from deeplake_lite.loader.make.sizes import sized
 from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.options import check_keys
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.tree import mapped
 
@@ -100,6 +101,11 @@ class JaxLoader(Loader):
 
     def _check_sharding(self) -> None:
         """Refuse batches that some device would have less of than others."""
+        if not isinstance(self.sharding, self._jax.sharding.Sharding):
+            raise TypeError(
+                "sharding is a jax.sharding.Sharding, such as NamedSharding(mesh, "
+                f"PartitionSpec('data')), got {self.sharding!r:.80}. Leave it out for one device."
+            )
         if self.options.on_error == "skip":
             raise ValueError(
                 "sharding needs batches of one size, and on_error='skip' leaves rows out of them. "
@@ -140,6 +146,8 @@ class JaxLoader(Loader):
         if recipe.size is not None:
             axes = sized(f.htype, axes, recipe.size)
         most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)
+        also = [f"{f.name}_mask", *([f"{f.name}_valid"] if f.htype.nullable else [])]
+        check_keys(f.name, also, self.columns)
         return replace(recipe, collate="pad", most=most or None)  # of nulls alone, nothing is known
 
     def _converted(self, batch: Any) -> Any:

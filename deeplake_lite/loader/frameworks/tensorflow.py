@@ -19,6 +19,7 @@ from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.making import PADDING
 from deeplake_lite.loader.make.recipe import ColumnRecipe
 from deeplake_lite.loader.make.sizes import sized
+from deeplake_lite.loader.options import check_keys
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.tree import leaves, mapped
 
@@ -100,7 +101,9 @@ class FlatLoader(Loader):
             return self._shown_tree()
         tree: dict[str, Tree] = {}
         for f in self._samples.fields:
-            tree.update(self._parts(f, self._recipe.columns[f.name]))
+            parts = self._parts(f, self._recipe.columns[f.name])
+            check_keys(f.name, [*parts][1:], self.columns)
+            tree.update(parts)
         if o.row_ids:
             tree[ROW_ID] = Part("int64", (self._rows,))
         if self._recipe.padding:

@@ -44,11 +44,11 @@ class TorchLoader(Loader):
 
     def __init__(self, view: View | Mix, options: Options, device: Any = None) -> None:
         super().__init__(view, options)
-        self.device = torch.device("cpu" if device is None else device)
+        self.device = _device(device)
         """Where tensors are."""
         if self.device.type == "cuda" and not torch.cuda.is_available():
             raise ValueError(
-                f"device={str(device)!r} needs a GPU, and torch.cuda.is_available() is False. "
+                f"device={str(self.device)!r} needs a GPU, and torch.cuda.is_available() is False. "
                 "Leave device out, or install a PyTorch for your GPU."
             )
 
@@ -71,6 +71,17 @@ class TorchLoader(Loader):
     def _classes(self) -> frozenset[str]:
         """Names of the columns that hold classes."""
         return frozenset(f.name for f in self._samples.fields if _is_of_classes(f.htype))
+
+
+def _device(device: Any) -> torch.device:
+    """Return the device that is meant; memory where none is. Raises ValueError."""
+    try:
+        return torch.device("cpu" if device is None else device)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"device is what torch.device takes, such as 'cuda' or 'cuda:1', got {device!r:.80}. "
+            "Leave it out for tensors in memory."
+        ) from error
 
 
 def _is_of_classes(htype: Htype) -> bool:

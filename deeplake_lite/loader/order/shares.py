@@ -53,6 +53,15 @@ class Shares:
         """Rows of a batch of all ranks."""
         return self.batch_size * self.world_size
 
+    @property
+    def end(self) -> int:
+        """The place in the order at which the epoch ends, for all ranks.
+
+        >>> Shares(10, 4, last="drop").end, Shares(10, 4).end
+        (8, 10)
+        """
+        return self.n - self.n % self.size if self.last == "drop" else self.n
+
     def __len__(self) -> int:
         whole, rest = divmod(self.n, self.size)
         if self.last == "drop" or not rest:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from deeplake_lite.loader.order.block_rows import rows_of_block
 from deeplake_lite.loader.order.order import BlockOrder, ExactOrder, Order
 
@@ -82,9 +84,11 @@ class Shuffle:
         ValueError
             For anything but a bool, ``"exact"`` and ``"block"``.
         """
+        if isinstance(wanted, np.bool_):
+            wanted = bool(wanted)
         if wanted is False:
             return cls("none", why="in the view's order")
-        if wanted is not True and wanted not in ("exact", "block"):
+        if wanted is not True and not (isinstance(wanted, str) and wanted in ("exact", "block")):
             raise ValueError(f"shuffle is True, False, 'exact' or 'block', got {wanted!r}.")
         total = samples.row_bytes * len(samples)
         size = f"{total / 2**30:.3g} GiB"

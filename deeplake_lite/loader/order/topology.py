@@ -9,7 +9,7 @@ import sys
 def found_rank(rank: int | None, world_size: int | None) -> tuple[int, int]:
     """Return rank and world size: as given, else as torch, JAX, torchrun or SLURM say, else 0 of 1.
 
-    Frameworks that are not loaded are not asked.
+    Frameworks that are not loaded are not asked. Raises ValueError for variables that are no ranks.
 
     >>> found_rank(1, 4)
     (1, 4)
@@ -37,5 +37,16 @@ def _of_jax() -> tuple[int, int] | None:
 def _of_environment() -> tuple[int, int] | None:
     for rank, size in (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS")):
         if rank in os.environ and size in os.environ:
-            return int(os.environ[rank]), int(os.environ[size])
+            return _told(rank, size)
     return None
+
+
+def _told(rank: str, size: str) -> tuple[int, int]:
+    """Return what two variables say. Raises ValueError where they say nothing."""
+    told, of = os.environ[rank], os.environ[size]
+    if not (told.isdecimal() and of.isdecimal() and int(told) < int(of)):
+        raise ValueError(
+            f"{rank} and {size} say which process this is of how many, got {rank}={told!r} and "
+            f"{size}={of!r}. Unset them, or give rank= and world_size=."
+        )
+    return int(told), int(of)

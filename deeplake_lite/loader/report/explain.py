@@ -46,9 +46,13 @@ class Situation:
     """Size of all rows, bytes, about."""
     pictures: Mapping[str, str] = field(default_factory=dict)
     """Columns of pictures, and their codecs; "mask" for masks."""
+    batches: int | None = None
+    """Of an epoch."""
 
     @classmethod
-    def of(cls, samples: Samples, options: Options, shuffle: str, mode: str) -> Situation:
+    def of(
+        cls, samples: Samples, options: Options, shuffle: str, mode: str, batches: int
+    ) -> Situation:
         """Look at what is loaded."""
         found = [(f.name, f.htype) for f in samples.fields]
         pictures = {
@@ -57,7 +61,7 @@ class Situation:
             if isinstance(h, Image | Mask)
         }
         stored = samples.row_bytes * len(samples)
-        return cls(options, shuffle, mode, len(samples), stored, pictures)
+        return cls(options, shuffle, mode, len(samples), stored, pictures, batches)
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,12 +103,23 @@ def explained(stats: Stats, situation: Situation) -> Explanation:
     """
     told = _told(stats.epochs)
     if told is None or not told.batches:
-        text = "Nothing has been loaded yet: go through some batches, and ask again."
-        return Explanation("", text, Stats())
+        return Explanation("", _nothing(situation), Stats())
     what = _bottleneck(told, situation)
     seconds = told.read if what == "memory" else told.seconds.get(what, 0.0)
     share = f"{100 * seconds / (told.busy or 1.0):.0f} % of the workers' time"
     return Explanation(what, _SENTENCES[what](share, told, situation), told)
+
+
+def _nothing(situation: Situation) -> str:
+    """Say why nothing was loaded."""
+    if not situation.rows:
+        return "There is nothing to load: the view has no rows."
+    if situation.batches == 0:
+        return (
+            f"There is nothing to load: {words.count(situation.rows, 'row')} fill no batch of "
+            f"batch_size={situation.options.batch_size}, and last='drop' leaves them out."
+        )
+    return "Nothing has been loaded yet: go through some batches, and ask again."
 
 
 def _told(epochs: tuple[Stats, ...]) -> Stats | None:
@@ -212,11 +227,12 @@ def _collate(share: str, _stats: Stats, situation: Situation) -> str:
 
 
 def _hand_over(share: str, _stats: Stats, situation: Situation) -> str:
-    o = situation.options
-    return (
-        f"Handing batches over takes {share}, more than making them: a larger batch_size than "
-        f"{o.batch_size} has less of it."
+    way = (
+        "an epoch of one batch is mostly the start of threads"
+        if situation.batches == 1
+        else f"a larger batch_size than {situation.options.batch_size} has less of it"
     )
+    return f"Handing batches over takes {share}, more than making them: {way}."
 
 
 _SENTENCES = {

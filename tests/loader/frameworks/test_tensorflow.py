@@ -289,3 +289,10 @@ def test_lists_of_as_many_texts_each_are_ragged(make_lake, texts):
     ds = make_lake({"tags": dl.Sequence(dl.Text())}, tags=[texts] * 3)
     (batch,) = ds.tensorflow(3)
     assert batch["tags"].to_list() == [[text.encode() for text in texts]] * 3
+
+
+def test_what_is_null_does_not_take_the_place_of_a_column(make_lake):
+    schema = {"note": dl.Text(nullable=True), "note_valid": "int32"}
+    ds = make_lake(schema, note=[None], note_valid=[3])
+    with pytest.raises(ValueError, match="A batch says under 'note_valid' which rows of 'note'"):
+        ds.tensorflow(1)

@@ -130,6 +130,12 @@ def test_a_gpu_that_is_not_there_is_an_error(ds, monkeypatch):
         ds.pytorch(4, device="cuda:1")
 
 
+@pytest.mark.parametrize("device", ["gpu", 2.5, "", ["cuda"]])
+def test_what_is_no_device_is_an_error(ds, device):
+    with pytest.raises(ValueError, match=r"device is what torch\.device takes, .* got .*Leave it"):
+        ds.pytorch(4, device=device)
+
+
 @pytest.mark.parametrize("seen", range(5))
 def test_the_state_goes_on_at_the_next_batch(ds, seen):
     first, again = (ds.pytorch(3, shuffle=True, seed=5) for _ in range(2))

@@ -72,3 +72,12 @@ def test_asking_loads_no_framework():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize(("rank", "size"), [("", ""), ("x", "2"), ("2", "2"), ("-1", "2")])
+def test_variables_that_are_no_ranks_are_told(monkeypatch, rank, size):
+    monkeypatch.setenv("RANK", rank)
+    monkeypatch.setenv("WORLD_SIZE", size)
+    with pytest.raises(ValueError, match=f"got RANK='{rank}' and WORLD_SIZE='{size}'. Unset them"):
+        found_rank(None, None)
+    assert found_rank(1, 4) == (1, 4)

@@ -1,5 +1,6 @@
 """The bottleneck: planted slow stages are named, with the setting that would help."""
 
+import re
 import time
 from dataclasses import replace
 
@@ -203,3 +204,30 @@ def test_before_anything_was_loaded_it_says_what_to_do(lake):
     found = lake.batches(8).explain()
     assert repr(found) == "Nothing has been loaded yet: go through some batches, and ask again."
     assert "width" not in found._repr_html_().partition("</style>")[2]
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (0, "There is nothing to load: the view has no rows."),
+        (3, "There is nothing to load: 3 rows fill no batch of batch_size=4, and last='drop' .*"),
+    ],
+)
+def test_an_epoch_without_batches_says_why(make_lake, rows, told):
+    loader = make_lake({"x": "int32"}, x=range(rows)).batches(4, drop_last=True)
+    assert list(loader) == []
+    assert re.fullmatch(told, str(loader.explain()))
+
+
+def test_an_epoch_of_one_batch_is_not_told_to_take_larger_ones(make_lake):
+    loader = make_lake({"x": "int32"}, x=range(3)).batches(4)
+    situation = Situation(loader.options, rows=3, batches=1)
+    assert "mostly the start of threads" in str(of(spent(hand_over=9.0), situation))
+
+
+@pytest.mark.parametrize(
+    ("rows", "seconds", "told"), [(0, 1.0, "measured on rows"), (1, "long", "seconds is a number")]
+)
+def test_a_limit_is_measured_on_rows_for_some_seconds(make_lake, rows, seconds, told):
+    with pytest.raises(ValueError, match=told):
+        make_lake({"x": "int32"}, x=range(rows)).batches(4).decode_limit(seconds)
