@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from deeplake_lite.htypes.base import Ragged
+from deeplake_lite.htypes.base import Dense, Ragged
 from deeplake_lite.htypes.cells import DenseCells, FlatCells, NestedCells, RaggedCells, concat, take
 from deeplake_lite.schema import Field, Schema
 from deeplake_lite.storage.digests import digests_of
@@ -38,6 +38,11 @@ class VirtualColumn(Protocol):
         """What the cells mean."""
         ...
 
+    @property
+    def computed(self) -> bool:
+        """Whether a row is computed whenever it is read."""
+        ...
+
     def read(self, rows: Rows) -> Cells:
         """Return the cells of some rows, in their order."""
         ...
@@ -58,6 +63,11 @@ class TakenColumn:
         if (self.positions >= 0).all():
             return self.field.htype
         return replace(self.field.htype, nullable=True)
+
+    @property
+    def computed(self) -> bool:
+        """Whether a row is computed whenever it is read: as that of the other view is."""
+        return is_computed(self.view, self.field)
 
     def read(self, rows: Rows) -> Cells:
         """Return the cells of some rows, as they are stored."""
@@ -81,6 +91,14 @@ class TakenColumn:
         out[there] = found
         return out
 
+    def sizes(self, rows: Rows) -> NDArray[np.int64]:
+        """Return the size of each cell, bytes; nothing else is read."""
+        positions = self.positions[rows]
+        there = positions >= 0
+        out = np.zeros(len(rows), np.int64)
+        out[there] = self.view._table.sizes(self.field.id, self.view._at(positions[there]))
+        return out
+
 
 @dataclass(frozen=True, eq=False)
 class KnownColumn:
@@ -89,6 +107,7 @@ class KnownColumn:
     htype: Htype
     """What they mean."""
     cells: Cells
+    computed = False
 
     def read(self, rows: Rows) -> Cells:
         """Return the cells of some rows."""
@@ -177,6 +196,9 @@ class VirtualTable:
 
     def sizes(self, column: str, slots: Rows) -> NDArray[np.int64]:
         """Return the size of each cell, bytes."""
+        source = self._columns[column]
+        if isinstance(source, TakenColumn) and not isinstance(source.htype.layout, Dense):
+            return source.sizes(slots)
         return sizes_of(self.read([column], slots)[column])
 
     def nbytes(self, column: str, slots: Rows) -> int:
@@ -209,6 +231,12 @@ def sizes_of(cells: Cells) -> NDArray[np.int64]:
             ends = np.concatenate([[0], np.cumsum(sizes_of(items))])
             at = np.cumsum(counts)
             return np.asarray(ends[at] - ends[at - counts], np.int64)
+
+
+def is_computed(view: View, f: Field) -> bool:
+    """Tell whether the rows of a column are computed whenever they are read."""
+    table = view._table
+    return isinstance(table, VirtualTable) and table._columns[f.id].computed
 
 
 def question_of(view: View) -> Question | None:

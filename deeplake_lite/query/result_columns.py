@@ -43,6 +43,7 @@ class HeldColumn:
 
     array: pa.Array
     htype: Htype
+    computed = False
 
     @classmethod
     def of(cls, column: pa.ChunkedArray, kind: Kind) -> Self:
@@ -64,6 +65,7 @@ class ComputedColumn:
     tensor: Tensor
     env: Mapping[str, Any]
     """Per key one entry for each row of the result."""
+    computed = True
 
     @property
     def htype(self) -> Htype:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from deeplake_lite.dataset.reading import NOWHERE
+from deeplake_lite.htypes.base import Dense
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.loader.memory import aligned
 from deeplake_lite.loader.order.block_rows import MOST_ROWS, rows_of_block
@@ -45,6 +46,9 @@ FEW_BYTES = 16 * 2**20
 
 TOGETHER = 16
 """Blocks that are read as one where all are kept: each read costs a millisecond by itself."""
+
+COMPUTED_ROWS = 32
+"""Rows of a block where something is computed for each: whoever waits for one waits for all."""
 
 MOST_MAPPED = 4_096
 """Blocks of files that are mapped at a time: the system has a limit."""
@@ -87,6 +91,8 @@ class Holding:
             Whether blocks are kept as files.
         """
         each, rows = samples.row_bytes, rows_of_block(samples.row_bytes)
+        if samples.computed and not on_disk:  # there, each block is a folder of files
+            rows = min(rows, COMPUTED_ROWS)
         count, total = -(-len(samples) // rows), each * len(samples)
         mode = (
             "disk" if on_disk
@@ -94,7 +100,7 @@ class Holding:
             else "window" if window and 2 * window * each <= limit
             else "rows"
         )  # fmt: skip
-        if mode == "whole":
+        if mode == "whole" and _quickly_read(samples):
             rows = max(rows, min(TOGETHER * rows, MOST_ROWS))
             count = -(-len(samples) // rows)
         kept = int(limit * count / total) if mode == "rows" else count  # as there is room for
@@ -199,10 +205,12 @@ class Blocks:
 
     def _is_early(self, needed: Sequence[int]) -> bool:
         """Tell whether a batch is one of the first, and would wait for many blocks."""
-        if self._early <= 0 or self.samples.row_bytes < LARGE_ROW:
+        computed = self.samples.computed
+        if self._early <= 0 or not (computed or self.samples.row_bytes >= LARGE_ROW):
             return False
         self._early -= 1
-        return self._nbytes * sum(block not in self._found for block in needed) > FEW_BYTES
+        missing = sum(block not in self._found for block in needed)
+        return computed or self._nbytes * missing > FEW_BYTES
 
     def _begin_alone(self, positions: Positions) -> Future[Fetched]:
         """Begin to read some rows by themselves."""
@@ -361,6 +369,12 @@ def _rows_of(whole: DenseCells | RaggedCells, positions: Positions) -> Cells:
     values = aligned((len(positions), *whole.values.shape[1:]), whole.values.dtype)
     np.take(whole.values, positions, axis=0, out=values, mode="clip")
     return DenseCells(values, valid)
+
+
+def _quickly_read(samples: Samples) -> bool:
+    """Tell whether a block takes as long as its bytes: small cells, each an object, do not."""
+    dense = all(isinstance(f.htype.layout, Dense) for f in samples.fields)
+    return not samples.computed and (dense or samples.row_bytes >= LARGE_ROW)
 
 
 def _failed(read: Future[Block] | None) -> bool:

@@ -17,7 +17,7 @@ import xxhash
 from deeplake_lite.dataset.describe import axes_of, seen_axes
 from deeplake_lite.dataset.question import params_to_json
 from deeplake_lite.dataset.reading import NOWHERE, read_blocks
-from deeplake_lite.dataset.virtual import question_of
+from deeplake_lite.dataset.virtual import is_computed, question_of
 from deeplake_lite.htypes.base import Dense, Ragged
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.order.shuffle import Shuffle
@@ -41,8 +41,8 @@ ROW_ID = "_row_id"
 UNKNOWN = -1
 """In place of an id that nothing depended on."""
 
-PROBES = 256
-"""Rows whose size is looked at, to know about that of all."""
+PROBES, COMPUTED_PROBES = 65_536, 64
+"""Rows whose size is looked at, to know about that of all: a few large ones among them count."""
 
 SHAPE_ROWS = 2**20
 """Rows whose shapes are looked at at a time."""
@@ -76,6 +76,11 @@ class Samples(Protocol):
     @property
     def row_bytes(self) -> float:
         """Stored size of a row, bytes, about."""
+        ...
+
+    @property
+    def computed(self) -> bool:
+        """Whether something is computed for a row whenever it is read."""
         ...
 
     @property
@@ -198,10 +203,19 @@ class ViewSamples:
         """Stored size of a row, bytes, as some rows have it that lie evenly among all."""
         if not len(self):
             return 1.0
-        probes = np.linspace(0, len(self) - 1, min(PROBES, len(self))).astype(np.int64)
+        return max(1.0, sum(map(self._cell_bytes, self.fields)))
+
+    @property
+    def computed(self) -> bool:
+        """Whether something is computed for a row whenever it is read."""
+        return any(is_computed(self.view, f) for f in self.fields)
+
+    def _cell_bytes(self, f: Field) -> float:
+        """Return the size of a column's cell, bytes, on average."""
+        most = COMPUTED_PROBES if is_computed(self.view, f) else PROBES
+        probes = np.linspace(0, len(self) - 1, min(most, len(self))).astype(np.int64)
         table, slots = self.view._located(probes)
-        sizes = [float(table.sizes(f.id, slots).mean()) for f in self.fields]
-        return max(1.0, sum(sizes))
+        return float(table.sizes(f.id, slots).mean())
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
         """Return the shape that a column has in every row; None where they differ, or are null."""

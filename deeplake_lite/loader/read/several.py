@@ -139,6 +139,11 @@ class SeveralSamples:
         """Stored size of a row, bytes, about."""
         return sum(part.row_bytes * len(part) for part in self.parts) / len(self)
 
+    @property
+    def computed(self) -> bool:
+        """Whether something is computed for a row whenever it is read."""
+        return any(part.computed for part in self.parts)
+
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
         """Return the shape that a column has in every row; None where they differ, or are null."""
         if f.name == SOURCE:

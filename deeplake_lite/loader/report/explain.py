@@ -48,6 +48,8 @@ class Situation:
     """Columns of pictures, and their codecs; "mask" for masks."""
     batches: int | None = None
     """Of an epoch."""
+    computed: bool = False
+    """Whether something is computed for a row whenever it is read."""
 
     @classmethod
     def of(
@@ -61,7 +63,9 @@ class Situation:
             if isinstance(h, Image | Mask)
         }
         stored = samples.row_bytes * len(samples)
-        return cls(options, shuffle, mode, len(samples), stored, pictures, batches)
+        return cls(
+            options, shuffle, mode, len(samples), stored, pictures, batches, samples.computed
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,10 +173,12 @@ def _read(share: str, stats: Stats, situation: Situation) -> str:
     if situation.mode == "rows" and situation.shuffle == "exact":
         advice.append("shuffle='block' reads whole blocks")
     if o.cache != "disk":
-        advice.append("cache='disk' keeps rows that come from far away")
+        what = "what was computed" if situation.computed else "rows that come from far away"
+        advice.append(f"cache='disk' keeps {what}")
     speed = f"{words.size(round(stats.bytes_read / stats.wall))}/s"
     told = _list(advice) or "a store that is nearer would help"
-    return f"The reader is slow: {share} goes into waiting for it, at {speed}; {told}."
+    who = "Computing the query's columns" if situation.computed else "The reader"
+    return f"{who} is slow: {share} goes into waiting for it, at {speed}; {told}."
 
 
 def _memory(share: str, _stats: Stats, situation: Situation) -> str:

@@ -160,10 +160,33 @@ def test_a_read_that_failed_is_tried_again(view, readers):
 
 
 def test_blocks_are_read_together_where_all_are_kept(view, readers):
-    samples = ViewSamples.of(view)
+    samples = ViewSamples.of(view, ["x", "vector"])
     total = int(samples.row_bytes * len(samples))
     whole, some = Blocks(samples, readers, 2 * total), Blocks(samples, readers, total // 2)
     assert whole.rows == 16 * some.rows
     assert whole.count == -(-len(samples) // whole.rows)
     with mock.patch.object(blocks_module, "MOST_ROWS", 2 * some.rows):
         assert Blocks(samples, readers, 2 * total).rows == 2 * some.rows
+
+
+def test_blocks_of_small_cells_are_not_read_together(view, readers):
+    samples = ViewSamples.of(view, ["x", "text"])
+    total = int(samples.row_bytes * len(samples))
+    whole, some = Blocks(samples, readers, 2 * total), Blocks(samples, readers, total // 2)
+    assert (whole.mode, whole.rows) == ("whole", some.rows)
+
+
+@pytest.mark.parametrize("shuffle", ["none", "exact"])
+def test_the_first_batch_waits_for_few_rows_that_are_computed(view, readers, shuffle):
+    computed = view.query("SELECT x, boxes[:, 0:2] AS corner")
+    samples = ViewSamples.of(computed)
+    with mock.patch.object(block_rows, "BLOCK_BYTES", 2**22):
+        blocks = Blocks(samples, readers, 2**30)
+    n = len(computed)
+    order = ExactOrder(n) if shuffle == "exact" else Order(n)
+    with mock.patch.object(
+        ViewSamples, "read", autospec=True, side_effect=ViewSamples.read
+    ) as read:
+        cells = blocks.take(blocks.request(order.at(0, 8), order, 0, order))
+    assert len(cells["x"]) == 8
+    assert sum(len(call.args[1]) for call in read.call_args_list) <= 32

@@ -65,3 +65,16 @@ def test_ids_are_read_where_something_depends_on_them(ds):
 def test_a_fingerprint_is_the_same_wherever_the_view_is(ds, view):
     here, there = view(ds), view(dl.open(ds.url))
     assert ViewSamples.of(here).fingerprint == ViewSamples.of(there).fingerprint
+
+
+def test_a_few_large_rows_among_many_count(make_lake):
+    sizes = [100_000 if i % 500 == 7 else 10 for i in range(3000)]
+    ds = make_lake({"b": dl.Bytes()}, b=[bytes(size) for size in sizes])
+    assert ViewSamples.of(ds).row_bytes == pytest.approx(np.mean(sizes))
+
+
+def test_sizes_of_what_a_query_took_over_are_looked_up_and_not_read(ds):
+    found = ViewSamples.of(ds.query("SELECT i, b, x + 1 AS y WHERE x > 2"))
+    with mock.patch.object(virtual.TakenColumn, "read", side_effect=AssertionError("read")):
+        assert found.row_bytes == pytest.approx(ds[["i", "b"]][3:].nbytes / 3 + 8)
+    assert not found.computed

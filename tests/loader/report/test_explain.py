@@ -231,3 +231,13 @@ def test_an_epoch_of_one_batch_is_not_told_to_take_larger_ones(make_lake):
 def test_a_limit_is_measured_on_rows_for_some_seconds(make_lake, rows, seconds, told):
     with pytest.raises(ValueError, match=told):
         make_lake({"x": "int32"}, x=range(rows)).batches(4).decode_limit(seconds)
+
+
+def test_columns_that_a_query_computes_are_named(make_lake):
+    boxes = [[[i, i, i + 1, i + 1]] for i in range(4)]
+    view = make_lake({"boxes": dl.Boxes()}, boxes=boxes).query("SELECT boxes[:, 0:2] AS corner")
+    loader = view.batches(2)
+    situation = Situation.of(loader._samples, loader.options, "none", "whole", 2)
+    told = str(of(spent(read=9.0), situation))
+    assert told.startswith("Computing the query's columns is slow: 100 % of the workers' time")
+    assert "cache='disk' keeps what was computed" in told
