@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
+from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 from deeplake_lite.loader.read.held import Bytes
 
@@ -53,19 +54,33 @@ class Disk:
         Of the view.
     folder : Path
         Of all views.
+    names : sequence of str
+        Columns that a block has.
+
+    Raises
+    ------
+    LoaderError
+        For a folder that cannot be written.
     """
 
-    def __init__(self, fingerprint: str, folder: Path) -> None:
-        self._folder = folder / fingerprint
-        self._folder.mkdir(parents=True, exist_ok=True)
-        os.utime(self._folder)
-        _clear(self._folder)
-        _make_room(folder, self._folder)
+    def __init__(self, fingerprint: str, folder: Path, names: Sequence[str]) -> None:
+        self._folder, self._names = folder / fingerprint, {*names}
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            os.utime(self._folder)
+            _clear(self._folder)
+            _make_room(folder, self._folder)
+        except OSError as error:
+            raise LoaderError(
+                f"cache='disk' keeps files below {folder}, got {type(error).__name__}: {error}. "
+                "Set XDG_CACHE_HOME to a folder that can be written, or take cache='encoded'."
+            ) from error
 
     @classmethod
     def of(cls, fingerprint: str, names: Sequence[str]) -> Disk:
         """Return the place of some columns of a view, by its fingerprint."""
-        return cls(xxhash.xxh3_128_hexdigest("\0".join([fingerprint, *names])), cache_folder())
+        own = xxhash.xxh3_128_hexdigest("\0".join([fingerprint, *names]))
+        return cls(own, cache_folder(), names)
 
     def load(self, block: int) -> Block | None:
         """Return a block, mapped; None where it is not kept."""
@@ -75,22 +90,25 @@ class Disk:
                 file.stem: np.load(file, mmap_mode="r" if file.stat().st_size > 4096 else None)
                 for file in place.iterdir()
             }
-        except (OSError, ValueError, EOFError):  # not there, or cut short by a crash
+            stems = {name.split(".")[0] for name in arrays}
+            found = {bytes.fromhex(name).decode(): _held(name, arrays) for name in stems}
+        except (OSError, ValueError, EOFError, KeyError):  # not there, or not all of it
             return None
-        names = {name.split(".")[0] for name in arrays}
-        return {bytes.fromhex(name).decode(): _held(name, arrays) for name in names}
+        return found if found.keys() == self._names else None
 
     def save(self, block: int, cells: Mapping[str, Cells]) -> None:
-        """Keep a block; where the disk refuses, it is not kept."""
-        place = self._folder / str(block)
-        temporary = Path(tempfile.mkdtemp(dir=self._folder, prefix=UNFINISHED))
+        """Keep a block, in place of one that did not load; none where the disk refuses."""
+        place, temporary = self._folder / str(block), None
         try:
+            temporary = Path(tempfile.mkdtemp(dir=self._folder, prefix=UNFINISHED))
             for name, some in cells.items():
                 for part, array in _arrays(name.encode().hex(), some):
                     np.save(temporary / f"{part}.npy", array, allow_pickle=False)
+            shutil.rmtree(place, ignore_errors=True)
             temporary.rename(place)
         except OSError:
-            shutil.rmtree(temporary, ignore_errors=True)
+            if temporary is not None:
+                shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _arrays(name: str, cells: Held | Cells) -> Iterator[tuple[str, NDArray[Any]]]:
