@@ -1,10 +1,12 @@
 """The contract of loaders: epochs are exact, orders are functions, resuming loses nothing."""
 
+import gc
 import json
 import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from itertools import islice
 from pathlib import Path
 
@@ -416,3 +418,21 @@ def test_a_rank_without_a_last_batch_has_ended_its_epoch_too(ds):
     again.load_state_dict(loader.state_dict())
     assert len(list(again)) == 3
     assert again.epoch == 1
+
+
+@pytest.mark.parametrize("cache", ["encoded", "decoded", None])
+def test_memory_does_not_grow_over_twenty_epochs(make_lake, cache):
+    pictures = np.random.default_rng(0).integers(0, 255, (24, 64, 64, 3), "uint8")
+    ds = make_lake({"image": dl.Image("png")}, image=pictures)
+    taken = []
+    tracemalloc.start()
+    try:
+        with ds.batches(8, shuffle=True, num_workers=2, cache=cache) as loader:
+            for number in range(20):
+                assert sum(len(batch["image"]) for batch in loader) == len(ds)
+                if number in (4, 19):
+                    gc.collect()
+                    taken.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert taken[1] - taken[0] < pictures.nbytes / 2  # less than one epoch in fifteen
