@@ -20,8 +20,9 @@ from deeplake_lite.loader.make.sizes import counts_pixels, sized
 from deeplake_lite.loader.mix import samples_of
 from deeplake_lite.loader.order.shares import Shares
 from deeplake_lite.loader.order.topology import found_rank
-from deeplake_lite.loader.read.blocks import Blocks, Holding
+from deeplake_lite.loader.read.blocks import Blocks
 from deeplake_lite.loader.read.disk import Disk
+from deeplake_lite.loader.read.holding import Holding
 from deeplake_lite.loader.read.readers import Readers
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.workers.processes import LANES, Crew
