@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.loader_worker TASK ARGUMENT…``, from the folder above. Lakes are opened, and
 what is imported when first used is imported, before the clock starts, unless a task says otherwise.
-An epoch of images begins with their files in the system's memory: virtual machines take from it what
-was not used for minutes, and a race of disks is another one.
+An epoch of images begins with their files in the system's memory: what was not used for minutes may
+not be there any more, and a race of disks is another one.
 """
 
 import sys

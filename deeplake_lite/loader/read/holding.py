@@ -3,8 +3,8 @@
 A block is a run of rows of the view. ``whole`` keeps every row once it was read, columns of one
 shape as one array; ``window`` keeps the blocks of an order that goes through them one window after
 the other, and drops the one that is needed last; ``rows`` reads rows alone, except for some blocks
-that stay; ``disk`` keeps blocks as files. Each reaches the bound of any cache over an epoch in which
-each row comes once.
+that stay; ``disk`` keeps blocks as files. Each reaches the bound of any cache over an epoch in
+which each row comes once.
 """
 
 from __future__ import annotations
