@@ -275,8 +275,10 @@ def photographs(count: int, width: int = 6000, height: int = 4000) -> list[bytes
 def fetched_again(nb: Notebook) -> float:
     """Let all cards be asked again; return the milliseconds until they are drawn."""
     nb.page.evaluate(
-        """() => (window.__took = __shown(() => __data().missing !== '0')
-            .then((from) => __shown(() => __data().missing === '0').then((at) => at - from)))"""
+        """() => { // a block: what an arrow returns is waited for
+            window.__took = __shown(() => __data().missing !== '0')
+                .then((from) => __shown(() => __data().missing === '0').then((at) => at - from));
+        }"""
     )
     nb.run(1)
     return nb.page.evaluate("() => window.__took")

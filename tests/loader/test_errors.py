@@ -243,11 +243,25 @@ def test_a_process_that_is_killed_from_outside_is_replaced(numbers, load):
     loader = load(numbers, 1, transform=transforms.rest, workers="processes", num_workers=2)
     batches = iter(loader)
     next(batches)
-    for pid in children():
-        os.kill(pid, signal.SIGKILL)
-    with pytest.raises(LoaderError, match="was ended by SIGKILL"):
-        list(batches)
+    before = children()
+    left = [*before]
+    with pytest.raises(LoaderError, match="was ended by SIGKILL"):  # noqa: PT012 - while they work
+        for _ in batches:
+            while left:
+                os.kill(left.pop(), signal.SIGKILL)
+    assert eventually(lambda: not {*before} & {*children()})
     assert len(list(loader)) == 40
+
+
+def test_a_process_that_is_killed_while_it_has_nothing_to_do_is_replaced(numbers, load):
+    loader = load(numbers, 1, transform=transforms.rest, workers="processes", num_workers=2)
+    assert len(list(loader)) == 40
+    before = children()
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    assert eventually(lambda: not children())
+    assert len(list(loader)) == 40
+    assert not {*before} & {*children()}
 
 
 def test_a_transform_that_leaves_the_process_is_an_error(numbers, load):

@@ -109,7 +109,7 @@ class Crew:
             if not self.close.alive:
                 raise LoaderError(CLOSED)
             for at, worker in enumerate(self._workers):
-                if worker.ended:
+                if worker.ended or not worker.is_there():
                     worker.end(time.monotonic())
                     self._workers[at] = Worker(self._assignment)
             chosen = max(self._workers, key=lambda worker: len(worker.free))
@@ -138,7 +138,7 @@ class Worker:
         finally:
             for end in theirs:
                 end.close()
-        self._lanes = [Lane(pair[0], self._is_there) for pair in pairs]
+        self._lanes = [Lane(pair[0], self.is_there) for pair in pairs]
         self.free = list(self._lanes)
         """Lanes that nobody uses."""
         self.ended = False
@@ -147,6 +147,10 @@ class Worker:
         """Why it did not start, once it has said so."""
         with suppress(EOFError):  # who asks it next is told
             self._lanes[0].send(assignment)
+
+    def is_there(self) -> bool:
+        """Tell whether the process runs."""
+        return self._process.poll() is None
 
     def how_it_ended(self) -> str:
         """Return a few words on how the process ended."""
@@ -175,9 +179,6 @@ class Worker:
             self._process.wait()
         for lane in self._lanes:
             lane.close()
-
-    def _is_there(self) -> bool:
-        return self._process.poll() is None
 
 
 def _end(workers: list[Worker], pid: int) -> None:
