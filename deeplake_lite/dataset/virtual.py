@@ -236,7 +236,7 @@ def sizes_of(cells: Cells) -> NDArray[np.int64]:
 def is_computed(view: View, f: Field) -> bool:
     """Tell whether the rows of a column are computed whenever they are read."""
     table = view._table
-    return isinstance(table, VirtualTable) and table._columns[f.id].computed
+    return isinstance(table, VirtualTable) and table.column(f.id).computed
 
 
 def question_of(view: View) -> Question | None:

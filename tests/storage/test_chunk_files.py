@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from types import SimpleNamespace
 
 import pytest
 
@@ -70,6 +71,11 @@ def test_what_is_missing_or_empty_is_left_to_others(tmp_path):
 
 @pytest.mark.parametrize(("limit", "most"), [(-1, 4096), (10**6, 4096), (1024, 256), (200, 50)])
 def test_files_are_mapped_within_what_may_be_open(monkeypatch, limit, most):
-    resource = pytest.importorskip("resource", reason="not on Windows")
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    limits = SimpleNamespace(RLIMIT_NOFILE=7, getrlimit={7: (limit, limit)}.get)
+    monkeypatch.setattr(chunk_files, "resource", limits)
     assert chunk_files.most_mapped() == most
+
+
+def test_no_file_is_mapped_where_the_system_has_no_such_limit(monkeypatch):
+    monkeypatch.setattr(chunk_files, "resource", None)
+    assert chunk_files.most_mapped() == 0

@@ -209,7 +209,7 @@ def origin(
     ('image', [1])
     """
     table, slots = view._located(positions)
-    taken = table._columns[f.id] if isinstance(table, VirtualTable) else None
+    taken = table.column(f.id) if isinstance(table, VirtualTable) else None
     if not isinstance(taken, TakenColumn):
         return view, f, positions
     there = taken.positions[slots]
