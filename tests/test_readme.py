@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import deeplake_lite as dl
 from deeplake_lite.query.bind.special import SPECIAL
@@ -39,9 +42,33 @@ def test_continuous_integration_runs_the_commands_of_the_readme():
 
 def test_the_extras_of_the_commands_exist():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert {"demo", "torch", "tensorflow", "jax", "media", "dask", "all"} <= set(
+    assert {"demo", "torch", "tensorflow", "jax", "media", "dask", "all", "test", "lint"} <= set(
         project["optional-dependencies"]
     )
+
+
+def test_the_first_command_installs_no_framework_and_no_tool():
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"] == {
+        "default-groups": []
+    }
+    needed = packages_of("deeplake-lite", "demo", set())
+    assert {"numpy", "zarr", "scikit-learn"} <= needed
+    assert {"torch", "tensorflow", "jax", "dask", "pytest", "jupyterlab", "mypy"} & needed == set()
+    assert len(needed) < 80
+
+
+def packages_of(name: str, extra: str, seen: set[str]) -> set[str]:
+    """Return what a package needs, and what those need."""
+    for line in metadata.requires(name) or ():
+        wanted = Requirement(line)
+        package = canonicalize_name(wanted.name)
+        if (
+            wanted.marker is None or wanted.marker.evaluate({"extra": extra})
+        ) and package not in seen:
+            seen.add(package)
+            for inner in wanted.extras or {""}:
+                packages_of(package, inner, seen)
+    return seen
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(((?!http)[^)]+)\)", TEXT))))

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.widget.chromium import chromium
 from tests.widget.labkit import Lab, Notebook
-from tests.widget.page import chromium
 
 from . import corpus, lakes
 from .harness import OURS, Figures, at_most

