@@ -124,7 +124,7 @@ class ChunkFiles:
 
 
 def _read(name: str | None, start: int, stop: int) -> memoryview | None:
-    """Return a range of a file, None where it does not open."""
+    """Return a range of a file, None where it does not open or read: the engine says why."""
     if name is None:
         return None
     if stop - start >= MAPPED_BYTES and (found := _map(name)) is not None:
@@ -135,6 +135,8 @@ def _read(name: str | None, start: int, stop: int) -> memoryview | None:
         return None
     try:
         return memoryview(_read_at(descriptor, start, stop - start))
+    except OSError:
+        return None
     finally:
         os.close(descriptor)
 

@@ -16,12 +16,13 @@ import os
 import secrets
 import weakref
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from deeplake_lite.storage.repo import local_folder, run
+from deeplake_lite.errors import DamagedError
+from deeplake_lite.storage.repo import local_folder, run, translated_files
 from deeplake_lite.storage.state import State
 
 if TYPE_CHECKING:
@@ -148,7 +149,8 @@ class Desk:
         """Take a place."""
         desk = cls(folder, uuid4().hex, version)
         try:
-            desk._lock.acquire()
+            with translated_files():
+                desk._lock.acquire()
             desk.write({})
         except BaseException:
             desk.leave()
@@ -159,8 +161,9 @@ class Desk:
         """Note the claims, for others to keep clear of."""
         note = Note(started=self._started.isoformat(), version=self._version, claims=claims)
         draft = self._folder / f"{self._name}.draft"
-        draft.write_text(json.dumps(note))
-        draft.replace(self._folder / f"{self._name}.json")
+        with translated_files():
+            draft.write_text(json.dumps(note))
+            draft.replace(self._folder / f"{self._name}.json")
 
     def others(self) -> list[dict[str, int]]:
         """Return the claims of the writers that are alive."""
@@ -197,16 +200,52 @@ class Note(TypedDict):
 
 
 def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
-    """Return the notes of the writers that are alive; those of dead ones are removed."""
-    found = []
-    for path in folder.glob("*.json"):
-        if path.stem == but:
-            continue
-        try:
-            with FileLock(path.with_suffix(".lock"), timeout=0):
-                path.unlink(missing_ok=True)
-            path.with_suffix(".lock").unlink(missing_ok=True)
-        except Timeout:
-            with contextlib.suppress(FileNotFoundError):  # it has just left
-                found.append(json.loads(path.read_text()))
-    return found
+    """Return the notes of the writers that are alive; those of dead ones are removed.
+
+    Raises
+    ------
+    DamagedError
+        When a note does not read: its writer's claims are unknown.
+    StorageError
+        When the folder does not take writes.
+    """
+    notes = []
+    with translated_files():
+        for path in folder.glob("*.json"):
+            if path.stem == but:
+                continue
+            try:
+                with FileLock(path.with_suffix(".lock"), timeout=0):
+                    path.unlink(missing_ok=True)
+                path.with_suffix(".lock").unlink(missing_ok=True)
+            except Timeout:
+                with contextlib.suppress(FileNotFoundError):  # it has just left
+                    notes.append(_read_note(path))
+    return notes
+
+
+def _read_note(path: Path) -> Note:
+    """Read the note of a writer that is alive. Raises DamagedError."""
+    try:
+        return _parse_note(json.loads(path.read_bytes()))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise DamagedError(
+            f"The note of another writer of this lake does not read: {str(path)!r}. Nobody can "
+            "tell which chunks it uses: wait until that writer has committed or ended, then try "
+            "again."
+        ) from error
+
+
+def _parse_note(document: Any) -> Note:
+    """Check the fields of a note. Raises ValueError, LookupError, TypeError or AttributeError.
+
+    >>> _parse_note({"started": "2026-01-31T00:00:00+00:00", "version": "X", "claims": {"v": -1}})
+    Traceback (most recent call last):
+    ValueError: a claim before the first chunk
+    """
+    claims = {str(heap): int(start) for heap, start in document["claims"].items()}
+    if min(claims.values(), default=0) < 0:
+        raise ValueError("a claim before the first chunk")
+    if datetime.fromisoformat(document["started"]).tzinfo is None:
+        raise ValueError("a time without a time zone")
+    return Note(started=document["started"], version=str(document["version"]), claims=claims)

@@ -11,6 +11,7 @@ import time
 
 import icechunk
 
+from deeplake_lite.storage.repo.failures import translated_files
 from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
 from deeplake_lite.storage.repo.places import MEMORY, local_folder, welcome
 from deeplake_lite.storage.repo.repository import TRANSACTION, Commit, Repository
@@ -29,6 +30,7 @@ __all__ = [
     "run",
     "start",
     "stream",
+    "translated_files",
     "use_engine",
     "welcome",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import re
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,26 @@ from deeplake_lite.storage.repo.forks import use_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+PANIC = "PanicException"
+"""Name of the BaseException that a panic of the engine raises: it cannot be imported."""
+
+NOT_WRITABLE = (
+    "The lake can be read, but not changed here. Copy it to a folder that you may write to, or "
+    "ask for write permission."
+)
+DEFAULT_WAY_OUT = "Check the disk and the permissions of the lake's folder, then try again."
+WAYS_OUT = {
+    errno.ENOSPC: "Free some space, then try again.",
+    errno.EDQUOT: "Free some space, then try again.",
+    errno.EROFS: NOT_WRITABLE,
+    errno.EACCES: NOT_WRITABLE,
+    errno.EPERM: NOT_WRITABLE,
+    errno.EMFILE: "Close some files, or raise the limit of open files (ulimit -n).",
+    errno.ENFILE: "Close some files, or raise the limit of open files (ulimit -n).",
+}
+"""What to do about an error of the operating system, by its number."""
 
 
 class MissingError(DamagedError):
@@ -44,9 +65,58 @@ def translated() -> Iterator[None]:
     """
     use_engine()
     try:
-        yield
+        with translated_files():
+            yield
     except icechunk.IcechunkError as error:
         raise _error_of_ours(reason_of(error)) from error
+    except BaseException as error:
+        if type(error).__name__ != PANIC:
+            raise
+        raise StorageError(
+            f"The storage engine failed: {_first_line(error)}. Check the permissions and the free "
+            "space of the lake's folder, then try again."
+        ) from error
+
+
+@contextlib.contextmanager
+def translated_files() -> Iterator[None]:
+    """Raise errors of the operating system as StorageError, with the same `errno`.
+
+    Raises
+    ------
+    StorageError
+        When the disk is full, does not take writes, or fails.
+    """
+    try:
+        yield
+    except LakeError:
+        raise
+    except OSError as error:
+        refused = StorageError(_explain(error))
+        refused.errno, refused.filename = error.errno, error.filename
+        raise refused from error
+
+
+def _explain(error: OSError) -> str:
+    """Say what the operating system refused, and the way out.
+
+    >>> print(_explain(OSError(errno.ENOSPC, "No space left on device", "a.lake/.writers/x")))
+    No space left on device: 'a.lake/.writers/x'. Free some space, then try again.
+    """
+    reason = error.strerror or str(error) or type(error).__name__
+    place = "" if error.filename is None else f": {str(error.filename)!r}"
+    return f"{reason}{place}. {WAYS_OUT.get(error.errno or 0, DEFAULT_WAY_OUT)}"
+
+
+def _first_line(error: BaseException) -> str:
+    """Return the reason of a panic: its first line, without the state that the engine dumps.
+
+    >>> _first_line(Exception('no client: ICError { kind: Other("Read-only file system"), x'))
+    'no client: Read-only file system'
+    """
+    line = next(iter(str(error).splitlines()), "")
+    kind = re.match(r'(.*?)ICError \{ kind: \w+\("(.*?)"\)', line)
+    return kind[1] + kind[2] if kind else line[:200]
 
 
 def reason_of(error: BaseException) -> str:

@@ -14,10 +14,15 @@ from uuid import uuid4
 import icechunk
 from filelock import FileLock
 
-from deeplake_lite.errors import ExistsError, LakeNotFoundError, VersionNotFoundError
+from deeplake_lite.errors import (
+    ExistsError,
+    LakeNotFoundError,
+    StorageError,
+    VersionNotFoundError,
+)
 from deeplake_lite.storage.chunk_files import ChunkFiles
 from deeplake_lite.storage.garbage import count, files_of
-from deeplake_lite.storage.repo.failures import MissingError, translated
+from deeplake_lite.storage.repo.failures import MissingError, translated, translated_files
 from deeplake_lite.storage.repo.names import from_engine, to_engine
 from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
 from deeplake_lite.storage.repo.session import Session
@@ -101,14 +106,16 @@ class Repository:
                 forget(url)
                 raise
             return
-        folder = folder.resolve()
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            check_replaceable(folder, overwrite=overwrite)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
+        with translated_files():
+            folder = folder.resolve()
+            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                check_replaceable(folder, overwrite=overwrite)
+            staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
+            staged.mkdir(parents=True)  # the engine panics where it cannot
         try:
             yield cls._create(str(staged), options)
-            put_in_place(staged, folder)
+            with translated_files():
+                put_in_place(staged, folder)
         finally:
             shutil.rmtree(staged, ignore_errors=True)
 
@@ -238,6 +245,12 @@ class Repository:
         """Forget a branch; its versions stay until they are vacuumed."""
         with translated():
             self._repository.delete_branch(to_engine(name))
+        with contextlib.suppress(VersionNotFoundError):
+            self.tip(name)  # the engine only logs that a store refused
+            raise StorageError(
+                f"The store did not delete the branch {name!r}. Check the permission to delete "
+                "files in the lake's refs/, then try again."
+            )
 
     def create_tag(self, name: str, snapshot_id: str) -> None:
         """Name a version for good."""
@@ -315,15 +328,34 @@ class Repository:
         if local_folder(self.url) is None:
             yield
             return
-        with FileLock(self.writers_folder() / f"{purpose}.lock"):
+        held = FileLock(self.writers_folder() / f"{purpose}.lock")
+        with translated_files():
+            held.acquire()
+        try:
             yield
+        finally:
+            held.release()
 
     def writers_folder(self) -> Path:
-        """Return the folder beside a local lake's objects where its writers meet."""
+        """Return the folder beside a local lake's objects where its writers meet.
+
+        Raises
+        ------
+        StorageError
+            Where it cannot be made, or something else is in its place: through a link, writers
+            would make and delete files in a folder of the link's choice.
+        """
         folder = local_folder(self.url)
         assert folder is not None, "only a local lake has one"
         writers = folder / ".writers"
-        writers.mkdir(exist_ok=True)
+        if writers.is_symlink() or (writers.exists() and not writers.is_dir()):
+            raise StorageError(
+                f"Writers of a lake keep their locks in a folder, but {str(writers)!r} is a "
+                f"{'symbolic link' if writers.is_symlink() else 'file'}. Remove it; the next "
+                "writer makes the folder anew."
+            )
+        with translated_files():
+            writers.mkdir(exist_ok=True)
         return writers
 
 
