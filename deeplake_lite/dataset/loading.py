@@ -31,8 +31,9 @@ class Loads:
         """Return a loader: batches of the rows as dicts of arrays, epoch after epoch.
 
         Every row comes once an epoch, in an order that depends on the version, the view, the seed
-        and the epoch alone: not on the number of workers or ranks, nor on memory. Each `iter` is
-        the next epoch; `Loader.state_dict` is where it is, to the sample.
+        and the epoch alone: not on the number of workers or ranks, nor on memory. Each time
+        through is the next epoch, which starts at its first batch; `Loader.state_dict` is where it
+        is, to the sample.
 
         Parameters
         ----------

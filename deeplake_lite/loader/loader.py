@@ -54,6 +54,7 @@ class Loader(Equipment):
         self._progress = Progress(epoch=0)
         self._next_epoch = 0
         self._resumed = False
+        self._starting = threading.Lock()
         self._meters = Meters()
         self._skipped: list[Skipped] = []
         self._runs: weakref.WeakSet[Run] = weakref.WeakSet()
@@ -108,22 +109,27 @@ class Loader(Equipment):
     # ---- going through it
 
     def __iter__(self) -> Iterator[Any]:
-        """Go through the next epoch, or through what is left of the one that was loaded.
+        """Go through the next epoch, or through the rest of the one that was loaded.
 
-        Epochs of one loader may be gone through at the same time: each goes on by itself, and
-        `state_dict`, `epoch` and `skipped` are of the one that was begun last.
+        The epoch starts at the first `next`: an iterator that nobody uses takes no epoch and drops
+        no loaded state. Several iterators may be used at the same time. Each goes through its own
+        epoch, and `state_dict`, `epoch` and `skipped` describe the one that started last.
         """
-        if self._resumed:
-            self._resumed = False
-        else:
-            self._progress = Progress(epoch=self._next_epoch)
-        progress = self._progress
-        self._next_epoch = progress.epoch + 1
-        self._skipped = []
-        return self._epoch(progress, self._skipped)
+        yield from self._epoch(*self._started())
+
+    def _started(self) -> tuple[Progress, list[Skipped]]:
+        """Start the next epoch, or resume the one that was loaded."""
+        with self._starting:
+            if self._resumed:
+                self._resumed = False
+            else:
+                self._progress = Progress(epoch=self._next_epoch)
+            self._next_epoch = self._progress.epoch + 1
+            self._skipped = []
+            return self._progress, self._skipped
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch that the next `iter` goes through; a resumed one goes on where it was.
+        """Set the epoch that starts next; one that was loaded is resumed where it was.
 
         Raises ValueError below 0.
         """

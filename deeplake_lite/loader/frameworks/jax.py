@@ -129,7 +129,7 @@ class JaxLoader(Loader):
     def __iter__(self) -> Iterator[Any]:
         """Go through the next epoch; dtypes are those of this thread's ``jax_enable_x64``."""
         self._wide = self._jax.dtypes.canonicalize_dtype(np.int64) == np.int64
-        return super().__iter__()
+        yield from super().__iter__()
 
     def _column_recipe(self, f: Field) -> ColumnRecipe:
         """Fill what differs in shape up to the largest of the view: so that `jit` compiles once."""

@@ -194,7 +194,7 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
 
     def __init__(self, view: View, options: Options) -> None:
         super().__init__(view, options)
-        self._taken = 0
+        self._progress = Progress(self.epoch)
         self._resumed = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -202,31 +202,35 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         rank, world_size = found_rank(self._options.rank, self._options.world_size)
         options = replace(self._options, rank=rank, world_size=world_size)
         kept = super().__getstate__() | {"_options": options}
-        return kept | {"_taken": self._taken, "_resumed": self._resumed}
+        return kept | {"_progress": self._progress, "_resumed": self._resumed}
 
     def __iter__(self) -> Iterator[Any]:
-        """Go through this worker's share of the epoch, or through what is left of it."""
-        if not self._resumed:
-            self._taken = 0
-        self._resumed = False
-        return self._samples()
+        """Go through this worker's share of the epoch, or through the rest of it.
 
-    def _samples(self) -> Iterator[Any]:
-        loader = self._worker_loader
-        piece, skip = divmod(self._taken, PIECE)
-        progress = Progress(self.epoch, piece * loader.shares.size)
+        It starts at the first `next`: an iterator that nobody uses drops no loaded state.
+        """
+        self._progress = self._current() if self._resumed else Progress(self.epoch)
+        self._resumed = False
+        loader, given = self._worker_loader, self._progress
+        piece, skip = divmod(given.consumed, PIECE)
+        progress = Progress(given.epoch, piece * loader.shares.size)
         for samples in loader._epoch(progress, loader._skipped):
             for sample in samples[skip:]:
-                self._taken += 1
+                given.consumed += 1
                 yield sample
             skip = 0
+        given.consumed = 0  # the next time through begins at the first row again
+
+    def _current(self) -> Progress:
+        """Return where this worker is in the epoch that `set_epoch` says."""
+        here = self._progress
+        return here if here.epoch == self.epoch else Progress(self.epoch)
 
     def state_dict(self) -> dict[str, Any]:
         """Return where this worker is: torchdata's StatefulDataLoader asks for it."""
         loader = self._worker_loader
-        progress = Progress(self.epoch, self._taken)
         order = state_of(
-            progress, loader._samples, loader.shuffle, loader.options.seed, loader.shares
+            self._current(), loader._samples, loader.shuffle, loader.options.seed, loader.shares
         )
         return {"order": order, "share": _share(loader)}
 
@@ -250,7 +254,7 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
             state["order"], loader._samples, loader.shuffle, loader.options.seed, loader.shares
         )
         self.set_epoch(progress.epoch)
-        self._taken, self._resumed = progress.consumed, True
+        self._progress, self._resumed = progress, True
 
     @cached_property
     def _worker_loader(self) -> TorchLoader:
