@@ -155,3 +155,27 @@ def test_a_lake_on_s3_is_not_made_twice(options):
     lake("once", options)
     with pytest.raises(dl.ExistsError, match="There is a lake at"):
         lake("once", options)
+
+
+def test_a_merge_that_loses_the_race_on_s3_is_done_again(options, monkeypatch):
+    ds = lake("merge", options)
+    ds.branch("fix")
+    fix = dl.open(ds.url, branch="fix", storage_options=options)
+    fix.append(rows(0, 2, 5_000_000))
+    fix.commit("fix")
+    rivals = [
+        lambda other: (other.append(rows(10, 1, 10)), other.commit("rival")),
+        lambda other: (other.restore("fix"), other.commit("rival")),
+    ]
+    commit = Session.commit
+
+    def beaten(self, message, metadata=None):
+        if message == "merge fix" and rivals:
+            rivals.pop()(dl.open(ds.url, storage_options=options))
+        return commit(self, message, metadata)
+
+    monkeypatch.setattr(Session, "commit", beaten)
+    ds.merge("fix")
+    assert sorted(ds["x"][:].tolist()) == [0, 1, 10]
+    assert [c.message for c in ds.log()] == ["merge fix", "rival", "rival", "created"]
+    assert ds.verify()

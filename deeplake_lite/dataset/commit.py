@@ -27,36 +27,52 @@ TRIES = 20
 WAY_OUT = "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit."
 
 
-def commit(ds: Dataset, message: str, note: Mapping[str, Any], *, force: bool = False) -> str:
-    """Make the edits the branch's next version; see `Dataset.commit`.
-
-    With `force` it is one without edits too, and only on the tip that the edits were made on.
-    """
+def commit(ds: Dataset, message: str, note: Mapping[str, Any]) -> str:
+    """Make the edits the branch's next version; see `Dataset.commit`."""
     with ds._guard:
         ds._check_writable()
-        if not ds._pinned.edits and not force:
+        if not ds._pinned.edits:
             return ds.version
-        repository, branch = ds._lake.repository, str(ds.current_branch)
-        with repository.lock():
-            for _ in range(TRIES):
-                tip_id = repository.tip(branch)
-                if _take_landed(ds, tip_id) and not ds._pinned.edits:
-                    return ds.version
-                if force and tip_id != ds.version:
-                    raise ConflictError(f"Branch {branch!r} moved meanwhile. Merge again.")
-                _check_tip(ds, tip_id)
-                try:
-                    done = ds._pinned.commit(branch, tip_id, message, note)
-                except MovedError:
-                    ds._pinned = _copied_onto(ds, ds._open(tip_id), "raise")
-                except ConflictError:
-                    if repository.tip(branch) == ds.version:
-                        raise
-                else:
-                    return ds._go_to(done)
-        raise ConflictError(
-            f"The branch moved {TRIES} times while this commit was written. Try again."
-        )
+        with ds._lake.repository.lock():
+            return _commit_behind_tip(ds, message, note, merges=False)
+
+
+def commit_merge(ds: Dataset, message: str, note: Mapping[str, Any]) -> str:
+    """Make what a merge did the branch's next version, also if it brings nothing.
+
+    The caller holds the writers' lock.
+
+    Raises
+    ------
+    MovedError
+        When the branch has moved to a version that has to be merged anew.
+    """
+    return _commit_behind_tip(ds, message, note, merges=True)
+
+
+def _commit_behind_tip(ds: Dataset, message: str, note: Mapping[str, Any], *, merges: bool) -> str:
+    """Write the edits behind what the branch's tip is, again whenever an object store's moves."""
+    repository, branch = ds._lake.repository, str(ds.current_branch)
+    for _ in range(TRIES):
+        tip_id = repository.tip(branch)
+        if _take_landed(ds, tip_id) and not ds._pinned.edits:
+            return ds.version
+        if merges:
+            _check_merge_fits(ds, tip_id)
+        else:
+            _check_tip(ds, tip_id)
+        try:
+            done = ds._pinned.commit(branch, tip_id, message, note)
+        except MovedError:
+            if merges:
+                raise
+            ds._pinned = _copied_onto(ds, ds._open(tip_id), "raise")
+        except ConflictError:
+            if repository.tip(branch) == ds.version:
+                raise
+        else:
+            return ds._go_to(done)
+    raise ConflictError(f"The branch moved {TRIES} times while this commit was written. Try again.")
 
 
 def rebase(ds: Dataset, on_conflict: Resolution) -> None:
@@ -95,6 +111,26 @@ def _check_tip(ds: Dataset, tip_id: str) -> None:
     sides = Sides(base, tip, mine, names=("theirs", "ours"))
     _, conflicts = plan_merge(sides, difference(base, tip), difference(base, mine), "ours")
     check_conflicts(conflicts, {"ours": mine, "theirs": tip}, WAY_OUT)
+
+
+def _check_merge_fits(ds: Dataset, tip_id: str) -> None:
+    """Refuse to put a merge behind a tip for which it would have to be another one.
+
+    Raises
+    ------
+    MovedError
+        When the tip has some of the rows, or changed cells that the merge changed, too.
+    """
+    if tip_id == ds.version:
+        return
+    if ds._pinned.shares_rows(ds._open(tip_id)):
+        raise MovedError("The branch has moved to a version that has some of the merged rows.")
+    try:
+        _check_tip(ds, tip_id)
+    except ConflictError as error:
+        raise MovedError(
+            "The branch has moved to a version that the merge collides with."
+        ) from error
 
 
 def _copied_onto(

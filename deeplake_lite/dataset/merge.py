@@ -6,12 +6,13 @@ handle's table, then commit.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.apply import apply, slots_of
 from deeplake_lite.dataset.changes import difference
-from deeplake_lite.dataset.commit import commit
+from deeplake_lite.dataset.commit import TRIES, commit_merge
 from deeplake_lite.dataset.conflicts import NO_DOUBTS, Doubts, check_conflicts
 from deeplake_lite.dataset.plan import (
     Resolution,
@@ -20,9 +21,14 @@ from deeplake_lite.dataset.plan import (
     plan_merge,
     plan_restore,
 )
+from deeplake_lite.errors import ConflictError
+from deeplake_lite.storage.table import MovedError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.plan import MergePlan
     from deeplake_lite.storage.table import Table
 
 
@@ -31,36 +37,68 @@ def merge(ds: Dataset, version: versions.Version, on_conflict: Resolution, messa
     check_resolution(on_conflict)
     with ds._guard:
         ds._check_clean("branches are merged")
-        ds.refresh()
         ds._check_writable()
-        theirs_id = versions.resolve(ds._lake.repository, version)
-        bases = versions.merge_bases(ds._lake.repository, [ds.version], theirs_id)
-        if bases == [theirs_id]:
-            return ds.version
-        before, theirs = ds._pinned, ds._open(theirs_id)
-        base, doubts = _virtual_base(ds, bases)
-        try:
-            sides = Sides(base, before, theirs, doubts)
-            changes = difference(base, before), difference(base, theirs)
-            plan, conflicts = plan_merge(sides, *changes, on_conflict)
-            if on_conflict == "raise":
-                check_conflicts(
-                    conflicts,
-                    {"ours": before, "theirs": theirs},
-                    "Choose a side: ds.merge(…, on_conflict='ours' or 'theirs').",
-                )
-        finally:
-            base.release()
-        ds._pinned = before.edit().on_branch(str(ds.current_branch))
-        try:
-            apply(plan, ds._pinned, theirs)
-            name = versions.version_name(version)
-            note = {"merge": theirs_id, "merged": name}
-            return commit(ds, message or f"merge {name}", note, force=True)
-        except BaseException:
-            ds._pinned.release()
-            ds._pinned = before
-            raise
+        repository, name = ds._lake.repository, versions.version_name(version)
+        theirs_id = versions.resolve(repository, version)
+        note, message = {"merge": theirs_id, "merged": name}, message or f"merge {name}"
+        for attempt in range(TRIES):
+            try:  # others wait only where the branch has moved under us
+                with repository.lock() if attempt else contextlib.nullcontext():
+                    return _merge_into_tip(ds, theirs_id, on_conflict, message, note, attempt > 0)
+            except MovedError:
+                continue
+    raise ConflictError(f"The branch moved {TRIES} times while it was merged into. Try again.")
+
+
+def _merge_into_tip(
+    ds: Dataset,
+    theirs_id: str,
+    on_conflict: Resolution,
+    message: str,
+    note: Mapping[str, str],
+    locked: bool,
+) -> str:
+    """Merge a version into what the branch's tip is now.
+
+    Raises
+    ------
+    MovedError
+        When the branch has moved meanwhile, and the merge is another one on its new tip.
+    """
+    ds.refresh()
+    bases = versions.merge_bases(ds._lake.repository, [ds.version], theirs_id)
+    if bases == [theirs_id]:
+        return ds.version
+    before, theirs = ds._pinned, ds._open(theirs_id)
+    plan = _plan(ds, bases, theirs, on_conflict)
+    ds._pinned = before.edit().on_branch(str(ds.current_branch))
+    try:
+        apply(plan, ds._pinned, theirs)
+        with contextlib.nullcontext() if locked else ds._lake.repository.lock():
+            return commit_merge(ds, message, note)
+    except BaseException:
+        ds._pinned.release()
+        ds._pinned = before
+        raise
+
+
+def _plan(ds: Dataset, bases: list[str], theirs: Table, on_conflict: Resolution) -> MergePlan:
+    """Plan the merge of a version into the handle's, whose common ancestors are `bases`."""
+    before = ds._pinned
+    base, doubts = _virtual_base(ds, bases)
+    try:
+        sides = Sides(base, before, theirs, doubts)
+        changes = difference(base, before), difference(base, theirs)
+        plan, conflicts = plan_merge(sides, *changes, on_conflict)
+        if on_conflict == "raise":
+            check_conflicts(
+                conflicts,
+                {"ours": before, "theirs": theirs},
+                "Choose a side: ds.merge(…, on_conflict='ours' or 'theirs').",
+            )
+    finally:
+        base.release()
+    return plan
 
 
 def restore(ds: Dataset, version: versions.Version) -> None:

@@ -196,6 +196,16 @@ class Rows:
             runs = IdRuns.of(live, await self.ids_at(live))
         return runs.find(ids)
 
+    async def pending_ids(self) -> NDArray[np.int64]:
+        """Return the ids of the rows that were added."""
+        _, ids = await self.ids.pending_rows()
+        return ids
+
+    async def has_any(self, ids: NDArray[np.int64]) -> bool:
+        """Tell whether a row with one of the ids is there, or another row may get one of them."""
+        taken = await self.blocks.read(np.arange(await self.blocks.length()))
+        return bool(np.isin(ids >> COUNTER_BITS, taken).any())
+
     async def append(self, count: int, ids: NDArray[np.int64] | None = None) -> Slots:
         """Add rows at the end, with new ids unless some are given; return their slots."""
         if ids is None:

@@ -280,6 +280,11 @@ class Table(Snapshot):
         edits.tried.add(edits.transaction)
         return session.commit(message, {**metadata, TRANSACTION: edits.transaction})
 
+    def shares_rows(self, tip: Table) -> bool:
+        """Tell whether `tip` has some of the rows that were added, or has taken their ids."""
+        added = run(self.rows.pending_ids())
+        return bool(len(added)) and run(tip.rows.has_any(added))
+
     def landed(self, tip_id: str) -> Commit | None:
         """Return the commit that a try made after all, its reply lost; None if there is none."""
         if self.edits is None or not self.edits.tried:
@@ -299,7 +304,7 @@ class Table(Snapshot):
         for gone in {f.id for f in tip.schema} - kept:
             await session.delete_tree(f"{tip.generation}/{gone}")
         for f in tip.schema:
-            if f.htype.nullable and f.id in kept and not self._takes_nulls(f.id):
+            if not moved and f.htype.nullable and f.id in kept and not self._takes_nulls(f.id):
                 await session.delete_tree(f"{tip.generation}/{f.id}/valid")
         if scratch.started:
             await asyncio.to_thread(session.merge, await scratch.fork())

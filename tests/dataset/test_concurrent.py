@@ -302,3 +302,22 @@ def test_rows_on_their_way_out_are_those_of_one_moment(a):
     a.commit("fewer")
     a.optimize()
     assert [*found, *(x for block in blocks for x in block["x"].values)] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("edit", ["append", "update", "delete"])
+def test_a_column_of_nulls_that_another_writer_adds_is_whole_after_our_commit(a, b, edit):
+    if edit == "append":
+        a.append({"x": [4], "t": ["d"]})
+    elif edit == "update":
+        a["x"][0] = 10
+    else:
+        a.delete([2])
+    b.add_column("n", dl.Scalar("int32", nullable=True), values=[7, None, 9])
+    b.commit("a column")
+    a.commit("ours")
+    found = dl.open(a.url)
+    assert found["n"][:2].tolist() == [7, None]
+    if edit == "append":
+        assert found["n"][:].tolist() == [7, None, 9, None]
+    check_consistent(found)
+    assert found.verify()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import icechunk
-from filelock import FileLock
 
 from deeplake_lite.errors import (
     ExistsError,
@@ -27,6 +26,7 @@ from deeplake_lite.storage.repo.names import from_engine, to_engine
 from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.staging import check_replaceable, put_in_place
+from deeplake_lite.storage.repo.turns import lock_in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -323,18 +323,16 @@ class Repository:
     def lock(self, purpose: str = "commit") -> Iterator[None]:
         """Hold the writers' lock of a local folder; object stores commit by compare-and-swap.
 
+        Writers get it in the order in which they ask.
         Claims are taken under a lock of their own: whoever holds the one for commits may need them.
         """
         if local_folder(self.url) is None:
             yield
             return
-        held = FileLock(self.writers_folder() / f"{purpose}.lock")
-        with translated_files():
-            held.acquire()
-        try:
+        with contextlib.ExitStack() as held:
+            with translated_files():
+                held.enter_context(lock_in_turn(self.writers_folder(), purpose))
             yield
-        finally:
-            held.release()
 
     def writers_folder(self) -> Path:
         """Return the folder beside a local lake's objects where its writers meet.

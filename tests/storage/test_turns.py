@@ -1,0 +1,147 @@
+"""The order in which writers get a lock."""
+
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from deeplake_lite.storage.repo import turns
+from deeplake_lite.storage.repo.turns import lock_in_turn, tickets
+
+HOLD = """
+import pathlib, runpy, sys, time  # the module by itself: importing the package takes a second
+lock_in_turn = runpy.run_path(sys.argv[2])["lock_in_turn"]
+with lock_in_turn(pathlib.Path(sys.argv[1]), "commit"):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def wait_until(condition):
+    """Wait for something that another thread or process does."""
+    for _ in range(6_000):
+        if condition():
+            return
+        time.sleep(0.01)
+    pytest.fail("it did not happen within a minute")
+
+
+def waiting(folder):
+    return len(tickets(folder, "commit"))
+
+
+class Line:
+    """Threads that stand in line for a lock, and note when they get it."""
+
+    def __init__(self, folder):
+        self.folder, self.order, self.threads = folder, [], []
+
+    def join(self, name):
+        """Add a thread that asks for the lock now."""
+
+        def work():
+            with lock_in_turn(self.folder, "commit"):
+                self.order.append(name)
+
+        before = waiting(self.folder)
+        self.threads.append(threading.Thread(target=work))
+        self.threads[-1].start()
+        wait_until(lambda: waiting(self.folder) > before)
+
+    def end(self):
+        for thread in self.threads:
+            thread.join(60)
+        return self.order
+
+
+def test_writers_get_a_lock_in_the_order_in_which_they_ask(tmp_path):
+    line = Line(tmp_path)
+    with lock_in_turn(tmp_path, "commit"):
+        for name in "abcde":
+            line.join(name)
+    assert line.end() == list("abcde")
+    assert waiting(tmp_path) == 0
+
+
+def test_a_writer_that_asks_again_stands_behind_those_that_wait(tmp_path):
+    order, rounds = [], 4
+
+    def work(name):
+        for _ in range(rounds):
+            with lock_in_turn(tmp_path, "commit"):
+                order.append(name)  # and do not finish before the last one has asked again
+                wait_until(lambda: waiting(tmp_path) == min(3, 3 * rounds + 1 - len(order)))
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert order == order[:3] * rounds
+    assert sorted(order[:3]) == list("abc")
+
+
+def test_locks_of_other_purposes_have_lines_of_their_own(tmp_path):
+    with lock_in_turn(tmp_path, "commit"), lock_in_turn(tmp_path, "claims"):
+        assert len(list(tmp_path.glob("*.ticket"))) == 2
+
+
+def test_an_error_leaves_the_line(tmp_path):
+    with pytest.raises(ZeroDivisionError), lock_in_turn(tmp_path, "commit"):
+        raise ZeroDivisionError
+    assert waiting(tmp_path) == 0
+    with lock_in_turn(tmp_path, "commit"):
+        pass
+
+
+def test_those_behind_killed_writers_go_on(tmp_path):
+    def start():
+        before = waiting(tmp_path)
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLD, str(tmp_path), turns.__file__], stdout=subprocess.PIPE
+        )
+        wait_until(lambda: waiting(tmp_path) > before)
+        return process
+
+    holder = start()
+    assert holder.stdout.readline() == b"held\n"
+    in_line = [start(), start()]
+    line = Line(tmp_path)
+    line.join("a")
+    in_line[1].kill()  # one that waits, before us and behind another
+    in_line[1].wait()
+    assert line.order == []
+    holder.kill()
+    holder.wait()
+    assert in_line[0].stdout.readline() == b"held\n"
+    assert line.order == []
+    in_line[0].kill()
+    in_line[0].wait()
+    assert line.end() == ["a"]
+    assert waiting(tmp_path) == 0
+    for process in (holder, *in_line):
+        process.stdout.close()
+
+
+def test_a_clock_that_is_set_back_lets_nobody_in_at_the_same_time(tmp_path, monkeypatch):
+    times = iter(range(10**9, 0, -1))
+    monkeypatch.setattr(time, "time_ns", lambda: next(times))
+    inside, most = [], []
+
+    def work():
+        for _ in range(5):
+            with lock_in_turn(tmp_path, "commit"):
+                inside.append(1)
+                most.append(len(inside))
+                time.sleep(0.001)
+                inside.pop()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert most == [1] * 20
+    assert waiting(tmp_path) == 0
