@@ -27,11 +27,14 @@ TRIES = 20
 WAY_OUT = "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit."
 
 
-def commit(ds: Dataset, message: str, note: Mapping[str, Any]) -> str:
-    """Make the edits the branch's next version; see `Dataset.commit`."""
+def commit(ds: Dataset, message: str, note: Mapping[str, Any], *, empty: bool = False) -> str:
+    """Make the edits the branch's next version; see `Dataset.commit`.
+
+    With `empty` there is a version for the note, too, where the open transaction has no edits.
+    """
     with ds._guard:
         ds._check_writable()
-        if not ds._pinned.edits:
+        if not ds._pinned.edits and not empty:
             return ds.version
         with ds._lake.repository.lock():
             return _commit_behind_tip(ds, message, note, merges=False)

@@ -217,8 +217,7 @@ class Run:
         if went_on:
             with self.ds._editing():
                 pass  # a run that finds nothing left to do says so, too
-        force = went_on and not self.ds._pinned.edits
-        commit(self.ds, self.message, {NOTE: note.to_json()}, force=force)
+        commit(self.ds, self.message, {NOTE: note.to_json()}, empty=went_on)
         self.pending, self.start = 0, self.read
         if not done and self.key is not None and slots != _slots(self.ds):
             self._find_keys()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.dataset.commit import commit
 from deeplake_lite.dataset.portable import read_blocks
 from deeplake_lite.storage.repo import Session
 from deeplake_lite.testing.invariants import check_consistent
@@ -321,3 +322,12 @@ def test_a_column_of_nulls_that_another_writer_adds_is_whole_after_our_commit(a,
         assert found["n"][:].tolist() == [7, None, 9, None]
     check_consistent(found)
     assert found.verify()
+
+
+def test_a_version_for_a_note_alone_goes_behind_what_others_committed(a, b):
+    with a._editing():
+        b["x"][0] = 10
+        b.commit("b")
+        commit(a, "note", {"k": 1}, empty=True)
+    assert [c.message for c in a.log()][:2] == ["note", "b"]
+    assert a["x"][0] == 10
