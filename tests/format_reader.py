@@ -17,6 +17,8 @@ import numpy as np
 import xxhash
 import zarr
 from PIL import Image, ImageOps
+from zarr.core.buffer import default_buffer_prototype
+from zarr.core.sync import sync
 
 FORMAT = 1
 NULL_DIGEST = 0x6E756C6C9E3779B9
@@ -25,11 +27,15 @@ NUMBER_CODECS = ("raw", "zstd", "lz4", "blosc")
 
 def read_lake(path, snapshot):
     repository = icechunk.Repository.open(icechunk.local_filesystem_storage(path))
-    root = zarr.open_group(repository.readonly_session(snapshot_id=snapshot).store, mode="r")
+    store = repository.readonly_session(snapshot_id=snapshot).store
+    root = zarr.open_group(store, mode="r")
     document = root.attrs["deeplake_lite"]
     if document["format"] > FORMAT:
         raise SystemExit(f"format {document['format']} is newer than {FORMAT}")
+    assert document["digest"] == digest_of(document)
     group = root[str(document["generation"])]
+    check_lengths(group, document)
+    check_chunks(store, group, document)
     slots = read_slots(group["rows"], document)
     columns = {c["name"]: c for c in document["schema"]["columns"]}
     return {
@@ -65,6 +71,44 @@ def read_views(repository):
     return {
         n: v | {"ids": root[v["array"]][:]} for n, v in root.attrs["deeplake_lite_views"].items()
     }
+
+
+# ---- §5, digests and checksums
+
+OFFSETS = [{"data", "extents", "spans", "id"}, {"counts", "hashes", "block"}, {"valid", "slot"}]
+OFFSETS.append({"bounds", "shapes"})
+
+
+def digest_of(document):
+    """§2: of a JSON object without its digest."""
+    bare = {key: value for key, value in document.items() if key != "digest"}
+    text = json.dumps(bare, sort_keys=True, separators=(",", ":"))
+    return xxhash.xxh3_64_hexdigest(text.encode("ascii"))
+
+
+def check_lengths(group, document):
+    """§2: arrays have the lengths that were noted, and those that slots give."""
+    for path, length in document["lengths"].items():
+        found = group[path]
+        while isinstance(found, zarr.Group):
+            found = found[next(name for name in ("data", "extents", "spans") if name in found)]
+        assert found.shape[0] == length, path
+    assert group["rows/id"].shape == (document["slots"],)
+
+
+def check_chunks(store, group, document):
+    """§3: every chunk of an array that is kept per slot has the checksum of its place."""
+    table, first = group["checksums"][:], {"rows": 0, **document["checksums"]}
+    for path, array in group.members(max_depth=None):
+        name = path.rpartition("/")[2]
+        if not isinstance(array, zarr.Array) or name in ("values", "tail", "checksums"):
+            continue
+        [offset] = [i for i, names in enumerate(OFFSETS) if name in names]
+        row = first[path.partition("/")[0]] + 4 * path.split("/").count("items") + offset
+        for chunk in range(array.cdata_shape[0] if array.size else 0):
+            key = "/".join([array.path, "c", str(chunk), *["0"] * (array.ndim - 1)])
+            stored = sync(store.get(key, default_buffer_prototype())).to_bytes()
+            assert table[row, chunk] == xxhash.xxh3_64_intdigest(stored), (path, chunk)
 
 
 # ---- §4, layouts

@@ -502,6 +502,8 @@ def test_the_example_is_what_is_written(tmp_path, monkeypatch):
 
 def describe(path, array):
     values = json.dumps(array[:].tolist()) if array.nbytes < MIB else "no chunk"
+    if path.endswith("/checksums"):
+        values = f"{np.count_nonzero(array[:])} of them, that depend on the library of the codec"
     return f"/{path:<24} {array.shape!s:<19} {array.dtype!s:<7} {values}"
 
 
@@ -540,7 +542,7 @@ def test_an_htype_of_a_newer_release_is_refused(tmp_path):
     root = zarr.open_group(session.store, mode="a")
     document = root.attrs[state.KEY]
     document["schema"]["columns"][0]["htype"] = {"htype": "hologram"}
-    root.attrs[state.KEY] = document
+    root.attrs[state.KEY] = state.sealed(document)
     session.commit("a newer release was here")
     with pytest.raises(dl.FormatError, match=r"known 'htype', got .*hologram"):
         dl.open(url)

@@ -68,6 +68,7 @@ def verify(ds: Dataset) -> Report:
     """Read everything again; see `Dataset.verify`."""
     ds._check_committed("verification")
     repository = ds._lake.repository
+    repository = repository.checking()
     fresh = Table.open(repository, repository.reader(ds.version))  # nothing of it is in a cache
     live = fresh.rows.live()
     row_of = dict(zip(live.tolist(), range(len(live)), strict=True))

@@ -8,6 +8,7 @@ the lake keeps per row (numbers, extents, shapes, hashes, validity, row ids) goe
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -17,8 +18,10 @@ import numpy as np
 from numcodecs import Blosc
 from zarr.codecs import BloscCodec, Crc32cCodec
 
-from deeplake_lite.errors import DamagedError
+from deeplake_lite.errors import DamagedError, LakeError
 from deeplake_lite.storage import chunks
+from deeplake_lite.storage.checksums import checksum
+from deeplake_lite.storage.frames import check_blosc
 from deeplake_lite.storage.repo import stream
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from zarr.core.array import AsyncArray
 
+    from deeplake_lite.storage.checksums import Checksums
     from deeplake_lite.storage.repo import Session
 
 type Slots = NDArray[np.int64]
@@ -56,6 +60,9 @@ BLOSC = Blosc("zstd", 1, Blosc.SHUFFLE)
 
 WRITES_IN_FLIGHT = 8
 """Wide chunks that are being written at a time."""
+
+THREADED_BYTES = 64 * 1024
+"""Chunks of this size and more are compressed in a thread."""
 
 SPILL_BYTES = 32 * 2**20
 """Pending bytes of one array from which on its full chunks are written before the commit."""
@@ -104,6 +111,11 @@ class ArraySpec:
         packed.flags.writeable = False
         if google_crc32c.value(packed) != int.from_bytes(data[-4:], "little"):
             raise ValueError("the checksum of a chunk does not match its bytes.")
+        whole = self.chunk_rows * self.row_bytes
+        if self.is_wide and packed.nbytes != whole:
+            raise ValueError(f"a chunk has {packed.nbytes} bytes instead of {whole}.")
+        if not self.is_wide:
+            check_blosc(packed.data, whole)
         dtype, shape = np.dtype(self.dtype).newbyteorder("<"), (self.chunk_rows, *self.shape)
         if self.is_wide:
             rows = packed.view(dtype).reshape(shape)
@@ -117,14 +129,19 @@ class ArraySpec:
         return rows
 
     def encode_chunk(self, rows: NDArray[Any]) -> bytes:
-        """Return the bytes of a compressed chunk that begins with `rows`, zeros behind them.
+        """Return the bytes of a chunk that begins with `rows`, zeros behind them.
 
         >>> spec = ArraySpec("int32", (2,))
         >>> spec.decode_chunk(memoryview(spec.encode_chunk(np.ones((1, 2)))))[:2].tolist()
         [[1, 1], [0, 0]]
         """
-        whole = np.zeros((self.chunk_rows, *self.shape), np.dtype(self.dtype).newbyteorder("<"))
-        whole[: len(rows)] = rows
+        dtype = np.dtype(self.dtype).newbyteorder("<")
+        whole = np.ascontiguousarray(rows, dtype)
+        if len(rows) < self.chunk_rows:
+            whole = np.zeros((self.chunk_rows, *self.shape), dtype)
+            whole[: len(rows)] = rows
+        if self.is_wide:
+            return with_checksum(whole)
         return with_checksum(np.frombuffer(BLOSC.encode(whole), np.uint8).copy())
 
     def span(self, index: tuple[Any, ...]) -> tuple[int, int, Callable[[bytes, int], Any]]:
@@ -228,6 +245,10 @@ class SlotArray:
         Whether the array is yet to be made.
     stored : int, optional
         How many rows are in the Zarr array, where that is known.
+    checksums : Checksums, optional
+        What the stored bytes of each chunk are compared with before it is written again.
+    checked : bool
+        Whether they are compared at every read, too.
     """
 
     def __init__(
@@ -239,8 +260,13 @@ class SlotArray:
         *,
         new: bool = False,
         stored: int | None = None,
+        checksums: Checksums | None = None,
+        checked: bool = False,
     ) -> None:
         self.path, self.spec = path, spec
+        self._checksums, self._checked = checksums, checked and checksums is not None
+        self._spilled_sums: dict[int, int] = {}  # of the chunks that are read from a fork
+        self._noted: dict[int, int] = {}  # those, and what the last write for a commit has written
         self._session, self._cache, self._new = session, cache, new
         self._array: AsyncArray[Any] | None = None
         self._stored = 0 if new else stored
@@ -290,7 +316,7 @@ class SlotArray:
         Checksums are of whole chunks, and are not looked at.
         """
         spec = self.spec
-        if not spec.is_wide or self.dirty or self._spilled or not len(slots):
+        if not spec.is_wide or self.dirty or self._spilled or self._checked or not len(slots):
             return None
         start, length, view = spec.span(index)
         if length * 2 > spec.row_bytes:
@@ -339,6 +365,8 @@ class SlotArray:
         if await self.stored() > stored:
             await (await self._zarr()).resize((stored, *self.spec.shape))
             self._stored, self._cache = stored, ChunkCache()
+            kept = -(-stored // self.spec.chunk_rows)
+            self._spilled_sums = {n: v for n, v in self._spilled_sums.items() if n < kept}
         self._appended = list(blocks)
 
     async def pending_rows(self) -> tuple[int, NDArray[Any]]:
@@ -359,6 +387,7 @@ class SlotArray:
         """Take over what is pending in `other`, the same array at an earlier version."""
         if other._new or other._spilled:
             self._new, self._stored = other._new, other._stored
+        self._spilled_sums = dict(other._spilled_sums)
         self._appended, self._updates = list(other._appended), list(other._updates)
 
     async def spill(self, fork: Session) -> None:
@@ -369,8 +398,13 @@ class SlotArray:
             return
         for block in list(self._appended):
             part = block[:rows]
-            self._array = await self._extend(fork, await self.stored(), part)
-            self._session, self._new, self._spilled = fork, False, True
+            self._noted = dict(self._spilled_sums)
+            try:
+                self._array = await self._extend(fork, await self.stored(), part)
+                self._session, self._new, self._spilled = fork, False, True
+            finally:
+                if self._session is fork:
+                    self._spilled_sums = dict(self._noted)
             self._stored = await self.stored() + len(part)
             self._appended[:1] = [block[rows:].copy()] if len(block) > rows else []
             rows -= len(part)
@@ -380,62 +414,92 @@ class SlotArray:
 
     async def write(self, session: Session) -> None:
         """Put everything that is pending into `session`."""
+        self._noted = dict(self._spilled_sums)
         if self._updates:
             await self._write_updates(session)
         if self._appended or self._new:
             await self._extend(session, await self.stored(), self._pending())
 
+    async def rewrite(self, session: Session, start: int, rows: NDArray[Any], *, new: bool) -> None:
+        """Put `rows` into `session` from row `start` on, in place of all that followed it."""
+        self._new, self._noted = new, {}
+        await self._extend(session, start, rows)
+
+    def noted(self) -> dict[tuple[str, int], int]:
+        """Return the checksums of the chunks that this transaction wrote, by path and number."""
+        noted = {**self._spilled_sums, **self._noted}
+        return {(self.path, chunk): value for chunk, value in noted.items()}
+
     async def _extend(self, session: Session, start: int, rows: NDArray[Any]) -> AsyncArray[Any]:
         if self._new:
             array = await session.create_array(self.path, self.spec, len(rows))
         else:
+            await session.check_length(self.path, await self.stored())
             array = await session.open_array(self.path, start)
             await array.resize((start + len(rows), *self.spec.shape))
         try:
             if rows.size:
-                await self._fill(session, array, start, rows)
+                await self._fill(session, start, rows)
         except BaseException:
             await array.resize((start, *self.spec.shape))
             raise
         return array
 
-    async def _fill(
-        self, session: Session, array: AsyncArray[Any], start: int, rows: NDArray[Any]
-    ) -> None:
-        """Write rows from `start`; full chunks that carry a checksum only are put together here."""
+    async def _fill(self, session: Session, start: int, rows: NDArray[Any]) -> None:
+        """Write rows from `start`, behind those that are in the first of their chunks."""
         size, end = self.spec.chunk_rows, start + len(rows)
-        first, last = -(-start // size), end // size
-        if not self.spec.is_wide or last <= first:
-            await array.setitem(slice(start, end), rows)
-            return
 
         async def put(chunk: int) -> None:
-            span = rows[chunk * size - start : (chunk + 1) * size - start]
-            await session.put(self.spec.chunk_key(self.path, chunk), with_checksum(span))
+            first = max(chunk * size, start)
+            some = rows[first - start : (chunk + 1) * size - start]
+            if first > chunk * size:
+                kept = (await self._stored_chunk(session, chunk))[: first - chunk * size]
+                some = np.concatenate([kept, some])
+            self._noted[chunk] = await self._put_chunk(session, chunk, some)
 
-        await stream(map(put, range(first, last)), WRITES_IN_FLIGHT)
-        for a, b in ((start, first * size), (last * size, end)):
-            if a < b:
-                await array.setitem(slice(a, b), rows[a - start : b - start])
+        await stream(map(put, range(start // size, -(-end // size))), WRITES_IN_FLIGHT)
+
+    async def _put_chunk(self, session: Session, chunk: int, rows: NDArray[Any]) -> int:
+        """Write a chunk that begins with `rows`; return its checksum."""
+        encode = self.spec.encode_chunk
+        large = rows.nbytes >= THREADED_BYTES and not self.spec.is_wide
+        data = await asyncio.to_thread(encode, rows) if large else encode(rows)
+        await session.put(self.spec.chunk_key(self.path, chunk), data)
+        return checksum(data)
+
+    async def _stored_chunk(self, session: Session, chunk: int) -> NDArray[Any]:
+        """Return a chunk that is to be written again, compared with its checksum.
+
+        Damage that is written again would look like what was meant. Raises DamagedError.
+        """
+        size, data = self.spec.chunk_rows, await session.get(self.spec.chunk_key(self.path, chunk))
+        expected = self._noted.get(chunk)
+        if expected is None and self._checksums is not None:
+            expected = await self._checksums.of(self.path, chunk)
+        try:
+            return self.spec.decode_chunk(_compare(data, expected))
+        except (ValueError, RuntimeError) as error:
+            raise self._damaged(chunk * size, (chunk + 1) * size, error) from error
+
+    async def _expected(self, chunk: int) -> int:
+        if chunk in self._spilled_sums:
+            return self._spilled_sums[chunk]
+        return await cast("Checksums", self._checksums).of(self.path, chunk)
+
+    def _damaged(self, start: int, stop: int, error: Exception) -> DamagedError:
+        return DamagedError(
+            f"Rows {start} to {stop} of {self.path} do not read: {error} Run ds.verify()."
+        )
 
     async def _write_updates(self, session: Session) -> None:
-        array = await session.open_array(self.path, await self.stored())
         [(slots, values)] = self._consolidated()
-        size, stored, narrow = self.spec.chunk_rows, await self.stored(), self.spec.is_narrow
+        size = self.spec.chunk_rows
 
         async def write_chunk(rows: slice) -> None:
             chunk = int(slots[rows.start]) // size
-            span = slice(chunk * size, min((chunk + 1) * size, stored))
-            packed = await session.get(self.spec.chunk_key(self.path, chunk)) if narrow else None
-            if packed is not None:
-                old = np.array(self.spec.decode_chunk(packed))
-                old[slots[rows] - span.start] = values[rows]
-                data = self.spec.encode_chunk(old)
-                await session.put(self.spec.chunk_key(self.path, chunk), data)
-                return
-            old = np.array(await array.getitem(span))
-            old[slots[rows] - span.start] = values[rows]
-            await array.setitem(span, old)
+            changed = np.array(await self._stored_chunk(session, chunk))
+            changed[slots[rows] - chunk * size] = values[rows]
+            self._noted[chunk] = await self._put_chunk(session, chunk, changed)
 
         await stream(map(write_chunk, chunks.runs_of_equal(slots // size)), READS_IN_FLIGHT)
 
@@ -476,17 +540,14 @@ class SlotArray:
     async def _read_span(self, span: slice, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return stored rows. Raises DamagedError when a checksum does not match."""
         try:
-            if (found := await self._read_chunks(span, out)) is not None:
-                return found
-            return np.asarray(await (await self._zarr()).getitem(span))
+            return await self._read_chunks(span, out)
         except (ValueError, RuntimeError) as error:
-            raise DamagedError(
-                f"Rows {span.start} to {span.stop} of {self.path} do not read: {error} "
-                "Run ds.verify()."
-            ) from error
+            if isinstance(error, LakeError):
+                raise
+            raise self._damaged(span.start, span.stop, error) from error
 
-    async def _read_chunks(self, span: slice, out: NDArray[Any] | None) -> NDArray[Any] | None:
-        """Return stored rows without Zarr's pipeline; None where a chunk is not there."""
+    async def _read_chunks(self, span: slice, out: NDArray[Any] | None) -> NDArray[Any]:
+        """Return stored rows. Raises ValueError where a chunk is not there or not what it was."""
         spec, size = self.spec, self.spec.chunk_rows
         stop = min(span.stop, await self.stored())
         wanted_shape = (max(0, stop - span.start), *spec.shape)
@@ -500,6 +561,7 @@ class SlotArray:
 
         def take(chunk: int, data: memoryview) -> None:
             to, rows = place(chunk)
+            _compare(data, expected.get(chunk))
             if not spec.is_narrow and rows.stop - rows.start == size:
                 spec.decode_chunk(data, out[to])
             else:
@@ -508,8 +570,10 @@ class SlotArray:
         numbers = range(span.start // size, -(-stop // size))
         held = {n: rows for n in numbers if (rows := self._cache.get((self.path, n))) is not None}
         wanted = [n for n in numbers if n not in held]
-        if await self._session.each_chunk(self.path, wanted, "/0" * len(spec.shape), take):
-            return None
+        expected = {n: await self._expected(n) for n in wanted} if self._checked else {}
+        rest = "/0" * len(spec.shape)
+        if missing := await self._session.each_chunk(self.path, wanted, rest, take):
+            raise ValueError(f"chunk {min(missing)} is missing.")
         if spec.is_narrow:
             for chunk, rows in decoded.items():
                 self._cache.put((self.path, chunk), rows)
@@ -538,3 +602,17 @@ class SlotArray:
                 last, at = np.unique(slots[::-1], return_index=True)
                 self._updates = [(last, values[::-1][at])]
         return self._updates
+
+
+def _compare(data: memoryview | None, expected: int | None) -> memoryview:
+    """Return a chunk's stored bytes, unless they are not those that were noted, if any were.
+
+    Raises
+    ------
+    ValueError
+    """
+    if data is None:
+        raise ValueError("a chunk is missing.")
+    if expected is not None and checksum(data) != expected:
+        raise ValueError("the stored bytes of a chunk are not those that belong there.")
+    return data

@@ -7,7 +7,7 @@ live in those; a column only says what they mean.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +18,11 @@ from deeplake_lite.storage.digests import digests_of
 from deeplake_lite.storage.repo import gather
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.storage.checksums import Checksums
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Session
 
@@ -38,15 +41,37 @@ class Place:
     """Whether the arrays are yet to be made."""
     slots: int | None = None
     """How many committed slots there are, where that is known."""
+    lengths: Mapping[str, int] = field(default_factory=dict)
+    """Committed lengths of what is not as long as the lake has slots, by path (FORMAT.md, §2)."""
+    heaps: Mapping[str, int] = field(default_factory=dict)
+    """Behind the last chunk taken of arrays ``values``, by path."""
+    checksums: Checksums | None = None
+    """Of the stored chunks of arrays."""
+    checked: bool = False
+    """Whether every read is compared with checksums and hashes."""
 
     def array(self, name: str, spec: ArraySpec) -> SlotArray:
         """Return the array `name` of this column, one value per slot."""
         path = f"{self.path}/{name}"
-        return SlotArray(self.session, path, spec, self.cache, new=self.new, stored=self.slots)
+        return SlotArray(
+            self.session,
+            path,
+            spec,
+            self.cache,
+            new=self.new,
+            stored=self.slots,
+            checksums=self.checksums,
+            checked=self.checked,
+        )
 
     def below(self, name: str) -> Place:
         """Return the place of a column within this one."""
-        return Place(self.session, f"{self.path}/{name}", self.cache, self.new)
+        path = f"{self.path}/{name}"
+        return replace(self, path=path, slots=self.length(path))
+
+    def length(self, path: str) -> int | None:
+        """Return the committed length that was noted for a path; None where there is none."""
+        return self.lengths.get(path.partition("/")[2])
 
 
 @dataclass(frozen=True)
@@ -153,6 +178,19 @@ class Column(ABC):
         """Take over what is pending in `other`, the same column at an earlier version."""
         for name, array in self.arrays.items():
             array.adopt(other.arrays[name])
+
+    @property
+    def stored_arrays(self) -> list[SlotArray]:
+        """All arrays that checksums are kept of."""
+        return list(self.arrays.values())
+
+    async def lengths(self) -> dict[str, int]:
+        """Return the lengths to be noted, by path, once everything is written."""
+        return {}
+
+    def noted(self) -> dict[tuple[str, int], int]:
+        """Return the checksums of the chunks that were written, by path and number."""
+        return {k: v for array in self.stored_arrays for k, v in array.noted().items()}
 
     def claimed(self) -> dict[str, range]:
         """Return the chunks that the open transaction has written, by path of the array."""

@@ -66,6 +66,12 @@ class DenseColumn(Column):
             found += await check_arrays(self.arrays, np.array(some, np.int64))
         return found + await check_arrays({} if self._stats is None else self._stats.arrays, None)
 
+    @property
+    def stored_arrays(self) -> list[SlotArray]:
+        """All arrays that checksums are kept of."""
+        stats = {} if self._stats is None else self._stats.arrays
+        return [*self.arrays.values(), *stats.values()]
+
     async def sizes(self, slots: Slots) -> NDArray[np.int64]:
         """Return the size of each cell, bytes, uncompressed."""
         return np.full(len(slots), self.arrays["data"].spec.row_bytes, np.int64)

@@ -25,6 +25,7 @@ from zarr.codecs import Crc32cCodec, ZstdCodec
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ChunkCache
+from deeplake_lite.storage.frames import unzstd
 from deeplake_lite.storage.repo import gather
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ TEXT_CHUNK = 256 * 1024
 
 TAIL_CHUNK = 64 * 1024
 """Chunk of ``tail``: a commit of one row rewrites one."""
+
+MOST_BYTES = 2**31
+"""Most bytes of one cell."""
 
 PENDING = 2**61
 """Starts at or above this are bytes of the open transaction."""
@@ -168,6 +172,10 @@ class Heap:
         Shared by the arrays of one table.
     new : bool
         Whether the arrays are yet to be made.
+    tail_bytes : int
+        How many bytes of ``tail`` are committed.
+    values_end : int
+        Behind the last committed chunk of ``values``.
     """
 
     def __init__(
@@ -178,8 +186,11 @@ class Heap:
         compressed: bool,
         cache: ChunkCache,
         new: bool = False,
+        tail_bytes: int = 0,
+        values_end: int = 0,
     ) -> None:
         self._new = new
+        self.tail_bytes, self._values_end = tail_bytes, values_end
         self.path, self.compressed = path, compressed
         self.chunk_bytes = TEXT_CHUNK if compressed else RAW_CHUNK
         self._session, self._cache = session, cache
@@ -189,6 +200,7 @@ class Heap:
         self._fork: Session | None = None  # where full chunks of the open transaction are
         self._first = -1  # claimed chunk, none yet
         self._written = 0  # full chunks written behind it
+        self._taken: set[int] = set()  # chunks that were found to be free, and are ours
         self._open = _Pile()  # bytes behind those
         self._straddle = 0  # local offset from which cells are not wholly within written chunks
         self._writes: list[asyncio.Task[None]] = []  # not done yet
@@ -258,6 +270,7 @@ class Heap:
         """Return the bytes of each extent, in order; views of the chunks where they can be."""
         if self._writes:
             await self.drain()
+        self._check_extents(extents)
         out: list[Any] = [b""] * len(extents)
         if len(extents) == 1 and extents[0, 0] < PENDING:
             return [await self._read_one(int(extents[0, 0]), int(extents[0, 1]))]
@@ -275,6 +288,7 @@ class Heap:
         """Return the bytes of all extents, back to back; what is so already is copied at once."""
         if (extents[:, 0] >= PENDING).any():
             return np.frombuffer(b"".join(await self.read(extents)), np.uint8)
+        self._check_extents(extents)
         starts, lengths = extents[extents[:, 1] > 0].T
         out, to = np.empty(int(lengths.sum()), np.uint8), np.cumsum(lengths) - lengths
         for name, mine in (("tail", starts < 0), ("values", starts >= 0)):
@@ -283,13 +297,31 @@ class Heap:
                 await self._copy(name, at, lengths[mine], to[mine], out)
         return out
 
+    def _check_extents(self, extents: Extents) -> None:
+        """Refuse extents that lie outside of what is written, before anything is allocated.
+
+        Raises
+        ------
+        DamagedError
+        """
+        starts, lengths = extents[:, 0], extents[:, 1]
+        room = np.where(starts < 0, self.tail_bytes, self._values_end * self.chunk_bytes)
+        room[starts >= PENDING] = PENDING * 2 - 1
+        first = np.where(starts < 0, ~starts, starts)
+        sound = (lengths >= 0) & (lengths <= MOST_BYTES) & (first <= room - lengths)
+        if not (sound | (lengths == 0)).all():
+            start, length = extents[~sound][0].tolist()
+            raise DamagedError(
+                f"A cell of {self.path} lies at {start} for {length} bytes, where nothing is "
+                "written. Run ds.verify()."
+            )
+
     async def settle(self, session: Session) -> Settled:
         """Write what is left to `session`; return where pending bytes have gone."""
         if self._new:
             await self._create(session)
         boundary = self._written * self.chunk_bytes
-        tail = await session.open_array(f"{self.path}/tail")
-        end = int(tail.shape[0])
+        end = self.tail_bytes
         if len(self._open) and boundary - self._straddle > min(STRADDLE_BYTES, self.chunk_bytes):
             room = self.chunk_bytes - len(self._open)
             self._open.add([bytes(room)], room)
@@ -300,15 +332,29 @@ class Heap:
             head = await self._read_pieces(
                 "values", self._address(self._straddle), boundary - self._straddle
             )
-            rest = np.frombuffer(head + self._open.data(), np.uint8)
-            await tail.resize((end + len(rest),))
-            await tail.setitem(slice(end, end + len(rest)), rest)
+            await self._extend_tail(session, head + self._open.data())
         return Settled(self._address(0), self._straddle, end)
+
+    async def _extend_tail(self, session: Session, data: bytes) -> None:
+        """Put bytes behind those of the tail."""
+        path, at = f"{self.path}/tail", self.tail_bytes
+        await session.check_length(path, at)
+        tail = await session.open_array(path)
+        await tail.resize((at + len(data),))
+        for chunk, start, stop in chunks.pieces(at, len(data), TAIL_CHUNK):
+            kept = b""
+            if start:
+                key = f"{path}/c/{chunk}"
+                kept = bytes(_decode(key, await session.get(key), TAIL_CHUNK)[:start])
+            whole = kept + data[: stop - start]
+            data = data[stop - start :]
+            await session.put(f"{path}/c/{chunk}", _encode(whole.ljust(TAIL_CHUNK, b"\0")))
+        self.tail_bytes = int(tail.shape[0])
 
     def adopt(self, other: Heap) -> None:
         """Take over what is pending in `other`, the same heap at an earlier version."""
         self._new, self._fork = other._new, other._fork
-        self._first, self._written = other._first, other._written
+        self._first, self._written, self._taken = other._first, other._written, set(other._taken)
         self._open, self._straddle = _Pile([other._open.data()]), other._straddle
 
     def _address(self, local: int) -> int:
@@ -325,8 +371,15 @@ class Heap:
         """Start writing the full chunk, and begin the next; wait while too many are under way."""
         chunk, data = self._first + self._written, self._open.take()
         self._written += 1
+        key = f"{self.path}/values/c/{chunk}"
+        if chunk not in self._taken and await session.has(key):
+            raise DamagedError(
+                f"Chunk {key!r} should be free, says the lake's document, but it is taken. Restore "
+                "the lake from a copy: writing would put cells over others."
+            )
+        self._taken.add(chunk)
         stored = _encode(data) if self.compressed else data
-        put = session.put(f"{self.path}/values/c/{chunk}", stored)
+        put = session.put(key, stored)
         self._writes.append(asyncio.ensure_future(put))
         if len(self._writes) >= WRITES_IN_FLIGHT:
             await self._writes.pop(0)
@@ -460,7 +513,8 @@ class Heap:
         held = cache.get((path, chunk))
         if held is None:
             key = f"{path}/c/{chunk}"
-            held = _Chunk(_decode(key, await session.get(key)))
+            size = TAIL_CHUNK if path.endswith("/tail") else self.chunk_bytes
+            held = _Chunk(_decode(key, await session.get(key), size))
             cache.put((path, chunk), held)
         return cast("_Chunk", held).data
 
@@ -493,11 +547,14 @@ def _encode(data: bytes) -> bytes:
     return stored + int(google_crc32c.value(stored)).to_bytes(4, "little")
 
 
-def _decode(key: str, stored: memoryview | None) -> memoryview:
-    """Return what `_encode` was given. Raises DamagedError."""
+def _decode(key: str, stored: memoryview | None, size: int) -> memoryview:
+    """Return the `size` bytes that `_encode` was given. Raises DamagedError."""
     if stored is None:
         raise DamagedError(f"Chunk {key!r} is missing. Run ds.verify().")
     data, checksum = bytes(stored[:-4]), int.from_bytes(stored[-4:], "little")
     if google_crc32c.value(data) != checksum:
         raise DamagedError(f"Chunk {key!r} does not match its checksum. Run ds.verify().")
-    return memoryview(_zstd.decode(data))
+    try:
+        return memoryview(unzstd(data, size))
+    except (ValueError, RuntimeError) as error:
+        raise DamagedError(f"Chunk {key!r} does not read: {error} Run ds.verify().") from error

@@ -13,7 +13,7 @@ import numpy as np
 
 from deeplake_lite.htypes.cells import Cells, NestedCells
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ArraySpec, Slots
+from deeplake_lite.storage.arrays import ArraySpec, SlotArray, Slots
 from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.digests import nested_digests
@@ -100,6 +100,15 @@ class NestedColumn(Column):
         ends = np.concatenate([[0], np.cumsum(await self.items.sizes(item_slots(spans)))])
         after = np.cumsum(spans[:, 1])
         return np.asarray(ends[after] - ends[after - spans[:, 1]], np.int64)
+
+    @property
+    def stored_arrays(self) -> list[SlotArray]:
+        """All arrays that checksums are kept of."""
+        return [*self.arrays.values(), *self.items.stored_arrays]
+
+    async def lengths(self) -> dict[str, int]:
+        """Return the lengths to be noted, by path, once everything is written."""
+        return {self.items.place.path: await self.items.length(), **await self.items.lengths()}
 
     async def mark(self) -> Any:
         """Return a mark that `rewind` takes back to."""

@@ -50,17 +50,38 @@ class RaggedColumn(Column):
             compressed=layout.compressed,
             cache=place.cache,
             new=place.new,
+            tail_bytes=place.length(f"{place.path}/tail") or 0,
+            values_end=place.heaps.get(f"{place.path}/values", 0),
         )
+        self._checked = place.checked
 
     async def read(self, slots: Slots) -> RaggedCells:
         """Return the cells of `slots`, in their order."""
+        cells = await self._read(slots)
+        if self._checked and len(wrong := await self._changed(slots, cells)):
+            raise DamagedError(
+                f"The cells of {self.place.path} in slots {', '.join(map(str, wrong[:5]))}"
+                f"{' …' if len(wrong) > 5 else ''} do not match their hashes. Run ds.verify()."
+            )
+        return cells
+
+    async def _read(self, slots: Slots) -> RaggedCells:
         buffers = await self.heap.read(await self.arrays["extents"].read(slots))
         return RaggedCells(buffers, await self.read_shapes(slots), await self.read_valid(slots))
+
+    async def _changed(self, slots: Slots, cells: RaggedCells) -> Slots:
+        """Return those of the slots whose cells do not have the hashes that were noted."""
+        found: Slots = slots[self.digest(cells) != await self.digests(slots)]
+        return found
 
     async def read_flat(self, slots: Slots) -> FlatCells:
         """Return the bytes of the cells of `slots`, back to back in their order."""
         extents = await self.arrays["extents"].read(slots)
-        data = await self.heap.read_flat(extents)
+        if self._checked:
+            cells = await self.read(slots)
+            data = np.frombuffer(b"".join(cells.buffers), np.uint8)
+        else:
+            data = await self.heap.read_flat(extents)
         return FlatCells(data, extents[:, 1], await self.read_valid(slots))
 
     async def read_shapes(self, slots: Slots) -> NDArray[np.int32]:
@@ -100,6 +121,10 @@ class RaggedColumn(Column):
         await super().rewind(mark[0])
         await self.heap.rewind(mark[1])
 
+    async def lengths(self) -> dict[str, int]:
+        """Return the lengths to be noted, by path, once everything is written."""
+        return {f"{self.heap.path}/tail": self.heap.tail_bytes}
+
     async def drain(self) -> None:
         """Wait until all that was appended is where it is to be. Raises what a write raised."""
         await self.heap.drain()
@@ -136,7 +161,7 @@ class RaggedColumn(Column):
 
     async def _verify_bytes(self, slots: Slots) -> list[Damage]:
         try:
-            cells = await self.read(slots)
+            cells = await self._read(slots)
         except (DamagedError, OSError, ValueError) as error:
             if len(slots) == 1:
                 return [Damage(int(slots[0]), f"bytes: {error}")]
@@ -144,5 +169,5 @@ class RaggedColumn(Column):
             return await self._verify_bytes(slots[:middle]) + await self._verify_bytes(
                 slots[middle:]
             )
-        wrong = self.digest(cells) != await self.digests(slots)
-        return [Damage(int(s), "bytes: their hash is not the one noted") for s in slots[wrong]]
+        wrong = await self._changed(slots, cells)
+        return [Damage(int(s), "bytes: their hash is not the one noted") for s in wrong]

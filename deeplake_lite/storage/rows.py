@@ -9,19 +9,19 @@ a counter of 16 bits.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ArraySpec, ChunkCache, SlotArray, Slots
-from deeplake_lite.storage.column import Damage, Place
+from deeplake_lite.storage.arrays import ArraySpec, SlotArray, Slots
 from deeplake_lite.storage.dense import check_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deeplake_lite.storage.column import Damage, Place
     from deeplake_lite.storage.repo import Session
 
 COUNTER_BITS = 16
@@ -112,34 +112,21 @@ class Rows:
 
     Parameters
     ----------
-    session : Session
-        Where committed arrays are read from.
-    path : str
-        Path of their group.
-    cache : ChunkCache
-        Shared by the arrays of one table.
-    slots : int
-        How many slots there are.
+    place : Place
+        Where they are; its slots are those that are committed.
     ordered : bool
         Whether position *i* is slot *i*.
-    new : bool
-        Whether the arrays are yet to be made.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        path: str,
-        cache: ChunkCache,
-        *,
-        slots: int,
-        ordered: bool,
-        new: bool = False,
-    ) -> None:
-        self.ids = Place(session, path, cache, new, slots).array("id", ArraySpec("int64"))
+    def __init__(self, place: Place, *, ordered: bool) -> None:
+        def with_length(name: str) -> SlotArray:
+            length = place.length(f"{place.path}/{name}")
+            return replace(place, slots=length).array(name, ArraySpec("int64"))
+
+        slots = place.slots or 0
+        self.ids = place.array("id", ArraySpec("int64"))
         self._stored_ids = StoredIds(self.ids)
-        self.blocks = Place(session, path, cache, new).array("block", ArraySpec("int64"))
-        self._order_array = SlotArray(session, f"{path}/slot", ArraySpec("int64"), cache)
+        self.blocks, self._order_array = map(with_length, ("block", "slot"))
         self._stored_order: Slots | None = None
         self._had_order = not ordered
         self.slots = slots
@@ -247,13 +234,27 @@ class Rows:
     async def verify(self) -> list[Damage]:
         """Read every array again; their chunks carry checksums."""
         found = await check_arrays({"row ids": self.ids}, np.arange(self.slots))
-        return found + await check_arrays({"blocks of row ids": self.blocks}, None)
+        found += await check_arrays({"blocks of row ids": self.blocks}, None)
+        return found + await self._verify_order()
+
+    async def _verify_order(self) -> list[Damage]:
+        if self.order is None:
+            return []
+        return await check_arrays({"order of the rows": self._order_array}, None)
+
+    async def lengths(self) -> dict[str, int]:
+        """Return the lengths to be noted, by path, once everything is written."""
+        found = {self.blocks.path: await self.blocks.length()}
+        return found if self.order is None else found | {self._order_array.path: len(self.order)}
+
+    def noted(self) -> dict[tuple[str, int], int]:
+        """Return the checksums of the chunks that were written, by path and number."""
+        return {**self.ids.noted(), **self.blocks.noted(), **self._order_array.noted()}
 
     async def write(self, session: Session) -> None:
         """Put everything that is pending into `session`."""
         for array in (self.ids, self.blocks):
-            if array.dirty:
-                await array.write(session)
+            await array.write(session)
         await self._write_order(session)
 
     async def _write_order(self, session: Session) -> None:
@@ -262,18 +263,14 @@ class Rows:
             if self._had_order:
                 await session.delete_tree(path)
             return
+        start = 0
         if self._had_order:
-            array = await session.open_array(path)
             old = self._stored_order if self._stored_order is not None else np.empty(0, np.int64)
             same = min(len(old), len(self.order))
             differ = np.flatnonzero(old[:same] != self.order[:same])
             start = int(differ[0]) if len(differ) else same
-            await array.resize((len(self.order),))
-        else:
-            array = await session.create_array(path, self._order_array.spec, len(self.order))
-            start = 0
-        if start < len(self.order):
-            await array.setitem(slice(start, len(self.order)), self.order[start:])
+        rest = self.order[start:]
+        await self._order_array.rewrite(session, start, rest, new=not self._had_order)
 
     async def _draw(self, count: int) -> NDArray[np.int64]:
         """Return new ids, from as few blocks as they take."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from deeplake_lite.storage.arrays import ChunkCache, Slots
+from deeplake_lite.storage.checksums import Checksums
 from deeplake_lite.storage.column import Column, Damage, Place
 from deeplake_lite.storage.dense import DenseColumn
 from deeplake_lite.storage.layouts import make_column
@@ -60,13 +61,8 @@ class Snapshot:
         self._cache = cache or ChunkCache()
         self._columns: dict[str, Column] = {}
         self._new: set[str] = set()
-        self.rows = Rows(
-            session,
-            f"{state.generation}/rows",
-            self._cache,
-            slots=state.slots,
-            ordered=state.ordered,
-        )
+        self.checksums = Checksums(session, state.generation, state.checksums)
+        self.rows = Rows(self._place("rows"), ordered=state.ordered)
 
     @classmethod
     def open(cls, repository: Repository, session: Session) -> Self:
@@ -76,6 +72,7 @@ class Snapshot:
     @classmethod
     async def _open(cls, repository: Repository, session: Session) -> Self:
         found = cls(repository, session, State.from_json(await session.attributes()))
+        await session.check_length(found.rows.ids.path, found.slots)
         await found.rows.load()
         return found
 
@@ -210,15 +207,23 @@ class Snapshot:
 
     def _column(self, column: str) -> Column:
         if column not in self._columns:
-            place = Place(
-                self.session,
-                f"{self.state.generation}/{column}",
-                self._cache,
-                new=column in self._new,
-                slots=self.committed.slots,
-            )
+            place = self._place(column, new=column in self._new)
             self._columns[column] = make_column(_htype(self.schema, column), place)
         return self._columns[column]
+
+    def _place(self, name: str, *, new: bool = False) -> Place:
+        """Return where the arrays of a column, or of the rows, are."""
+        return Place(
+            self.session,
+            f"{self.state.generation}/{name}",
+            self._cache,
+            new=new,
+            slots=self.committed.slots,
+            lengths=self.committed.lengths,
+            heaps=self.committed.heaps,
+            checksums=self.checksums,
+            checked=self.repository.checks_reads,
+        )
 
 
 def _htype(schema: Schema, column: str) -> Htype:

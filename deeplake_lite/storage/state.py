@@ -1,25 +1,54 @@
 """What the lake says about itself: one JSON document in the root group's attributes.
 
 It holds the format number, the schema, the metadata, how many slots there are, whether rows lie in
-the slots' order, and how far each heap's chunks are taken. Everything else is in arrays.
+the slots' order, how far each heap's chunks are taken, how long arrays are and which rows of the
+table of checksums they have. Everything else is in arrays. Whatever is read from the document was
+checked first: a write that trusts a wrong number overwrites data.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.errors import FormatError
+import numpy as np
+import xxhash
+
+from deeplake_lite.errors import DamagedError, FormatError, LakeError
+from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.schema import Schema, check_metadata
+from deeplake_lite.storage.checksums import levels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from deeplake_lite.htypes.base import Layout
 
 FORMAT = 1
 """Number of the on-disk format, described in FORMAT.md."""
 
 KEY = "deeplake_lite"
 """Attribute that holds the document."""
+
+DIGEST = "digest"
+"""Key of a document under which its own digest is."""
+
+MOST_SLOTS = 2**47
+MOST_CHUNKS = 2**28
+MOST_TABLE_ROWS = 2**20
+MOST_GENERATIONS = MOST_REVISIONS = 2**53
+MOST_ROW_BYTES = 2**31
+"""Upper ends of what a document may say."""
+
+DEEPEST = 16
+"""Levels of sequences within sequences."""
+
+_COLUMN = r"c[0-9a-f]{8}"
+_HEAP = re.compile(rf"\d+/{_COLUMN}(/items)*/values")
+_LENGTH = re.compile(rf"rows/(block|slot)|{_COLUMN}(/items)*/(items|tail)")
 
 
 @dataclass(frozen=True)
@@ -38,6 +67,10 @@ class State:
     """How many commits led here; makes every commit a change, also a merge that brings nothing."""
     heaps: Mapping[str, int] = field(default_factory=dict)
     """Per array ``values``, the chunk behind the last one taken."""
+    lengths: Mapping[str, int] = field(default_factory=dict)
+    """Length of each array that is not as long as there are slots, by path in the generation."""
+    checksums: Mapping[str, int] = field(default_factory=dict)
+    """First row of each column in the table of checksums, by its id."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """The user's notes on the dataset."""
 
@@ -46,18 +79,19 @@ class State:
 
     def to_json(self) -> dict[str, Any]:
         """Return the attributes of the root group."""
-        return {
-            KEY: {
-                "format": FORMAT,
-                "generation": self.generation,
-                "slots": self.slots,
-                "ordered": self.ordered,
-                "revision": self.revision,
-                "schema": self.schema.to_json(),
-                "heaps": dict(self.heaps),
-                "metadata": dict(self.metadata),
-            }
+        document = {
+            "format": FORMAT,
+            "generation": self.generation,
+            "slots": self.slots,
+            "ordered": self.ordered,
+            "revision": self.revision,
+            "schema": self.schema.to_json(),
+            "heaps": dict(self.heaps),
+            "lengths": dict(self.lengths),
+            "checksums": dict(self.checksums),
+            "metadata": dict(self.metadata),
         }
+        return {KEY: sealed(document)}
 
     @classmethod
     def from_json(cls, attributes: Mapping[str, Any]) -> State:
@@ -67,9 +101,11 @@ class State:
         ------
         FormatError
             When they are a newer format's, or no lake's at all.
+        DamagedError
+            When they are not what was written, or contradict themselves.
         """
         found = attributes.get(KEY)
-        if not isinstance(found, dict) or not isinstance(found.get("format"), int):
+        if not isinstance(found, dict) or type(found.get("format")) is not int:
             raise FormatError(
                 f"The root group carries no {KEY!r} document: a repository, but not a lake. "
                 "Make one with dl.create in a folder of its own."
@@ -79,16 +115,110 @@ class State:
                 f"This lake has format {found['format']}, this release reads up to {FORMAT}. "
                 "Upgrade: pip install -U deeplake-lite."
             )
-        return cls(
-            schema=Schema.from_json(found["schema"]),
-            slots=int(found["slots"]),
-            ordered=bool(found["ordered"]),
-            generation=int(found["generation"]),
-            revision=int(found["revision"]),
-            heaps=dict(found["heaps"]),
-            metadata=dict(found["metadata"]),
+        check_seal(found, "The lake's document")
+        try:
+            return cls._read(found)
+        except FormatError:
+            raise
+        except (LakeError, ValueError, TypeError, LookupError, AttributeError) as error:
+            raise _damaged(str(error)) from error
+        except (ArithmeticError, RecursionError, MemoryError) as error:
+            raise _damaged(f"{type(error).__name__}: {error}") from error
+
+    @classmethod
+    def _read(cls, document: Mapping[str, Any]) -> State:
+        """Read a document of this format. Raises an error of any kind for one that is wrong."""
+        schema = Schema.from_json(document["schema"])
+        for column in schema:
+            _check_layout(column.name, column.htype.layout)
+        state = cls(
+            schema=schema,
+            slots=_number(document, "slots", MOST_SLOTS),
+            ordered=_truth(document, "ordered"),
+            generation=_number(document, "generation", MOST_GENERATIONS),
+            revision=_number(document, "revision", MOST_REVISIONS),
+            heaps=_numbers(document, "heaps", _HEAP, MOST_CHUNKS),
+            lengths=_numbers(document, "lengths", _LENGTH, MOST_SLOTS),
+            checksums=_numbers(document, "checksums", re.compile(_COLUMN), MOST_TABLE_ROWS),
+            metadata=document["metadata"],
         )
+        if state.checksums.keys() != {column.id for column in schema}:
+            raise ValueError("'checksums' must have the columns of the schema, and has others.")
+        if state.ordered == ("rows/slot" in state.lengths):
+            raise ValueError("'lengths' must have 'rows/slot' exactly if 'ordered' is false.")
+        if state.lengths.get("rows/slot", 0) > state.slots:
+            raise ValueError("there must be no more rows than slots.")
+        return state
 
     def with_(self, **changes: Any) -> State:
         """Return the document with some fields changed."""
         return replace(self, **changes)
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a JSON object with its digest.
+
+    >>> document = sealed({"a": 1})
+    >>> document
+    {'a': 1, 'digest': 'c5e3762ffc8453c6'}
+    >>> check_seal(document, "This")
+    >>> check_seal({**document, "a": 2}, "This")
+    Traceback (most recent call last):
+    deeplake_lite.errors.DamagedError: This does not match its digest. Restore it from a copy.
+    """
+    bare = {key: value for key, value in document.items() if key != DIGEST}
+    text = json.dumps(bare, sort_keys=True, separators=(",", ":"))
+    return {**bare, DIGEST: xxhash.xxh3_64_hexdigest(text.encode())}
+
+
+def check_seal(document: Mapping[str, Any], what: str) -> None:
+    """Refuse a JSON object that is not what `sealed` returned. Raises DamagedError."""
+    try:
+        sound = sealed(document)[DIGEST] == document.get(DIGEST)
+    except (TypeError, ValueError, RecursionError):
+        sound = False
+    if not sound:
+        raise DamagedError(f"{what} does not match its digest. Restore it from a copy.")
+
+
+def _damaged(reason: str) -> DamagedError:
+    return DamagedError(f"The lake's document is damaged: {reason:.200} Restore it from a copy.")
+
+
+def _number(document: Mapping[str, Any], key: str, most: int) -> int:
+    value = document[key]
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError(f"{key!r} must be a whole number from 0 to {most}, got {value!r:.60}.")
+    return value
+
+
+def _truth(document: Mapping[str, Any], key: str) -> bool:
+    value = document[key]
+    if not isinstance(value, bool):
+        raise TypeError(f"{key!r} must be true or false, got {value!r:.60}.")
+    return value
+
+
+def _numbers(
+    document: Mapping[str, Any], key: str, names: re.Pattern[str], most: int
+) -> dict[str, int]:
+    found = document[key]
+    if not isinstance(found, dict):
+        raise TypeError(f"{key!r} must be an object, got {found!r:.60}.")
+    for name in found:
+        if not names.fullmatch(name):
+            raise ValueError(f"{key!r} has a name that there is not, {name!r:.60}.")
+        _number(found, name, most)
+    return dict(found)
+
+
+def _check_layout(name: str, layout: Layout) -> None:
+    """Refuse cells that are larger than any can be."""
+    if levels(layout) > DEEPEST:
+        raise ValueError(f"column {name!r} has more than {DEEPEST} levels of sequences.")
+    while isinstance(layout, Nested):
+        layout = layout.item.layout
+    if isinstance(layout, Dense):
+        size = prod(layout.shape) * np.dtype(layout.dtype).itemsize
+        if size > MOST_ROW_BYTES:
+            raise ValueError(f"a cell of column {name!r} would take {size} bytes.")

@@ -16,6 +16,7 @@ import numpy as np
 from deeplake_lite.errors import ConflictError
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
+from deeplake_lite.storage.checksums import Checksums, first_rows
 from deeplake_lite.storage.defaults import default_cells
 from deeplake_lite.storage.edits import Edits
 from deeplake_lite.storage.repo import TRANSACTION, gather, run, start
@@ -98,14 +99,7 @@ class Table(Snapshot):
         """Return a table whose arrays are yet to be made, in `session` itself."""
         table = cls(repository, session, state)
         table._new = {f.id for f in state.schema}
-        table.rows = Rows(
-            session,
-            f"{state.generation}/rows",
-            table._cache,
-            slots=0,
-            ordered=True,
-            new=True,
-        )
+        table.rows = Rows(table._place("rows", new=True), ordered=True)
         table.edits, table._scratch = Edits(), Direct(session, {})
         return table
 
@@ -116,6 +110,7 @@ class Table(Snapshot):
         await self.rows.append(len(slots), await source.rows.ids.read(slots))
 
     async def _flush_new(self, session: Session) -> None:
+        await Checksums.create(session, self.state.generation)
         for f in self.schema:
             self._column(f.id)
         await self._flush(session)
@@ -356,13 +351,27 @@ class Table(Snapshot):
         await gather([*(c.write(session) for c in columns), self.rows.write(session)])
         ends = {path: taken.stop for column in columns for path, taken in column.claimed().items()}
         heaps = {path: max(end, self.state.heaps.get(path, 0)) for path, end in ends.items()}
+        found = {path: n for c in columns for path, n in (await c.lengths()).items()}
+        found |= await self.rows.lengths()
+        lengths = {path.partition("/")[2]: length for path, length in found.items()}
+        kept = {path: n for path, n in self.state.lengths.items() if self._is_kept(path)}
+        sums = first_rows(self.schema, self.state.checksums)
+        noted = {k: v for c in columns for k, v in c.noted().items()} | self.rows.noted()
+        await self.checksums.write(session, noted, sums)
         self.state = self.state.with_(
             heaps={**self.state.heaps, **heaps},
+            lengths={**kept, **lengths},
+            checksums=sums,
             slots=self.rows.slots,
             ordered=self.rows.order is None,
             revision=self.state.revision + 1,
         )
         await session.set_attributes(self.state.to_json())
+
+    def _is_kept(self, path: str) -> bool:
+        """Tell whether the length of an array that nobody touched is still one of the lake."""
+        owner = path.partition("/")[0]
+        return owner != "rows" and any(f.id == owner for f in self.schema)
 
     def release(self) -> None:
         """Give up the place among the writers, after a commit or a discard."""

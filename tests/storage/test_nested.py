@@ -5,6 +5,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.storage import nested
+from deeplake_lite.storage.checksums import Checksums, checksum
 from deeplake_lite.storage.repo import run
 
 VALUES = {
@@ -20,13 +21,17 @@ def ds(request, make_lake):
 
 
 def rewrite(ds, name, change):
-    """Commit another content of one of the column's arrays, past the column."""
-    session = ds._lake.repository.writer("main")
+    """Commit another content of one of the column's arrays, past the column, with its checksum."""
+    session, state = ds._lake.repository.writer("main"), ds._table.state
     [f] = ds._table.schema
+    path = f"{state.generation}/{f.id}/{name}"
 
     async def write():
-        array = await session.open_array(f"{ds._table.state.generation}/{f.id}/{name}")
+        array = await session.open_array(path)
         await array.setitem(slice(None), change(np.asarray(await array.getitem(slice(None)))))
+        stored = await session.get(f"{path}/c/0" + "/0" * (array.ndim - 1))
+        sums = Checksums(session, state.generation, state.checksums)
+        await sums.write(session, {(path, 0): checksum(stored)}, state.checksums)
 
     run(write())
     session.commit("rewritten")

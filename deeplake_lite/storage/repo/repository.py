@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import shutil
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -78,6 +79,8 @@ class Repository:
     def __init__(self, url: str, repository: icechunk.Repository) -> None:
         self.url = settled(url)
         self._repository = repository
+        self.checks_reads = False
+        """Whether every read is compared with checksums and hashes."""
         self._layouts: dict[str, Any] = {}
         """Zarr metadata by path: an array's layout never changes, only its length."""
 
@@ -162,6 +165,12 @@ class Repository:
             return False
         with translated():
             return bool(icechunk.Repository.exists(storage_at(url, options)))
+
+    def checking(self) -> Repository:
+        """Return a handle to the same versions that compares every read with checksums."""
+        other = copy(self)
+        other.checks_reads = True
+        return other
 
     def reader(self, snapshot_id: str) -> Session:
         """Return a session that reads one version."""

@@ -13,7 +13,7 @@ from zarr.abc.store import RangeByteRequest
 from zarr.core.buffer import cpu, default_buffer_prototype
 from zarr.storage import StorePath
 
-from deeplake_lite.errors import ConflictError, StorageError
+from deeplake_lite.errors import ConflictError, DamagedError, StorageError
 from deeplake_lite.storage.repo.failures import reason_of, translated
 from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.work import gather, stream
@@ -191,6 +191,25 @@ class Session:
         found: AsyncArray[Any] = AsyncArray(metadata, StorePath(self.store, path), config=WRITE_ALL)
         return found
 
+    async def check_length(self, path: str, length: int) -> None:
+        """Refuse an array along whose first axis is another number of entries.
+
+        Raises
+        ------
+        DamagedError
+        """
+        try:
+            found = (await self.open_array(path)).shape[:1]
+        except (FileNotFoundError, ValueError, TypeError, LookupError) as error:
+            raise DamagedError(
+                f"The array {path} does not open: {error} Restore the lake from a copy."
+            ) from error
+        if found != (length,):
+            raise DamagedError(
+                f"The array {path} has {found[0]:,} entries, the lake's document says {length:,}. "
+                "Restore the lake from a copy."
+            )
+
     async def create_array(self, path: str, spec: ArraySpec, length: int) -> AsyncArray[Any]:
         """Make the array at `path`, `length` rows long."""
         return await zarr_async.create_array(
@@ -210,6 +229,28 @@ class Session:
             fill_value=0,
             dimension_names=("byte",),
         )
+
+    async def create_table(
+        self, path: str, chunk: tuple[int, ...], dtype: str, codecs: list[Any]
+    ) -> None:
+        """Make an empty array at `path` that grows along all of its axes."""
+        await zarr_async.create_array(
+            store=self.store,
+            name=path,
+            shape=(0,) * len(chunk),
+            chunks=chunk,
+            dtype=dtype,
+            compressors=codecs,
+            filters=None,
+            fill_value=0,
+        )
+
+    async def grow(self, path: str, shape: tuple[int, ...]) -> None:
+        """Make an array at least as large as `shape`."""
+        array = await self.open_array(path)
+        wanted = tuple(map(max, shape, array.shape))
+        if wanted != array.shape:
+            await array.resize(wanted)
 
     async def delete_tree(self, path: str) -> None:
         """Remove a group and all below it."""

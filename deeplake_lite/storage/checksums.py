@@ -1,0 +1,188 @@
+"""Checksums of the stored chunks of every slot array, kept by array and position.
+
+The checksum inside a chunk says that its bytes are some chunk's; only a checksum that is kept
+elsewhere says that they are *this* chunk's. They are in one table for the whole lake, ``checksums``
+(rows, chunks) uint64: each array has a row of it, and a commit of one row changes one or two
+blocks of 64 by 64 entries, however large the lake is. The bytes in heaps need none: every cell has
+a hash of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import google_crc32c
+import numpy as np
+import xxhash
+from numcodecs import Blosc
+from zarr.codecs import BloscCodec, Crc32cCodec
+
+from deeplake_lite.errors import DamagedError
+from deeplake_lite.htypes.base import Nested
+from deeplake_lite.storage.frames import check_blosc
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer, Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes.base import Layout
+    from deeplake_lite.schema import Schema
+    from deeplake_lite.storage.repo import Session
+
+NAME = "checksums"
+"""Of the table, in the group of a generation."""
+
+SIDE = 64
+"""Rows and columns of one chunk of the table."""
+
+LEVEL_ROWS = 4
+"""Rows that one level of a column takes: those of a sequence's items follow its own."""
+
+ROWS_OF = "rows"
+"""Group of the arrays that say which rows there are; it has the first rows of the table."""
+
+OFFSETS = {
+    name: offset
+    for offset, names in enumerate(
+        (
+            ("data", "extents", "spans", "id"),
+            ("counts", "hashes", "block"),
+            ("valid", "slot"),
+            ("bounds", "shapes"),
+        )
+    )
+    for name in names
+}
+"""Which of its level's rows an array has, by its name."""
+
+_BLOSC = Blosc("zstd", 1, Blosc.NOSHUFFLE)
+_CODECS = [BloscCodec(cname="zstd", clevel=1, shuffle="noshuffle"), Crc32cCodec()]
+"""Random bits do not compress, but most of a small lake's table is zeros."""
+
+type Noted = Mapping[tuple[str, int], int]
+"""Checksums by the path of the array and the number of the chunk."""
+
+
+def checksum(data: Buffer) -> int:
+    """Return the xxh3_64 of a chunk's stored bytes.
+
+    >>> checksum(b"rose") == checksum(memoryview(b"rose"))
+    True
+    """
+    return int(xxhash.xxh3_64_intdigest(data))
+
+
+def levels(layout: Layout) -> int:
+    """Return how many columns lie within each other: 2 where cells are sequences of items."""
+    return 1 + levels(layout.item.layout) if isinstance(layout, Nested) else 1
+
+
+def first_rows(schema: Schema, known: Mapping[str, int]) -> dict[str, int]:
+    """Return the first row of each column, by its id.
+
+    Those that are known keep theirs; others follow the last.
+
+    >>> from deeplake_lite.schema import Schema
+    >>> schema = Schema.build({"a": "int8", "b": "polygons", "c": "text"})
+    >>> a, b, c = (column.id for column in schema)
+    >>> list(first_rows(schema, {a: 4}).values())
+    [4, 8, 16]
+    """
+    depths = {column.id: levels(column.htype.layout) for column in schema}
+    found = {column: known[column] for column in depths if column in known}
+    end = max([LEVEL_ROWS, *(row + LEVEL_ROWS * depths[column] for column, row in found.items())])
+    for column, depth in depths.items():
+        if column not in found:
+            found[column], end = end, end + LEVEL_ROWS * depth
+    return found
+
+
+class Checksums:
+    """The table of one version.
+
+    Parameters
+    ----------
+    session : Session
+        Where it is read from.
+    generation : int
+        Of the lake's arrays.
+    rows : mapping
+        First row of each column, by its id.
+    """
+
+    def __init__(self, session: Session, generation: int, rows: Mapping[str, int]) -> None:
+        self._session, self._path, self._rows = session, f"{generation}/{NAME}", dict(rows)
+        self._blocks: dict[tuple[int, int], NDArray[np.uint64]] = {}
+
+    async def of(self, path: str, chunk: int) -> int:
+        """Return the checksum of one chunk of the array at `path`. Raises DamagedError."""
+        row, across = self._row(path), chunk // SIDE
+        block = await self._block(row // SIDE, across)
+        return int(block[row % SIDE, chunk % SIDE])
+
+    async def of_all(self, path: str, numbers: Iterable[int]) -> dict[int, int]:
+        """Return the checksums of some chunks of the array at `path`. Raises DamagedError."""
+        return {chunk: await self.of(path, chunk) for chunk in numbers}
+
+    async def write(self, session: Session, noted: Noted, rows: Mapping[str, int]) -> None:
+        """Put checksums into `session`, where the columns have those first `rows`."""
+        self._rows = dict(rows)
+        blocks: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+        for (path, chunk), value in noted.items():
+            row = self._row(path)
+            place = (row % SIDE, chunk % SIDE, value)
+            blocks.setdefault((row // SIDE, chunk // SIDE), []).append(place)
+        if not blocks:
+            return
+        sides = (SIDE * (1 + max(place[axis] for place in blocks)) for axis in (0, 1))
+        await session.grow(self._path, tuple(sides))
+        for (down, across), entries in blocks.items():
+            changed = (await self._block(down, across)).copy()
+            for row, chunk, value in entries:
+                changed[row, chunk] = value
+            await session.put(self._key(down, across), _encode(changed))
+
+    @staticmethod
+    async def create(session: Session, generation: int) -> None:
+        """Make the table, without entries."""
+        await session.create_table(f"{generation}/{NAME}", (SIDE, SIDE), "uint64", _CODECS)
+
+    async def _block(self, down: int, across: int) -> NDArray[np.uint64]:
+        """Return a chunk of the table, (64, 64) uint64: zeros where none was written."""
+        if (down, across) not in self._blocks:
+            key = self._key(down, across)
+            stored = await self._session.get(key)
+            self._blocks[down, across] = _decode(key, stored)
+        return self._blocks[down, across]
+
+    def _row(self, path: str) -> int:
+        """Return the row of an array: ``<generation>/<column>[/items…]/<name>``."""
+        _, group, *items, name = path.split("/")
+        first = 0 if group == ROWS_OF else self._rows.get(group)
+        if first is None:
+            raise DamagedError(f"The lake has no checksums of {path}. Restore it from a copy.")
+        return first + LEVEL_ROWS * len(items) + OFFSETS[name]
+
+    def _key(self, down: int, across: int) -> str:
+        return f"{self._path}/c/{down}/{across}"
+
+
+def _encode(block: NDArray[np.uint64]) -> bytes:
+    """Return a chunk of the table as Zarr's ``blosc`` and ``crc32c`` codecs write it."""
+    packed = bytes(_BLOSC.encode(block.astype("<u8", copy=False)))
+    return packed + int(google_crc32c.value(packed)).to_bytes(4, "little")
+
+
+def _decode(key: str, stored: memoryview | None) -> NDArray[np.uint64]:
+    """Return what `_encode` was given; zeros where nothing is stored. Raises DamagedError."""
+    if stored is None:
+        return np.zeros((SIDE, SIDE), np.uint64)
+    packed = bytes(stored[:-4])
+    if google_crc32c.value(packed) != int.from_bytes(stored[-4:], "little"):
+        raise DamagedError(f"Chunk {key!r} does not match its checksum. Run ds.verify().")
+    try:
+        check_blosc(packed, 8 * SIDE * SIDE)
+        return np.frombuffer(_BLOSC.decode(packed), "<u8").reshape(SIDE, SIDE)
+    except (ValueError, RuntimeError) as error:
+        raise DamagedError(f"Chunk {key!r} does not read: {error} Run ds.verify().") from error
