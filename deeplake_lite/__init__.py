@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         QuerySyntaxError,
         QueryTypeError,
         ReadOnlyError,
+        ReencodedWarning,
         SchemaError,
         StorageError,
         UncommittedError,
@@ -83,7 +84,8 @@ _HOMES = {
         "ColumnNotFoundError ConflictError DamagedError ExistsError ForkedError FormatError "
         "InvalidValueError LakeError LakeNotFoundError LoaderError MissingPackageError "
         "NotFoundError QueryError QuerySyntaxError QueryTypeError "
-        "ReadOnlyError SchemaError StorageError UncommittedError VersionNotFoundError"
+        "ReadOnlyError ReencodedWarning SchemaError StorageError UncommittedError "
+        "VersionNotFoundError"
     ),
     "htypes": (
         "Array Boxes Bytes ClassLabel Embedding "
@@ -166,6 +168,7 @@ __all__ = [
     "QuerySyntaxError",
     "QueryTypeError",
     "ReadOnlyError",
+    "ReencodedWarning",
     "Scalar",
     "Schema",
     "SchemaError",

@@ -23,6 +23,11 @@
     │   └── DamagedError                    bytes that are not what was written: restore them
     └── MissingPackageError (ImportError)   an optional package: install it
 
+and the warnings, which are no LakeErrors::
+
+    UserWarning
+    └── ReencodedWarning                    pictures that lost detail: append files, not pixels
+
 Every message gives the rule, the value and the way out.
 """
 
@@ -251,6 +256,10 @@ class MissingPackageError(LakeError, ImportError):
         TIFF with JPEG XL needs imagecodecs. Install it: pip install "deeplake-lite[media]".
         """
         return cls(f'{purpose} needs {package}. Install it: pip install "deeplake-lite[{extra}]".')
+
+
+class ReencodedWarning(UserWarning):
+    """Pictures that were encoded anew in a codec with losses, where files could have been kept."""
 
 
 @contextmanager

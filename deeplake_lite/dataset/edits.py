@@ -21,6 +21,7 @@ from deeplake_lite.dataset.incoming import (
     naming_rows,
 )
 from deeplake_lite.dataset.positions import is_position, many_positions, one_position
+from deeplake_lite.dataset.transfer import taken_from
 from deeplake_lite.dataset.updates import cells_for
 from deeplake_lite.dataset.upserts import column_blocks
 from deeplake_lite.dataset.view import View
@@ -109,6 +110,7 @@ def add_column(
                 "values are one per row, or one for all, got a function. Give it as compute=.",
                 column=name,
             )
+        values = taken_from(values, added.htype)
         if values is not None and not is_sequence(values):
             values = list(values) if isinstance(values, Iterator) else [values] * len(table)
         if values is not None and len(values) != len(table):

@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.tables import Tabular, column_values, table_columns
-from deeplake_lite.dataset.values import decode_block, with_none
+from deeplake_lite.dataset.transfer import taken_from, transferred
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError
-from deeplake_lite.htypes import ClassLabel
-from deeplake_lite.htypes import Sequence as Sequence_
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
+from deeplake_lite.htypes.reencoding import noting, warn_once
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deeplake_lite.htypes.base import Check, Htype
+    from deeplake_lite.htypes.base import Check
     from deeplake_lite.schema import Field, Schema
     from deeplake_lite.storage.table import Table
 
@@ -86,9 +85,10 @@ def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
         columns = {n: _listed(v) for n, v in data.items()}
     else:
         columns = _transpose(list(_rows(data)), schema)
-    for name in columns:
+    for name, values in columns.items():
         if name not in schema.names:
             raise ColumnNotFoundError.named("column", name, schema.names)
+        columns[name] = taken_from(values, schema[name].htype)
     return columns
 
 
@@ -166,23 +166,11 @@ def _copied(f: Field, of: Field, cells: Cells, span: slice) -> Cells:
     )
     if same and (f.htype.nullable or cells.valid is None):
         return cells
-    values = _named(of.htype, with_none(decode_block(of.htype, cells, follow=False)))
     try:
-        return f.htype.encode(values)
+        return encode_column(f, transferred(of.htype, cells, f.htype), 0, len(cells), "header")
     except InvalidValueError as error:
         row = None if error.row is None else error.row + span.start
-        raise error.at(column=f.name, row=row) from error.__cause__
-
-
-def _named(htype: Htype, values: Any) -> Any:
-    """Return values with classes by name, since another type may number them otherwise."""
-    if isinstance(htype, Sequence_):
-        return [None if v is None else _named(htype.of, v) for v in values]
-    if not isinstance(htype, ClassLabel) or not htype.names:
-        return values
-    if htype.multiple:
-        return [None if v is None else htype.to_names(v) for v in values]
-    return [None if v is None else htype.to_names([v])[0] for v in values]
+        raise error.at(row=row) from error.__cause__
 
 
 def encode_column(f: Field, values: Any, start: int, stop: int, check: Check) -> Cells:
@@ -190,10 +178,13 @@ def encode_column(f: Field, values: Any, start: int, stop: int, check: Check) ->
     try:
         if values is None:
             return f.htype.encode_default(stop - start)
-        return f.htype.encode(values[start:stop], check=check)
+        with noting() as notes:
+            cells = f.htype.encode(values[start:stop], check=check)
+        warn_once(f.id, f.name, notes)
     except InvalidValueError as error:
         row = None if error.row is None else error.row + start
         raise error.at(column=f.name, row=row) from error.__cause__
+    return cells
 
 
 @contextmanager

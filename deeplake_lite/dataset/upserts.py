@@ -19,6 +19,7 @@ from deeplake_lite.dataset.incoming import (
     naming_rows,
 )
 from deeplake_lite.dataset.keys import Keys
+from deeplake_lite.dataset.transfer import Transfer
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import take
 
@@ -127,6 +128,6 @@ def _check_unique(keys: NDArray[np.uint64], what: str, on: str) -> None:
 
 def _pick(values: Any, rows: NDArray[np.int64]) -> Any:
     """Return the values of some rows, of an array or any sequence."""
-    if isinstance(values, np.ndarray):
+    if isinstance(values, np.ndarray | Transfer):
         return values[rows]
     return [values[i] for i in rows.tolist()]

@@ -142,6 +142,15 @@ class Htype(ABC):
             case Dense():
                 return 0
 
+    @property
+    def takes_files(self) -> bool:
+        """Whether a value may be a file: its path, its URL or its bytes."""
+        return False
+
+    def hands_files_to(self, other: Htype) -> bool:  # noqa: ARG002 (types of files look at it)
+        """Tell whether stored cells are files that `other` takes for the same values."""
+        return False
+
     @abstractmethod
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> Cells:
         """Check and encode values, none of which is None. Raises InvalidValueError with its row."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from deeplake_lite.errors import InvalidValueError, MissingPackageError
@@ -31,6 +32,19 @@ def scheme_of(source: str) -> str | None:
     """
     match = _SCHEME.match(source)
     return match[0].lower() if match else None
+
+
+def is_file_struct(value: Any) -> bool:
+    """Tell whether a value is a file as Hugging Face's datasets write it, by bytes or by path.
+
+    >>> is_file_struct({"bytes": b"...", "path": None}), is_file_struct({"bytes": None})
+    (True, False)
+    """
+    return (
+        isinstance(value, Mapping)
+        and value.keys() == {"bytes", "path"}
+        and not (value["bytes"] is None and value["path"] is None)
+    )
 
 
 def local_path(url: str) -> str:

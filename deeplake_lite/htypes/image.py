@@ -7,9 +7,10 @@ untouched; any other file, array or Pillow image is brought to pixels and encode
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, override
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from deeplake_lite.htypes.arrays import cast, each, each_in_threads
 from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import ALIASES, choice, dtype_choice
-from deeplake_lite.htypes.files import read
+from deeplake_lite.htypes.files import is_file_struct, read
+from deeplake_lite.htypes.pillow import CODECS, alone_with, is_pillow, pillow_pixels, untouched_file
 from deeplake_lite.htypes.pixels import (
     check_pixels,
     convert_pixels,
@@ -28,12 +30,14 @@ from deeplake_lite.htypes.pixels import (
     pixels_of,
     resized,
 )
+from deeplake_lite.htypes.reencoding import note
 from deeplake_lite.htypes.show import THUMBNAIL, thumbnail
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Sequence
 
     from numpy.typing import NDArray
+    from PIL.Image import Image as Pillow
 
     from deeplake_lite.codecs.base import Codec
 
@@ -41,6 +45,19 @@ _FILES = ("jpeg", "png", "webp", "tiff", "bmp")
 _NUMBERS = ("raw", "zstd", "lz4", "blosc")
 _CHANNELS: dict[str, tuple[int, ...]] = {"L": (), "RGB": (3,), "RGBA": (4,)}
 _DTYPES = ("uint8", "uint16", "int16", "int32", "float32", "float64")
+
+
+class _Cell(NamedTuple):
+    """One encoded picture."""
+
+    data: Buffer
+    """Stored bytes."""
+
+    shape: tuple[int, ...]
+    """Recorded shape, padded to three axes."""
+
+    lossy: str = ""
+    """What it was before it was encoded with losses; empty for arrays, which have no file."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -63,10 +80,12 @@ class Image(Htype):
 
     Notes
     -----
-    Values may be paths, URLs, files as bytes, arrays or Pillow images. Files are checked for a
-    header and an end, with ``check="full"`` by decoding them. Files in the column's codec are
-    stored untouched; others are decoded and encoded again. The shape is that after EXIF
-    orientation.
+    Values may be paths, URLs, files as bytes, arrays, Pillow images or Hugging Face's
+    ``{"bytes": …, "path": …}``. Files are checked for a header and an end, with ``check="full"`` by
+    decoding them. Files in the column's codec are stored untouched, also those that a Pillow image
+    was opened from, while the image still shows them. Other files and images are decoded and
+    encoded again; where that loses detail, as in JPEG, a `ReencodedWarning` says so once per
+    column. The shape is that after EXIF orientation.
 
     Examples
     --------
@@ -135,6 +154,16 @@ class Image(Htype):
 
     @property
     @override
+    def takes_files(self) -> bool:
+        return True
+
+    @override
+    def hands_files_to(self, other: Htype) -> bool:
+        same = isinstance(other, Image) and self.mode in (None, other.mode)
+        return same and self.codec not in _NUMBERS
+
+    @property
+    @override
     def blank(self) -> NDArray[Any]:
         mode = self.mode or ("RGB" if self.codec == "webp" else "L")
         return np.zeros((1, 1, *_CHANNELS[mode]), self.dtype)
@@ -151,11 +180,13 @@ class Image(Htype):
             cells = each(values, partial(self._encode_file, check=check))
         else:
             cells = each_in_threads(values, partial(self._encode_one, check=check))
-        shapes = np.array([shape for _, shape in cells], np.int32).reshape(len(cells), 3)
-        return RaggedCells([data for data, _ in cells], shapes)
+        if lossy := next((cell.lossy for cell in cells if cell.lossy), ""):
+            note(lossy)
+        shapes = np.array([cell.shape for cell in cells], np.int32).reshape(len(cells), 3)
+        return RaggedCells([cell.data for cell in cells], shapes)
 
-    def _encode_one(self, value: Any, check: Check) -> tuple[Buffer, tuple[int, ...]]:
-        """Return stored bytes and recorded shape of one picture."""
+    def _encode_one(self, value: Any, check: Check) -> _Cell:
+        """Return the cell of one picture."""
         if isinstance(value, bytes):
             return self._encode_file(value, check)
         if isinstance(value, str | os.PathLike):
@@ -163,17 +194,35 @@ class Image(Htype):
             try:
                 return self._encode_file(data, check)
             except InvalidValueError as error:
-                raise InvalidValueError(f"{os.fspath(value)!r:.200}: {error.args[0]}") from error
+                message = f"{os.fspath(value)!r:.200}: {error.args[0]}"
+                raise type(error)(message) from error.__cause__
         if isinstance(value, bytearray | memoryview):
             return self._encode_file(bytes(value), check)
+        if is_file_struct(value):
+            return self._encode_one(value["bytes"] or value["path"], check)
+        if is_pillow(value):
+            return self._encode_pillow(value, check)
         return self._encode_pixels(pixels_of(value))
 
-    def _encode_file(self, data: bytes, check: Check) -> tuple[Buffer, tuple[int, ...]]:
+    def _encode_pillow(self, image: Pillow, check: Check) -> _Cell:
+        """Keep the file that a Pillow image was opened from, or encode its pixels."""
+        with alone_with(image):
+            if self.codec in ("auto", CODECS.get(image.format or "")):
+                data = untouched_file(image)
+                if data is not None:
+                    with suppress(InvalidValueError):  # Pillow may read what is not whole
+                        return self._encode_file(data, check)
+            pixels = pillow_pixels(image)
+        what = f"a Pillow image that shows no unchanged {self.codec.upper()} file"
+        return self._encode_pixels(pixels, what)
+
+    def _encode_file(self, data: bytes, check: Check) -> _Cell:
         """Keep a file that is in the column's codec; encode any other anew."""
         source = self._source(data)
         header = source.probe(data)
         if self.codec not in ("auto", source.name):
-            return self._encode_pixels(decode_file(source, data, header))
+            pixels = decode_file(source, data, header)
+            return self._encode_pixels(pixels, f"a {source.name.upper()} file")
         if check == "full":
             decode_file(source, data, header)
         if self.mode and header.dtype != "uint8":
@@ -181,16 +230,16 @@ class Image(Htype):
                 f"mode={self.mode!r} takes 8-bit pictures, got {header.dtype}. Declare the column "
                 "without mode."
             )
-        return data, _padded(self._shape(header.shape))
+        return _Cell(data, _padded(self._shape(header.shape)))
 
-    def _encode_pixels(self, pixels: NDArray[Any]) -> tuple[Buffer, tuple[int, ...]]:
-        """Encode pixels in the column's codec."""
+    def _encode_pixels(self, pixels: NDArray[Any], source: str = "") -> _Cell:
+        """Encode pixels in the column's codec; `source` says what they were, if not an array."""
         check_pixels(pixels)
         if self.mode:
             pixels = convert_pixels(pixels, self.mode)
         if not isinstance(self._codec, ImageCodec):
             pixels = cast(pixels, self.dtype)
-            return self._codec.encode(pixels), _padded(pixels.shape)
+            return _Cell(self._codec.encode(pixels), _padded(pixels.shape))
         if pixels.ndim == 3 and pixels.shape[2] == 1:
             pixels = pixels[..., 0]
         if self.codec == "jpeg" and pixels.ndim == 3 and pixels.shape[2] in (2, 4):
@@ -199,7 +248,10 @@ class Image(Htype):
                 "Image('png') or Image('webp'), or drop the alpha: Image('jpeg', mode='RGB')."
             )
         data = bytes(self._codec.encode(pixels))
-        return data, _padded(self._shape(self._codec.probe(data).shape))
+        if source:
+            source = f"{source} and was encoded as {self._codec.name.upper()}"
+        lossy = "" if self._codec.lossless else source
+        return _Cell(data, _padded(self._shape(self._codec.probe(data).shape)), lossy)
 
     def _source(self, data: Buffer) -> ImageCodec:
         """Return the codec of a file: the column's if it fits, else whichever does."""

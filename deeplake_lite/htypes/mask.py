@@ -16,9 +16,10 @@ from deeplake_lite.htypes.arrays import as_array, each, each_in_threads
 from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import choice, dtype_choice
-from deeplake_lite.htypes.files import read
+from deeplake_lite.htypes.files import is_file_struct, read
 from deeplake_lite.htypes.names import check_names
-from deeplake_lite.htypes.pixels import decode_file, is_pillow
+from deeplake_lite.htypes.pillow import alone_with, is_pillow, untouched_file
+from deeplake_lite.htypes.pixels import decode_file
 from deeplake_lite.htypes.plain import plain
 from deeplake_lite.htypes.show import class_thumbnail
 
@@ -96,6 +97,15 @@ class Mask(Htype):
 
     @property
     @override
+    def takes_files(self) -> bool:
+        return self.kind == "semantic"
+
+    @override
+    def hands_files_to(self, other: Htype) -> bool:
+        return isinstance(other, Mask) and other.takes_files and self.layout.dtype == "bytes"
+
+    @property
+    @override
     def blank(self) -> NDArray[Any]:
         return (
             np.zeros((0, 1, 1), bool) if self.kind == "instance" else np.zeros((1, 1), self.dtype)
@@ -139,7 +149,15 @@ class Mask(Htype):
                 raise InvalidValueError(f"{os.fspath(value)!r:.200}: {error.args[0]}") from error
         if isinstance(value, bytes | bytearray | memoryview):
             return self._encode_file(bytes(value), check)
-        return self._encode_numbers(np.array(value) if is_pillow(value) else value)
+        if is_file_struct(value):
+            return self._encode_classes(value["bytes"] or value["path"], check)
+        if is_pillow(value):
+            with alone_with(value):
+                file = untouched_file(value)
+                if file is not None:
+                    return self._encode_file(file, check)
+                value = np.array(value)
+        return self._encode_numbers(value)
 
     def _encode_file(self, data: bytes, check: Check) -> tuple[Buffer, tuple[int, ...]]:
         """Keep a PNG of the column's dtype; encode any other lossless file anew."""

@@ -10,27 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import DamagedError, InvalidValueError
+from deeplake_lite.htypes.pillow import is_pillow, pillow_pixels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from PIL.Image import Image
 
     from deeplake_lite.codecs import Header, ImageCodec
 
 _MOST = 4  # channels
-
-_PILLOW_MODES = {
-    "1": "L",
-    "CMYK": "RGB",
-    "YCbCr": "RGB",
-    "LAB": "RGB",
-    "HSV": "RGB",
-    "RGBX": "RGB",
-    "PA": "RGBA",
-    "RGBa": "RGBA",
-    "La": "LA",
-}
-"""What pictures of modes that files rarely keep are converted to."""
 
 
 def pixels_of(value: Any) -> NDArray[Any]:
@@ -48,22 +35,11 @@ def pixels_of(value: Any) -> NDArray[Any]:
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
         return np.asarray(value)
     if is_pillow(value):
-        return _from_pillow(value)
+        return pillow_pixels(value)
     raise InvalidValueError(
         f"must be a picture: a path, a URL, a file as bytes, an array or a Pillow image, got "
         f"{type(value).__name__} {value!r:.60}. Lists of numbers need np.asarray(value, 'uint8')."
     )
-
-
-def is_pillow(value: Any) -> bool:
-    """Tell whether a value is an image of Pillow.
-
-    >>> is_pillow(b"")
-    False
-    """
-    from PIL.Image import Image
-
-    return isinstance(value, Image)
 
 
 def check_pixels(pixels: NDArray[Any]) -> None:
@@ -127,17 +103,3 @@ def decode_file(source: ImageCodec, data: bytes, header: Header) -> NDArray[Any]
         raise InvalidValueError(
             f"the {source.name.upper()} does not decode: {error.finding}. Fetch it again."
         ) from error
-
-
-def _from_pillow(image: Image) -> NDArray[Any]:
-    """Return the pixels of a Pillow image, upright."""
-    from PIL import ImageOps
-
-    upright = ImageOps.exif_transpose(image)
-    if upright.mode == "P":
-        upright = upright.convert("RGBA" if "transparency" in upright.info else "RGB")
-    upright = upright.convert(_PILLOW_MODES.get(upright.mode, upright.mode))
-    pixels = np.array(upright)
-    if pixels.dtype == np.int32 and pixels.min() >= 0 and pixels.max() < 1 << 16:
-        return pixels.astype(np.uint16)  # mode I, which Pillow uses for 16 bits
-    return pixels.astype(pixels.dtype.newbyteorder("="), copy=False)

@@ -51,6 +51,15 @@ class Sequence(Htype):
 
     @property
     @override
+    def takes_files(self) -> bool:
+        return bool(self.of.takes_files)
+
+    @override
+    def hands_files_to(self, other: Htype) -> bool:
+        return isinstance(other, Sequence) and bool(self.of.hands_files_to(other.of))
+
+    @property
+    @override
     def blank(self) -> list[Any]:
         return []
 

@@ -28,7 +28,7 @@ from deeplake_lite.htypes import (
     Text,
     resolve,
 )
-from deeplake_lite.htypes.pixels import is_pillow
+from deeplake_lite.htypes.pillow import is_pillow
 from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.source import Block, Places, Skipped
 from deeplake_lite.ingest.writer import ingest
@@ -229,7 +229,7 @@ def _of_items(items: list[Any]) -> Htype:
     if all(isinstance(item, np.ndarray) or hasattr(item, "__array__") for item in items):
         return _of_arrays([np.asarray(item) for item in items])
     if all(is_pillow(item) for item in items):
-        return Image("png")
+        return Image()
     if all(isinstance(item, list | tuple) for item in items):
         return _of_lists(items)
     kinds = ", ".join(sorted({type(item).__name__ for item in items}))

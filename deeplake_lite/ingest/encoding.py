@@ -7,7 +7,7 @@ encoded row by row instead, in threads, to find every bad row at once.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import Cells, concat, take
+from deeplake_lite.htypes.reencoding import note, noting
 from deeplake_lite.ingest.source import Skipped
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ class Encoded:
     unread: int = 0
     """Rows that are there already and were not read any further."""
 
+    reencoded: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What was encoded anew with losses, by column id."""
+
     def __len__(self) -> int:
         return len(self.places)
 
@@ -66,18 +70,21 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
     """
     good, cells = np.ones(len(block.places), bool), dict[str, Cells]()
     reasons: dict[int, str] = {}
+    reencoded: dict[str, list[str]] = {}
     for f in fields:
-        try:
-            cells[f.id] = f.htype.encode(block.columns[f.name], check=check)
-        except InvalidValueError as error:
-            if on_error == "raise" or error.row is None:
-                raise _placed(error, f.name, block) from error.__cause__
-            cells[f.id], bad = _encode_rows(f.htype, block.columns[f.name], check)
-            for row, reason in bad.items():
-                reasons.setdefault(row, f"column {f.name!r}: {reason}")
+        with noting() as reencoded[f.id]:
+            try:
+                cells[f.id] = f.htype.encode(block.columns[f.name], check=check)
+            except InvalidValueError as error:
+                if on_error == "raise" or error.row is None:
+                    raise _placed(error, f.name, block) from error.__cause__
+                cells[f.id], bad = _encode_rows(f.htype, block.columns[f.name], check)
+                for row, reason in bad.items():
+                    reasons.setdefault(row, f"column {f.name!r}: {reason}")
     good[list(reasons)] = False
     skipped = tuple(Skipped(block.places[row], why) for row, why in sorted(reasons.items()))
-    return select(Encoded(cells, block.places, len(good), skipped), good)
+    done = Encoded(cells, block.places, len(good), skipped, reencoded=reencoded)
+    return select(done, good)
 
 
 def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
@@ -111,13 +118,17 @@ def _pool() -> ThreadPoolExecutor:
 def _encode_rows(htype: Htype, values: Any, check: Check) -> tuple[Cells, dict[int, str]]:
     """Encode rows one by one, blanks in place of bad ones; return the cells, and reasons by row."""
 
-    def one(i: int) -> Cells | str:
-        try:
-            return htype.encode(values[i : i + 1], check=check)
-        except InvalidValueError as error:
-            return str(error.args[0])
+    def one(i: int) -> tuple[Cells | str, list[str]]:
+        with noting() as notes:
+            try:
+                return htype.encode(values[i : i + 1], check=check), notes
+            except InvalidValueError as error:
+                return str(error.args[0]), notes
 
-    done = list(_pool().map(one, range(len(values))))
+    pairs = list(_pool().map(one, range(len(values))))
+    done = [found for found, _ in pairs]
+    for reason in [reason for _, notes in pairs for reason in notes]:
+        note(reason)
     bad = {i: found for i, found in enumerate(done) if isinstance(found, str)}
     blank = htype.encode([htype.blank])
     return concat([blank if isinstance(found, str) else found for found in done]), bad

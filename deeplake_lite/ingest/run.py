@@ -13,6 +13,7 @@ from deeplake_lite.dataset.commit import commit
 from deeplake_lite.dataset.keys import Keys
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import take
+from deeplake_lite.htypes.reencoding import warn_once
 from deeplake_lite.ingest.edited import Edited, History
 from deeplake_lite.ingest.encoding import Encoded, OnError, encode, select
 from deeplake_lite.ingest.notes import NOTE, Content, Note, committed_rows, taken_before
@@ -133,6 +134,8 @@ class Run:
         self.read += block.taken
         self.pending += block.taken
         self.unchanged += block.unread
+        for f in self.fields:
+            warn_once(f.id, f.name, block.reencoded.get(f.id, ()))
         if len(block):
             with self.ds._editing() as table:
                 if self.keys is None:

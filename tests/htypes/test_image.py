@@ -96,10 +96,10 @@ def test_values_may_be_paths_urls_and_pillow_images(tmp_path):
     data = file_of(picture(20, 30, 3), "PNG")
     path = tmp_path / "a b.png"
     path.write_bytes(data)
-    image = Pillow.open(path)
-    values = [path, str(path), path.as_uri(), data, image, picture(20, 30, 3)]
-    check_encode_decode(Image("png"), values, [picture(20, 30, 3)] * 6)
-    assert [bytes(b) for b in Image("png").encode(values[:4]).buffers] == [data] * 4
+    with Pillow.open(path) as image:
+        values = [path, str(path), path.as_uri(), data, image, picture(20, 30, 3)]
+        check_encode_decode(Image("png"), values, [picture(20, 30, 3)] * 6)
+        assert [bytes(b) for b in Image("png").encode(values[:5]).buffers] == [data] * 5
 
 
 @pytest.mark.parametrize(

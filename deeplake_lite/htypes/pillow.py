@@ -1,0 +1,175 @@
+"""Pillow images: the file that they were opened from, if they still show it, and their pixels.
+
+An image remembers its file's name, or the stream that it was read from, until its pixels are
+loaded. Neither proves that it shows that file: it may have been painted on, rotated in place or
+moved to another frame, and the file may have been replaced. So the file is opened again and
+compared with the image: by its header while neither is loaded, by its pixels afterwards.
+
+Pillow is imported with the first image: it takes as long as the rest of this package.
+"""
+
+from __future__ import annotations
+
+import os
+from io import BytesIO
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from typing import IO
+
+    from numpy.typing import NDArray
+    from PIL.Image import Image
+    from PIL.ImageFile import ImageFile
+
+CODECS = {
+    "JPEG": "jpeg",
+    "MPO": "jpeg",  # several JPEGs in one file, the first of which is the picture
+    "PNG": "png",
+    "WEBP": "webp",
+    "TIFF": "tiff",
+    "BMP": "bmp",
+}
+"""Name of our codec by Pillow's name of the format."""
+
+_MODES = {
+    "1": "L",
+    "CMYK": "RGB",
+    "YCbCr": "RGB",
+    "LAB": "RGB",
+    "HSV": "RGB",
+    "RGBX": "RGB",
+    "PA": "RGBA",
+    "RGBa": "RGBA",
+    "La": "LA",
+}
+"""Modes that files rarely keep, and what images in them are converted to."""
+
+_LOCKS = [RLock() for _ in range(64)]
+
+
+def is_pillow(value: Any) -> bool:
+    """Tell whether a value is a Pillow image.
+
+    >>> is_pillow(b"")
+    False
+    """
+    from PIL.Image import Image
+
+    return isinstance(value, Image)
+
+
+def alone_with(image: Image) -> AbstractContextManager[Any]:
+    """Return a lock to hold while an image is looked at.
+
+    Loading an image changes it, and one image may be the value of several rows, which different
+    threads encode.
+    """
+    return _LOCKS[id(image) // 64 % len(_LOCKS)]
+
+
+def untouched_file(image: Image) -> bytes | None:
+    """Return the file that an image was opened from, or None if the image may not show it.
+
+    >>> from PIL import Image
+    >>> file = BytesIO()
+    >>> Image.new("L", (4, 3)).save(file, "png")
+    >>> untouched_file(Image.open(file)) == file.getvalue()
+    True
+    >>> untouched_file(Image.open(file).rotate(90)) is None
+    True
+    """
+    from PIL.ImageFile import ImageFile
+
+    if not isinstance(image, ImageFile) or image.format not in CODECS:
+        return None
+    try:
+        data = _read_again(image)
+        return data if data is not None and _shows(image, data) else None
+    except Exception:  # plugins and streams of users raise whatever they like
+        return None
+
+
+def pillow_pixels(image: Image) -> NDArray[Any]:
+    """Return the pixels of an image, upright.
+
+    >>> from PIL import Image
+    >>> pillow_pixels(Image.new("RGB", (4, 3))).shape
+    (3, 4, 3)
+    """
+    from PIL import ImageOps
+
+    upright = ImageOps.exif_transpose(image)
+    if upright.mode == "P":
+        upright = upright.convert("RGBA" if "transparency" in upright.info else "RGB")
+    upright = upright.convert(_MODES.get(upright.mode, upright.mode))
+    pixels = np.array(upright)
+    if pixels.dtype == np.int32 and pixels.min() >= 0 and pixels.max() < 1 << 16:
+        return pixels.astype(np.uint16)  # mode I, which Pillow uses for 16 bits
+    return pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
+
+
+def _read_again(image: ImageFile) -> bytes | None:
+    """Return the bytes of the stream or file that an image was read from, if they are there."""
+    stream = image.fp
+    if isinstance(stream, BytesIO):
+        return stream.getvalue()
+    if stream is not None and not getattr(stream, "closed", False):
+        return _read_stream(stream)
+    return _read_path(image.filename) if image.filename else None
+
+
+def _read_stream(stream: IO[bytes]) -> bytes:
+    """Return all bytes of a stream, and leave it where it was."""
+    place = stream.tell()
+    try:
+        stream.seek(0)
+        return stream.read()
+    finally:
+        stream.seek(place)
+
+
+def _read_path(path: Any) -> bytes | None:
+    """Return the bytes of a regular file; a pipe of that name would block."""
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _shows(image: ImageFile, data: bytes) -> bool:
+    """Tell whether an image is what its format's plugin makes of some bytes."""
+    with type(image)(BytesIO(data)) as fresh:
+        if (image.tell(), image.size, image.mode) != (fresh.tell(), fresh.size, fresh.mode):
+            return False
+        still = (image.tile, image.decoderconfig) == (fresh.tile, fresh.decoderconfig)
+        if _has_pixels(image) or not still:
+            image.load()
+            fresh.load()
+            if image.tobytes() != fresh.tobytes() or image.getpalette() != fresh.getpalette():
+                return False
+        return _same_metadata(image, fresh)
+
+
+def _has_pixels(image: ImageFile) -> bool:
+    """Tell whether pixels were loaded, which might have been changed since.
+
+    To ask `load` would let go of a stream, whose bytes the next row with this image needs.
+    """
+    return getattr(image, "_im", image) is not None
+
+
+def _same_metadata(image: ImageFile, fresh: ImageFile) -> bool:
+    """Tell whether an image has the metadata of its file.
+
+    Users may add to `info`, but not remove or change: a file without its GPS position, say, is not
+    the file on disk any more.
+    """
+    from PIL.Image import Image
+
+    kept = all(key in image.info and image.info[key] == v for key, v in fresh.info.items())
+    exif, fresh_exif = (dict(Image.getexif(i)) for i in (image, fresh))  # PNG's own loads pixels
+    return kept and exif == fresh_exif

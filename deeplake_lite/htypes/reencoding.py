@@ -1,0 +1,62 @@
+"""Which pictures were encoded anew with losses, so that this is never silent.
+
+An htype calls `note` from the thread that asked it to encode; whoever asked collects the notes with
+`noting` and says so, once per column.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from deeplake_lite.errors import ReencodedWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_collecting: ContextVar[list[str] | None] = ContextVar("collecting", default=None)
+_warned: set[str] = set()
+
+
+@contextmanager
+def noting() -> Iterator[list[str]]:
+    """Collect what is noted meanwhile, in this thread.
+
+    >>> with noting() as notes:
+    ...     note("a PNG file")
+    >>> notes
+    ['a PNG file']
+    """
+    notes: list[str] = []
+    token = _collecting.set(notes)
+    try:
+        yield notes
+    finally:
+        _collecting.reset(token)
+
+
+def note(reason: str) -> None:
+    """Note that a value, described in a few words, was encoded anew with losses."""
+    notes = _collecting.get()
+    if notes is not None:
+        notes.append(reason)
+
+
+def warn_once(column_id: str, name: str, notes: Sequence[str]) -> None:
+    """Warn of the first note, unless this process has warned about the column before."""
+    if not notes or column_id in _warned:
+        return
+    _warned.add(column_id)
+    warnings.warn(
+        f"column {name!r}: {notes[0]}, so its pixels have changed. To keep files as they are, "
+        "append their paths or bytes, or images just as Image.open gives them (of a Hugging Face "
+        "dataset: cast_column(…, datasets.Image(decode=False))), into a column of the same codec "
+        "or of Image('auto'). To keep pixels as they are, declare a lossless codec: Image('png'). "
+        "This is said once per column.",
+        ReencodedWarning,
+        skip_file_prefixes=(_HOME,),
+    )

@@ -1,0 +1,226 @@
+"""No way into a lake encodes pictures anew without need, or loses detail without a warning."""
+
+import warnings
+from io import BytesIO
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from PIL import Image as Pillow
+
+import deeplake_lite as dl
+
+PIXELS = np.random.default_rng(0).integers(0, 256, (24, 32, 3), "uint8")
+
+
+def file_of(format_="JPEG", **options):
+    file = BytesIO()
+    Pillow.fromarray(PIXELS).save(file, format_, **options)
+    return file.getvalue()
+
+
+JPEG, PNG = file_of(quality=50), file_of("PNG")
+
+
+def opened(data=JPEG):
+    return Pillow.open(BytesIO(data))
+
+
+def append(ds, value):
+    ds.append({"i": [value]})
+
+
+def append_rows(ds, value):
+    ds.append([{"i": value}])
+
+
+def append_stream(ds, value):
+    ds.append({"i": v} for v in [value])
+
+
+def append_frame(ds, value):
+    ds.append(pd.DataFrame({"i": pd.Series([value], dtype=object)}))
+
+
+def update(ds, value):
+    append(ds, JPEG)
+    ds.update([-1], {"i": [value]})
+
+
+def assign(ds, value):
+    append(ds, JPEG)
+    ds["i"][len(ds) - 1] = value
+
+
+def upsert(ds, value):
+    ds.add_column("key", "int64", values=np.arange(len(ds)))
+    ds.upsert({"key": [7], "i": [value]}, on="key")
+
+
+def upsert_there(ds, value):
+    append(ds, PIXELS)
+    ds.add_column("key", "int64", values=np.arange(len(ds)))
+    ds.upsert({"key": [len(ds) - 1], "i": [value]}, on="key")
+
+
+def add_column(ds, value):
+    append(ds, JPEG)
+    htype = ds["i"].htype
+    ds.drop_column("i")
+    ds.add_column("i", htype, values=[value] * len(ds))
+
+
+WAYS = [
+    append,
+    append_rows,
+    append_stream,
+    append_frame,
+    update,
+    assign,
+    upsert,
+    upsert_there,
+    add_column,
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_unchanged_file_is_kept_whatever_the_way_in(make_lake, way):
+    for value in (opened(), JPEG, {"bytes": JPEG, "path": None}):
+        ds = make_lake({"i": dl.Image("jpeg")})
+        way(ds, value)
+        assert bytes(ds["i"].encoded()[-1]) == JPEG
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (opened().convert("RGB"), "a Pillow image that shows no unchanged JPEG file"),
+        (PNG, "a PNG file"),
+        (opened(PNG), "a Pillow image that shows no unchanged JPEG file"),
+    ],
+    ids=["converted", "file", "opened"],
+)
+def test_lost_detail_is_said_once_per_column(make_lake, way, value, what):
+    ds = make_lake({"i": dl.Image("jpeg")})
+    match = f"column 'i': {what} and was encoded as JPEG, so its pixels have changed"
+    with pytest.warns(dl.ReencodedWarning, match=match) as caught:
+        way(ds, value)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__, "the line of the user is named"
+    append_again = {name: [value if name == "i" else 9] for name in ds.columns}
+    ds.append(append_again)  # would raise if it warned again
+
+
+@pytest.mark.parametrize("codec", ["png", "auto", "tiff", "bmp", "raw", "zstd", "blosc"])
+def test_where_nothing_is_lost_nothing_is_said(make_lake, codec):
+    ds = make_lake({"i": dl.Image(codec)})
+    ds.append({"i": [opened(PNG).convert("RGB"), opened(PNG), PNG, PIXELS]})
+    for value in ds["i"][:]:
+        np.testing.assert_array_equal(value, PIXELS)
+
+
+def test_arrays_have_no_file_to_keep(make_lake):
+    ds = make_lake({"i": dl.Image("jpeg")})
+    ds.append({"i": [PIXELS, PIXELS]})
+
+
+def test_items_of_a_sequence_are_kept_or_said(make_lake):
+    ds = make_lake({"s": dl.Sequence(dl.Image("jpeg"))})
+    ds.append({"s": [[opened(), JPEG], [{"bytes": JPEG, "path": "a.jpg"}]]})
+    with pytest.warns(dl.ReencodedWarning, match="column 's': a PNG file"):
+        ds.append({"s": [[PNG]]})
+
+
+def test_a_warning_made_an_error_leaves_the_lake_as_it_was(make_lake):
+    ds = make_lake({"i": dl.Image("jpeg")}, i=[JPEG])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(dl.ReencodedWarning):
+            ds.append({"i": [JPEG, PNG]})
+    assert len(ds) == 1
+
+
+TAKEN = {
+    "from_arrays": lambda value, url: dl.from_arrays(
+        {"i": [value]}, url, schema={"i": dl.Image("jpeg")}
+    ),
+    "skipping": lambda value, url: dl.from_arrays(
+        {"i": [value, b"no picture"]}, url, schema={"i": dl.Image("jpeg")}, on_error="skip",
+        progress=False,
+    ),
+    "from_dataframe": lambda value, url: dl.from_dataframe(
+        pd.DataFrame({"i": pd.Series([value], dtype=object)}), url, schema={"i": dl.Image("jpeg")}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("taken", TAKEN)
+def test_ingest_keeps_files_and_says_what_it_could_not_keep(taken, new_url):
+    for value in (opened(), {"bytes": JPEG, "path": None}):
+        assert bytes(TAKEN[taken](value, new_url())["i"].encoded()[0]) == JPEG
+    with pytest.warns(dl.ReencodedWarning, match="column 'i'") as caught:
+        TAKEN[taken](opened().convert("RGB"), new_url())
+    assert caught[0].filename == __file__
+
+
+def test_pillow_images_without_a_type_keep_their_files(new_url):
+    ds = dl.from_dataframe(pd.DataFrame({"i": pd.Series([opened(), opened(PNG)])}), new_url())
+    assert list(map(bytes, ds["i"].encoded())) == [JPEG, PNG]
+
+
+def test_arrow_structs_of_files_are_appended(make_lake):
+    ds = make_lake({"i": dl.Image("jpeg", nullable=True), "s": dl.Sequence(dl.Image())})
+    file = {"bytes": JPEG, "path": None}
+    ds.append(pa.table({"i": [file, None], "s": [[file, file], []]}))
+    assert bytes(ds["i"].encoded()[0]) == JPEG
+    assert ds["i"][1] is None
+    assert [len(s) for s in ds["s"][:]] == [2, 0]
+
+
+COPIES = {
+    "view": lambda source, to: to.append(source),
+    "column": lambda source, to: to.append({"i": source["i"]}),
+    "slice": lambda source, to: to.append(source[:]),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("to", [dl.Image("jpeg", quality=95), dl.Image(), dl.Image("jpeg")])
+def test_files_go_from_lake_to_lake_as_they_are(make_lake, copy, to):
+    source = make_lake({"i": dl.Image("jpeg")}, i=[JPEG, JPEG])
+    ds = make_lake({"i": to})
+    COPIES[copy](source, ds)
+    assert list(map(bytes, ds["i"].encoded())) == [JPEG, JPEG]
+
+
+def test_a_column_of_files_becomes_another_column(make_lake):
+    ds = make_lake({"i": dl.Image("jpeg", nullable=True)}, i=[JPEG, None])
+    ds.add_column("auto", dl.Image(nullable=True), values=ds["i"])
+    assert bytes(ds["auto"].encoded()[0]) == JPEG
+    assert ds["auto"][1] is None
+    with pytest.warns(dl.ReencodedWarning, match="column 'webp': a JPEG file"):
+        ds.add_column("webp", dl.Image("webp", nullable=True), values=ds["i"])
+
+
+def test_a_column_goes_to_another_by_name_of_its_classes(make_lake):
+    source = make_lake(
+        {"l": dl.ClassLabel(["rose", "lily"]), "n": "int32"}, l=[0, 1, 0], n=[1, 2, 3]
+    )
+    ds = make_lake({"l": dl.ClassLabel(["lily", "rose"]), "n": "int32"})
+    ds.append({"l": source["l"], "n": source["l"]})
+    assert ds["l"][:].tolist() == [1, 0, 1]
+    assert ds["n"][:].tolist() == [0, 1, 0]
+    ds.update([0, 2], {"l": source[[1, 1]]["l"]})
+    assert ds["l"][:].tolist() == [0, 0, 0]
+
+
+def test_links_become_the_files_that_they_lead_to(make_lake, tmp_path):
+    (tmp_path / "a.jpg").write_bytes(JPEG)
+    linked = make_lake({"l": dl.Link("image")}, l=["a.jpg"])
+    linked = dl.open(linked.url, allow=[str(tmp_path)])
+    ds = make_lake({"i": dl.Image("jpeg"), "l": dl.Link("image")})
+    ds.append({"i": linked["l"], "l": linked["l"]})
+    assert bytes(ds["i"].encoded()[0]) == JPEG
+    assert ds["l"].urls() == ["a.jpg"]
