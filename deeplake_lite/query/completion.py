@@ -9,7 +9,7 @@ from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.query.bind.known import AGGREGATES
 from deeplake_lite.query.bind.special import SPECIAL
 from deeplake_lite.query.functions import REGISTRY
-from deeplake_lite.query.names import KEYWORDS
+from deeplake_lite.query.names import KEYWORDS, literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,14 +61,14 @@ def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKi
     compared = _AFTER_CLASS.search(before)
     names = _classes(view, compared["column"]) if compared else ()
     if compared and names:
-        return _matching(compared["word"] or "", ((_literal(n), "class") for n in names))
+        return _matching(compared["word"] or "", ((literal(n), "class") for n in names))
     if before.count("'") % 2:
         return []
     if source := _AFTER_FROM.search(before):
         return _matching(source["word"], [("dataset", "source")])
     found = _WORD.search(before)
     assert found is not None
-    columns: list[tuple[str, CompletionKind]] = [(_name(n), "column") for n in view.columns]
+    columns: list[tuple[str, CompletionKind]] = [(quoted(n), "column") for n in view.columns]
     if found[0] != found["word"]:  # behind the name of a source
         return _matching(found["word"], columns)
     functions = sorted({n for n in (*REGISTRY, *AGGREGATES, *SPECIAL) if n.isidentifier()})
@@ -92,19 +92,6 @@ def _matching(
 
 def _classes(view: View, column: str) -> tuple[str, ...]:
     """Return the names of a column's classes; none where it has none."""
-    name = column.strip('"')
+    name = column[1:-1].replace('""', '"') if column.startswith('"') else column
     htype = view.schema[name].htype if name in view.columns else None
     return tuple(htype.names) if isinstance(htype, ClassLabel) else ()
-
-
-def _literal(name: str) -> str:
-    return "'" + name.replace("'", "''") + "'"
-
-
-def _name(column: str) -> str:
-    """Return a column's name as a query has it.
-
-    >>> _name("label"), _name("training/boxes"), _name("order")
-    ('label', '"training/boxes"', '"order"')
-    """
-    return column if column.isidentifier() and column.upper() not in _WORDS else f'"{column}"'

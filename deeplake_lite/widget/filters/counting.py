@@ -13,6 +13,7 @@ import numpy as np
 
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.query.names import unused
 from deeplake_lite.storage import chunks
 from deeplake_lite.widget.filters.bins import Bins
 
@@ -40,13 +41,14 @@ def value_counts(view: View, facet: Facet) -> dict[Any, int]:
     e, f = facet.expression, view.schema[facet.column]
     if isinstance(f.htype, ClassLabel) and f.htype.multiple:
         return tag_counts(view, f)
+    v, n = unused(view.columns, "v", "n")
     if facet.kind == "tags":
-        text = f"SELECT v, COUNT(*) AS n FROM (SELECT UNNEST({e}) AS v) GROUP BY v"
+        text = f"SELECT {v}, COUNT(*) AS {n} FROM (SELECT UNNEST({e}) AS {v}) GROUP BY {v}"
     else:
-        text = f"SELECT {e} AS v, COUNT(*) AS n GROUP BY {e}"
+        text = f"SELECT {e} AS {v}, COUNT(*) AS {n} GROUP BY {v}"
     found = view.query(text)
-    values, counts = with_none(found["v"][:]), found["n"][:]
-    return {_hashable(v): int(n) for v, n in zip(values, counts, strict=True)}
+    values, counts = with_none(found[v][:]), found[n][:]
+    return {_hashable(value): int(count) for value, count in zip(values, counts, strict=True)}
 
 
 def how_many(view: View, facet: Facet) -> tuple[int, int]:
@@ -62,8 +64,9 @@ def how_many(view: View, facet: Facet) -> tuple[int, int]:
     if not len(view):
         return 0, 0
     e = facet.expression
-    found = view.query(f"SELECT COUNT(DISTINCT {e}) AS v, COUNT({e}) AS n")
-    return int(found["v"][0]), len(view) - int(found["n"][0])
+    v, n = unused(view.columns, "v", "n")
+    found = view.query(f"SELECT COUNT(DISTINCT {e}) AS {v}, COUNT({e}) AS {n}")
+    return int(found[v][0]), len(view) - int(found[n][0])
 
 
 def bins_of(view: View, facet: Facet) -> Bins | None:
@@ -72,8 +75,9 @@ def bins_of(view: View, facet: Facet) -> Bins | None:
         return None
     e = number_of(facet)
     finite = f"CASE WHEN ABS({e}) <= 1e300 THEN {e} END"  # neither NaN nor infinite
-    found = view.query(f"SELECT MIN({finite}) AS low, MAX({finite}) AS high")
-    low, high = with_none(found["low"][:])[0], with_none(found["high"][:])[0]
+    names = unused(view.columns, "low", "high")
+    found = view.query(f"SELECT MIN({finite}) AS {names[0]}, MAX({finite}) AS {names[1]}")
+    low, high = (with_none(found[name][:])[0] for name in names)
     if low is None or high is None:
         return None
     return Bins.over(float(low), float(high), whole=facet.whole, times=facet.kind == "times")
@@ -85,10 +89,11 @@ def bin_counts(view: View, facet: Facet, bins: Bins) -> list[int]:
     if not len(view):
         return counts
     e = f"FLOOR(({number_of(facet)} - {bins.start!r}) / {bins.width!r})"
-    found = view.query(f"SELECT {e} AS b, COUNT(*) AS n GROUP BY b")
-    for b, n in zip(with_none(found["b"][:]), found["n"][:], strict=True):
-        there = b is not None and math.isfinite(b) and 0 <= b < bins.count
-        counts[int(b) if there else -1] += int(n)
+    b, n = unused(view.columns, "b", "n")
+    found = view.query(f"SELECT {e} AS {b}, COUNT(*) AS {n} GROUP BY {b}")
+    for bin_, count in zip(with_none(found[b][:]), found[n][:], strict=True):
+        there = bin_ is not None and math.isfinite(bin_) and 0 <= bin_ < bins.count
+        counts[int(bin_) if there else -1] += int(count)
     return counts
 
 

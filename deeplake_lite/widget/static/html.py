@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, override
 import numpy as np
 
 from deeplake_lite.errors import LakeError
+from deeplake_lite.query.names import unused
 from deeplake_lite.widget.edits.inputs import plain
 from deeplake_lite.widget.filters.facets import Facets
 from deeplake_lite.widget.messages import Pack
@@ -156,7 +157,8 @@ def facets(browser: Browser, names: list[str]) -> Iterator[dict[str, Any]]:
 def values_of(view: View, facet: dict[str, Any]) -> list[Any]:
     """Return the value of each row that a facet tells apart: a name, a number, a list of names."""
     try:
-        found = view.query(f"SELECT {facet['expression']} AS value")["value"]
+        [name] = unused(view.columns, "value")
+        found = view.query(f"SELECT {facet['expression']} AS {name}")[name]
     except LakeError:
         return [None] * len(view)
     return plain(found.htype, found[:])
