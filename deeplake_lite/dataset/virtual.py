@@ -233,6 +233,17 @@ def sizes_of(cells: Cells) -> NDArray[np.int64]:
             return np.asarray(ends[at] - ends[at - counts], np.int64)
 
 
+def source_of(view: View, f: Field) -> tuple[Any, str]:
+    """Return where the values of a column are taken from: a table, and the id that it has there."""
+    table: Any = view._table
+    while isinstance(table, VirtualTable):
+        column = table.column(f.id)
+        if not isinstance(column, TakenColumn):
+            break
+        table, f = column.view._table, column.field
+    return table, f.id
+
+
 def is_computed(view: View, f: Field) -> bool:
     """Tell whether the rows of a column are computed whenever they are read."""
     table = view._table

@@ -13,10 +13,11 @@ import numpy as np
 from deeplake_lite.dataset.question import Question
 from deeplake_lite.dataset.reading import read_values
 from deeplake_lite.dataset.view import View
-from deeplake_lite.dataset.virtual import KnownColumn, TakenColumn, VirtualTable
+from deeplake_lite.dataset.virtual import KnownColumn, TakenColumn, VirtualTable, source_of
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Embedding, Scalar
 from deeplake_lite.htypes.base import Dense
+from deeplake_lite.query.names import unused
 from deeplake_lite.review.confident import judged
 from deeplake_lite.review.kept import neighbours_of
 from deeplake_lite.review.labels import Labels
@@ -69,11 +70,37 @@ def suspects(
     suspicion, suggested = _METHODS[by](some, f, labels.at(rows), neighbours)
     wanted = {"label": label, "by": by, "column": f.name, "neighbours": neighbours}
     question = Question(f"suspects of {label} by {f.name}", wanted, asked=asked, kind="suspects")
+    names = unused((f.name for f in some.schema if not _is_ranked(some, f)), SUSPICION, SUGGESTED)
     added: dict[str, VirtualColumn] = {
-        SUSPICION: KnownColumn(Scalar("float32"), Scalar("float32").encode(suspicion)),
-        SUGGESTED: KnownColumn(labels.htype, labels.cells(suggested)),
+        names[0]: KnownColumn(Scalar("float32"), Scalar("float32").encode(suspicion)),
+        names[1]: KnownColumn(labels.htype, labels.cells(suggested)),
     }
     return _ranked(some, added, np.argsort(-suspicion, kind="stable"), question)
+
+
+def suggestion(view: View) -> dict[str, str] | None:
+    """Return the column of a view that suggests labels, and whose; None where no ranking does.
+
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://suggestion-doc", {"kind": "text", "e": dl.Embedding(2)})
+    >>> ds.append({"kind": ["a", "b"], "e": [[0, 1], [1, 0]]})
+    >>> suggestion(ds), suggestion(ds.suspects("kind"))
+    (None, {'column': 'suggested', 'label': 'kind'})
+    """
+    for f in view.schema:
+        table, field_id = source_of(view, f)
+        if isinstance(table, VirtualTable) and table.question is not None:
+            ranked = table.question.kind == "suspects"
+            if ranked and table.schema.fields[-1].id == field_id:
+                return {"column": f.name, "label": dict(table.question.params)["label"]}
+    return None
+
+
+def _is_ranked(view: View, f: Field) -> bool:
+    """Tell whether a column is that of another ranking."""
+    table, _ = source_of(view, f)
+    question = table.question if isinstance(table, VirtualTable) else None
+    return question is not None and question.kind == "suspects"
 
 
 def ask(question: Question) -> View:

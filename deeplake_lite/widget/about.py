@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.dataset.show import title_of, version_of
+from deeplake_lite.review.ranking import suggestion
+from deeplake_lite.widget.pictures.classes import tag_column
 from deeplake_lite.widget.pictures.kinds import about_columns, picture_column
 from deeplake_lite.widget.review.mapping import about_map
 from deeplake_lite.widget.review.reviewing import about_review
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 def about_of(shown: Shown) -> dict[str, Any]:
     """Return what is known of the lake and of the columns shown."""
+    tags = tag_column(shown.base.schema)
     branch = getattr(shown.handle, "current_branch", None)
     return {
         "title": title_of(shown.base.url),
@@ -27,6 +30,8 @@ def about_of(shown: Shown) -> dict[str, Any]:
         "columns": about_columns(shown.view),
         "picture": picture_column(shown.view),
         "has_ids": shown.has_ids,
+        "tags": tags and tags.name,
+        "suggested": suggestion(shown.view),
         **about_map(shown.view),
         **about_review(shown.base),
     }

@@ -1430,7 +1430,7 @@ function setOverlays(core, columns, patch) {
 
 /** Columns under a card: as set, else the first labels, and what is suggested. */
 function captionColumns(core, caption = core.settings.caption) {
-	return caption ?? core.kinds("class", "tags").filter(({ name }, i) => !i || name === "suggested").map(({ name }) => name);
+	return caption ?? core.kinds("class", "tags").filter(({ name }, i) => !i || name === core.about.suggested?.column).map(({ name }) => name);
 }
 
 /** Decodes a cell of a reply, off the main thread. @returns {Promise<any>} */
@@ -4111,7 +4111,7 @@ class Shell {
 		this.none.hidden = this.invert.hidden = !count;
 		const editable = core.writable && rows > 0;
 		this.relabel.hidden = !editable || !core.kinds("class").length;
-		this.accept.hidden = this.relabel.hidden || !count || !core.column("suggested");
+		this.accept.hidden = this.relabel.hidden || !count || !core.about.suggested;
 		this.tagging.hidden = !editable;
 		this.commit.hidden = !core.stagedCount;
 		say(this.commit, `Commit ${counted(core.stagedRows, "row")} …`);
@@ -4194,12 +4194,13 @@ class Shell {
 
 	/** The labels that a ranking of suspects suggests. */
 	acceptSuggested() {
-		const column = this.core.labels;
-		if (column && this.core.column("suggested") && this.core.editable()) this.core.stage(this.core.targets(), column.name, "suggested", "take");
+		const { suggested } = this.core.about;
+		if (suggested && this.core.editable()) this.core.stage(this.core.targets(), suggested.label, suggested.column, "take");
 	}
 
 	chooseTag() {
-		const column = this.core.kinds("tags")[0] ?? { name: null, classes: [] };
+		const name = this.core.about.tags ?? null;
+		const column = this.core.column(name) ?? { name, classes: [] };
 		if (!this.core.editable()) return;
 		const targets = this.core.targets();
 		const note = check("Remove instead of add");

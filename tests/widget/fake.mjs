@@ -60,7 +60,7 @@ export class FakeModel {
       query: "", _selected: new DataView(new ArrayBuffer(0)), settings: this.options.settings ?? {}, staged: [], staged_count: 0, staged_rows: 0, problem: this.options.problem ?? null,
       about: {
         title: diff ? "photos" : "photos", url: "memory://photos", version: "3F9K2Q7VX1", branch: "main", writable: true, total: this.options.rows, columns: this.columns(),
-        embeddings: ["embedding"], alike: ["embedding"], umap: true, suspects: [{ label: "label", by: "embedding", column: "embedding" }, { label: "boxes", by: "agreement", column: "predicted" }],
+        embeddings: ["embedding"], alike: ["embedding"], umap: true, tags: this.options.kind === "text" ? null : "tags", suggested: null, suspects: [{ label: "label", by: "embedding", column: "embedding" }, { label: "boxes", by: "agreement", column: "predicted" }],
         ...(diff ? { mode: "diff", a: "v1", b: "main", counts: { changed: 120, added: 30, removed: 8 }, changed_columns: { label: 110, boxes: 14 } } : {}), ...this.options.about,
       },
       state: { generation: 1, rows: diff ? 120 : this.options.rows, ms: 3.2, query: "", tab: diff ? "changed" : undefined, column: null },

@@ -68,7 +68,8 @@ def test_charts_do_not_depend_on_names(turn, make_lake, page):
 
 
 def test_a_name_is_a_column_wherever_our_queries_write_it(make_lake):
-    ds = make_lake(dict.fromkeys(NAMES, "float64"), **dict.fromkeys(NAMES, [1.0, 2.0, 3.0]))
+    schema = dict.fromkeys(NAMES, "float64")
+    ds = make_lake(schema, **{name: [1.0, 2.0, 3.0] for name in NAMES})
     known = complete("SELECT ", 7, ds)
     for name in NAMES:
         e = quoted(name)

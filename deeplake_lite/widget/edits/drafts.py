@@ -11,7 +11,8 @@ from deeplake_lite.htypes import Boxes
 from deeplake_lite.schema import Field
 from deeplake_lite.widget.edits import inputs, writing
 from deeplake_lite.widget.edits.boxes import boxes_from
-from deeplake_lite.widget.pictures.overlays import MOST, class_column
+from deeplake_lite.widget.pictures.classes import TAGS, class_column, tag_column
+from deeplake_lite.widget.pictures.overlays import MOST
 from deeplake_lite.widget.pictures.thumbnails import origin
 from deeplake_lite.widget.pictures.values import values_of
 
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Host
 
 type Positions = NDArray[np.int64]
-
-TAGS_COLUMN = "tags"
-"""Name of the column that the first tag adds."""
 
 
 class Drafts:
@@ -115,20 +113,13 @@ class Drafts:
         return self._staged.edit(f.name, f.id, op, self._ids(positions), tag, None, what)
 
     def _tags_field(self, ds: Dataset, name: Any) -> Field:
-        """Return the column of tags: as named, the only one, or one that is yet to be added."""
+        """Return the column of tags: as named, the one there is, or one that is yet to be added."""
         if name and name in ds.schema:
             return ds.schema[str(name)]
-        known = [f for f in ds.schema if inputs.is_tags(f.htype)]
-        boxed = {
-            classes.name
-            for f in ds.schema
-            if isinstance(f.htype, Boxes) and (classes := class_column(ds.schema, f)) is not None
-        }
-        free = [f for f in known if f.name not in boxed]
-        if free:
-            return next((f for f in free if f.name == TAGS_COLUMN), free[0])
+        if known := tag_column(ds.schema):
+            return known
         pending = self._staged.columns().get(inputs.NEW)
-        added = pending or writing.free_name(ds.schema, TAGS_COLUMN)
+        added = pending or writing.free_name(ds.schema, TAGS)
         return Field(added, inputs.NEW, inputs.TAGS)
 
     def _boxes(self, ds: Dataset, f: Field, position: int, value: Any) -> Iterator[Edit]:

@@ -16,6 +16,7 @@ import numpy as np
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 from deeplake_lite.htypes import Boxes, ClassLabel, Json, Scalar, Sequence, Text
 from deeplake_lite.htypes.base import Dense
+from deeplake_lite.widget.pictures.classes import is_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,20 +35,6 @@ NEW: Final = "c00000000"
 
 MOST_LETTERS = 100_000
 """Of a text that is edited in the page."""
-
-
-def is_tags(htype: Htype) -> bool:
-    """Tell whether a column holds tags: any number of texts or classes per row.
-
-    >>> is_tags(TAGS), is_tags(ClassLabel(["a"], multiple=True)), is_tags(ClassLabel(["a"]))
-    (True, True, False)
-    """
-    match htype:
-        case Sequence(of=Text()) | Sequence(of=ClassLabel(multiple=False)):
-            return True
-        case ClassLabel(multiple=multiple):
-            return multiple
-    return False
 
 
 def is_editable(htype: Htype) -> bool:

@@ -10,7 +10,8 @@ from deeplake_lite.htypes import Boxes
 from deeplake_lite.schema import Field
 from deeplake_lite.widget.edits import inputs, writing
 from deeplake_lite.widget.pictures import cards
-from deeplake_lite.widget.pictures.overlays import class_column, marks
+from deeplake_lite.widget.pictures.classes import class_column, is_marks
+from deeplake_lite.widget.pictures.overlays import marks
 from deeplake_lite.widget.pictures.values import values_of
 
 if TYPE_CHECKING:
@@ -51,12 +52,11 @@ class Pending:
         for field_id, name in self.staged.columns().items():
             self._mark_column(cells, positions, ids, field_id, name)
         schema = self._host.shown.view.schema
-        boxed = [f for f in schema if isinstance(f.htype, Boxes)]
+        marked = [(f, class_column(schema, f)) for f in schema if is_marks(f.htype)]
         for cell in cells:
-            for f in boxed:
-                known = class_column(schema, f)
+            for f, known in marked:
                 if f.name in cell["marks"] and {f.name, known and known.name} & {*cell["staged"]}:
-                    self._mark_boxes(cell, f.name, known)
+                    self._mark_again(cell, f.name, known)
 
     def _mark_column(
         self,
@@ -73,7 +73,7 @@ class Pending:
                 for i, value in zip(touched, values, strict=True):
                     cells[i]["caption"][name] = cards.caption(htype, value)
 
-    def _mark_boxes(self, cell: dict[str, Any], name: str, known: Field | None) -> None:
+    def _mark_again(self, cell: dict[str, Any], name: str, known: Field | None) -> None:
         position = int(cell["p"])
         width, height = (cell["w"], cell["h"]) if cell["w"] else (1, 1)
         classes = None if known is None else self.value(known.name, position)[1]

@@ -20,7 +20,8 @@ from deeplake_lite.dataset.reading import read_values
 from deeplake_lite.dataset.values import decode_block, with_none
 from deeplake_lite.errors import ConflictError, UncommittedError
 from deeplake_lite.storage.digests import digests_of
-from deeplake_lite.widget.edits.inputs import NEW, TAGS, is_tags, new_classes, plain, with_classes
+from deeplake_lite.widget.edits.inputs import NEW, TAGS, new_classes, plain, with_classes
+from deeplake_lite.widget.pictures.classes import is_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,9 +9,10 @@ import numpy as np
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import Boxes
 from deeplake_lite.widget.pictures import cards
+from deeplake_lite.widget.pictures.classes import class_column
 from deeplake_lite.widget.pictures.drawing import Drawn
 from deeplake_lite.widget.pictures.kinds import OVERLAYS, is_picture, kind_of, picture_column
-from deeplake_lite.widget.pictures.overlays import class_column, marks
+from deeplake_lite.widget.pictures.overlays import marks
 from deeplake_lite.widget.pictures.progress import Progress
 from deeplake_lite.widget.pictures.values import values_of
 

@@ -24,6 +24,7 @@ from deeplake_lite.htypes import (
     Text,
 )
 from deeplake_lite.htypes.base import Dense
+from deeplake_lite.widget.pictures.classes import class_column, is_marks, is_tags
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
@@ -65,12 +66,12 @@ def kind_of(htype: Htype) -> Kind:
         if isinstance(htype, known):
             return kind
     match htype:
-        case ClassLabel(multiple=multiple):
-            return "tags" if multiple else "class"
+        case _ if is_tags(htype):
+            return "tags"
+        case ClassLabel():
+            return "class"
         case Link():
             return "link"
-        case Sequence(of=Text()) | Sequence(of=ClassLabel(multiple=False)):
-            return "tags"
         case Sequence():
             return "sequence"
     layout = htype.layout
@@ -112,8 +113,13 @@ def names_of(htype: Htype) -> tuple[str, ...]:
 
 
 def about_columns(view: View) -> list[dict[str, Any]]:
-    """Return what the page knows of a view's columns."""
-    return [about_column(f) for f in view.schema]
+    """Return what the page knows of a view's columns; marks have the names of their classes."""
+    found = [about_column(f) for f in view.schema]
+    for column, f in zip(found, view.schema, strict=True):
+        if is_marks(f.htype) and (known := class_column(view.schema, f)):
+            names = names_of(known.htype)
+            column |= {"classes": list(names[:MOST_CLASSES]), "class_count": len(names)}
+    return found
 
 
 def about_column(f: Field) -> dict[str, Any]:

@@ -9,20 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.htypes import Boxes, ClassLabel, Keypoints, Polygons, Sequence
+from deeplake_lite.htypes import Boxes, Keypoints, Polygons
 from deeplake_lite.htypes.boxes import convert_boxes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes import Htype
-    from deeplake_lite.schema import Field, Schema
 
 MOST = 2000
 """Marks of one row that are drawn."""
-
-NOTE = "classes"
-"""Note on a column of marks: the column that has their classes."""
 
 DIGITS = 5
 """Of a place in a picture: a pixel in 100,000."""
@@ -77,35 +73,3 @@ def _classes(classes: Any, count: int) -> list[int] | None:
 def _rounded(values: NDArray[Any]) -> list[Any]:
     found: list[Any] = np.round(np.nan_to_num(values), DIGITS).tolist()
     return found
-
-
-def class_column(schema: Schema, f: Field) -> Field | None:
-    """Return the column that has the classes of a column of marks; None where none is known.
-
-    A note names it: ``ds["boxes"].metadata["classes"] = "labels"``. Without one it is the only
-    column with several classes per row, in the same group if there is one.
-
-    Examples
-    --------
-    >>> from deeplake_lite.schema import Schema
-    >>> several = ClassLabel(["a"], multiple=True)
-    >>> fields = {"boxes": Boxes(), "truth/boxes": Boxes(), "truth/labels": several}
-    >>> schema = Schema.build(fields)
-    >>> class_column(schema, schema["truth/boxes"]).name
-    'truth/labels'
-    """
-    noted = f.metadata.get(NOTE)
-    names = {g.name: g for g in schema}
-    if isinstance(noted, str):
-        return names.get(noted)
-    several = [g for g in schema if _is_several(g.htype)]
-    group = f.name.rpartition("/")[0]
-    near = [g for g in several if g.name.rpartition("/")[0] == group]
-    some = near or several
-    return some[0] if len(some) == 1 else None
-
-
-def _is_several(htype: Htype) -> bool:
-    if isinstance(htype, Sequence):
-        return isinstance(htype.of, ClassLabel)
-    return isinstance(htype, ClassLabel) and htype.multiple

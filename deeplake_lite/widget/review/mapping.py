@@ -9,7 +9,7 @@ import numpy as np
 
 from deeplake_lite.dataset.changes import has_same
 from deeplake_lite.dataset.reading import read_values
-from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable
+from deeplake_lite.dataset.virtual import source_of
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import ClassLabel, Embedding, Scalar, Text
 from deeplake_lite.htypes.base import Dense
@@ -85,8 +85,8 @@ class Map:
         if method not in LAYOUTS:
             raise SchemaError(f"A map is made by 'pca' or 'umap', got {method!r:.40}.")
         base = shown.base
-        stored = f.name in base.columns and _source(base, base.schema[f.name])
-        over = base if stored == _source(shown.view, f) else shown.view
+        stored = f.name in base.columns and source_of(base, base.schema[f.name])
+        over = base if stored == source_of(shown.view, f) else shown.view
         known = self._layouts.get((f.name, method))
         if known is not None and (known[0] is over or _are_alike(known[0], over, f.name)):
             layout = known[1]
@@ -160,17 +160,6 @@ def _are_alike(before: View, now: View, name: str) -> bool:
         and np.array_equal(before._located()[1], now._located()[1])
         and has_same(a, b, f.id)
     )
-
-
-def _source(view: View, f: Field) -> tuple[object, str]:
-    """Return where the values of a column are taken from: a table, and the id that it has there."""
-    table: Any = view._table
-    while isinstance(table, VirtualTable):
-        column = table.column(f.id)
-        if not isinstance(column, TakenColumn):
-            break
-        table, f = column.view._table, column.field
-    return table, f.id
 
 
 def is_vector(htype: Htype) -> bool:

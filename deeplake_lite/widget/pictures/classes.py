@@ -1,0 +1,119 @@
+"""Which column has the classes of boxes, polygons or keypoints, and which has the tags of rows.
+
+Both are lists of classes per row, so that the types alone do not tell them apart; nor do counts: a
+row with two boxes may well have two tags.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deeplake_lite.htypes import Boxes, ClassLabel, Keypoints, Polygons, Sequence, Text
+
+if TYPE_CHECKING:
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.schema import Field, Schema
+
+NOTE = "classes"
+"""Note on a column of marks: the column that has their classes."""
+
+BOXES = "boxes"
+"""Name of the boxes that classes belong to, where there are several columns of boxes."""
+
+TAGS = "tags"
+"""Name of a column that has the tags of rows, and never the classes of marks without a note."""
+
+
+def class_column(schema: Schema, f: Field) -> Field | None:
+    """Return the column that has the classes of a column of marks; None where none is known.
+
+    A note names it: ``ds["boxes"].metadata["classes"] = "labels"``. Without a note, it is the only
+    column of the same group that has several classes per row and is named after the marks:
+    ``outlines_classes`` after ``outlines``, ``pred_labels`` after ``pred_boxes``. A column that is
+    named after none belongs to the boxes, where there is one such column and no doubt which boxes;
+    polygons and keypoints get it only where they are the only marks.
+
+    Examples
+    --------
+    >>> from deeplake_lite.schema import Schema
+    >>> several = ClassLabel(["a"], multiple=True)
+    >>> fields = {"boxes": Boxes(), "outlines": Polygons(), "labels": several}
+    >>> schema = Schema.build(fields)
+    >>> class_column(schema, schema["boxes"]).name, class_column(schema, schema["outlines"])
+    ('labels', None)
+    >>> schema = Schema.build({**fields, "outlines_classes": several})
+    >>> class_column(schema, schema["outlines"]).name
+    'outlines_classes'
+    """
+    if isinstance(noted := f.metadata.get(NOTE), str):
+        return schema[noted] if noted in schema and _is_several(schema[noted].htype) else None
+    group = [g for g in schema if _group(g) == _group(f)]
+    several = [g for g in group if _is_several(g.htype) and _leaf(g) != TAGS]
+    own = [g for g in several if _is_named_after(g, f)]
+    if own:
+        return own[0] if len(own) == 1 else None
+    marks = [g for g in group if is_marks(g.htype) and NOTE not in g.metadata]
+    named = {g.name for g in several for m in marks if _is_named_after(g, m)}
+    named |= {str(g.metadata[NOTE]) for g in schema if NOTE in g.metadata}
+    left = [g for g in several if g.name not in named]
+    free = [m for m in marks if not any(_is_named_after(g, m) for g in several)]
+    boxes = [m for m in free if isinstance(m.htype, Boxes)]
+    likely = [m for m in boxes if _leaf(m) == BOXES] or boxes or free
+    return left[0] if len(left) == 1 and likely == [f] else None
+
+
+def tag_column(schema: Schema) -> Field | None:
+    """Return the column that has the tags of rows; None where there is none for certain.
+
+    Examples
+    --------
+    >>> from deeplake_lite.schema import Schema
+    >>> several = ClassLabel(["a"], multiple=True)
+    >>> tag_column(Schema.build({"boxes": Boxes(), "labels": several, "seen": several}))
+    >>> tag_column(Schema.build({"boxes": Boxes(), "labels": several, "tags": several})).name
+    'tags'
+    """
+    marks = [f for f in schema if is_marks(f.htype)]
+    classes = [class_column(schema, f) for f in marks]
+    boxed = {f.name for f in classes if f is not None}
+    free = [f for f in schema if is_tags(f.htype) and f.name not in boxed]
+    named = [f for f in free if _leaf(f) == TAGS]
+    if None in classes:  # one of the others may be what is missing
+        free = [f for f in free if not _is_several(f.htype)]
+    return next(iter([*named, *free]), None)
+
+
+def is_marks(htype: Htype) -> bool:
+    """Tell whether values are marks on a picture, each of which may have a class."""
+    return isinstance(htype, Boxes | Polygons | Keypoints)
+
+
+def is_tags(htype: Htype) -> bool:
+    """Tell whether a column holds tags: any number of texts or classes per row.
+
+    >>> is_tags(ClassLabel(["a"], multiple=True)), is_tags(ClassLabel(["a"]))
+    (True, False)
+    """
+    return _is_several(htype) or (isinstance(htype, Sequence) and isinstance(htype.of, Text))
+
+
+def _is_several(htype: Htype) -> bool:
+    match htype:
+        case Sequence(of=ClassLabel(multiple=multiple)):
+            return not multiple
+        case ClassLabel(multiple=multiple):
+            return multiple
+    return False
+
+
+def _is_named_after(f: Field, marks: Field) -> bool:
+    stem = _leaf(marks).rpartition("_")[0]
+    return _leaf(f).startswith(_leaf(marks)) or bool(stem and _leaf(f).rpartition("_")[0] == stem)
+
+
+def _group(f: Field) -> str:
+    return f.name.rpartition("/")[0]
+
+
+def _leaf(f: Field) -> str:
+    return f.name.rpartition("/")[2]
