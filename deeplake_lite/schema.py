@@ -11,11 +11,13 @@ import json
 import re
 import secrets
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from deeplake_lite.errors import ColumnNotFoundError, FormatError, SchemaError
 from deeplake_lite.htypes import Htype, from_config, resolve
+from deeplake_lite.htypes.plain import fixed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +54,7 @@ class Field:
                 f"The type of {self.name!r} must be an htype, got {self.htype!r:.60}."
             )
         check_metadata("A column", self.metadata)
+        object.__setattr__(self, "metadata", fixed(self.metadata))
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,7 @@ class Schema:
         return {
             "columns": [
                 {"name": column.name, "id": column.id, "htype": column.htype.get_config()}
-                | ({"metadata": column.metadata} if column.metadata else {})
+                | ({"metadata": deepcopy(column.metadata)} if column.metadata else {})
                 for column in self.fields
             ]
         }

@@ -122,7 +122,7 @@ def numbers_of(values: NDArray[Any], null: Null = None) -> pa.Array:
 
 
 def numbers_in(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """Return what `numbers_of` was given, in the memory of the array: numbers without nulls.
+    """Return what `numbers_of` was given, in the memory of the array and read-only: no nulls.
 
     >>> numbers_in(pa.chunked_array([[1, 2], [3]]))
     array([1, 2, 3])
@@ -131,6 +131,7 @@ def numbers_in(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
         parts = [numbers_in(chunk) for chunk in array.chunks]
         return parts[0] if len(parts) == 1 else np.concatenate([_no_numbers(array.type), *parts])
     values = np.frombuffer(array.buffers()[1] or b"", _no_numbers(array.type).dtype)
+    values.flags.writeable = False
     return values[array.offset : array.offset + len(array)]
 
 

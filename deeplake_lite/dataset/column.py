@@ -11,6 +11,7 @@ from deeplake_lite.dataset import show
 from deeplake_lite.dataset.notes import Change, Notes
 from deeplake_lite.dataset.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.reading import read_cells, read_rows, read_value, read_values
+from deeplake_lite.dataset.values import owned
 from deeplake_lite.errors import InvalidValueError, ReadOnlyError, SchemaError
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
@@ -63,7 +64,7 @@ class Column:
     def shapes(self) -> NDArray[np.int32]:
         """Shapes of the values, (n, ndim) int32, without reading them; -1 for axes not there."""
         table, slots = self._view._located()
-        return table.shapes(self._field.id, slots)
+        return owned(table.shapes(self._field.id, slots))
 
     @property
     def nbytes(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from deeplake_lite.dataset import show
 from deeplake_lite.dataset.apply import slots_of
-from deeplake_lite.dataset.values import decode_block
+from deeplake_lite.dataset.values import decode_block, owned
 from deeplake_lite.errors import ColumnNotFoundError
 
 if TYPE_CHECKING:
@@ -52,18 +53,18 @@ class Diff:
     @property
     def added(self) -> Ids:
         """Ids of the rows that only the newer version has, in its order."""
-        return self._changes.added
+        return self._changes.added.copy()
 
     @property
     def removed(self) -> Ids:
         """Ids of the rows that only the older version has, in its order."""
-        return self._changes.removed
+        return self._changes.removed.copy()
 
     @property
     def changed(self) -> Mapping[str, Ids]:
         """Ids of the rows whose value changed, by (newer) name of the column."""
         names = {f.id: f.name for f in self._newer.schema}
-        return {names[c]: ids for c, ids in self._changes.cells.items()}
+        return {names[c]: ids.copy() for c, ids in self._changes.cells.items()}
 
     @property
     def schema(self) -> SchemaChanges:
@@ -73,7 +74,7 @@ class Diff:
     @property
     def metadata(self) -> Mapping[str, tuple[object, object]]:
         """Notes on the dataset that changed: (before, after)."""
-        return self._changes.metadata
+        return deepcopy(self._changes.metadata)
 
     def __bool__(self) -> bool:
         return bool(self._changes)
@@ -119,7 +120,8 @@ class Diff:
         f = self._newer.schema[column]
         htype = next(g.htype for g in table.schema if g.id == f.id)
         slots = slots_of(table, self.changed[column] if ids is None else np.asarray(ids))
-        return decode_block(htype, table.read([f.id], slots)[f.id], self._lake.allow, follow=False)
+        cells = table.read([f.id], slots)[f.id]
+        return owned(decode_block(htype, cells, self._lake.allow, follow=False))
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,6 +12,7 @@ import pandas as pd
 
 from deeplake_lite.dataset.arrow import array_of
 from deeplake_lite.dataset.portable import common_times, values_of
+from deeplake_lite.dataset.values import owned
 from deeplake_lite.htypes import ClassLabel, Link, Text
 from deeplake_lite.htypes.cells import Cells, DenseCells
 
@@ -31,8 +32,10 @@ def column_of(htype: Htype, cells: Cells) -> Any:
     [1, <NA>]
     Length: 2, dtype: Int8
     """
-    if isinstance(cells, DenseCells) and cells.values.ndim == 1:
-        return _scalars(htype, cells)
+    if isinstance(cells, DenseCells):
+        cells = DenseCells(owned(cells.values), cells.valid)
+        if cells.values.ndim == 1:
+            return _scalars(htype, cells)
     if isinstance(htype, Text | Link):
         dtype: Any = pd.StringDtype("pyarrow")  # the stubs lack the method
         return dtype.__from_arrow__(array_of(htype, cells))

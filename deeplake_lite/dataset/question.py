@@ -39,9 +39,27 @@ class Question:
     kind: Literal["query", "suspects"] = "query"
     """Who answers: the query engine, or the review of labels."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "params", _own(self.params))
+
     def ask(self) -> View:
         """Return the answer, the same as it was."""
         return upward.ask(self)
+
+
+def _own(value: Any) -> Any:
+    """Return values that stay as they were, whatever their owner writes into them later."""
+    match value:
+        case np.ndarray():
+            kept = value.copy()
+            kept.flags.writeable = False
+            return kept
+        case dict():
+            return {name: _own(part) for name, part in value.items()}
+        case list():
+            return [_own(part) for part in value]
+        case _:
+            return value
 
 
 def params_to_json(params: Params) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.values import decode_block, decode_one, decode_row, with_none
+from deeplake_lite.dataset.values import decode_block, decode_one, decode_row, owned, with_none
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.snapshot import Snapshot
@@ -75,7 +75,7 @@ def read_value(view: View, f: Field, position: int) -> Any:
     """Return the value of one row, by position. Raises as `read_cells`."""
 
     def read(some: Sequence[Field], at: Positions) -> Any:
-        return decode_one(f.htype, _stored(view, some, at)[f.id], view._lake.allow)
+        return owned(decode_one(f.htype, _stored(view, some, at)[f.id], view._lake.allow))
 
     return _named(view, [f], np.array([position]), read)
 
@@ -86,7 +86,8 @@ def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, An
     def read(some: Sequence[Field], at: Positions) -> dict[str, Any]:
         cells = _stored(view, some, at)
         htypes = {f.name: f.htype for f in some}
-        return decode_row(htypes, {f.name: cells[f.id] for f in some}, view._lake.allow)
+        row = decode_row(htypes, {f.name: cells[f.id] for f in some}, view._lake.allow)
+        return {name: owned(value) for name, value in row.items()}
 
     return _named(view, fields, np.array([position]), read)
 
@@ -107,7 +108,9 @@ def read_values(
 
     def read(some: Sequence[Field], at: Positions) -> dict[str, Any]:
         cells, allow = _stored(view, some, at), view._lake.allow
-        return {f.name: decode_block(f.htype, cells[f.id], allow, follow=follow) for f in some}
+        return {
+            f.name: owned(decode_block(f.htype, cells[f.id], allow, follow=follow)) for f in some
+        }
 
     return _named(view, fields, positions, read)
 

@@ -88,6 +88,36 @@ def _follow(htype: Htype, value: Any, allow: tuple[str, ...]) -> Any:
     return htype.load(value, allow) if isinstance(htype, Link) and value is not None else value
 
 
+def freeze(values: Any) -> None:
+    """Make an array, and its mask, read-only before it is shared; leave anything else alone.
+
+    >>> array = np.arange(3)
+    >>> freeze(array)
+    >>> array[1:].flags.writeable
+    False
+    """
+    if isinstance(values, np.ndarray):
+        values.flags.writeable = False
+        mask = np.ma.getmask(values)
+        if isinstance(mask, np.ndarray):
+            mask.flags.writeable = False
+
+
+def owned[T](values: T) -> T:
+    """Return values that the caller may write to: shared arrays, which are read-only, as copies.
+
+    >>> shared = np.arange(3)
+    >>> freeze(shared)
+    >>> owned(shared[1:]).flags.writeable
+    True
+    """
+    if not isinstance(values, np.ndarray):
+        return values
+    mask = np.ma.getmask(values)
+    has_own_mask = not isinstance(mask, np.ndarray) or mask.flags.writeable
+    return values if values.flags.writeable and has_own_mask else cast("T", values.copy())
+
+
 def with_none(values: NDArray[Any] | list[Any]) -> Sequence[Any] | NDArray[Any]:
     """Return values to go through one by one: None where a masked array has a null.
 

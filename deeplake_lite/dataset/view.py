@@ -19,6 +19,7 @@ from deeplake_lite.dataset.exporting import Exports
 from deeplake_lite.dataset.loading import LoadsRows
 from deeplake_lite.dataset.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.reading import read_row, read_rows
+from deeplake_lite.dataset.values import owned
 from deeplake_lite.errors import ColumnNotFoundError, UncommittedError
 from deeplake_lite.schema import Schema
 
@@ -99,7 +100,7 @@ class View(LoadsRows, Exports, Asks):
     def row_ids(self) -> NDArray[np.int64]:
         """Ids of the rows, (n,) int64: the same on every branch and in every version."""
         table, slots = self._located()
-        return table.ids(slots)
+        return owned(table.ids(slots))
 
     @property
     def nbytes(self) -> int:

@@ -19,6 +19,7 @@ from xarray.core import indexing
 
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.portable import common_times
+from deeplake_lite.dataset.values import owned
 from deeplake_lite.dataset.view import View
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.base import Dense
@@ -200,7 +201,7 @@ def _filled(f: Field, cells: Any) -> NDArray[Any]:
     assert isinstance(cells, DenseCells)
     values = common_times(f.htype.decode(cells.values, ()))
     if not f.htype.nullable:
-        return values
+        return owned(values)
     null = np.zeros(len(values), bool) if cells.valid is None else ~cells.valid
     values = values.astype(_with_nulls(f, values.dtype))
     values[null] = _null(f, values.dtype)

@@ -17,7 +17,7 @@ import numpy as np
 from deeplake_lite.codecs.base import put
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, take
-from deeplake_lite.htypes.plain import plain, to_json
+from deeplake_lite.htypes.plain import fixed, plain, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -121,7 +121,7 @@ class Htype(ABC):
         if self.default is None:
             return
         try:
-            self._set(default=self._plain_default(self.default))
+            self._set(default=fixed(self._plain_default(self.default)))
             self.encode([self.default])
         except InvalidValueError as error:
             raise SchemaError(f"The default of {type(self).__name__}: {error}") from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 from base64 import b64decode, b64encode
+from copy import deepcopy
 from datetime import date, timedelta
 from typing import Any
 
@@ -43,6 +44,54 @@ def plain(value: Any) -> Any:
     if isinstance(value, timedelta):
         return _time_text(np.timedelta64(value))
     return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def fixed(value: Any) -> Any:
+    """Return a plain value whose lists and dicts refuse changes; its deep copies take them.
+
+    >>> fixed({"tags": ["new"]})["tags"].append("old")
+    Traceback (most recent call last):
+        ...
+    TypeError: A schema is shared and cannot be edited in place. Set another default by ...
+    """
+    if isinstance(value, list):
+        return FixedList(map(fixed, value))
+    if isinstance(value, dict):
+        return FixedDict({key: fixed(item) for key, item in value.items()})
+    return value
+
+
+def _refuse(*_: Any, **__: Any) -> Any:
+    raise TypeError(
+        "A schema is shared and cannot be edited in place. Set another default by "
+        "ds.set_default(name, value), or another note by ds[name].metadata[key] = value."
+    )
+
+
+class FixedList(list[Any]):
+    """A list within a schema, which every handle on the lake shares."""
+
+    append = extend = insert = pop = remove = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
+        return [deepcopy(item, memo) for item in self]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (list(self),)
+
+
+class FixedDict(dict[str, Any]):
+    """A JSON object within a schema, which every handle on the lake shares."""
+
+    update = setdefault = pop = popitem = clear = _refuse
+    __setitem__ = __delitem__ = __ior__ = _refuse
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+        return {key: deepcopy(item, memo) for key, item in self.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self),)
 
 
 def to_json(value: Any) -> Any:

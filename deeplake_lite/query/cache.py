@@ -1,7 +1,8 @@
 """What queries keep of committed columns, for the next query.
 
 Arrays, NumPy's or Arrow's, by lake, version, column and what is kept of it, up to a bound. What is
-larger than half of it is not kept, and read in parts instead.
+larger than half of it is not kept, and read in parts instead. Kept arrays are read-only: every
+slice and reshape of one is read-only, too, so that a caller who wants to write takes a copy.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.dataset.values import freeze
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +36,7 @@ class ColumnCache:
         made = make()
         with self._lock:
             if key not in self._found and self.has_room(made.nbytes):
+                freeze(made)
                 self._found[key] = made
                 self._held += made.nbytes
             while self._held > self._limit:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.codecs.base import MisfitError
-from deeplake_lite.dataset.values import decode_block
+from deeplake_lite.dataset.values import decode_block, owned
 from deeplake_lite.dataset.values import decode_one as decode_cell
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import Image, Mask
@@ -57,7 +57,7 @@ def decode_column(
         Roots under which linked files are read.
     """
     if isinstance(cells, DenseCells):
-        return decode_block(recipe.htype, cells)
+        return owned(decode_block(recipe.htype, cells))
     into = None
     if isinstance(cells, RaggedCells) and recipe.shape is not None and recipe.dtype:
         into = aligned((len(cells), *recipe.shape), np.dtype(recipe.dtype))

@@ -56,8 +56,9 @@ def function[F: Callable[..., Any]](
 
     Notes
     -----
-    Nulls are not handed on: a null among the arguments of a row makes its result null, and a result
-    of None is null. An error of the function comes as a QueryError that has it as its cause.
+    A function may write into the arrays that it is given: they are copies. Nulls are not handed on:
+    a null among the arguments of a row makes its result null, and a result of None is null. An
+    error of the function comes as a QueryError that has it as its cause.
 
     Examples
     --------
@@ -148,6 +149,13 @@ def _declared(returns: Returns) -> Type:
     return Type(known, tuple(shape))
 
 
+def _copied(value: Any) -> Any:
+    """Return an argument that nobody else reads, which a function may write into."""
+    if isinstance(value, np.ndarray):
+        return np.array(value, subok=True)
+    return [_copied(item) for item in value] if isinstance(value, list) else value
+
+
 class _Call:
     """A user's function bound to arguments."""
 
@@ -197,9 +205,10 @@ class _Call:
         return values if self.args[argument].is_constant else values[row]
 
     def _result(self, values: Sequence[Any], row: int | None) -> Any:
-        named = dict(zip(self.names, values[self.positional :], strict=True))
+        own = [_copied(value) for value in values]
+        named = dict(zip(self.names, own[self.positional :], strict=True))
         try:
-            return self.written(*values[: self.positional], **named)
+            return self.written(*own[: self.positional], **named)
         except Exception as error:
             place = "" if row is None else f" in row {row} of its block"
             raise QueryError(
