@@ -152,10 +152,10 @@ def _apply(
                 _weights(at_rows(column)), replace=replace_, limit=limit, percent=percent, seed=seed
             )
             return table, rows[drawn]
-        case Expand(column, before, after):
-            total = len(plan.instances[0].source)
+        case Expand(source, column, before, after):
+            total = next(len(i.source) for i in plan.instances if i.table == source)
             wider = clauses.expand(at_rows(column).to_numpy(), total, before=before, after=after)
-            return execute.at_rows(plan, wider, column), np.arange(len(wider))
+            return execute.at_rows(plan, source, wider, column), np.arange(len(wider))
 
 
 def _weights(column: pa.ChunkedArray) -> NDArray[np.float64]:

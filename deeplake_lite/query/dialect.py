@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 _Parser: Any = DuckDB.parser_class
 _Generator: Any = DuckDB.generator_class
 
-_PARSED_APART = (
-    "CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "TRIM", "STRING_AGG", "LISTAGG",
-)  # fmt: skip
+_PARSED_APART = ("CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "TRIM")
 """Functions with words between their arguments."""
 
 AT = "at"
@@ -30,6 +28,12 @@ AT = "at"
 
 WRITTEN = "written"
 """Key of a type's notes: its name as it is in the text."""
+
+WEIGHTS = ("MAX_WEIGHT", "SUM_WEIGHT")
+"""Functions of ``condition: weight`` pairs."""
+
+UNGROUP = "ungroup"
+"""Argument of a SELECT's node: the lists that UNGROUP BY splits into rows."""
 
 CLAUSES = "clauses"
 """Argument of a SELECT's node: what follows LIMIT, in the order written."""
@@ -39,6 +43,7 @@ _TURNS = (
     (TokenType.GROUP_BY,),
     (TokenType.HAVING,),
     (TokenType.WINDOW, TokenType.QUALIFY),
+    (TokenType.ORDER_SIBLINGS_BY,),
     (TokenType.ORDER_BY,),
     (TokenType.LIMIT, TokenType.FETCH, TokenType.OFFSET),
     (TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY),
@@ -68,7 +73,7 @@ class Arrange(exp.Expression):
 
 
 class Sample(exp.Expression):
-    """``SAMPLE BY weight [REPLACE] [LIMIT n | n PERCENT] [SEED n]``."""
+    """``SAMPLE BY weight [REPLACE [TRUE | FALSE]] [LIMIT n | n PERCENT] [SEED n]``."""
 
     arg_types: ClassVar[dict[str, bool]] = {
         "this": True,
@@ -104,6 +109,7 @@ class Lakes(DuckDB):
             "ARRANGE BY": TokenType.SORT_BY,
             "SAMPLE BY": TokenType.CLUSTER_BY,
             "EXPAND BY": TokenType.DISTRIBUTE_BY,
+            "UNGROUP BY": TokenType.ORDER_SIBLINGS_BY,
         }
 
     class Generator(_Generator):  # type: ignore[misc]
@@ -126,7 +132,9 @@ class Lakes(DuckDB):
         }
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
-            name: _Parser.FUNCTION_PARSERS[name] for name in _PARSED_APART
+            **{name: _Parser.FUNCTION_PARSERS[name] for name in _PARSED_APART},
+            "MAX_WEIGHT": lambda self: self._weights("MAX_WEIGHT"),
+            "SUM_WEIGHT": lambda self: self._weights("SUM_WEIGHT"),
         }
         NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
             name: parser
@@ -146,6 +154,7 @@ class Lakes(DuckDB):
             token: _in_turn(token, parser)
             for token, parser in {
                 **_Parser.QUERY_MODIFIER_PARSERS,
+                TokenType.ORDER_SIBLINGS_BY: lambda self: (UNGROUP, self._ungroup()),
                 TokenType.SORT_BY: lambda self: (CLAUSES, self._clause(self._arrange)),
                 TokenType.CLUSTER_BY: lambda self: (CLAUSES, self._clause(self._sample)),
                 TokenType.DISTRIBUTE_BY: lambda self: (CLAUSES, self._clause(self._expand)),
@@ -157,6 +166,33 @@ class Lakes(DuckDB):
             found = exp.Placeholder()
             found.meta[AT] = self._prev.start
             return found
+
+        def _parse_lambda(self, alias: bool = False) -> Any:
+            """Read ``DISTINCT x, y`` as two arguments, of which the first is DISTINCT."""
+            if not self._match(TokenType.DISTINCT):
+                return super()._parse_lambda(alias)
+            distinct = exp.Distinct(expressions=[self._parse_disjunction()])
+            return self._parse_order(distinct)
+
+        def _weights(self, name: str) -> exp.Expr:
+            """Parse ``condition: weight, …``, the pairs as slices."""
+            return exp.Anonymous(this=name, expressions=self._parse_csv(self._weight))
+
+        def _weight(self) -> exp.Expr:
+            condition = self._parse_disjunction()
+            if not self._match(TokenType.COLON):
+                self.raise_error("Expected condition: weight")
+            weight = self._parse_disjunction()
+            if condition is None or weight is None:
+                self.raise_error("Expected condition: weight")
+            return exp.Slice(this=condition, expression=weight)
+
+        def _ungroup(self) -> list[exp.Expr]:
+            self._advance()
+            found = self._parse_csv(self._parse_disjunction)
+            if not found:
+                self.raise_error("Expected columns, or SPLIT, after UNGROUP BY")
+            return list(found)
 
         def _clause(self, parse: Callable[[], exp.Expr]) -> list[exp.Expr]:
             """Parse this clause, and the others that follow it."""
@@ -180,7 +216,9 @@ class Lakes(DuckDB):
             weight = self._parse_disjunction()
             if weight is None:
                 self.raise_error("Expected a weight after SAMPLE BY")
-            replace = self._match_text_seq("REPLACE")
+            replace = self._match_text_seq("REPLACE") and not self._match(TokenType.FALSE)
+            if replace:
+                self._match(TokenType.TRUE)
             limit, percent, seed = None, False, None
             while True:  # in either order
                 if limit is None and self._match(TokenType.LIMIT):

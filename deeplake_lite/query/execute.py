@@ -97,23 +97,29 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
         query.close()
 
 
-def at_rows(plan: Plan, rows: NDArray[np.int64], name: str) -> pa.Table:
-    """Return what a plan's SELECT gives for some rows of its one source, in their order.
+def at_rows(plan: Plan, source: str, rows: NDArray[np.int64], name: str) -> pa.Table:
+    """Return what a plan's SELECT gives for some rows of its source, in their order.
 
     Parameters
     ----------
+    source : str
+        Table of the source that SELECT goes over; other sources are those of queries within it.
     name : str
         The result's column of positions.
     """
-    [instance] = plan.instances
     select = plan.sql.copy()
     for part in ("where", "order", "limit", "offset"):
         select.set(part, None)
     query = _Query(plan)
     try:
         with interrupt.heard_by(query.connection), Bar(None) as bar:
-            table = Staging(query.ask, query.run, bar).at(instance, np.sort(rows))
-            found = query.ask(select, **{instance.table: table})
+            staging = Staging(query.ask, query.run, bar)
+            for instance in plan.instances:
+                chosen = instance.table == source
+                table = staging.at(instance, np.sort(rows)) if chosen else staging.table(instance)
+                query.connection.register(instance.table, table)
+            query.create_functions()
+            found = query.ask(select)
     finally:
         query.close()
     order = np.argsort(numbers_in(found[name]), kind="stable")
@@ -132,12 +138,16 @@ class _Query:
 
     def finish(self) -> Run:
         """Run the query over its tables."""
-        for udf in self._plan.udfs:
-            self._create(udf)
+        self.create_functions()
         before, started = sum(len(i.source) for i in self._plan.instances), time.perf_counter()
         self.run.table = self.ask(self._plan.sql)
         self.run.note("sql", "", before, len(self.run.table), started)
         return self.run
+
+    def create_functions(self) -> None:
+        """Let DuckDB call the plan's trees."""
+        for udf in self._plan.udfs:
+            self._create(udf)
 
     def close(self) -> None:
         """Leave nothing behind; of what does not end at once, when it does."""

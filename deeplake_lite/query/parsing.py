@@ -93,6 +93,8 @@ def _reason(message: str, word: str) -> str:
     if missing := re.search(r"missing for <class '[\w.]+\.(\w+)'>", message):
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", missing[1]).upper()
         return f"Expected an expression in {_SIGNS.get(words, words)}"
+    if word == "||":
+        return "Expected AND or OR: || joins texts"
     if message.startswith("Invalid expression"):
         return f"Expected an operator, a clause or the end, got {word}"
     return message.split(" but got <")[0].replace("Expecting", "Expected")

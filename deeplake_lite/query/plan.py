@@ -95,6 +95,8 @@ class Sample:
 class Expand:
     """EXPAND BY: the rows around each row."""
 
+    table: str
+    """Name of the source's table."""
     column: str
     """Name in DuckDB's result of the rows' positions."""
     before: int

@@ -42,7 +42,7 @@ def _outputs(outputs: tuple[Output, ...]) -> Iterator[str]:
 
 def _options(clause: Clause) -> str:
     options = {f.name: getattr(clause, f.name) for f in fields(clause)}
-    named = (f"{k}={v}" for k, v in options.items() if not k.startswith("column"))
+    named = (f"{k}={v}" for k, v in options.items() if k not in ("column", "columns", "table"))
     return ", ".join(named) or "value"
 
 

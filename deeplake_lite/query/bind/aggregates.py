@@ -97,7 +97,8 @@ def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
         return Sql(exp.Anonymous(this="COUNT", expressions=[exp.Star()]), NUMBER)
     if isinstance(e.expressions[0], exp.Distinct):
         scope.aggregated = scope.aggregated or not scope.in_aggregate
-        parts = [comparable(low.value(p, scope), low, scope) for p in e.expressions[0].expressions]
+        sought = [*e.expressions[0].expressions, *e.expressions[1:]]
+        parts = [comparable(low.value(p, scope), low, scope) for p in sought]
         return Sql(
             exp.Anonymous(this="COUNT", expressions=[exp.Distinct(expressions=parts)]), NUMBER
         )
@@ -214,6 +215,10 @@ def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
     """
     inner, terms = e.this, e.expression.expressions
     name = inner.name.upper()
+    if name in known.JOINS and inner.expressions:
+        *before, last = (part.copy() for part in inner.expressions)
+        by_terms = exp.Order(this=last, expressions=[term.copy() for term in terms])
+        return low.value(exp.Anonymous(this=name, expressions=[*before, by_terms]), scope)
     if name not in known.SORTED or len(terms) != 1:
         raise QueryTypeError(
             f"WITHIN GROUP (ORDER BY x) is of {', '.join(known.SORTED)}, got {name}."

@@ -34,6 +34,7 @@ from deeplake_lite.query.values import (
     ANY,
     NUMBER,
     REAL,
+    TEXT,
     Kind,
     Sql,
     Tensor,
@@ -68,6 +69,8 @@ class _Arguments:
     """Those given by name."""
     order: list[exp.Expr] = field(default_factory=list)
     """What an aggregate sorts its rows by."""
+    distinct: bool = False
+    """Whether an aggregate takes each value once."""
 
 
 def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
@@ -122,10 +125,11 @@ def _arguments(low: Lowering, e: exp.Anonymous, name: str, scope: Scope) -> _Arg
                     f"{name} has no option {part.this.name}, got {text_of(e)}. It is "
                     f"{REGISTRY[name].signature}."
                 )
-            elif isinstance(part, exp.Order):
-                found.values.append(low.value(part.this, scope))
-                found.order = ordered(low, part, scope)
             else:
+                if isinstance(part, exp.Order):
+                    found.order, part = ordered(low, part, scope), part.this
+                if isinstance(part, exp.Distinct):
+                    found.distinct, part = True, part.expressions[0]
                 found.values.append(low.value(part, scope))
     finally:
         scope.in_aggregate = inner
@@ -154,6 +158,11 @@ def _of_tensors(
     low: Lowering, name: str, given: _Arguments, e: exp.Anonymous, scope: Scope
 ) -> Value:
     args, first = given.values, given.values[0]
+    if given.distinct:
+        raise QueryTypeError(
+            f"DISTINCT in a call compares one value per row, but {text_of(_tensor_among(args, e))} "
+            "is a tensor. Query the rows that differ: FROM (SELECT DISTINCT x FROM …)."
+        )
     if name == "COUNT" and isinstance(first, Tensor):
         scope.aggregated = True
         return Sql(exp.Anonymous(this="COUNT", expressions=[counted(first, low, scope)]), NUMBER)
@@ -186,7 +195,7 @@ def _of_tensors(
 def _tensor_among(args: list[Value], e: exp.Anonymous) -> exp.Expr:
     """Return the argument that is a tensor."""
     parts: list[exp.Expr] = e.expressions
-    return next(p for p, a in zip(parts, args, strict=False) if has_axes(a))
+    return next(p for p, a in zip(parts, args, strict=False) if is_numpys(a))
 
 
 def _first_present(parts: list[exp.Expr]) -> exp.Case:
@@ -217,7 +226,7 @@ def _of_scalars(
         args, kind = unified(args, low, scope)
     else:
         kind = _result_kind(name, args[0] if args else None)
-    is_text = name not in known.AGGREGATES | known.SAME | known.REAL
+    is_text = name in known.JOINS or name not in known.AGGREGATES | known.SAME | known.REAL
     nodes = [as_text(a, low, scope) if is_text else low.as_sql(a, scope) for a in args]
     called = known.NAMES.get(name, name)
     if any(map(is_json, args)):
@@ -225,11 +234,23 @@ def _of_scalars(
     for at, part in enumerate(e.expressions):
         if isinstance(part, exp.Star):
             nodes[at] = exp.Star()
+    if given.distinct:
+        given.order = [_by_argument(term, args[0], nodes[0], low, scope) for term in given.order]
+        nodes[0] = exp.Distinct(expressions=[nodes[0]])
     if given.order:
         nodes[-1] = exp.Order(this=nodes[-1], expressions=given.order)
     if name == "LOG" and len(nodes) == 2:  # with a base
         called = name
     return Sql(exp.Anonymous(this=called, expressions=nodes), kind)
+
+
+def _by_argument(
+    term: exp.Expr, argument: Value, node: exp.Expr, low: Lowering, scope: Scope
+) -> exp.Expr:
+    """Return a term of ORDER BY; DISTINCT sorts by what it compares: classes by name."""
+    if term.this == low.as_sql(argument, scope):
+        term.set("this", node.copy())
+    return term
 
 
 def _of_json(name: str, args: list[Value], nodes: list[exp.Expr]) -> tuple[str, list[exp.Expr]]:
@@ -267,6 +288,8 @@ def _result_kind(name: str, first: Value | None) -> Kind:
     if name in known.LISTS and first is not None:
         kind = kind_of(first)
         return Kind("list", names=kind.names, htype=kind.htype)
+    if name in known.JOINS:
+        return TEXT
     if name in known.COUNTS:
         return NUMBER
     if name in known.REAL:

@@ -29,11 +29,31 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Return a comparison."""
     if isinstance(e.this, exp.Tuple) and isinstance(e.expression, exp.Tuple):
         return low.value(_by_parts(e), scope)
+    if type(e.this) in COMPARISON:
+        if not isinstance(e.this.expression, exp.DPipe):
+            low.value(e.this, scope)  # what is wrong with the first of them comes first
+        raise chained(e)
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
     left, right = alike(left, right, low)
     if is_numpys(left) or is_numpys(right):
         return low.call(COMPARISON[type(e)], [left, right], {}, e)
     return Sql(low.compare(type(e), left, right, scope), BOOL)
+
+
+def chained(e: exp.Expr) -> QueryTypeError:
+    """Return the error for ``a < b < c``, and for ``a = b || c = d``, which parses as one."""
+    joined = e.this.expression
+    if isinstance(joined, exp.DPipe):
+        first = type(e.this)(this=e.this.this.copy(), expression=joined.this.copy())
+        second = type(e)(this=joined.expression.copy(), expression=e.expression.copy())
+        return QueryTypeError(
+            f"|| joins texts. Write {text_of(first)} OR {text_of(second)} to connect conditions."
+        )
+    second = type(e)(this=joined.copy(), expression=e.expression.copy())
+    return QueryTypeError(
+        f"Comparisons do not chain: write {text_of(e.this)} AND {text_of(second)}, or put one of "
+        "them in parentheses."
+    )
 
 
 def _by_parts(e: exp.Expr) -> exp.Expr:
@@ -77,6 +97,13 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 
 def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
     """Return IS NULL and its like, without reading a tensor."""
+    if isinstance(e.expression, exp.Column) and e.expression.name.upper() == "NAN":
+        return low.value(exp.Anonymous(this="ISNAN", expressions=[e.this.copy()]), scope)
+    if not isinstance(e.expression, exp.Null | exp.Boolean):
+        raise QueryTypeError(
+            f"IS takes NULL, TRUE, FALSE, NAN or DISTINCT FROM, but it is {text_of(e)}. Compare "
+            f"values by =."
+        )
     found = low.value(e.this, scope)
     if isinstance(found, Tensor) and found.plain is not None:
         valid = is_null(found)

@@ -10,7 +10,7 @@ from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query import dialect
 from deeplake_lite.query.bind.aggregates import sorted_by
 from deeplake_lite.query.bind.digests import comparable
-from deeplake_lite.query.dialect import CLAUSES, text_of
+from deeplake_lite.query.dialect import CLAUSES, UNGROUP, text_of
 from deeplake_lite.query.plan import ROW, Arrange, Clause, Expand, Sample
 from deeplake_lite.query.values import Constant, Value
 
@@ -115,16 +115,29 @@ def note_enough(
             instance.enough = limit
 
 
-def _row_of(tree: exp.Expr, scope: Scope, projection: Projection) -> str:
-    """Return the name under which rows' positions leave. Raises QueryError."""
-    many = any(tree.args.get(k) for k in ("distinct", "joins", "qualify")) or tree.find(exp.Window)
+def _row_of(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[str, str]:
+    """Return the source's table, and the name under which rows' positions leave.
+
+    Raises
+    ------
+    QueryError
+        When rows of the result are not those of one source.
+    """
+    many = any(tree.args.get(k) for k in ("distinct", "joins", "qualify", UNGROUP))
+    many = many or any(map(_spans_rows, tree.expressions))
     instance = scope.relations[0].instance if len(scope.relations) == 1 else None
     if instance is None or many or scope.grouped or scope.aggregated:
         raise QueryError(
-            "EXPAND BY adds rows of one source: select from it without joins, groups, windows and "
-            "DISTINCT."
+            "EXPAND BY adds rows of one source: select from it without joins, groups, windows, "
+            "UNNEST and DISTINCT."
         )
-    return projection.column(exp.column(ROW, table=instance.table)).name
+    return instance.table, projection.column(exp.column(ROW, table=instance.table)).name
+
+
+def _spans_rows(e: exp.Expr) -> bool:
+    """Tell whether an expression looks at other rows, or makes several of one."""
+    calls = {call.name.upper() for call in e.find_all(exp.Anonymous)}
+    return e.find(exp.Window) is not None or "UNNEST" in calls
 
 
 def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection) -> list[Clause]:
@@ -139,7 +152,7 @@ def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection
             case dialect.Expand():
                 ends = (part.args["before"], part.args["after"])
                 counts = [int(whole_number(binder, e, scope, "EXPAND BY")) for e in ends]
-                found.append(Expand(_row_of(tree, scope, projection), *counts))
+                found.append(Expand(*_row_of(tree, scope, projection), *counts))
     return found
 
 

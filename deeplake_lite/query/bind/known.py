@@ -64,6 +64,9 @@ UNIFIES = {"COALESCE", "IFNULL", "NULLIF", "GREATEST", "LEAST"}
 KEEPS_CLASS = {"MIN", "MAX", "MODE"} | PICKS
 """Functions of which one gives a class for classes."""
 
+JOINS = {"STRING_AGG", "LISTAGG", "GROUP_CONCAT"}
+"""Aggregates that join texts."""
+
 COUNTS = {"COUNT", "LENGTH", "LEN", "SIGN", "COUNT_IF", "ROW_NUMBER", "RANK", "DENSE_RANK"}
 """Functions that give a number that is never NaN."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind import comparisons
 from deeplake_lite.query.bind.constants import null_tensor
 from deeplake_lite.query.bind.json_values import as_number
 from deeplake_lite.query.bind.kinds import (
@@ -73,6 +75,12 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
 def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Return a sum, a product and the like."""
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
+    if isinstance(e, exp.Mod) and _is_fraction(e.this, right):
+        raise QueryTypeError(
+            f"RANDOM() is at least 0 and below 1, so {text_of(e)} is RANDOM() itself. Write "
+            f"FLOOR(RANDOM() * {text_of(e.expression)}) for random whole numbers below "
+            f"{text_of(e.expression)}."
+        )
     if is_numpys(left) or is_numpys(right):
         return low.call(ARITHMETIC[type(e)], [left, right], {}, e)
     sides = [_number(low.as_sql(v, scope), v) for v in (left, right)]
@@ -80,6 +88,14 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     if isinstance(e, exp.Div):
         return Sql(node, REAL)
     return Sql(node, kind_of_two(left, right))
+
+
+def _is_fraction(e: exp.Expr, modulus: Value) -> bool:
+    """Tell whether the remainder of RANDOM() by a number is RANDOM() itself."""
+    number = modulus.value if isinstance(modulus, Constant) else None
+    drawn = e.unnest()
+    is_random = isinstance(drawn, exp.Anonymous) and drawn.name.upper() == "RANDOM"
+    return is_random and isinstance(number, int | float) and number >= 1
 
 
 def _number(node: exp.Expr, value: Value) -> exp.Expr:
@@ -154,15 +170,44 @@ def overlaps(low: Lowering, e: exp.ArrayOverlaps, scope: Scope) -> Value:
 
 def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Return LIKE or ILIKE, of the names of classes."""
+    if isinstance(e.this, exp.Like | exp.ILike):
+        raise comparisons.chained(e)
+    pattern = low.value(e.expression, scope)
+    if isinstance(pattern, Constant) and isinstance(pattern.value, str):
+        _hint_at_glob(pattern.value, e)
     this = as_text(low.value(e.this, scope), low, scope)
     node = type(e)(this=this, expression=low.sql(e.expression, scope))
     return Sql(exp.not_(exp.paren(node)) if e.args.get("negate") else node, BOOL)
 
 
+def _hint_at_glob(pattern: str, e: exp.Expr) -> None:
+    """Warn of a pattern whose wildcards are those of GLOB."""
+    if "*" in pattern and "%" not in pattern:
+        warnings.warn(
+            f"LIKE knows the wildcards % and _, and compares * as it is: {pattern!r:.60}. For the "
+            f"wildcards * and ?, write {text_of(e.this)} GLOB "
+            f"{text_of(exp.Literal.string(pattern[:60]))}.",
+            stacklevel=2,
+        )
+
+
 def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
-    """Return texts joined, classes by name."""
-    sides = [as_text(low.value(p, scope), low, scope) for p in (e.this, e.expression)]
+    """Return texts joined, classes by name. Raises QueryTypeError for conditions."""
+    values = [low.value(p, scope) for p in (e.this, e.expression)]
+    if any(kind_of(value).name == "bool" for value in values):
+        raise QueryTypeError(f"|| joins texts. Write {_with_or(e)} to connect conditions.")
+    sides = [as_text(value, low, scope) for value in values]
     return Sql(exp.DPipe(this=sides[0], expression=sides[1]), TEXT)
+
+
+def _with_or(e: exp.DPipe) -> str:
+    """Return ``a < b || c < d``, of which b || c is the middle, with OR."""
+    left, right, around = e.this, e.expression, e.parent
+    if isinstance(around, exp.Binary) and around.this is e:
+        right = type(around)(this=right.copy(), expression=around.expression.copy())
+    elif isinstance(around, exp.Binary):
+        left = type(around)(this=around.this.copy(), expression=left.copy())
+    return f"{text_of(left)} OR {text_of(right)}"
 
 
 def escape(low: Lowering, e: exp.Escape, scope: Scope) -> Value:

@@ -26,9 +26,10 @@ from deeplake_lite.query.bind.lowering import Lowering
 from deeplake_lite.query.bind.projection import Lowered, Projection
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.bind.sets import set_operation
+from deeplake_lite.query.bind.special import is_sequence, unnested
 from deeplake_lite.query.bind.subqueries import one_value
 from deeplake_lite.query.bind.tables import known_parts, read_from
-from deeplake_lite.query.dialect import CLAUSES, as_source, text_of
+from deeplake_lite.query.dialect import CLAUSES, UNGROUP, as_source, func, text_of
 from deeplake_lite.query.plan import Instance, Output, Plan
 from deeplake_lite.query.trees import reads
 from deeplake_lite.query.values import (
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 
 type Open = Callable[[str, str | None], Source]
 """From a URL or a name, and a version, to a source."""
+
+type _Item = tuple[str, Value, exp.Expr]
+"""An item of the select list: its name, what it is, and how it is written."""
 
 type Answer = Callable[[Plan], Any]
 """From the plan of a query in place of a tensor to its value; None for no row."""
@@ -268,16 +272,17 @@ class Binder:
 
     def _items(self, tree: exp.Select, scope: Scope, keys: set[str]) -> dict[str, Value]:
         """Return the select list by name."""
-        found: list[tuple[str, Value]] = []
+        found: list[_Item] = []
         of_all: list[exp.Expr] = []
         of_rows: list[exp.Expr] = []
         for item in tree.expressions:
             star = _star(item)
             if star is not None:
-                found += self._star(star, item, scope)
+                found += self._star(star, item, scope, keys)
+                of_rows.append(item)
                 continue
             e = item.unalias()
-            if isinstance(e, exp.Star):
+            if e.find(exp.Star) is not None and not _counts_rows(e):
                 raise QueryError(f"* stands alone, or as source.*, got {text_of(item)}.")
             name = item.alias if isinstance(item, exp.Alias) else _name_of(e)
             popped = scope.aliases.pop(name, None) if isinstance(item, exp.Alias) else None
@@ -292,15 +297,36 @@ class Binder:
                 scope.aliases[name] = popped
             if scope.grouped:
                 value = over_group(value, keys, e, scope, self.low)
-            found.append((name, value))
+            found.append((name, value, e))
         if of_all and of_rows and not scope.grouped:
             raise QueryError(
                 f"{text_of(of_rows[0])} has a value per row, and {text_of(of_all[0])} one of all "
                 "rows. GROUP BY the first, take a LIST of it, or put OVER () behind the aggregate."
             )
-        return _unique(found)
+        return _unique(self._ungrouped(found, tree, scope))
 
-    def _star(self, star: exp.Star, item: exp.Expr, scope: Scope) -> list[tuple[str, Value]]:
+    def _ungrouped(
+        self, items: list[_Item], tree: exp.Select, scope: Scope
+    ) -> list[tuple[str, Value]]:
+        """Return the select list, in it the lists that UNGROUP BY splits into rows."""
+        parts: list[exp.Expr] = tree.args.get(UNGROUP) or []
+        split = [p.sql().upper() for p in parts] == ["SPLIT"] and not scope.find("SPLIT", None)
+        known = [e for _, _, e in items] + [exp.column(name) for name, _, _ in items]
+        missing = [part for part in parts if part not in known and not split]
+        if missing:
+            raise QueryError(
+                f"UNGROUP BY takes columns of the select list, or SPLIT for all of its lists, but "
+                f"it is {text_of(missing[0])}."
+            )
+        out = []
+        for name, value, e in items:
+            if is_sequence(value) if split else e in parts or exp.column(name) in parts:
+                value = unnested(self.low, value, e, scope)
+                scope.aliases[name] = func("UNNEST", e.copy())  # what ORDER BY sorts by
+            out.append((name, value))
+        return out
+
+    def _star(self, star: exp.Star, item: exp.Expr, scope: Scope, keys: set[str]) -> list[_Item]:
         table = item.table if isinstance(item, exp.Column) else None
         if table and table not in [r.alias for r in scope.relations]:
             raise scope.unknown("*", table)
@@ -310,7 +336,7 @@ class Binder:
         known = {n for r in scope.relations for n in r.columns if table in (None, "", r.alias)}
         for name in (left_out | instead.keys() | renamed.keys()) - known:
             raise scope.unknown(name, None)
-        found = []
+        found: list[_Item] = []
         for relation in scope.relations:
             if table not in (None, "", relation.alias):
                 continue
@@ -321,7 +347,9 @@ class Binder:
                 e = instead.get(name, exp.column(name, table=by))
                 unnamed = by == "" and name not in instead
                 value = relation.columns[name] if unnamed else self.low.value(e, scope)
-                found.append((renamed.get(name, name), value))
+                if scope.grouped:
+                    value = over_group(value, keys, e, scope, self.low)
+                found.append((renamed.get(name, name), value, e))
         return found
 
     def new_name(self, prefix: str) -> str:
@@ -332,7 +360,7 @@ class Binder:
 
 _CLAUSES = {
     "with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "qualify",
-    "windows", "order", "limit", "offset", CLAUSES,
+    "windows", "order", "limit", "offset", UNGROUP, CLAUSES,
 }  # fmt: skip
 """Parts of a SELECT that are part of the language."""
 
@@ -366,6 +394,15 @@ def _star(item: exp.Expr) -> exp.Star | None:
     if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
         return item.this
     return None
+
+
+def _counts_rows(e: exp.Expr) -> bool:
+    """Tell whether every ``*`` of an expression is that of COUNT(*), or of a query within it."""
+    return all(
+        isinstance(star.parent, exp.Anonymous)
+        or star.find_ancestor(exp.Select) is not e.find_ancestor(exp.Select)
+        for star in e.find_all(exp.Star)
+    )
 
 
 def _name_of(e: exp.Expr) -> str:

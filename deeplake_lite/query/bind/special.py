@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.htypes.base import Nested
 from deeplake_lite.query.bind.aggregates import count
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import digest, key_of_row
 from deeplake_lite.query.bind.json_values import json_contains, json_length
-from deeplake_lite.query.bind.kinds import class_name, is_json
+from deeplake_lite.query.bind.kinds import class_name, is_json, kind_of
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.plan import ROW
+from deeplake_lite.query.trees import keys
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
@@ -23,7 +26,9 @@ from deeplake_lite.query.values import (
     TEXT,
     Constant,
     Given,
+    Grouped,
     Index,
+    Kind,
     Meta,
     Sql,
     Tensor,
@@ -74,17 +79,55 @@ def _length(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 def _unnest(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     """Return the parts of a tensor along its first axis, one per row of the result."""
-    found = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
-    if not isinstance(found, Tensor) or found.is_scalar:
+    if len(e.expressions) != 1:
         return None
-    length = low.sql(exp.Anonymous(this="LEN", expressions=[e.expressions[0].copy()]), scope)
+    return unnested(low, low.value(e.expressions[0], scope), e.expressions[0], scope)
+
+
+def unnested(low: Lowering, value: Value, e: exp.Expr, scope: Scope) -> Value:
+    """Return the items of a list or of a tensor, one per row of the result.
+
+    Raises
+    ------
+    QueryTypeError
+        For a value without items.
+    """
+    if isinstance(value, Constant) and isinstance(value.value, np.ndarray):
+        value = low.as_tensor(value, text_of(e))
+    if isinstance(value, Tensor) and not value.is_scalar:
+        return _rows_of(low, value, e, scope)
+    kind = kind_of(value)
+    if kind.name not in ("list", "any"):
+        raise QueryTypeError(
+            f"UNNEST takes lists and tensors, but {text_of(e)} has one value per row."
+        )
+    item = Kind("class", names=kind.names) if kind.names else ANY
+    return Sql(func("unnest", low.as_sql(value, scope)), item)
+
+
+def is_sequence(value: Value) -> bool:
+    """Tell whether a value is a list of others: of a column of sequences, or over a group."""
+    if isinstance(value, Tensor) and value.plain is not None:
+        return isinstance(value.plain.field.htype.layout, Nested)
+    grouped = isinstance(value, Tensor) and isinstance(value.tree, Grouped)
+    return (grouped and value.tree.aggregate == "LIST") or kind_of(value).name == "list"
+
+
+def _rows_of(low: Lowering, found: Tensor, e: exp.Expr, scope: Scope) -> Tensor:
+    """Return the parts of a tensor along its first axis; of a group its rows, read one by one."""
+    if isinstance(found.tree, Grouped) and found.tree.aggregate == "LIST":
+        row = func("unnest", found.env[found.tree.key].copy())
+        inner = found.tree.inner
+        env = {key: func("struct_extract", row, exp.Literal.string(key)) for key in keys(inner)}
+        return Tensor(inner, env, f"UNNEST({text_of(e)})")
+    length = low.sql(exp.Anonymous(this="LEN", expressions=[e.copy()]), scope)
     at = func("unnest", func("range", length))
     key = f"u_{at.sql('duckdb')}"
     shape = None if found.type.shape is None else found.type.shape[1:]
     meaning = found.type.meaning if hasattr(found.type.meaning, "names") else None
     type_ = Type(found.type.dtype, shape, meaning)
-    tree = Index(found.tree, (Given(key, Type("int64")),), type_, text_of(e))
-    return Tensor(tree, {**found.env, key: at}, text_of(e))
+    tree = Index(found.tree, (Given(key, Type("int64")),), type_, f"UNNEST({text_of(e)})")
+    return Tensor(tree, {**found.env, key: at}, f"UNNEST({text_of(e)})")
 
 
 def _shape_type(found: Any) -> Type:
@@ -158,6 +201,29 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     return Sql(json_contains(found.node, low.sql(e.expressions[1], scope)), BOOL)
 
 
+def _weight(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
+    """Return the greatest weight, or the sum of the weights, whose conditions hold; 0 of none."""
+    weights = [
+        exp.Case(
+            ifs=[exp.If(this=pair.this.copy(), true=exp.paren(pair.expression.copy()))],
+            default=exp.Literal.number(0),
+        )
+        for pair in e.expressions
+    ]
+    if e.name.upper() == "SUM_WEIGHT":
+        return low.value(reduce(lambda a, b: exp.Add(this=a, expression=b), weights), scope)
+    return low.value(exp.Anonymous(this="GREATEST", expressions=weights), scope)
+
+
+def _data(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+    """Refuse DATA(x, i), Deep Lake's value of a row. Raises QueryTypeError."""
+    x, row = [*map(text_of, e.expressions), "x", "i"][:2]
+    raise QueryTypeError(
+        f"The value of one row comes from a query in its place: (SELECT {x} FROM dataset LIMIT 1 "
+        f"OFFSET {row}), not {text_of(e)}."
+    )
+
+
 def _bm25(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     """Return how well a text matches words, among all texts of its source."""
     if len(e.expressions) != 2:
@@ -195,5 +261,8 @@ SPECIAL = {
     "NAME": _name,
     "KEYS": _keys,
     "CONTAINS": _contains,
+    "DATA": _data,
+    "MAX_WEIGHT": _weight,
+    "SUM_WEIGHT": _weight,
     "BM25_SIMILARITY": _bm25,
 }

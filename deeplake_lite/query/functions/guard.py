@@ -118,7 +118,7 @@ def null_rows(values: Any) -> NDArray[np.bool_]:
     if isinstance(values, list) or (values.dtype == object and values.ndim == 1):
         return np.array([value is None for value in values], bool)
     mask = np.ma.getmaskarray(values)
-    return mask.reshape(len(mask), -1).any(axis=1) if mask.ndim > 1 else mask
+    return np.asarray(mask.any(axis=tuple(range(1, mask.ndim))))
 
 
 def _without(values: Any, nulls: NDArray[np.bool_]) -> Any:

@@ -141,5 +141,11 @@ _reduction("MIN", "Smallest element.", _plain(np.min), "AMIN")
 _reduction("MAX", "Largest element.", _plain(np.max), "AMAX")
 _reduction("ANY", "Whether an element is not zero.", _plain(np.any), of_nothing=True)
 _reduction("ALL", "Whether no element is zero.", _plain(np.all), of_nothing=True)
+_reduction(
+    "ALL_STRICT",
+    "Whether there are elements, and none of them is zero.",
+    lambda x, over: np.all(x, axis=over) & bool(_count(x, over)),
+    of_nothing=True,
+)
 _position("ARGMIN", "Position of the smallest element, in C order without an axis.", np.argmin)
 _position("ARGMAX", "Position of the largest element, in C order without an axis.", np.argmax)

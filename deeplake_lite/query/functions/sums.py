@@ -33,6 +33,8 @@ def total(array: NDArray[Any], over: tuple[int, ...]) -> Any:
     array = array.view(np.uint8) if array.dtype == bool else array
     if not over:
         return array.astype(wide)[()]
+    if not array.size:  # the empty axes of a reshaped array have no size to infer
+        return np.add.reduce(array, axis=over, dtype=wide)
     if over == tuple(range(over[0], array.ndim)):  # the last axes, as one
         flat = array.reshape(*array.shape[: over[0]], -1)
         return _narrow(flat, flat.ndim - 1).astype(wide)[()]

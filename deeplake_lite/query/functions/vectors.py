@@ -6,6 +6,7 @@ in 64. A constant vector takes the dtype of the column that it is compared with.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -122,7 +123,7 @@ def _distance(a: NDArray[Any], b: NDArray[Any], aside: Any) -> Any:
     if a.ndim < 2 or b.ndim != 1:
         difference = a - b
         return np.sqrt(np.vecdot(difference, difference))
-    vectors = a.reshape(-1, a.shape[-1])
+    vectors = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
     scale = (np.vecdot(vectors, vectors) if aside is None else aside.ravel()) + np.vecdot(b, b)
     squares = scale - 2 * _products(vectors, b)
     near = np.flatnonzero(~(squares >= _NEAR * scale))  # NaN among them
