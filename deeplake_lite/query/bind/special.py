@@ -109,8 +109,9 @@ def is_sequence(value: Value) -> bool:
     """Tell whether a value is a list of others: of a column of sequences, or over a group."""
     if isinstance(value, Tensor) and value.plain is not None:
         return isinstance(value.plain.field.htype.layout, Nested)
-    grouped = isinstance(value, Tensor) and isinstance(value.tree, Grouped)
-    return (grouped and value.tree.aggregate == "LIST") or kind_of(value).name == "list"
+    if isinstance(value, Tensor) and isinstance(value.tree, Grouped):
+        return value.tree.aggregate == "LIST"
+    return kind_of(value).name == "list"
 
 
 def _rows_of(low: Lowering, found: Tensor, e: exp.Expr, scope: Scope) -> Tensor:
@@ -203,7 +204,7 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 def _weight(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     """Return the greatest weight, or the sum of the weights, whose conditions hold; 0 of none."""
-    weights = [
+    weights: list[exp.Expr] = [
         exp.Case(
             ifs=[exp.If(this=pair.this.copy(), true=exp.paren(pair.expression.copy()))],
             default=exp.Literal.number(0),
@@ -211,7 +212,9 @@ def _weight(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         for pair in e.expressions
     ]
     if e.name.upper() == "SUM_WEIGHT":
-        return low.value(reduce(lambda a, b: exp.Add(this=a, expression=b), weights), scope)
+        first, *others = weights
+        total = reduce(lambda a, b: exp.Add(this=a, expression=b), others, first)
+        return low.value(total, scope)
     return low.value(exp.Anonymous(this="GREATEST", expressions=weights), scope)
 
 

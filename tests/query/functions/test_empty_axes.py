@@ -17,7 +17,10 @@ DTYPES = (
 SHAPES = ((0,), (3, 0), (0, 3), (0, 0), (2, 0, 3), (2, 3, 0), (0, 2, 3))
 AXES = (None, 0, -1, (0, 1))
 REDUCTIONS = sorted({f.name for f in REGISTRY.values() if f.group == "Reductions"})
-OF_NOTHING = {"SUM": np.sum, "PROD": np.prod, "ANY": np.any, "ALL": np.all}
+OF_NOTHING = {
+    "SUM": np.sum, "PROD": np.prod, "ANY": np.any, "ALL": np.all,
+    "ALL_STRICT": lambda x, axis: np.any(x, axis) & False,
+}  # fmt: skip
 """Reductions that have a value of no elements."""
 
 
