@@ -1,15 +1,21 @@
 """Cutting rows into parts for training and testing, the same way wherever the same rows are.
 
-Rows are ranked by a hash of their id and the seed; the ranking is cut at the fractions. Positions,
-versions and the order of rows play no part.
+Rows are ranked by a hash of their id and the seed, and the ranking is cut where the parts' sizes
+say. Positions, versions and the order of rows play no part.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import xxhash
+
+from deeplake_lite.dataset.apportion import apportioned
+from deeplake_lite.dataset.hashing import xxh3_64
+from deeplake_lite.dataset.stratify import Labels, by_groups, by_groups_and_labels, by_labels, cut
+from deeplake_lite.dataset.values import with_none
+from deeplake_lite.htypes.base import Nested, Ragged
+from deeplake_lite.storage.digests import digests_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,26 +23,127 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes import Htype
+
+    type Ints = NDArray[np.int64]
+
+
+class Fold(NamedTuple):
+    """One of several ways to cut rows into those to train on and those to test on."""
+
+    train: View
+    """Rows of all other folds."""
+    test: View
+    """Rows of this fold."""
 
 
 def split(
-    view: View, fractions: Sequence[float], *, by: str | None, group: str | None, seed: int
-) -> list[NDArray[np.int64]]:
+    view: View,
+    fractions: Sequence[float],
+    *,
+    by: str | None,
+    group: str | None,
+    seed: int,
+    names: Sequence[Any] = (),
+) -> list[Ints]:
     """Return the positions of each part, ascending; see `View.split`."""
     shares = _shares(fractions)
-    if by is not None and group is not None:
-        raise ValueError("rows are split by= or group=, not both. Give one of them.")
-    if len(view) == 0:
-        return [np.empty(0, np.int64) for _ in shares]
-    if group is not None:
-        return _split_groups(_codes(view, group), _keys(view, group), shares, seed)
-    rank = _ranks(view.row_ids, seed)
-    strata = _codes(view, by) if by is not None else np.zeros(len(view), np.int64)
-    part = np.empty(len(view), np.int64)
-    for code in np.unique(strata):
-        rows = np.flatnonzero(strata == code)
-        part[rows[np.argsort(rank[rows], kind="stable")]] = _cut(len(rows), shares)
+    part = _parts(view, shares, by, group, seed)
+    counts = np.bincount(part, minlength=len(shares))
+    for number in np.flatnonzero((counts == 0) & (shares > 0)).tolist():
+        name = names[number] if names else number
+        raise ValueError(_empty(view, shares, number, f"part {name!r}", group))
     return [np.flatnonzero(part == i) for i in range(len(shares))]
+
+
+def folds(view: View, k: int, *, by: str | None, group: str | None, seed: int) -> list[Ints]:
+    """Return the fold of each row as positions of each, ascending; see `View.folds`."""
+    if isinstance(k, bool | np.bool_) or not isinstance(k, int | np.integer) or k < 2:
+        raise ValueError(f"folds must be an integer of at least 2, but it is {k!r:.60}.")
+    names = [f"fold {number}" for number in range(k)]
+    return split(view, [1 / int(k)] * int(k), by=by, group=group, seed=seed, names=names)
+
+
+def _parts(
+    view: View, shares: NDArray[np.float64], by: str | None, group: str | None, seed: int
+) -> Ints:
+    """Return the part of each row."""
+    for name in (by, group):
+        if name is not None:
+            view._column(name)
+    if not len(view):
+        return np.empty(0, np.int64)
+    ids = view.row_ids
+    if group is None and not _repeated(ids):
+        return _parts_of_rows(view, shares, by, seed, xxh3_64(ids, seed))
+    whole = ids.view(np.uint64) if group is None else _digests(view, group)
+    return _parts_of_groups(view, shares, by, seed, whole)
+
+
+def _parts_of_rows(
+    view: View, shares: NDArray[np.float64], by: str | None, seed: int, rank: NDArray[np.uint64]
+) -> Ints:
+    if by is not None and _has_several(view.schema[by].htype):
+        return by_labels(_labels(view, by), shares, rank)
+    strata = np.zeros(len(rank), np.uint64) if by is None else _digests(view, by)
+    number, sizes, _ = _numbered(strata, seed)
+    return cut(number, rank, apportioned(sizes, shares))
+
+
+def _parts_of_groups(
+    view: View,
+    shares: NDArray[np.float64],
+    by: str | None,
+    seed: int,
+    whole: NDArray[np.uint64],
+) -> Ints:
+    """Return the part of each row, where rows with one key stay together."""
+    number, sizes, rank = _numbered(whole, seed)
+    if by is None:
+        return by_groups(sizes, shares, rank)[number]
+    if _has_several(view.schema[by].htype):
+        labels = _labels(view, by)
+    else:
+        labels = Labels.of(np.arange(len(number)), _digests(view, by), len(number))
+    pairs, weights = np.unique(
+        np.stack([number[labels.rows], labels.numbers]), axis=1, return_counts=True
+    )
+    starts = np.concatenate([[0], np.cumsum(np.bincount(pairs[0], minlength=len(sizes)))])
+    of_groups = Labels(pairs[1], starts)
+    return by_groups_and_labels(sizes, of_groups, weights, shares, rank)[number]
+
+
+def _repeated(ids: Ints) -> bool:
+    """Tell whether the view has a row twice; ids mostly ascend."""
+    if (ids[1:] > ids[:-1]).all():
+        return False
+    ordered = np.sort(ids)
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
+def _numbered(keys: NDArray[np.uint64], seed: int) -> tuple[Ints, Ints, NDArray[np.uint64]]:
+    """Return a number per row, and each number's size and hash; numbers are in order of hashes."""
+    hashes, number, sizes = np.unique(xxh3_64(keys, seed), return_inverse=True, return_counts=True)
+    return number.ravel(), sizes, hashes
+
+
+def _empty(
+    view: View, shares: NDArray[np.float64], number: int, name: str, group: str | None
+) -> str:
+    """Say why a part has no rows, and what to do."""
+    if not len(view):
+        return f"{name} would be empty: the view has no rows to split. Append some first."
+    if group is not None:
+        count = len(np.unique(_digests(view, group)))
+        return (
+            f"{name} would be empty: group={group!r} has {count:,} groups for "
+            f"{np.count_nonzero(shares)} parts, and a group stays in one part. Ask for fewer "
+            "parts, or leave group= out."
+        )
+    return (
+        f"{name} would be empty: {shares[number]:.3g} of {len(view):,} rows is less than one. Ask "
+        f"for at least {1 / len(view):.3g}, for fewer parts, or add rows."
+    )
 
 
 def _shares(fractions: Sequence[float]) -> NDArray[np.float64]:
@@ -73,51 +180,36 @@ def _divided(shares: NDArray[np.float64]) -> str:
     return f"[{', '.join(f'{share:.3g}' for share in shares / shares.sum())}]"
 
 
-def _split_groups(
-    codes: NDArray[np.int64], keys: list[bytes], shares: NDArray[np.float64], seed: int
-) -> list[NDArray[np.int64]]:
-    """Put whole groups into parts: by rank, each where most rows are still missing."""
-    sizes = np.bincount(codes)
-    rank = np.array([xxhash.xxh3_64_intdigest(key, seed) for key in keys], np.uint64)
-    missing = shares * len(codes)
-    home = np.empty(len(sizes), np.int64)
-    for i in np.argsort(rank, kind="stable"):
-        home[i] = int(np.argmax(missing))
-        missing[home[i]] -= sizes[i]
-    part = home[codes]
-    return [np.flatnonzero(part == i) for i in range(len(shares))]
+def _has_several(htype: Htype) -> bool:
+    """Tell whether a row has any number of labels: integers of one axis, or a list.
 
-
-def _ranks(ids: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
-    little = ids.astype("<i8")
-    return np.fromiter((xxhash.xxh3_64_intdigest(i, seed) for i in little), np.uint64, len(ids))
-
-
-def _cut(count: int, shares: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the part of each rank.
-
-    >>> _cut(5, np.array([0.8, 0.2])).tolist()
-    [0, 0, 0, 0, 1]
+    >>> from deeplake_lite.htypes import ClassLabel, Sequence, Text
+    >>> [_has_several(h) for h in (ClassLabel(multiple=True), Sequence(Text()), ClassLabel())]
+    [True, True, False]
     """
-    ends = np.round(np.cumsum(shares) * count).astype(np.int64)
-    return np.searchsorted(ends, np.arange(count), side="right").clip(max=len(shares) - 1)
+    layout = htype.layout
+    if isinstance(layout, Nested):
+        return True
+    return isinstance(layout, Ragged) and layout.ndim == 1 and layout.dtype in _INTEGERS
+
+
+_INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+
+
+def _labels(view: View, column: str) -> Labels:
+    """Return the labels of all rows; a null has none."""
+    f = view.schema[column]
+    if isinstance(f.htype.layout, Nested):
+        table, slots = view._located()
+        cells: Any = table.read([f.id], slots)[f.id]
+        counts, labels = cells.counts, digests_of(f.htype.layout.item.layout, cells.items)
+    else:
+        values = [() if v is None else v for v in with_none(view[column][:])]
+        counts = np.fromiter(map(len, values), np.int64, len(values))
+        labels = np.concatenate([np.empty(0, np.int64), *map(np.asarray, values)]).astype(np.int64)
+    return Labels.of(np.repeat(np.arange(len(view)), counts), labels, len(view))
 
 
 def _digests(view: View, column: str) -> NDArray[np.uint64]:
     table, slots = view._located()
     return table.digests(view.schema[column].id, slots)
-
-
-def _codes(view: View, column: str) -> NDArray[np.int64]:
-    """Return a number per row, equal for equal values, in the order of first appearance."""
-    digests = _digests(view, column)
-    _, first, inverse = np.unique(digests, return_index=True, return_inverse=True)
-    appearance = np.argsort(np.argsort(first, kind="stable"), kind="stable")
-    return appearance[inverse.ravel()]
-
-
-def _keys(view: View, column: str) -> list[bytes]:
-    """Return what stands for each group, in the order of `_codes`."""
-    digests = _digests(view, column)
-    _, first = np.unique(digests, return_index=True)
-    return [int(d).to_bytes(8, "little") for d in digests[np.sort(first)]]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.splits import Fold
     from deeplake_lite.dataset.upward import Browser
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Repository
@@ -167,17 +168,19 @@ class View(LoadsRows, Exports, Asks):
     ) -> dict[str, View] | tuple[View, ...]:
         """Split the rows, the same way wherever the same rows are.
 
-        Where a row goes depends on its id and the seed alone, so rows that are added later do not
-        move the others between the parts much: see Notes.
+        Where a row goes depends on the rows that there are, their ids, and the seed: not on their
+        order, the version, or the machine.
 
         Parameters
         ----------
         fractions : sequence or mapping of float
             Size of each part, by name if the parts have names; they add up to 1.
         by : str, optional
-            A column whose values each part is to have in the same proportions (stratified).
+            A column whose values each part is to have in the same proportions (stratified). Rows
+            may have several: ``ClassLabel(multiple=True)``, lists.
         group : str, optional
             A column whose equal values are to stay in one part (grouped), such as a patient's id.
+            Goes together with `by`.
         seed : int
             Another seed, another split.
 
@@ -189,32 +192,95 @@ class View(LoadsRows, Exports, Asks):
         Raises
         ------
         ValueError
-            For fractions that are no parts of a whole, or for both `by` and `group`.
+            For fractions that are no parts of a whole, and where a part would be empty, unless its
+            fraction is 0.
         ColumnNotFoundError
             For a column that the view does not have.
 
         Notes
         -----
-        Rows (or groups) are ranked by xxh3_64 of their id and the seed, and the ranking is cut at
-        the fractions; with `by`, within each value.
+        Parts have the size that their fractions say, to the row: what does not divide goes by
+        largest remainder, over all classes together, so that many small classes do not all miss the
+        small part. Of each class, a part has its share rounded down or up. With several labels per
+        row, this holds for the parts' sizes, and labels are as close as iterative stratification
+        [1]_ brings them; groups are never cut, so that sizes are as close as groups allow. A row
+        that the view has twice stays in one part.
+
+        Since sizes are exact, rows that are added or deleted move some of the others. The parts are
+        cut from a ranking of the rows by a hash of id and seed, so that only rows next to a cut
+        move: about as many as were added, and with `by` at most about one more of each class. With
+        `group` or several labels per row, more may move. To keep parts for good, store them in a
+        column, or `save` them.
+
+        .. [1] K. Sechidis, G. Tsoumakas, I. Vlahavas: On the Stratification of Multi-Label Data.
+           ECML PKDD 2011.
 
         Examples
         --------
         >>> import deeplake_lite as dl
-        >>> ds = dl.create("memory://split-doc", {"x": "int32"})
-        >>> ds.append({"x": range(10)})
-        >>> train, val = ds.split([0.8, 0.2], seed=1)
-        >>> len(train), len(val)
-        (8, 2)
+        >>> ds = dl.create("memory://split-doc", {"x": "int32", "y": dl.ClassLabel(["a", "b"])})
+        >>> ds.append({"x": range(10), "y": [0, 1] * 5})
+        >>> train, val = ds.split([0.8, 0.2], by="y", seed=1)
+        >>> len(train), val["y"].names, sorted(val["y"][:].tolist())
+        (8, ('a', 'b'), [0, 1])
         >>> parts = ds.split({"train": 0.5, "val": 0.5})
         >>> len(parts["val"])
         5
         """
-        if isinstance(fractions, Mapping):
-            parts = self.split(list(fractions.values()), by=by, group=group, seed=seed)
-            return {n: part._called(f"split {n}") for n, part in zip(fractions, parts, strict=True)}
-        found = splits.split(self, fractions, by=by, group=group, seed=seed)
-        return tuple(self[rows]._called(f"split {i}") for i, rows in enumerate(found))
+        names = tuple(fractions) if isinstance(fractions, Mapping) else ()
+        sizes = list(fractions.values()) if isinstance(fractions, Mapping) else fractions
+        found = splits.split(self, sizes, by=by, group=group, seed=seed, names=names)
+        called = names or range(len(found))
+        parts = [self[rows]._called(f"split {n}") for n, rows in zip(called, found, strict=True)]
+        return dict(zip(names, parts, strict=True)) if names else tuple(parts)
+
+    def folds(
+        self, k: int, *, by: str | None = None, group: str | None = None, seed: int = 0
+    ) -> tuple[Fold, ...]:
+        """Cut the rows into k folds, for cross-validation: each is the test set once.
+
+        Parameters
+        ----------
+        k : int
+            How many, at least 2.
+        by, group, seed
+            As for `split`.
+
+        Returns
+        -------
+        tuple of Fold
+            Pairs of views, ``train`` and ``test``. Each row is in one ``test`` and in all other
+            ``train``.
+
+        Raises
+        ------
+        ValueError
+            Where a fold would be empty: for fewer rows, or groups, than folds.
+        ColumnNotFoundError
+            For a column that the view does not have.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://folds-doc", {"x": "int32", "y": dl.ClassLabel(["a", "b"])})
+        >>> ds.append({"x": range(10), "y": [0, 1] * 5})
+        >>> for train, test in ds.folds(5, by="y"):
+        ...     print(len(train), sorted(test["y"][:].tolist()))
+        8 [0, 1]
+        8 [0, 1]
+        8 [0, 1]
+        8 [0, 1]
+        8 [0, 1]
+        """
+        found = splits.folds(self, k, by=by, group=group, seed=seed)
+        every = np.arange(len(self))
+        return tuple(
+            splits.Fold(
+                self[np.setdiff1d(every, rows)]._called(f"fold {n} of {k}, train"),
+                self[rows]._called(f"fold {n} of {k}, test"),
+            )
+            for n, rows in enumerate(found)
+        )
 
     def save(self, name: str, *, overwrite: bool = False) -> None:
         """Keep the view under a name, with the lake: its version, its rows and its origin.

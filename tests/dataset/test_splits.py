@@ -2,8 +2,15 @@
 
 import numpy as np
 import pytest
+import xxhash
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import deeplake_lite as dl
+from deeplake_lite.dataset import splits
+from deeplake_lite.dataset.apportion import apportioned, largest_remainder
+from deeplake_lite.dataset.hashing import xxh3_64
+from deeplake_lite.dataset.stratify import Labels, by_labels
 
 
 @pytest.fixture
@@ -61,13 +68,9 @@ def test_groups_stay_together(ds):
     assert abs(len(parts[0]) - 120) <= 7
 
 
-def test_rows_are_split_by_values_or_by_groups(ds):
-    with pytest.raises(ValueError, match="not both"):
-        ds.split([1], by="label", group="patient")
-
-
-def test_nothing_splits_into_nothing(make_lake):
-    assert [len(p) for p in make_lake({"x": "int32"}).split([0.5, 0.5])] == [0, 0]
+def test_no_rows_are_an_error(make_lake):
+    with pytest.raises(ValueError, match="part 0 would be empty: the view has no rows to split"):
+        make_lake({"x": "int32"}).split([0.5, 0.5])
 
 
 def test_parts_of_uncommitted_rows_and_nulls(make_lake):
@@ -112,3 +115,250 @@ def test_an_unknown_column_to_split_by_gets_the_nearest_name(ds, how):
 
 def test_any_whole_number_is_a_seed(ds):
     assert xs(ds.split([0.5, 0.5], seed=-1)[0]) != xs(ds.split([0.5, 0.5], seed=2**70)[0])
+
+
+# ---- exact totals
+
+SHARES = st.one_of(
+    st.lists(st.integers(0, 9), min_size=1, max_size=7).filter(any),
+    st.integers(2, 7).map(lambda k: [1] * k),
+).map(lambda numbers: np.array(numbers) / sum(numbers))
+
+
+@given(st.integers(0, 10_000), SHARES)
+def test_the_largest_remainder_is_within_one_row(count, shares):
+    found = largest_remainder(count, shares)
+    assert found.sum() == count
+    assert (np.abs(found - count * shares) < 1).all()
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=60), SHARES)
+def test_every_class_is_rounded_and_every_total_is_right(sizes, shares):
+    sizes = np.array(sizes)
+    counts, exact = apportioned(sizes, shares), sizes[:, np.newaxis] * shares
+    assert (counts.sum(axis=1) == sizes).all()
+    assert (counts.sum(axis=0) == largest_remainder(int(sizes.sum()), shares)).all()
+    assert (counts >= np.floor(exact + 1e-9)).all()
+    assert (counts <= np.ceil(exact - 1e-9)).all()
+
+
+@pytest.mark.parametrize(
+    ("classes", "each", "fractions", "expected"),
+    [
+        (500, 5, [0.9, 0.1], [2250, 250]),
+        (500, 5, [0.8, 0.1, 0.1], [2000, 250, 250]),
+        (500, 3, [0.9, 0.1], [1350, 150]),
+        (7, 1, [0.5, 0.5], [4, 3]),
+        (1000, 1, [0.7, 0.2, 0.1], [700, 200, 100]),
+    ],
+)
+def test_many_small_classes_add_up(make_lake, classes, each, fractions, expected):
+    ds = make_lake({"c": dl.ClassLabel()}, c=np.repeat(np.arange(classes), each))
+    for seed in range(3):
+        parts = ds.split(fractions, by="c", seed=seed)
+        assert [len(part) for part in parts] == expected
+        for part, share in zip(parts, fractions, strict=True):
+            counts = np.bincount(part["c"][:], minlength=classes)
+            assert (np.abs(counts - each * share) < 1).all()
+
+
+def test_a_part_that_would_be_empty_is_an_error_with_a_way_out(ds):
+    with pytest.raises(ValueError, match=r"'b' would be empty: 0.0001 of 200 rows.*at least 0.005"):
+        ds.split({"a": 0.9995, "b": 0.0001, "c": 0.0004})
+    with pytest.raises(ValueError, match=r"part 2 would be empty: 0.3 of 2 rows is less than one"):
+        ds[:2].split([0.4, 0.3, 0.3])
+    match = r"part 2 would be empty: group='patient' has 2 groups for 3 parts"
+    with pytest.raises(ValueError, match=match):
+        ds[:14].split([0.4, 0.3, 0.3], group="patient")
+    assert [len(part) for part in ds.split([1, 0])] == [200, 0]  # as it was asked for
+
+
+def test_every_part_has_a_group_where_there_are_enough(ds):
+    parts = ds[:14].split([0.95, 0.05], group="patient")
+    assert [len(part) for part in parts] == [7, 7]
+    fold_sizes = [len(fold.test) for fold in ds[:21].folds(3, group="patient")]
+    assert fold_sizes == [7, 7, 7]
+
+
+def test_many_rows_are_hashed_in_one_call(make_lake, monkeypatch):
+    ds = make_lake({"c": dl.ClassLabel(), "t": "text"}, c=[0, 1] * 500, t=["a", "b"] * 500)
+    calls = []
+    monkeypatch.setattr(
+        splits, "xxh3_64", lambda keys, seed: calls.append(len(keys)) or xxh3_64(keys, seed)
+    )
+    monkeypatch.setattr(xxhash, "xxh3_64_intdigest", lambda *_: pytest.fail("one call per row"))
+    ds.split([0.9, 0.1], by="c")
+    assert calls == [1000, 1000]  # the rows, and their classes
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.integers(-(2**64), 2**66))
+def test_hashes_are_those_of_xxhash(numbers, seed):
+    expected = [
+        xxhash.xxh3_64_intdigest(n.to_bytes(8, "little", signed=True), seed) for n in numbers
+    ]
+    assert xxh3_64(np.array(numbers, np.int64), seed).tolist() == expected
+
+
+# ---- several labels
+
+
+@pytest.fixture(scope="module")
+def tagged():
+    """600 rows with up to 20 tags, some of them rare, in three columns; and groups."""
+    rng = np.random.default_rng(0)
+    tags = [np.flatnonzero(rng.random(20) < np.linspace(0.01, 0.5, 20)) for _ in range(600)]
+    schema = {
+        "x": "int32",
+        "classes": dl.ClassLabel(multiple=True, nullable=True),
+        "words": dl.Sequence(dl.Text()),
+        "numbers": dl.Array("int64", (None,)),
+        "patient": "int32",
+    }
+    ds = dl.create("memory://tagged-splits", schema)
+    ds.append(
+        {
+            "x": range(600),
+            "classes": [None if not len(t) else t for t in tags],
+            "words": [[f"w{tag}" for tag in t] for t in tags],
+            "numbers": tags,
+            "patient": rng.integers(0, 80, 600),
+        }
+    )
+    return ds
+
+
+def tag_counts(view):
+    tags = np.concatenate([np.asarray(t, np.int64) for t in view["numbers"][:]])
+    return np.bincount(tags, minlength=20)
+
+
+@pytest.mark.parametrize("by", ["classes", "words", "numbers"])
+@pytest.mark.parametrize("fractions", [[0.9, 0.1], [0.8, 0.1, 0.1], [0.25] * 4])
+def test_labels_are_in_the_same_proportions_in_parts_of_exact_size(tagged, by, fractions):
+    total = tag_counts(tagged)
+    rare = int(np.argmin(total))
+
+    def error(parts):
+        pairs = zip(parts, fractions, strict=True)
+        return sum(np.abs(tag_counts(part) - total * f).sum() for part, f in pairs)
+
+    chance = np.mean([error(tagged.split(fractions, seed=seed)) for seed in range(8)])
+    for seed in range(2):
+        parts = tagged.split(fractions, by=by, seed=seed)
+        assert [len(part) for part in parts] == [round(600 * f) for f in fractions]
+        assert sorted(x for part in parts for x in xs(part)) == list(range(600))
+        assert error(parts) < 0.7 * chance
+        for part, f in zip(parts, fractions, strict=True):
+            assert abs(tag_counts(part)[rare] - total[rare] * f) < 1
+
+
+def test_many_rare_labels_do_not_all_miss_the_small_part(make_lake):
+    ds = make_lake({"t": dl.ClassLabel(multiple=True)}, t=[[i // 5] for i in range(2500)])
+    assert [len(part) for part in ds.split([0.9, 0.1], by="t")] == [2250, 250]
+    for part, share in zip(ds.split([0.9, 0.1], by="t"), (4.5, 0.5), strict=True):
+        counts = np.bincount(np.concatenate(part["t"][:]), minlength=500)
+        assert (np.abs(counts - share) < 1).all()
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_labels_give_every_row_a_part_of_the_right_size(data):
+    rows = data.draw(st.lists(st.lists(st.integers(0, 6), max_size=4), min_size=1, max_size=40))
+    shares = data.draw(SHARES)
+    pairs = [(row, label) for row, labels in enumerate(rows) for label in labels]
+    at, labels = (np.array(p, np.int64) for p in (zip(*pairs, strict=True) if pairs else ([], [])))
+    rank = xxh3_64(np.arange(len(rows)))
+    found = by_labels(Labels.of(at, labels, len(rows)), shares, rank)
+    sizes = np.bincount(found, minlength=len(shares))
+    assert sizes.tolist() == largest_remainder(len(rows), shares).tolist()
+
+
+# ---- groups and strata
+
+
+@pytest.mark.parametrize("by", ["label", "classes"])
+def test_groups_stay_together_in_about_the_same_proportions(tagged, ds, by):
+    view = tagged if by == "classes" else ds
+    for fractions in ([0.8, 0.2], [0.6, 0.2, 0.2]):
+        parts = view.split(fractions, by=by, group="patient")
+        groups = [set(part["patient"][:].tolist()) for part in parts]
+        assert len(set.union(*groups)) == sum(map(len, groups))
+        for part, f in zip(parts, fractions, strict=True):
+            assert abs(len(part) - f * len(view)) <= 10
+            if by == "label":
+                assert abs(part["label"][:].count("rare") - 20 * f) <= 3
+            else:
+                common = tag_counts(view)[-1] * f
+                assert abs(tag_counts(part)[-1] - common) < 0.15 * common + 4
+
+
+def test_a_row_that_comes_twice_stays_in_one_part(ds):
+    twice = ds[[*range(100), *range(100)]]
+    for by in (None, "label"):
+        parts = twice.split([0.5, 0.5], by=by)
+        assert not set(xs(parts[0])) & set(xs(parts[1]))
+        assert [len(part) for part in parts] == [100, 100]
+
+
+# ---- stability
+
+HOWS = [{}, {"by": "label"}, {"group": "patient"}, {"by": "label", "group": "patient"}]
+
+
+@pytest.mark.parametrize("how", HOWS, ids=str)
+def test_parts_depend_on_rows_and_seed_alone(ds, how):
+    before = [set(xs(part)) for part in ds.split([0.7, 0.2, 0.1], **how, seed=3)]
+    shuffled = np.random.default_rng(1).permutation(200)
+    query = ds.query("SELECT x, patient, label ORDER BY patient DESC, x")
+    for view in (ds[shuffled], dl.open(ds.url), query):
+        assert [set(xs(part)) for part in view.split([0.7, 0.2, 0.1], **how, seed=3)] == before
+    ds.optimize(shuffle=True)
+    assert [set(xs(part)) for part in ds.split([0.7, 0.2, 0.1], **how, seed=3)] == before
+    assert [set(xs(part)) for part in ds.split([0.7, 0.2, 0.1], **how, seed=4)] != before
+
+
+@pytest.mark.parametrize("by", ["classes", "words"])
+def test_parts_of_several_labels_depend_on_rows_and_seed_alone(tagged, by):
+    def parts(view, seed):
+        return [set(xs(part)) for part in view.split([0.7, 0.3], by=by, seed=seed)]
+
+    assert parts(tagged[::-1], 1) == parts(tagged, 1) != parts(tagged, 2)
+
+
+def test_rows_added_later_move_about_as_many_others(make_lake):
+    def lake(count):
+        return make_lake(
+            {"x": "int32", "c": dl.ClassLabel()}, x=range(count), c=[i % 50 for i in range(count)]
+        )
+
+    ds = lake(2000)
+    before = [set(xs(part)) for part in ds.split([0.8, 0.2], by="c")]
+    ds.append({"x": range(2000, 2020), "c": [i % 50 for i in range(20)]})
+    after = [set(xs(part)) for part in ds.split([0.8, 0.2], by="c")]
+    assert sum(len(a & set(range(2000)) - b) for a, b in zip(after, before, strict=True)) <= 20 + 50
+
+
+# ---- folds
+
+
+@pytest.mark.parametrize("how", HOWS, ids=str)
+def test_every_row_is_tested_once_and_trained_on_otherwise(ds, how):
+    folds = ds.folds(4, **how, seed=2)
+    assert sorted(x for fold in folds for x in xs(fold.test)) == list(range(200))
+    for train, test in folds:
+        assert sorted(xs(train) + xs(test)) == list(range(200))
+        if "group" in how:
+            assert not set(train["patient"][:].tolist()) & set(test["patient"][:].tolist())
+        elif "by" in how:
+            assert (len(test), test["label"][:].count("rare")) == (50, 5)
+    assert folds[0].test.origin == "fold 0 of 4, test"
+    assert xs(ds.folds(4, **how, seed=2)[1].test) == xs(folds[1].test)
+
+
+def test_folds_of_too_few_rows_or_no_number_are_refused(ds):
+    for k in (1, 0, -1, 2.5, True, None, "5"):
+        with pytest.raises(ValueError, match="folds must be an integer of at least 2"):
+            ds.folds(k)
+    with pytest.raises(ValueError, match=r"'fold 3' would be empty: 0\.2 of 3 rows"):
+        ds[:3].folds(5)
+    assert [len(fold.test) for fold in ds[:7].folds(np.int64(3))] == [3, 2, 2]

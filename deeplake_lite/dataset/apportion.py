@@ -1,0 +1,140 @@
+"""Whole numbers that are in proportion: how many rows of each class go to each part.
+
+Fractions of a count are rarely whole. What is left over goes by largest remainder, to parts for the
+total and to classes within it, so that the sums are right both ways.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    type Counts = NDArray[np.int64]
+    type Reals = NDArray[np.float64]
+
+TINY = 1e-9
+"""What the error of a sum of floats may be: 0.1 × 30 is not 3."""
+
+
+def largest_remainder(count: int, shares: Reals) -> Counts:
+    """Return whole numbers of the sum `count`, in proportion to `shares`, which add up to 1.
+
+    Of equal remainders, the part that would be empty comes first, and then the first part.
+
+    >>> largest_remainder(10, np.array([0.55, 0.25, 0.2])).tolist()
+    [6, 2, 2]
+    >>> largest_remainder(5, np.array([0.9, 0.1])).tolist()
+    [4, 1]
+    """
+    wanted = shares * count
+    counts = np.floor(wanted + TINY).astype(np.int64)
+    left = np.round(wanted - counts, 9)
+    order = np.lexsort((np.arange(len(shares)), counts > 0, -left))
+    counts[order[: count - int(counts.sum())]] += 1
+    return counts
+
+
+def apportioned(sizes: Counts, shares: Reals) -> Counts:
+    """Return how many rows of each class go to each part, (classes, parts).
+
+    Each row of the result adds up to the class's size, each column to `largest_remainder` of all
+    rows, and each number is a class's share rounded down or up. This is controlled rounding; here
+    classes of one size are rounded together, and the error of a size is carried on to the next.
+
+    Parameters
+    ----------
+    sizes : ndarray, (classes,) int64
+        Rows of each class. Of classes of one size, the first ones get what is left over in the
+        first parts.
+    shares : ndarray, (parts,) float64
+        Size of each part; they add up to 1.
+
+    Examples
+    --------
+    >>> apportioned(np.array([5, 5, 5, 5]), np.array([0.9, 0.1])).tolist()
+    [[5, 0], [5, 0], [4, 1], [4, 1]]
+    """
+    wanted = sizes[:, np.newaxis] * shares
+    counts = np.floor(wanted + TINY).astype(np.int64)
+    kinds, kind, classes = np.unique(sizes, return_inverse=True, return_counts=True)
+    left = kinds[:, np.newaxis] * shares
+    left -= np.floor(left + TINY)
+    most = classes[:, np.newaxis] * (left > TINY)
+    extra = _extras(left * classes[:, np.newaxis], most)
+    total = largest_remainder(int(sizes.sum()), shares)
+    _balance(extra, most, total - counts.sum(axis=0) - extra.sum(axis=0))
+    order = np.argsort(kind, kind="stable")
+    ends = np.cumsum(classes)
+    for number, end in enumerate(ends.tolist()):
+        mine = order[end - classes[number] : end]
+        _spread(counts, mine, extra[number])
+    return counts
+
+
+def _extras(left: Reals, most: Counts) -> Counts:
+    """Return how many classes of each size get one row more in each part."""
+    extra, error = np.zeros(left.shape, np.int64), np.zeros(left.shape[1])
+    for number in range(len(left) - 1, -1, -1):  # large classes first, as they are few
+        wanted = left[number] + error
+        rest = round(float(left[number].sum()))
+        extra[number] = np.clip(np.floor(wanted + TINY), 0, most[number])
+        while (missing := rest - int(extra[number].sum())) != 0:
+            short = wanted - extra[number]
+            if missing > 0:
+                extra[
+                    number, np.argmax(np.where(extra[number] < most[number], short, -np.inf))
+                ] += 1
+            else:
+                extra[number, np.argmin(np.where(extra[number] > 0, short, np.inf))] -= 1
+        error = wanted - extra[number]
+    return extra
+
+
+def _balance(extra: Counts, most: Counts, missing: Counts) -> None:
+    """Move rows left over between parts until none has too many: along the shortest path."""
+    while (missing > 0).any():
+        path = _path(extra, most, missing)
+        if not path:
+            return
+        for kind, a, b in path:
+            extra[kind, a] -= 1
+            extra[kind, b] += 1
+        missing[path[0][1]] += 1
+        missing[path[-1][2]] -= 1
+
+
+def _path(extra: Counts, most: Counts, missing: Counts) -> list[tuple[int, int, int]]:
+    """Return moves (size of class, from part, to part) from a part with too many to one with few.
+
+    Empty where there is none, which no random trial has found; a total is then off by one.
+    """
+    parts = range(len(missing))
+    before: dict[int, tuple[int, int, int] | None] = {p: None for p in parts if missing[p] < 0}
+    queue = deque(before)
+    while queue:
+        a = queue.popleft()
+        if missing[a] > 0:
+            steps: list[tuple[int, int, int]] = []
+            while (step := before[a]) is not None:
+                steps.append(step)
+                a = step[1]
+            return steps[::-1]
+        for b in parts:
+            kinds = np.flatnonzero((extra[:, a] > 0) & (extra[:, b] < most[:, b]))
+            if b not in before and len(kinds):
+                before[b] = (int(kinds[-1]), a, b)
+                queue.append(b)
+    return []
+
+
+def _spread(counts: Counts, classes: Counts, extra: Counts) -> None:
+    """Add to classes of one size the rows left over, part after part, going round the classes."""
+    at = np.concatenate([[0], np.cumsum(extra)])
+    for part, (start, stop) in enumerate(zip(at[:-1].tolist(), at[1:].tolist(), strict=True)):
+        if stop > start:
+            np.add.at(counts[:, part], classes[np.arange(start, stop) % len(classes)], 1)
