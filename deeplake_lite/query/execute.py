@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
+from sqlglot import exp
 
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
@@ -31,20 +33,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-    import pyarrow as pa
     from numpy.typing import NDArray
-    from sqlglot import exp
 
     from deeplake_lite.query.plan import Plan, Udf
 
 NULLS_PASS = FunctionNullHandling.SPECIAL
 """Functions are called with nulls, too, and may give them."""
 
+
+def _physical_memory() -> int:
+    """Return the bytes of the machine's memory; 8 GiB where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 8 << 30
+
+
 POLL = 0.02
 """Seconds between looks for whether DuckDB is done, where a signal may have come."""
 
 PATIENCE = 0.2
 """Seconds that an interrupted query has to end by itself."""
+
+
+MEMORY = _physical_memory() // 2
+"""Bytes that DuckDB may hold while it computes."""
+
+MOST_BYTES = MEMORY // 4
+"""Bytes of a result that may be larger than its sources, at the most."""
+
+BATCH_ROWS = 1 << 13
+"""Rows of a result that may have more rows than its sources, between looks at its size."""
 
 
 @cache
@@ -56,6 +75,7 @@ def _database() -> duckdb.DuckDBPyConnection:
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "python_enable_replacements": False,
+            "memory_limit": f"{MEMORY}B",
         }
     )
     known = "SELECT 1 FROM duckdb_settings() WHERE name = 'error_on_division_by_zero'"
@@ -165,21 +185,40 @@ class _Query:
         for name, table in tables.items():
             self.connection.register(name, table)
         try:
-            return self._interruptibly(sql.sql("duckdb"))
+            return self._interruptibly(sql.sql("duckdb"), grows=_grows(sql))
         except (duckdb.Error, RuntimeError, KeyboardInterrupt) as error:
             raise self._ours(error) from error
         finally:
             for name in tables:
                 self.connection.unregister(name)
 
-    def _interruptibly(self, text: str) -> pa.Table:
+    def _table(self, text: str, *, grows: bool) -> pa.Table:
+        """Run a statement; look at the size of its result as it grows. Raises QueryError."""
+        relation = self.connection.sql(text)
+        if not grows or not hasattr(relation, "to_arrow_reader"):
+            return relation.to_arrow_table()
+        batches, held = [], 0
+        try:
+            with relation.to_arrow_reader(BATCH_ROWS) as reader:
+                for batch in reader:
+                    batches.append(batch)
+                    held += batch.nbytes
+                    if held > MOST_BYTES:
+                        raise _too_large()
+                return pa.Table.from_batches(batches, reader.schema)
+        except (pa.ArrowException, OSError) as error:
+            if "maximum total string size" in str(error):
+                raise _too_large() from error
+            raise duckdb.Error(str(error)) from error
+
+    def _interruptibly(self, text: str, *, grows: bool) -> pa.Table:
         """Run a statement where it can be stopped: DuckDB does not look for Ctrl-C as it computes.
 
         Signals come to the main thread alone, so that another one waits for DuckDB.
         """
         if threading.current_thread() is not threading.main_thread():
-            return self.connection.sql(text).to_arrow_table()
-        asked = _waiting().submit(lambda: self.connection.sql(text).to_arrow_table())
+            return self._table(text, grows=grows)
+        asked = _waiting().submit(lambda: self._table(text, grows=grows))
         try:
             while not wait([asked], timeout=POLL).done:
                 pass
@@ -225,6 +264,22 @@ class _Query:
             udf.name, call, None, kind, type=PythonUDFType.ARROW, null_handling=NULLS_PASS
         )
         self._functions.append(udf.name)
+
+
+_MULTIPLIES = ("RANGE", "GENERATE_SERIES", "UNNEST", "REPEAT", "LPAD", "RPAD", "FORMAT", "PRINTF")
+
+
+def _too_large() -> QueryError:
+    return QueryError(
+        f"A result takes at most {MOST_BYTES >> 20:,} MiB, but this has more. Use LIMIT, a "
+        "condition, or an aggregate."
+    )
+
+
+def _grows(sql: exp.Expr) -> bool:
+    """Tell whether a result may be much larger than the sources."""
+    calls = (call.name.upper() in _MULTIPLIES for call in sql.find_all(exp.Anonymous))
+    return sql.find(exp.Join) is not None or any(calls)
 
 
 def _reason(error: BaseException) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deeplake_lite.query import functions
+from deeplake_lite.query.bind import known
 
 CLAUSES = {
     "`WITH name AS (select), …`": "names queries for those that follow",
@@ -18,10 +19,14 @@ CLAUSES = {
     "`GROUP BY expr, … [HAVING condition]`": (
         "a row per group; a column without an aggregate is the list of the group's values"
     ),
+    "`UNGROUP BY column, … \\| SPLIT`": "a row per item of lists that are selected, as UNNEST",
     "`ORDER BY expr [DESC] [NULLS FIRST], …`": "numbers, texts, classes by their numbers",
     "`LIMIT n [OFFSET m]`": "the first rows",
     "`ARRANGE BY expr, …`": "puts rows of equal value together, by where each first comes",
-    "`SAMPLE BY weight [REPLACE] [LIMIT n \\| n PERCENT] [SEED n]`": "draws rows by weight",
+    "`SAMPLE BY weight [REPLACE] [LIMIT n \\| n PERCENT] [SEED n]`": (
+        "draws rows by weight: a number, or `MAX_WEIGHT(label = 'cat': 10, score > 0.5: 2)`, "
+        "`SUM_WEIGHT(…)`"
+    ),
     "`EXPAND BY before, after`": "adds the rows around each row; once each",
     "`UNION \\| INTERSECT \\| EXCEPT [ALL]`": "of two SELECTs",
 }
@@ -97,7 +102,10 @@ RULES = {
         "SAMPLE BY and `RANDOM()` without a seed draw one when the query runs. The result keeps "
         "it, saved and pickled too."
     ),
-    "Functions of DuckDB": "All of scalars and of dates, windows (`OVER`) and aggregates.",
+    "Functions of DuckDB": (
+        "Those of values: texts, numbers, dates, lists, JSON, windows (`OVER`), aggregates. None "
+        "that tell of the process, read files, wait, or change anything."
+    ),
 }
 """Where SQL and NumPy differ, what counts."""
 
@@ -136,6 +144,8 @@ def reference() -> str:
         "**Rows and groups**",
         _table("Function | Gives", ROWS),
         functions.reference().strip(),
+        "**DuckDB's functions of scalars**",
+        ", ".join(sorted(known.ALLOWED)),
         "</details>",
     )
     return "\n\n".join(parts) + "\n"

@@ -17,6 +17,7 @@ from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.aggregates import grouped, ordered, picked
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import counted
+from deeplake_lite.query.bind.growth import bounded
 from deeplake_lite.query.bind.json_values import as_number, json_order
 from deeplake_lite.query.bind.kinds import (
     as_text,
@@ -27,7 +28,7 @@ from deeplake_lite.query.bind.kinds import (
     ordering,
     unified,
 )
-from deeplake_lite.query.bind.special import SPECIAL
+from deeplake_lite.query.bind.special import OF_OTHERS, SPECIAL
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.values import (
@@ -89,7 +90,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         if count < least or (count > least and name in ("EQUALS", "LOGICAL_NOT")):
             raise QueryTypeError(f"{name} takes {least} value(s), got {count}: {text_of(e)}.")
         return low.value(_OPERATORS[name](e), scope)
-    special = SPECIAL.get(name)
+    special = SPECIAL.get(name) or OF_OTHERS.get(name)
     if special is not None:
         found: Value | None = special(low, e, scope)
         if found is not None:
@@ -211,7 +212,9 @@ def _first_present(parts: list[exp.Expr]) -> exp.Case:
 def _of_scalars(
     low: Lowering, name: str, given: _Arguments, e: exp.Anonymous, scope: Scope
 ) -> Value:
-    args = given.values
+    args, called = given.values, known.NAMES.get(name, name)
+    if called.lower() not in known.scalar_functions():
+        raise unknown_function(name)
     if name in known.AGGREGATES:
         if not args:
             raise QueryTypeError(f"{name} takes what it goes over, got {text_of(e)}.")
@@ -228,7 +231,7 @@ def _of_scalars(
         kind = _result_kind(name, args[0] if args else None)
     is_text = name in known.JOINS or name not in known.AGGREGATES | known.SAME | known.REAL
     nodes = [as_text(a, low, scope) if is_text else low.as_sql(a, scope) for a in args]
-    called = known.NAMES.get(name, name)
+    nodes = bounded(called, args, nodes, e)
     if any(map(is_json, args)):
         called, nodes = _of_json(called, args, nodes)
     for at, part in enumerate(e.expressions):
@@ -314,7 +317,7 @@ def unknown_function(name: str) -> NotFoundError:
     hint = f" Did you mean {' or '.join(near[:3])}?" if near else ""
     return NotFoundError(
         f"There is no function {name}.{hint} `python -m deeplake_lite.query.reference` prints "
-        "those of tensors; those of scalars are DuckDB's."
+        "those that queries may call."
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.errors import InvalidValueError, QueryTypeError
+from deeplake_lite.errors import InvalidValueError, QueryError, QueryTypeError
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind import (
     aggregates,
@@ -100,6 +100,43 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys((kind.key for kind in comparisons.COMPARISON), comparisons.comparison),
 }
 """What turns a node into a value, by its key; other nodes are rebuilt over their parts."""
+
+
+REBUILT = frozenset(
+    [
+        "attimezone",
+        "bitwiseand",
+        "bitwiseleftshift",
+        "bitwisenot",
+        "bitwiseor",
+        "bitwiserightshift",
+        "bitwisexor",
+        "collate",
+        "currentdate",
+        "currenttime",
+        "currenttimestamp",
+        "escape",
+        "glob",
+        "hexstring",
+        "identifier",
+        "lambda",
+        "localtime",
+        "localtimestamp",
+        "order",
+        "ordered",
+        "propertyeq",
+        "regexpilike",
+        "regexplike",
+        "similarto",
+        "startswith",
+        "strposition",
+        "struct",
+        "substring",
+        "trim",
+        "tuple",
+    ]
+)
+"""Nodes that are DuckDB's as they are, over parts of this language."""
 
 
 class Lowering:
@@ -222,7 +259,15 @@ class Lowering:
         return handler(self, e, scope) if handler else self.generic(e, scope)
 
     def generic(self, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value:
-        """Rebuild a node over its parts, all of them scalars."""
+        """Rebuild a node over its parts, all of them scalars.
+
+        Raises
+        ------
+        QueryError
+            For what DuckDB's grammar has and this language does not.
+        """
+        if e.key not in REBUILT:
+            raise QueryError(f"{e.key.upper()} is not part of the language: {text_of(e)}.")
         node = e.copy()
         for name, part in list(e.args.items()):
             if isinstance(part, exp.Expr):

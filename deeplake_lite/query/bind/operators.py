@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind import comparisons
+from deeplake_lite.query.bind import comparisons, growth
 from deeplake_lite.query.bind.constants import null_tensor
 from deeplake_lite.query.bind.json_values import as_number
 from deeplake_lite.query.bind.kinds import (
@@ -193,11 +194,12 @@ def _hint_at_glob(pattern: str, e: exp.Expr) -> None:
 
 def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
     """Return texts joined, classes by name. Raises QueryTypeError for conditions."""
-    values = [low.value(p, scope) for p in (e.this, e.expression)]
+    parts = list(e.flatten())
+    values = [low.value(p, scope) for p in parts]
     if any(kind_of(value).name == "bool" for value in values):
         raise QueryTypeError(f"|| joins texts. Write {_with_or(e)} to connect conditions.")
-    sides = [as_text(value, low, scope) for value in values]
-    return Sql(exp.DPipe(this=sides[0], expression=sides[1]), TEXT)
+    nodes = growth.joined(values, [as_text(value, low, scope) for value in values], e)
+    return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), nodes), TEXT)
 
 
 def _with_or(e: exp.DPipe) -> str:

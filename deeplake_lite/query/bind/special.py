@@ -264,8 +264,10 @@ SPECIAL = {
     "NAME": _name,
     "KEYS": _keys,
     "CONTAINS": _contains,
-    "DATA": _data,
     "MAX_WEIGHT": _weight,
     "SUM_WEIGHT": _weight,
     "BM25_SIMILARITY": _bm25,
 }
+
+OF_OTHERS = {"DATA": _data}
+"""Functions of other languages, whose errors say how to write them in this one."""

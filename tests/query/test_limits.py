@@ -1,0 +1,133 @@
+"""A query calls functions of values only, and makes no values that are too long."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from deeplake_lite.errors import LakeError, NotFoundError, QueryError
+from deeplake_lite.query import execute
+from deeplake_lite.query.bind import known
+
+from .case_files import values_of
+
+
+def duckdb_functions() -> dict[str, set[str]]:
+    """Return DuckDB's functions, by kind."""
+    found: dict[str, set[str]] = {}
+    with duckdb.connect() as connection:
+        query = "SELECT DISTINCT function_type, lower(function_name) FROM duckdb_functions()"
+        for kind, name in connection.sql(query).fetchall():
+            found.setdefault(kind, set()).add(name)
+    return found
+
+
+def test_functions_that_are_not_listed_are_refused(ds):
+    named = {n for n in set().union(*duckdb_functions().values()) if n.isidentifier()}
+    ours = {n.lower() for n in known.NAMES} | {"count", "len"}
+    reached = []
+    for name in sorted(named - known.ALLOWED - known.GRAMMAR - ours):
+        for call in (f"{name}()", f"{name}(id)", f"{name}('x')", f"{name}(id, 1)"):
+            try:
+                ds.query(f"SELECT {call} AS x LIMIT 1")
+            except LakeError:
+                continue
+            reached.append(call)
+    assert {call.split("(")[0] for call in reached} <= OWN
+
+
+OWN = {"array_agg", "cast", "clip", "current_date", "data", "random", "date", "try_cast"}
+"""Names of DuckDB's that are ours, too."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["current_setting", "getenv", "getvariable", "version", "current_query", "sleep_ms", "nextval",
+     "pg_sleep", "write_log", "setseed", "json_serialize_sql", "stats", "txid_current", "error"],
+)  # fmt: skip
+def test_functions_of_the_process_are_none(ds, name):
+    for text in (f"{name}('threads')", f'"{name}"(1)', f"id.{name}()", f"MAX({name}('x'))"):
+        with pytest.raises(NotFoundError, match=f"no function {name.upper()}"):
+            ds.query(f"SELECT {text}")
+
+
+@pytest.mark.parametrize(
+    "text", ["current_user", "session_user", "current_catalog", "LIST_TRANSFORM([1], x -> USER())"]
+)
+def test_words_of_the_process_are_none(ds, text):
+    with pytest.raises(LakeError):
+        ds.query(f"SELECT {text}")
+
+
+def test_every_aggregate_that_may_be_called_is_known_as_one():
+    listed = {n.upper() for n in duckdb_functions()["aggregate"] & known.ALLOWED}
+    assert listed <= known.AGGREGATES
+
+
+LONG = [
+    "repeat('x', 1000000000)", "repeat(text, id * 1000000000)", "repeat([1, 2], 1000000000)",
+    "repeat(repeat(text, 1000), 100000)", "repeat('x', ?)", "lpad(text, 1000000000, 'x')",
+    "rpad('', CAST(1000000000 + id AS INT), 'x')", "range(1000000000)",
+    "range(id, id + 10000000000)",
+    "generate_series(0, 1000000000)", "range(0, -1000000000, -1)", "list_resize([1], 1000000000)",
+    "printf('%1000000000d', id)", "printf('%*d', 1000000000, id)", "format('{:>1000000000}', text)",
+    "format('{:>{}}', text, 1000000000)", "UNNEST(range(1000000000))",
+    "replace(repeat('a', 100000), 'a', repeat('b', 100000))",
+    "regexp_replace(repeat('a', 100000), '', repeat('b', 100000), 'g')",
+    "list_transform([1], x -> repeat('x', 1000000000))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LONG)
+def test_a_value_that_is_too_long_is_not_made(ds, text):
+    params = [1_000_000_000] if "?" in text else []
+    with pytest.raises(QueryError, match=r"at most [\d,]+ characters"):
+        ds.query(f"SELECT {text} AS x", params)
+
+
+def test_texts_that_double_stop(ds):
+    text = "SELECT repeat('x', 100000) AS s FROM range(1)"
+    for _ in range(30):
+        text = f"SELECT s || s AS s FROM ({text})"
+    with pytest.raises(QueryError, match="at most 67,108,864 characters"):
+        ds.query(f"SELECT len(s) FROM ({text})")
+
+
+def test_replacements_that_multiply_stop(ds):
+    text = "text"
+    for _ in range(6):
+        text = f"replace({text}, 'a', '{'a' * 20}')"
+    with pytest.raises(QueryError, match="3,200,000 times as long"):
+        ds.query(f"SELECT {text}")
+
+
+SHORT = {
+    "repeat('ab', 3)": "ababab", "repeat('ab', id + 2)": "abab", "lpad('a', 3, '-')": "--a",
+    "repeat([1], 2)": [1, 1], "range(id + 2)": [0, 1], "generate_series(1, 3)": [1, 2, 3],
+    "range(0, 10000000000, 5000000000)": [0, 5_000_000_000], "list_resize([1], 2, 7)": [1, 7],
+    "replace('abc', 'b', repeat('x', 3))": "axxxc", "printf('%03d', 7)": "007",
+    "format('{:>3}', 'a')": "  a", "regexp_replace('abc', '[ab]', 'x', 'g')": "xxc",
+    "'a' || CAST(id AS TEXT) || 'b'": "a0b", "CONCAT('a', id)": "a0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SHORT)
+def test_short_values_are_as_ever(ds, text):
+    assert values_of(ds.query(f"SELECT {text} AS x WHERE id = 0"))["x"] == [SHORT[text]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM range(100000000000)",
+        "SELECT a.range FROM range(1000000) AS a, range(1000000) AS b",
+        "SELECT id, UNNEST(range(1000000)) AS n",
+        "SELECT repeat('x', 1000000) AS s FROM range(100000)",
+        "SELECT a.id FROM dataset AS a, dataset AS b, dataset AS c, dataset AS d",
+    ],
+)
+def test_a_result_is_bounded(ds, text, monkeypatch):
+    monkeypatch.setattr(execute, "MOST_BYTES", 1 << 22)
+    with pytest.raises(QueryError, match=r"A result takes at most 4 MiB.*Use LIMIT"):
+        ds.query(text)
+    assert len(ds.query(f"{text} LIMIT 3")) == 3
