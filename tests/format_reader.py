@@ -52,7 +52,7 @@ def read_lake(path, snapshot):
             if "bounds" in group[c["id"]]
         },
         "metadata": [
-            (c.id, c.parent_id, dict(c.metadata)) for c in repository.ancestry(snapshot_id=snapshot)
+            (c.id, c.parent_id, checked_notes(c)) for c in repository.ancestry(snapshot_id=snapshot)
         ],
         "views": read_views(repository),
     }
@@ -84,6 +84,16 @@ def digest_of(document):
     bare = {key: value for key, value in document.items() if key != "digest"}
     text = json.dumps(bare, sort_keys=True, separators=(",", ":"))
     return xxhash.xxh3_64_hexdigest(text.encode("ascii"))
+
+
+def checked_notes(commit):
+    """§8: what is noted with a commit, with its digest."""
+    notes = dict(commit.metadata)
+    if digest := notes.get("digest"):
+        bare = {key: value for key, value in notes.items() if key != "digest"}
+        text = json.dumps([commit.message, bare], sort_keys=True, separators=(",", ":"))
+        assert digest == xxhash.xxh3_64_hexdigest(text.encode("ascii"))
+    return notes
 
 
 def check_lengths(group, document):

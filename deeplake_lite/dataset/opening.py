@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.dataset import Dataset
@@ -78,6 +78,7 @@ def open(
     branch: str = "main",
     allow: list[str] | tuple[str, ...] = (),
     storage_options: Mapping[str, Any] | None = None,
+    verify: Literal["read"] | None = None,
 ) -> Dataset:
     """Open a lake: a branch to write to, or a version that never moves.
 
@@ -94,6 +95,10 @@ def open(
         Roots under which linked files may be read: folders or URL prefixes.
     storage_options : mapping, optional
         What an object store needs.
+    verify : {"read"}, optional
+        Compare everything that is read with the checksum or hash that was noted for its place in
+        the lake, so that a swapped, copied or older file raises a DamagedError. By default only
+        the checksums within chunks are checked, and ``ds.verify()`` compares everything at once.
 
     Returns
     -------
@@ -108,6 +113,8 @@ def open(
         When there is no such version or branch.
     FormatError
         When a newer release wrote it.
+    DamagedError
+        When the lake's document, or its history, is not what was written.
 
     Examples
     --------
@@ -119,7 +126,14 @@ def open(
     >>> dl.open("memory://open-doc", version="v1").read_only
     True
     """
+    if verify not in (None, "read"):
+        raise ValueError(
+            f"verify must be None or 'read', but it is {verify!r}. To read everything once, use "
+            "ds.verify()."
+        )
     repository = Repository.open(str(url), storage_options)
+    if verify == "read":
+        repository = repository.checking()
     roots = (allow,) if isinstance(allow, str) else tuple(map(str, allow))
     lake = Lake(repository, dict(storage_options or {}), roots)
     if version is None:

@@ -47,6 +47,8 @@ class Address:
     """What the object store needs."""
     allow: tuple[str, ...]
     """Roots under which linked files are read."""
+    checks_reads: bool = False
+    """Whether every read is compared with checksums and hashes."""
 
     @classmethod
     def of(cls, view: View) -> Address:
@@ -54,13 +56,22 @@ class Address:
         view._check_committed("pickling")
         lake = view._lake
         folder = str(local_folder(view.url)) if view.url.startswith(MEMORY) else None
-        return cls(view.url, folder, view.version, dict(lake.options), lake.allow)
+        return cls(
+            view.url,
+            folder,
+            view.version,
+            dict(lake.options),
+            lake.allow,
+            lake.repository.checks_reads,
+        )
 
     def open(self) -> tuple[Lake, Table]:
         """Open the version. Raises LakeNotFoundError where it cannot be reached."""
         if self.folder is not None:
             welcome(self.url, self.folder)
         repository = Repository.open(self.url, self.options)
+        if self.checks_reads:
+            repository = repository.checking()
         table = Table.open(repository, repository.reader(self.version))
         return Lake(repository, dict(self.options), self.allow), table
 

@@ -80,4 +80,10 @@ def _at(name: str, known: View | None, version: str) -> View:
     """Return another version of a lake, all its rows."""
     if known is None:
         return open_lake(name, version=version)
-    return open_lake(known.url, version=version, allow=known._lake.allow)
+    lake = known._lake
+    return open_lake(
+        known.url,
+        version=version,
+        allow=lake.allow,
+        verify="read" if lake.repository.checks_reads else None,
+    )

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
-    from zarr.core.array import AsyncArray
 
     from deeplake_lite.storage.checksums import Checksums
     from deeplake_lite.storage.repo import Session
@@ -88,6 +87,11 @@ class ArraySpec:
     def chunk_rows(self) -> int:
         """Rows in one chunk."""
         return max(1, min(INDEX_ROWS, DENSE_BYTES // self.row_bytes))
+
+    @property
+    def most_bytes(self) -> int:
+        """Most bytes that a stored chunk takes: headers and checksums included."""
+        return self.chunk_rows * self.row_bytes + 64
 
     @property
     def is_wide(self) -> bool:
@@ -268,7 +272,6 @@ class SlotArray:
         self._spilled_sums: dict[int, int] = {}  # of the chunks that are read from a fork
         self._noted: dict[int, int] = {}  # those, and what the last write for a commit has written
         self._session, self._cache, self._new = session, cache, new
-        self._array: AsyncArray[Any] | None = None
         self._stored = 0 if new else stored
         self._spilled = False
         self._appended: list[NDArray[Any]] = []
@@ -277,7 +280,7 @@ class SlotArray:
     async def stored(self) -> int:
         """Return how many rows are in the Zarr array."""
         if self._stored is None:
-            self._stored = int((await self._zarr()).shape[0])
+            self._stored = int((await self._session.open_array(self.path)).shape[0])
         return self._stored
 
     async def length(self) -> int:
@@ -363,7 +366,7 @@ class SlotArray:
         """
         stored, blocks = mark
         if await self.stored() > stored:
-            await (await self._zarr()).resize((stored, *self.spec.shape))
+            await self._resize(self._session, await self.stored(), stored)
             self._stored, self._cache = stored, ChunkCache()
             kept = -(-stored // self.spec.chunk_rows)
             self._spilled_sums = {n: v for n, v in self._spilled_sums.items() if n < kept}
@@ -400,7 +403,7 @@ class SlotArray:
             part = block[:rows]
             self._noted = dict(self._spilled_sums)
             try:
-                self._array = await self._extend(fork, await self.stored(), part)
+                await self._extend(fork, await self.stored(), part)
                 self._session, self._new, self._spilled = fork, False, True
             finally:
                 if self._session is fork:
@@ -430,20 +433,24 @@ class SlotArray:
         noted = {**self._spilled_sums, **self._noted}
         return {(self.path, chunk): value for chunk, value in noted.items()}
 
-    async def _extend(self, session: Session, start: int, rows: NDArray[Any]) -> AsyncArray[Any]:
+    async def _extend(self, session: Session, start: int, rows: NDArray[Any]) -> None:
         if self._new:
-            array = await session.create_array(self.path, self.spec, len(rows))
+            await session.create_array(self.path, self.spec, len(rows))
         else:
-            await session.check_length(self.path, await self.stored())
-            array = await session.open_array(self.path, start)
-            await array.resize((start + len(rows), *self.spec.shape))
+            await self._resize(session, await self.stored(), start + len(rows))
         try:
             if rows.size:
                 await self._fill(session, start, rows)
         except BaseException:
-            await array.resize((start, *self.spec.shape))
+            await self._resize(session, start + len(rows), start)
             raise
-        return array
+
+    async def _resize(self, session: Session, old: int, new: int) -> None:
+        """Make the array longer, or shorter: chunks behind its end are removed."""
+        size = self.spec.chunk_rows
+        for chunk in range(-(-new // size), -(-old // size)):
+            await session.delete(self.spec.chunk_key(self.path, chunk))
+        await session.resize(self.path, old, new)
 
     async def _fill(self, session: Session, start: int, rows: NDArray[Any]) -> None:
         """Write rows from `start`, behind those that are in the first of their chunks."""
@@ -472,7 +479,10 @@ class SlotArray:
 
         Damage that is written again would look like what was meant. Raises DamagedError.
         """
-        size, data = self.spec.chunk_rows, await session.get(self.spec.chunk_key(self.path, chunk))
+        size, data = (
+            self.spec.chunk_rows,
+            await session.get(self.spec.chunk_key(self.path, chunk), self.spec.most_bytes),
+        )
         expected = self._noted.get(chunk)
         if expected is None and self._checksums is not None:
             expected = await self._checksums.of(self.path, chunk)
@@ -502,11 +512,6 @@ class SlotArray:
             self._noted[chunk] = await self._put_chunk(session, chunk, changed)
 
         await stream(map(write_chunk, chunks.runs_of_equal(slots // size)), READS_IN_FLIGHT)
-
-    async def _zarr(self) -> AsyncArray[Any]:
-        if self._array is None:
-            self._array = await self._session.open_array(self.path, self._stored)
-        return self._array
 
     async def _read_stored(self, slots: Slots, out: NDArray[Any] | None = None) -> NDArray[Any]:
         if len(slots) == 0 or 0 in self.spec.shape:
@@ -572,7 +577,9 @@ class SlotArray:
         wanted = [n for n in numbers if n not in held]
         expected = {n: await self._expected(n) for n in wanted} if self._checked else {}
         rest = "/0" * len(spec.shape)
-        if missing := await self._session.each_chunk(self.path, wanted, rest, take):
+        if missing := await self._session.each_chunk(
+            self.path, wanted, rest, take, spec.most_bytes
+        ):
             raise ValueError(f"chunk {min(missing)} is missing.")
         if spec.is_narrow:
             for chunk, rows in decoded.items():

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 import struct
 import threading
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from numcodecs import Zstd
+from deeplake_lite.errors import DamagedError, LakeError
+from deeplake_lite.storage.frames import unzstd_within
 
 try:
     import resource
@@ -24,7 +25,8 @@ except ImportError:  # on Windows, which maps no files here
     resource = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from pathlib import Path
 
 MAGIC = "ICE🧊CHUNK".encode()
 HEADER_BYTES = 39
@@ -35,6 +37,13 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32, in which objects are named."""
 
 ID_BYTES = 12
+NODE_BYTES = 8
+
+FEW = 256
+"""Chunks up to which each is looked at for itself."""
+
+CHUNK_BYTES = 1024
+"""More than a manifest takes for a chunk, unpacked, even if the chunk itself is in it."""
 
 MAPPED_BYTES = 1 << 20
 """Ranges of files that are mapped rather than read: fresh memory costs a page fault for every 4 KiB
@@ -58,6 +67,30 @@ MOST_MAPPED = most_mapped()
 _mapped: WeakValueDictionary[str, mmap.mmap] = WeakValueDictionary()
 
 
+type Place = int | tuple[int, ...]
+"""A chunk by its number along the first axis, or by all of its numbers if others are not 0."""
+
+
+class Manifest(NamedTuple):
+    """Where the files of some of an array's chunks are listed."""
+
+    name: str
+    span: range
+    """Chunks along the first axis that it may list."""
+    node: str
+    """Id of the array that it must be of."""
+    size: int
+    """Bytes of the file."""
+    most: int
+    """Chunks that it lists."""
+
+    def lists(self, numbers: Collection[int]) -> bool:
+        """Tell whether it may list any of some chunks."""
+        if len(numbers) > FEW:
+            return min(numbers) < self.span.stop and max(numbers) >= self.span.start
+        return any(number in self.span for number in numbers)
+
+
 class ChunkFiles:
     """Files of one version's chunks.
 
@@ -66,77 +99,178 @@ class ChunkFiles:
     folder : Path
         Of the lake.
     inspect : callable
-        Gives the snapshot's description: a dict with its ``nodes`` and their ``manifest_refs``.
+        Gives the snapshot's description: a dict with its ``manifests`` and ``nodes``, and their
+        ``manifest_refs``.
     """
 
     def __init__(self, folder: Path, inspect: Callable[[], dict[str, Any]]) -> None:
         self._folder, self._inspect = folder, inspect
-        self._nodes: dict[str, list[dict[str, Any]]] | None = None
-        self._files: dict[str, dict[int, str]] = {}
+        self._manifests: dict[str, list[Manifest]] | None = None
+        self._files: dict[str, dict[Place, str]] = {}
+        self._learned: dict[str, set[str]] = {}
         self._loading = threading.Lock()
 
-    def knows(self, path: str) -> bool:
-        """Tell whether the files of an array are known, so that reading them takes no parsing."""
-        return path in self._files
+    def knows(self, path: str, numbers: Collection[int]) -> bool:
+        """Tell whether the files of chunks are known, so that reading them takes no parsing."""
+        if self._manifests is None:
+            return False
+        learned = self._learned.get(path, set())
+        left = [m for m in self._manifests.get(path, []) if m.name not in learned]
+        return not any(m.lists(numbers) for m in left)
 
-    def learn(self, path: str) -> None:
-        """Read the manifests of an array, once: many milliseconds of work for a large one."""
+    def learn(self, path: str, numbers: Collection[int]) -> None:
+        """Read the manifests of an array that list some chunks, once.
+
+        Raises
+        ------
+        DamagedError
+            When one is not the file that the snapshot names.
+        """
         with self._loading:
-            if path in self._files:
-                return
-            try:
-                self._files[path] = self._load(path)
-            except (OSError, ValueError, LookupError, RuntimeError, struct.error):
-                self._files[path] = {}  # not as expected: the engine knows
+            if self._manifests is None:
+                self._manifests = _manifests(self._inspect())
+            learned = self._learned.setdefault(path, set())
+            files = self._files.setdefault(path, {})
+            for manifest in self._manifests.get(path, []):
+                if manifest.name in learned or not manifest.lists(numbers):
+                    continue
+                try:
+                    files.update(self._load(manifest))
+                except LakeError:
+                    raise
+                except (OSError, ValueError, LookupError, RuntimeError, struct.error):
+                    pass  # not as expected: the engine knows
+                learned.add(manifest.name)
 
     def read_all(
         self, path: str, ranges: Sequence[tuple[int, int, int]]
     ) -> list[memoryview | None]:
-        """Return ranges of the chunks of a 1-D array that is known, (chunk, start, stop) of each.
+        """Return ranges of the chunks of a 1-D array that are known, (chunk, start, stop) of each.
 
         None stands for what the engine is to be asked for.
         """
-        files = self._files[path]
+        files = self._files.get(path, {})
         return [_read(files.get(chunk), start, stop) for chunk, start, stop in ranges]
 
-    def read_whole(self, path: str, chunk: int) -> memoryview | None:
-        """Return a chunk of an array that is known; None where the engine is to be asked."""
-        name = self._files[path].get(chunk)
+    def read_whole(self, path: str, chunk: Place, most: int) -> memoryview | None:
+        """Return a chunk that is known; None where the engine is to be asked.
+
+        Raises
+        ------
+        DamagedError
+            When it has more than `most` bytes.
+        """
+        name = self._files.get(path, {}).get(chunk)
         if name is None:
             return None
         try:
-            return memoryview(Path(name).read_bytes())
-        except OSError:
+            return memoryview(read_file(name, most))
+        except FileNotFoundError:
             return None
 
-    def _load(self, path: str) -> dict[int, str]:
-        """Return the file of each chunk of an array."""
-        if self._nodes is None:
-            nodes = self._inspect()["nodes"]
-            self._nodes = {n["path"].strip("/"): n.get("manifest_refs") or [] for n in nodes}
-        found: dict[int, str] = {}
-        chunks = self._folder / "chunks"
-        for reference in self._nodes.get(path, []):
-            spans = range(*reference["extents"][0])
-            data = (self._folder / "manifests" / reference["id"]).read_bytes()
-            found |= {i: str(chunks / name) for i, name in chunk_names(data) if i in spans}
+    def _load(self, manifest: Manifest) -> dict[Place, str]:
+        """Return the file of each chunk that a manifest lists."""
+        name = self._folder / "manifests" / manifest.name
+        data = read_file(str(name), manifest.size)
+        if len(data) != manifest.size:
+            raise _swapped(name)
+        chunks, found = self._folder / "chunks", {}
+        for place, file in chunk_names(data, manifest):
+            if (place if isinstance(place, int) else place[0]) in manifest.span:
+                found[place] = str(chunks / file)
         return found
 
 
+def _manifests(snapshot: dict[str, Any]) -> dict[str, list[Manifest]]:
+    """Return the manifests of each array, by its path, from a snapshot's description."""
+    known = {m["id"]: m for m in snapshot["manifests"]}
+    return {
+        node["path"].strip("/"): [
+            Manifest(
+                reference["id"],
+                range(*reference["extents"][0]),
+                node["id"],
+                known[reference["id"]]["size_bytes"],
+                known[reference["id"]]["num_chunk_refs"],
+            )
+            for reference in node.get("manifest_refs") or []
+            if reference["extents"]
+        ]
+        for node in snapshot["nodes"]
+    }
+
+
+def _swapped(name: Path | str) -> DamagedError:
+    return DamagedError(
+        f"{str(name)!r} is not the file that the lake has written there. Run ds.verify()."
+    )
+
+
+def check_regular(name: Path | str) -> None:
+    """Refuse a directory, pipe or device where a file should be: opening it may never end.
+
+    What is not there is left to others.
+
+    Raises
+    ------
+    DamagedError
+    """
+    try:
+        mode = os.stat(name).st_mode
+    except OSError:
+        return
+    if not stat.S_ISREG(mode):
+        raise _irregular(name)
+
+
+def _irregular(name: Path | str) -> DamagedError:
+    return DamagedError(
+        f"{str(name)!r} is no file, but a directory, pipe or device. Restore it from a copy."
+    )
+
+
+def _open(name: str) -> int:
+    """Open a file, but nothing that would wait for a writer. Raises DamagedError, OSError."""
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(name, flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _irregular(name)
+    return descriptor
+
+
+def read_file(name: str, most: int) -> bytes:
+    """Return the bytes of a file.
+
+    Raises
+    ------
+    DamagedError
+        When it is no file, or has more than `most` bytes.
+    """
+    descriptor = _open(name)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size > most:
+            raise DamagedError(f"{name!r} has {size:,} bytes, at most {most:,} were written.")
+        return _read_at(descriptor, 0, size)
+    finally:
+        os.close(descriptor)
+
+
 def _read(name: str | None, start: int, stop: int) -> memoryview | None:
-    """Return a range of a file, None where it does not open or read: the engine says why."""
+    """Return a range of a file, None where it does not open. Raises DamagedError."""
     if name is None:
         return None
     if stop - start >= MAPPED_BYTES and (found := _map(name)) is not None:
         return found[start:stop]
     try:
-        descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        descriptor = _open(name)
+    except LakeError:
+        raise
     except OSError:
         return None
     try:
         return memoryview(_read_at(descriptor, start, stop - start))
-    except OSError:
-        return None
     finally:
         os.close(descriptor)
 
@@ -151,8 +285,13 @@ def _map(name: str) -> memoryview | None:
         if os.name != "posix" or len(_mapped) >= MOST_MAPPED:
             return None
         try:
-            with open(name, "rb") as file:
-                held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            descriptor = _open(name)
+            try:
+                held = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+            finally:
+                os.close(descriptor)
+        except LakeError:
+            raise
         except (OSError, ValueError):  # ValueError: nothing is in it
             return None
         _mapped[name] = held
@@ -172,27 +311,42 @@ def _read_at(descriptor: int, start: int, length: int) -> bytes:
     return os.read(descriptor, length)
 
 
-def chunk_names(manifest: bytes) -> Iterator[tuple[int, str]]:
-    """Yield the number, along the first axis, and the file's name of each chunk in a manifest.
+def chunk_names(manifest: bytes, expected: Manifest | None = None) -> Iterator[tuple[Place, str]]:
+    """Yield the place and the file's name of each chunk in a manifest.
 
     Raises
     ------
     ValueError
         When the bytes are no manifest of one array as this release knows it.
+    DamagedError
+        When it is another one than expected.
     """
     head = manifest[:HEADER_BYTES]
     if not head.startswith(MAGIC) or not head.endswith(KIND):
         raise ValueError("no manifest of specification 1")
-    data = Zstd().decode(manifest[HEADER_BYTES:])
+    most = CHUNK_BYTES * (1 + (len(manifest) if expected is None else expected.most))
+    data = unzstd_within(manifest[HEADER_BYTES:], most)
     (root,) = struct.unpack_from("<I", data, 0)
     arrays = _vector(data, _field(data, root, 1))
     if len(arrays) != 1:
         raise ValueError(f"a manifest of {len(arrays)} arrays")
+    if expected is not None:
+        name, node = _field(data, root, 0), _field(data, arrays[0], 0)
+        ids = _base32(data[name : name + ID_BYTES]), _base32(data[node : node + NODE_BYTES])
+        if ids != (expected.name, expected.node):
+            raise _swapped(f"manifests/{expected.name}")
     for chunk in _vector(data, _field(data, arrays[0], 1)):
         index, offset, name = (_field(data, chunk, i) for i in (0, 2, 4))
         if name and index and not _is_set(data, offset):
-            at = index + struct.unpack_from("<I", data, index)[0]
-            yield struct.unpack_from("<I", data, at + 4)[0], _base32(data[name : name + ID_BYTES])
+            yield _place(data, index), _base32(data[name : name + ID_BYTES])
+
+
+def _place(data: bytes, index: int) -> Place:
+    """Return which chunk a vector of numbers means."""
+    at = index + struct.unpack_from("<I", data, index)[0]
+    (axes,) = struct.unpack_from("<I", data, at)
+    first, *others = struct.unpack_from(f"<{axes}I", data, at + 4)
+    return (first, *others) if any(others) else int(first)
 
 
 def _is_set(data: bytes, offset: int) -> bool:

@@ -6,15 +6,19 @@ local folder their manifests do.
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import DamagedError
-from deeplake_lite.storage.chunk_files import chunk_names
+from deeplake_lite.storage.chunk_files import chunk_names, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
     from pathlib import Path
+
+MOST_BYTES = 2**30
+"""Most bytes of a manifest."""
 
 KINDS = ("chunks", "manifests", "snapshots")
 """Kinds of objects that are counted each, by their folder; logs only count by their bytes."""
@@ -41,9 +45,9 @@ def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
         manifests |= {manifest["id"] for manifest in version["manifests"]}
     for name in manifests:
         try:
-            chunks = chunk_names((folder / "manifests" / name).read_bytes())
+            chunks = chunk_names(read_file(str(folder / "manifests" / name), MOST_BYTES))
             found |= {f"manifests/{name}", *(f"chunks/{chunk}" for _, chunk in chunks)}
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, LookupError, RuntimeError, struct.error) as error:
             raise DamagedError(f"Manifest {name} does not read. Run ds.verify().") from error
     return found
 

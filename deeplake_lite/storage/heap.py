@@ -338,9 +338,8 @@ class Heap:
     async def _extend_tail(self, session: Session, data: bytes) -> None:
         """Put bytes behind those of the tail."""
         path, at = f"{self.path}/tail", self.tail_bytes
-        await session.check_length(path, at)
-        tail = await session.open_array(path)
-        await tail.resize((at + len(data),))
+        await session.resize(path, at, at + len(data))
+        self.tail_bytes = at + len(data)
         for chunk, start, stop in chunks.pieces(at, len(data), TAIL_CHUNK):
             kept = b""
             if start:
@@ -349,7 +348,6 @@ class Heap:
             whole = kept + data[: stop - start]
             data = data[stop - start :]
             await session.put(f"{path}/c/{chunk}", _encode(whole.ljust(TAIL_CHUNK, b"\0")))
-        self.tail_bytes = int(tail.shape[0])
 
     def adopt(self, other: Heap) -> None:
         """Take over what is pending in `other`, the same heap at an earlier version."""

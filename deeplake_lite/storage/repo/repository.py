@@ -15,17 +15,18 @@ from uuid import uuid4
 import icechunk
 
 from deeplake_lite.errors import (
+    DamagedError,
     ExistsError,
     LakeNotFoundError,
     StorageError,
     VersionNotFoundError,
 )
-from deeplake_lite.storage.chunk_files import ChunkFiles
+from deeplake_lite.storage.chunk_files import ChunkFiles, check_regular
 from deeplake_lite.storage.garbage import count, files_of
 from deeplake_lite.storage.repo.failures import MissingError, translated, translated_files
 from deeplake_lite.storage.repo.names import from_engine, to_engine
 from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
-from deeplake_lite.storage.repo.session import Session
+from deeplake_lite.storage.repo.session import Session, without_digest
 from deeplake_lite.storage.repo.staging import check_replaceable, put_in_place
 from deeplake_lite.storage.repo.turns import lock_in_turn
 
@@ -81,6 +82,7 @@ class Repository:
         self._repository = repository
         self.checks_reads = False
         """Whether every read is compared with checksums and hashes."""
+        self._newest_files: tuple[str, ChunkFiles] | None = None
         self._layouts: dict[str, Any] = {}
         """Zarr metadata by path: an array's layout never changes, only its length."""
 
@@ -174,13 +176,34 @@ class Repository:
 
     def reader(self, snapshot_id: str) -> Session:
         """Return a session that reads one version."""
+        self._check_files(snapshot_id)
         with translated():
             session = self._repository.readonly_session(snapshot_id=snapshot_id)
+        return Session(session, self._layouts, self._files_of(snapshot_id))
+
+    def _files_of(self, snapshot_id: str) -> ChunkFiles | None:
+        """Return the chunk files of a version of a local lake, shared by its next readers."""
         folder = local_folder(self.url)
         if folder is None:
-            return Session(session, self._layouts)
-        files = ChunkFiles(folder, lambda: self._inspect(snapshot_id))
-        return Session(session, self._layouts, files)
+            return None
+        version, files = self._newest_files or ("", None)
+        if files is None or version != snapshot_id:
+            files = ChunkFiles(folder, lambda: self._inspect(snapshot_id))
+            self._newest_files = snapshot_id, files
+        return files
+
+    def _check_files(self, snapshot_id: str = "", *, refs: Iterable[str] = ()) -> None:
+        """Refuse pipes and the like in the place of files that the engine would wait for.
+
+        Raises
+        ------
+        DamagedError
+        """
+        if (folder := local_folder(self.url)) is not None:
+            if snapshot_id:
+                check_regular(folder / "snapshots" / snapshot_id)
+            for ref in refs:
+                check_regular(folder / "refs" / ref / "ref.json")
 
     def _inspect(self, snapshot_id: str) -> dict[str, Any]:
         with translated():
@@ -188,8 +211,11 @@ class Repository:
 
     def writer(self, branch: str) -> Session:
         """Return a session that writes on top of a branch's tip."""
+        if local_folder(self.url) is not None:
+            self._check_files(self.tip(branch))
         with translated():
-            return Session(self._repository.writable_session(to_engine(branch)), self._layouts)
+            session = self._repository.writable_session(to_engine(branch))
+        return Session(session, self._layouts, self._files_of(str(session.snapshot_id)))
 
     def fork(self, branch: str, snapshot_id: str) -> Session:
         """Return a session that collects chunks on top of a version that was the branch's tip."""
@@ -235,14 +261,17 @@ class Repository:
 
     def tip(self, branch: str) -> str:
         """Return the snapshot id of a branch's tip, as it is now."""
+        name = to_engine(branch)
+        self._check_files(refs=[f"branch.{name}"])
         with translated():
-            return str(self._repository.lookup_branch(to_engine(branch)))
+            return str(self._repository.lookup_branch(name))
 
     def tags(self) -> dict[str, str]:
         """Return the snapshot id of each tag."""
         r = self._repository
         with translated():
             names = sorted(map(from_engine, r.list_tags()))
+            self._check_files(refs=(f"tag.{to_engine(name)}" for name in names))
             return {name: str(r.lookup_tag(to_engine(name))) for name in names}
 
     def create_branch(self, name: str, snapshot_id: str) -> None:
@@ -278,13 +307,26 @@ class Repository:
         ------
         VersionNotFoundError
             When the version, or one before it, is not there.
+        DamagedError
+            When the history leads elsewhere than it was written to, or back to where it came from.
         """
         try:
+            seen, expected = set[str](), snapshot_id
+            self._check_files(snapshot_id)
             with translated():
                 for s in self._repository.ancestry(snapshot_id=snapshot_id):
-                    notes = dict(s.metadata)
+                    if s.id != expected or s.id in seen:
+                        raise DamagedError(
+                            f"The history of {snapshot_id} is damaged: where version {expected} "
+                            f"should be there is {s.id}{', again' if s.id in seen else ''}. "
+                            "Restore the lake from a copy."
+                        )
+                    seen.add(s.id)
+                    expected = s.parent_id or ""
+                    notes = without_digest(s.id, s.message, s.metadata)
                     known = notes.pop(TRANSACTION, None)
                     yield Commit(s.id, s.parent_id, s.message, s.written_at, notes, known)
+                    self._check_files(expected)
         except MissingError as error:
             raise VersionNotFoundError(
                 f"There is no version {snapshot_id!r} in {self.url!r}."
@@ -299,13 +341,30 @@ class Repository:
             for path, chunks in diff.updated_chunks.items()
         }
 
+    def check_histories(self) -> None:
+        """Walk the history of every branch and tag once; the engine would follow a circle for ever.
+
+        Raises
+        ------
+        DamagedError
+        """
+        seen = set[str]()
+        tips = (self.tip(name) for name in self._branch_names())
+        for tip in {*tips, *self.tags().values()}:
+            for commit in self.ancestry(tip):
+                if commit.id in seen:
+                    break
+                seen.add(commit.id)
+
     def expire(self, older_than: datetime) -> set[str]:
         """Drop older versions from the history, but for those that a ref names."""
+        self.check_histories()
         with translated():
             return set(self._repository.expire_snapshots(older_than))
 
     def collect(self, older_than: datetime, *, dry_run: bool) -> dict[str, int]:
         """Delete old objects that no version needs; return the counts."""
+        self.check_histories()
         with translated():
             s = self._repository.garbage_collect(older_than, dry_run=dry_run)
         return {

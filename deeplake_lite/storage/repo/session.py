@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any, cast
 
 import icechunk
 import numpy as np
+import xxhash
 import zarr.api.asynchronous as zarr_async
 from zarr import AsyncArray
 from zarr.abc.store import RangeByteRequest
@@ -19,7 +21,7 @@ from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.work import gather, stream
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Callable, Mapping, Sequence
+    from collections.abc import Buffer, Callable, Collection, Mapping, Sequence
 
     from zarr.core.array_spec import ArrayConfigParams
 
@@ -35,11 +37,18 @@ READERS = 4
 ONE_THREAD_BYTES = 2**20
 """Less than this is read from chunk files in the caller's thread."""
 
+MOST_BYTES = 2**31 + 2**10
+"""Most bytes of one chunk: that of a cell of the largest size."""
+
 type Range = tuple[int, int, int]
 
 WRITE_ALL: ArrayConfigParams = {"write_empty_chunks": True}
 """Chunks of zeros are written too: looking for them costs more, and a chunk that is missing is
 damage."""
+
+
+DIGEST = "digest"
+"""Key of a commit's metadata under which its digest is."""
 
 
 class _Whole(cpu.Buffer):
@@ -63,6 +72,7 @@ class Session:
         files: ChunkFiles | None = None,
     ) -> None:
         self._session, self._layouts, self._files = session, layouts, files
+        self._written: set[str] = set()  # keys that are not as the files say
         self.store = session.store
 
     @property
@@ -70,9 +80,21 @@ class Session:
         """The snapshot that this session reads, or builds on."""
         return str(self._session.snapshot_id)
 
-    async def get(self, key: str) -> memoryview | None:
-        """Return the bytes under `key`; None where there is nothing."""
+    async def get(self, key: str, most: int = MOST_BYTES) -> memoryview | None:
+        """Return the bytes under `key`, no more than `most`; None where there is nothing."""
+        path, is_chunk, numbers = key.partition("/c/")
+        if self._files is not None and is_chunk and key not in self._written:
+            first, *others = map(int, numbers.split("/"))
+            await self._learn(path, [first])
+            place = (first, *others) if any(others) else first
+            if (found := self._files.read_whole(path, place, most)) is not None:
+                return found
         return await self._get(key, None)
+
+    async def _learn(self, path: str, numbers: Collection[int]) -> None:
+        """Have the files of chunks known, of a session that has them."""
+        if self._files is not None and not self._files.knows(path, numbers):
+            await asyncio.to_thread(self._files.learn, path, numbers)
 
     async def get_ranges(
         self, path: str, ranges: Sequence[Range], rest: str = ""
@@ -82,10 +104,9 @@ class Session:
         Chunks are numbered along the first axis; `rest` is what follows that in their keys, such as
         ``"/0/0"``.
         """
-        if self._files is None:
+        if self._files is None or self._written:
             return await self._ask(path, ranges, rest)
-        if not self._files.knows(path):
-            await asyncio.to_thread(self._files.learn, path)
+        await self._learn(path, {chunk for chunk, _, _ in ranges})
         if sum(stop - start for _, start, stop in ranges) <= ONE_THREAD_BYTES:
             found = self._files.read_all(path, ranges)
         else:
@@ -101,7 +122,12 @@ class Session:
         return found
 
     async def each_chunk(
-        self, path: str, numbers: Sequence[int], rest: str, take: Callable[[int, memoryview], None]
+        self,
+        path: str,
+        numbers: Sequence[int],
+        rest: str,
+        take: Callable[[int, memoryview], None],
+        most: int = MOST_BYTES,
     ) -> list[int]:
         """Hand the stored bytes of chunks to `take`, in some threads at a time.
 
@@ -109,6 +135,8 @@ class Session:
         ----------
         rest : str
             What follows a chunk's number along the first axis in its key, such as ``"/0/0"``.
+        most : int
+            Bytes that a chunk takes at the most.
 
         Returns
         -------
@@ -116,17 +144,16 @@ class Session:
             Chunks that are not there.
         """
         left = list(numbers)
-        if self._files is not None:
-            if not self._files.knows(path):
-                await asyncio.to_thread(self._files.learn, path)
+        if self._files is not None and not self._written:
+            await self._learn(path, left)
             parts = [left[i::READERS] for i in range(min(READERS, len(left)))]
             read = self._taken_from_files
-            done = await gather(asyncio.to_thread(read, path, part, take) for part in parts)
+            done = await gather(asyncio.to_thread(read, path, part, take, most) for part in parts)
             left = [chunk for part in done for chunk in part]
         missing = []
 
         async def ask(chunk: int) -> None:
-            data = await self.get(f"{path}/c/{chunk}{rest}")
+            data = await self.get(f"{path}/c/{chunk}{rest}", most)
             if data is None:
                 missing.append(chunk)
             else:
@@ -136,12 +163,16 @@ class Session:
         return missing
 
     def _taken_from_files(
-        self, path: str, numbers: Sequence[int], take: Callable[[int, memoryview], None]
+        self,
+        path: str,
+        numbers: Sequence[int],
+        take: Callable[[int, memoryview], None],
+        most: int,
     ) -> list[int]:
         """Hand the chunks that are files to `take`; return the others."""
         left = []
         for chunk in numbers:
-            data = cast("ChunkFiles", self._files).read_whole(path, chunk)
+            data = cast("ChunkFiles", self._files).read_whole(path, chunk, most)
             if data is None:
                 left.append(chunk)
             else:
@@ -165,11 +196,13 @@ class Session:
 
     async def put(self, key: str, data: Buffer) -> None:
         """Store `data` under `key`."""
+        self._written.add(key)
         with translated():
             await self.store.set(key, _Whole(bytes(data)))
 
     async def delete(self, key: str) -> None:
         """Remove `key`."""
+        self._written.add(key)
         with translated():
             await self.store.delete(key)
 
@@ -198,17 +231,47 @@ class Session:
         ------
         DamagedError
         """
+        await self._metadata(path, length)
+
+    async def resize(self, path: str, old: int, new: int) -> None:
+        """Set how many entries are along the first axis of an array that has `old` of them.
+
+        Its metadata is changed as it lies there: Zarr would parse it, and write it, three times as
+        slowly. Chunks behind the end stay.
+
+        Raises
+        ------
+        DamagedError
+            When it has another number of them.
+        """
+        metadata = await self._metadata(path, old)
+        metadata["shape"][0] = new
+        await self.put(f"{path}/zarr.json", json.dumps(metadata).encode())
+
+    async def grow(self, path: str, shape: tuple[int, ...]) -> None:
+        """Make an array at least as large as `shape`."""
+        metadata = await self._metadata(path)
+        wanted = list(map(max, shape, metadata["shape"]))
+        if wanted != metadata["shape"]:
+            metadata["shape"] = wanted
+            await self.put(f"{path}/zarr.json", json.dumps(metadata).encode())
+
+    async def _metadata(self, path: str, length: int | None = None) -> dict[str, Any]:
+        """Return the metadata of the array at `path`. Raises DamagedError."""
         try:
-            found = (await self.open_array(path)).shape[:1]
-        except (FileNotFoundError, ValueError, TypeError, LookupError) as error:
+            stored = await self._get(f"{path}/zarr.json", None)
+            found: dict[str, Any] = json.loads(bytes(stored or b""))
+            shape = [int(n) for n in found["shape"]]
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
             raise DamagedError(
-                f"The array {path} does not open: {error} Restore the lake from a copy."
+                f"The array {path} does not open: {error}. Restore the lake from a copy."
             ) from error
-        if found != (length,):
+        if length is not None and shape[:1] != [length]:
             raise DamagedError(
-                f"The array {path} has {found[0]:,} entries, the lake's document says {length:,}. "
+                f"The array {path} has {shape[:1]} entries, the lake's document says {length}. "
                 "Restore the lake from a copy."
             )
+        return found
 
     async def create_array(self, path: str, spec: ArraySpec, length: int) -> AsyncArray[Any]:
         """Make the array at `path`, `length` rows long."""
@@ -245,15 +308,9 @@ class Session:
             fill_value=0,
         )
 
-    async def grow(self, path: str, shape: tuple[int, ...]) -> None:
-        """Make an array at least as large as `shape`."""
-        array = await self.open_array(path)
-        wanted = tuple(map(max, shape, array.shape))
-        if wanted != array.shape:
-            await array.resize(wanted)
-
     async def delete_tree(self, path: str) -> None:
         """Remove a group and all below it."""
+        self._files = None
         await self.store.delete_dir(path)
 
     async def attributes(self) -> dict[str, Any]:
@@ -272,10 +329,11 @@ class Session:
     def fork(self) -> Session:
         """Return a session that collects chunks on its own until it is merged into a writer."""
         with translated():
-            return Session(self._session.fork(), self._layouts)
+            return Session(self._session.fork(), self._layouts, self._files)
 
     def merge(self, fork: Session) -> None:
         """Take over what `fork` collected, unchecked: the caller knows that it is disjoint."""
+        self._written |= fork._written
         with translated():
             self._session.merge(cast("icechunk.ForkSession", fork._session))
 
@@ -292,7 +350,7 @@ class Session:
         """
         use_engine()
         try:
-            return str(self._session.commit(message, dict(metadata or {})))
+            return str(self._session.commit(message, with_digest(message, metadata or {})))
         except icechunk.ConflictError as error:
             raise ConflictError(
                 f"The branch moved while this commit was written: {error}"
@@ -302,3 +360,31 @@ class Session:
                 f"The store did not confirm the commit: {reason_of(error)}. See to free space, "
                 "permission and network, then commit again: what did arrive is not written twice."
             ) from error
+
+
+def with_digest(message: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is noted with a commit, with a digest of its message and its notes."""
+    text = json.dumps([message, dict(metadata)], sort_keys=True, separators=(",", ":"))
+    return {**metadata, DIGEST: xxhash.xxh3_64_hexdigest(text.encode())}
+
+
+def without_digest(commit: str, message: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was noted with a commit. Raises DamagedError where it is not what was written.
+
+    >>> without_digest("X", "m", with_digest("m", {"a": [1]}))
+    {'a': [1]}
+    >>> without_digest("X", "n", with_digest("m", {}))
+    Traceback (most recent call last):
+    deeplake_lite.errors.DamagedError: The message or the notes of commit X are damaged. Restore ...
+    """
+    notes = dict(metadata)
+    if DIGEST in notes and with_digest(message, _but_digest(notes)) != notes:
+        raise DamagedError(
+            f"The message or the notes of commit {commit} are damaged. Restore the lake from "
+            "a copy."
+        )
+    return _but_digest(notes)
+
+
+def _but_digest(notes: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in notes.items() if key != DIGEST}
