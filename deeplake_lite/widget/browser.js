@@ -614,7 +614,7 @@ export class Lru {
 /** An answer to what is no longer shown or asked. */
 export class Stale extends Error {}
 
-const ENDED = { kind: "Ended", message: "The kernel has restarted, or ended: this is a picture of what was. Run the cell again." };
+const ENDED = { kind: "Ended", message: "The kernel has restarted, or ended: this is a picture of what was. Run the cell again; it offers to restore what was staged." };
 
 /** A refusal from Python, with its place in the query where there is one. */
 export class Refusal extends Error {
@@ -996,7 +996,7 @@ class Core extends Listeners {
 		wire("msg:custom", (content, buffers) => this.receive(content, buffers));
 		wire("comm_live_update", () => this.failed(new Refusal(ENDED)));
 		wire("change:state", () => this.turn());
-		for (const name of ["settings", "about", "staged", "staged_count", "staged_rows", "query", "problem"]) {
+		for (const name of ["settings", "about", "staged", "staged_count", "staged_rows", "drafts", "query", "problem"]) {
 			wire(`change:${name}`, () => this.emit(name, model.get(name)));
 		}
 		wire("change:_selected", () => {
@@ -1019,10 +1019,11 @@ class Core extends Listeners {
 	get state() { return this.model.get("state") ?? EMPTY_STATE; }
 	get settings() { return { ...SETTINGS, ...(this.model.get("settings") ?? {}) }; }
 	get staged() { return this.model.get("staged") ?? []; }
+	get drafts() { return this.model.get("drafts") ?? []; }
 	get stagedRows() { return this.model.get("staged_rows") ?? 0; }
 	get stagedCount() { return this.model.get("staged_count") ?? this.staged.length; }
 	get columns() { return this.about.columns ?? []; }
-	get writable() { return Boolean(this.about.writable) && !this.static; }
+	get writable() { return Boolean(this.about.writable) && !this.static && !this.ended; }
 	/** Whether two versions are compared. */
 	get compares() { return this.about.mode === "diff"; }
 	get static() { return Boolean(this.about.static); }
@@ -1182,6 +1183,10 @@ class Core extends Listeners {
 	/** Shows an error to the reader; what is stale is no error. */
 	failed(error) {
 		if (error instanceof Stale || this.closing.signal.aborted) return;
+		if (error.kind === ENDED.kind && !this.ended) {
+			this.ended = true;
+			this.emit("about");
+		}
 		this.emit("banner", { level: "error", text: error?.message ?? String(error) });
 		if (!(error instanceof Refusal)) {
 			console.error(error);
@@ -1205,7 +1210,7 @@ class Core extends Listeners {
 
 	/** Whether there are rows to edit; the reader hears why they cannot be. */
 	editable() {
-		if (!this.writable) this.note(this.static ? "This page is a copy: open the dataset in a notebook to edit." : "This version is read only: show a branch to edit.");
+		if (!this.writable) this.note(this.ended ? ENDED.message : this.static ? "This page is a copy: open the dataset in a notebook to edit." : "This version is read only: show a branch to edit.");
 		return this.writable && this.targetCount() > 0;
 	}
 
@@ -1242,6 +1247,12 @@ class Core extends Listeners {
 			this.failed(error);
 			return null;
 		}
+	}
+
+	/** Stages again what a browser left behind that ended with edits staged. */
+	async restore({ id }) {
+		const { rows, gone } = (await this.edit("restore", { id })) ?? {};
+		if (rows !== undefined) this.note(`Restored: ${counted(rows, "row")}${gone ? `; ${counted(gone, "row")} of the draft no longer there` : ""}. Nothing is committed yet.`);
 	}
 
 	/** Asks what changes the rows shown: query, filter, sort … */
@@ -1722,12 +1733,15 @@ function drawNote(context, palette, text, at, size = "11px", colour = palette.mu
 	context.textAlign = "start";
 }
 
+/** Whether pixels run into each other: not where a small picture is shown larger than it is. */
+export const smooths = ({ bitmap, w }, at) => bitmap.width < w || at.w < bitmap.width * 1.5;
+
 /** The picture of a cell, or what stands for it, with its layers. */
 function drawPicture(context, palette, core, cell, at) {
 	if (cell.bitmap) {
 		const tall = cell.w && cell.h ? fit(cell.w, cell.h, at) : fit(cell.bitmap.width, cell.bitmap.height, at);
 		fillRect(context, palette.card, at);
-		context.imageSmoothingEnabled = tall.w < cell.bitmap.width * 3;
+		context.imageSmoothingEnabled = smooths(cell, tall);
 		context.drawImage(cell.bitmap, tall.x, tall.y, tall.w, tall.h);
 		drawLayers(context, palette, core, cell, tall);
 	} else if (cell.card) {
@@ -2358,6 +2372,10 @@ function ask(root, title, { label, value = "", action, note = "", extra }, /** @
 	const close = dialog(root, title, [form]);
 }
 
+/** What a draft holds. */
+const leftBehind = ({ edits, rows, changed, complete }) =>
+	`${counted(edits, "edit")} of ${counted(rows, "row")}, staged ${shortTime(Date.parse(changed), 0)} UTC, ${edits === 1 ? "was" : "were"} never committed${complete ? "" : "; what came after is lost"}.`;
+
 /** One line over the grid; the newest wins, lateness yields to errors. */
 class Banner {
 	constructor(core) {
@@ -2369,6 +2387,8 @@ class Banner {
 		core.on("banner", (message) => this.show(message));
 		core.on("waited", (ms) => this.waited(ms));
 		core.on("problem", () => this.problem());
+		core.on("drafts", () => this.offer());
+		this.offer();
 		this.problem();
 	}
 
@@ -2378,6 +2398,13 @@ class Banner {
 		if (message) this.show({ level: "error", text: `${kind ? kind + ": " : ""}${message}${where ? ` (${where})` : ""}` });
 		else if (this.complained) this.hide();
 		this.complained = Boolean(message);
+	}
+
+	/** Edits that a browser left behind, one draft at a time. */
+	offer() {
+		const [draft] = this.core.drafts;
+		if (draft) this.show({ level: "draft", text: leftBehind(draft), action: "Restore", run: () => this.core.restore(draft) });
+		else if (this.level === "draft") this.hide();
 	}
 
 	show({ level, text, action = "", run = undefined }) {
@@ -3279,7 +3306,7 @@ class Edits {
 		this.write = primary("Commit", null, { type: "submit" });
 		this.form = h("form", { class: "dl-commit", onsubmit: (event) => this.commit(event) }, this.message, this.write);
 		this.element = div("dl-edit-panel", this.keys, div("dl-panel-scroll", this.none, this.list), this.form);
-		for (const name of ["staged", "staged_rows", "about"]) core.on(name, () => this.show());
+		for (const name of ["staged", "staged_rows", "about", "drafts"]) core.on(name, () => this.show());
 		core.on("undoable", (reply) => {
 			this.undoable = reply;
 			this.show();
@@ -3300,10 +3327,12 @@ class Edits {
 		this.redo.disabled = !this.undoable.can_redo;
 		this.none.hidden = stagedCount > 0;
 		if (!core.writable) say(this.none, "This version is read only. Show a branch to edit it.");
-		this.form.hidden = !stagedCount;
+		this.form.hidden = !stagedCount || !core.writable;
 		say(this.write, `Commit ${counted(core.stagedRows, "row")}`);
 		const more = stagedCount - staged.length;
-		this.list.replaceChildren(...(more > 0 ? [h("li", { class: "dl-quiet dl-pad", text: `${grouped(more)} earlier edits` })] : []), ...[...staged].reverse().map((edit) =>
+		const drafts = core.ended ? [] : core.drafts;
+		this.list.replaceChildren(...drafts.map((draft) => h("li", { class: "dl-edit" }, quiet(leftBehind(draft)),
+			link("Restore", () => core.restore(draft)), link("Discard", () => core.edit("forget", { id: draft.id })))), ...(more > 0 ? [h("li", { class: "dl-quiet dl-pad", text: `${grouped(more)} earlier edits` })] : []), ...[...staged].reverse().map((edit) =>
 			h("li", { class: "dl-edit" }, h("span", { class: "dl-edit-what" }, strong(edit.column), span(edit.what)),
 				quiet(counted(edit.rows, "row")), iconButton("close", `Drop the edit of ${edit.column}`, () => core.edit("drop", { id: edit.id })))));
 	}
@@ -3476,7 +3505,7 @@ class Viewer extends Painted {
 		if (!cell) return;
 		const { core } = this;
 		if (!cell.bitmap) return drawPicture(context, core.palette, core, cell, { x: 12, y: 12, w: this.element.clientWidth - 24, h: this.element.clientHeight - 24 });
-		context.imageSmoothingEnabled = at.w < cell.bitmap.width * 2;
+		context.imageSmoothingEnabled = smooths(cell, at);
 		context.drawImage(cell.bitmap, at.x, at.y, at.w, at.h);
 		const hidden = this.boxes?.column;
 		const marks = hidden ? { ...cell.marks, [hidden]: undefined } : cell.marks;
@@ -4113,7 +4142,7 @@ class Shell {
 		this.relabel.hidden = !editable || !core.kinds("class").length;
 		this.accept.hidden = this.relabel.hidden || !count || !core.about.suggested;
 		this.tagging.hidden = !editable;
-		this.commit.hidden = !core.stagedCount;
+		this.commit.hidden = !core.stagedCount || !core.writable;
 		say(this.commit, `Commit ${counted(core.stagedRows, "row")} …`);
 	}
 
@@ -4421,7 +4450,7 @@ export class StaticModel extends Listeners {
 			}
 			case "facets": return { facets: (this.data.facets?.facets ?? []).map((facet) => this.count(facet)), ms: 0 };
 			case "filter": return this.filter(message);
-			case "points": return this.data.points?.[message.column] && this.shown === this.all ? this.data.points[message.column] : null;
+			case "points": return (this.shown === this.all && this.data.points?.[message.column]?.[message.colour ?? ""]) || null;
 			case "select": return this.select(message.what);
 			case "tab": return this.show(this.pairs(message), { tab: message.tab, column: message.column });
 			default: return null;

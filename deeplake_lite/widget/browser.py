@@ -142,6 +142,7 @@ class Browser(Display):
             self._ready,
             self._lock,
         )
+        self.part(Editing).offer()
 
     # ---- what is shown
 
@@ -306,6 +307,44 @@ class Browser(Display):
         with self._lock:
             self.part(Editing).discard()
 
+    def restore(self) -> int:
+        """Stage again what browsers left that ended with edits staged; nothing is committed.
+
+        Edits that are staged survive a restart of the kernel, a crash, and a cell that is run
+        again: they are kept by lake, branch and row id, and the next browser offers them. `drafts`
+        lists them. A commit tells which cells were changed meanwhile, as ever.
+
+        Returns
+        -------
+        int
+            How many edits are staged then.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl, tempfile
+        >>> ds = dl.create(tempfile.mkdtemp() + "/x.lake", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> version = ds.commit("three")
+        >>> w = ds.browse()
+        >>> w.selected = [0]
+        >>> w.edit("x", 7)
+        1
+        >>> w = ds.browse()  # the cell was run again, or in another kernel
+        >>> w.drafts[0]["rows"], w.restore()
+        (1, 1)
+        >>> version = w.commit("seven")
+        >>> ds["x"][:]
+        array([7, 2, 3], dtype=int32)
+        """
+        with self._lock, shown_briefly():
+            editing = self.part(Editing)
+            for draft in reversed(editing.drafts()):
+                editing.restore(draft)
+            editing.offer()
+            editing._told([])
+        self.tell({"type": "changed"})
+        return self.staged_count
+
     # ---- keeping
 
     def to_html(
@@ -388,6 +427,7 @@ class Browser(Display):
     def _now_shown(self, shown: Shown) -> None:
         """Bring all traits to what is shown now; the page hears of them at once."""
         before, selected, self._shown = self._shown, self.selected, shown
+        moved = before.handle is not shown.handle
         self._applying = True
         try:
             with self.hold_sync():
@@ -397,6 +437,8 @@ class Browser(Display):
                 self.selected = shown.carried(before, selected)
         finally:
             self._applying = False
+        if moved:
+            self.part(Editing).offer()
 
     @t.default("view")
     def _first_view(self) -> View:

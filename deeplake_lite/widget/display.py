@@ -35,6 +35,7 @@ class Display(anywidget.AnyWidget):
     staged: Any = t.List().tag(sync=True)
     staged_count = t.Int(0).tag(sync=True)
     staged_rows = t.Int(0).tag(sync=True)
+    drafts: Any = t.List().tag(sync=True)
     problem: Any = t.Dict(default_value=None, allow_none=True).tag(sync=True)
 
     _desk: Desk

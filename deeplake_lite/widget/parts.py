@@ -63,6 +63,9 @@ class Host(Protocol):
     staged_rows: int
     """How many rows they change."""
 
+    drafts: Any
+    """What other browsers of the lake left staged, which this one offers to restore."""
+
     def part[T](self, kind: type[T]) -> T:
         """Return another part."""
         ...

@@ -200,16 +200,33 @@ def suspects_in_view(nb):
     return found
 
 
-def test_a_kernel_that_restarts_is_told_at_once_and_the_cell_shows_all_again(
-    lab, chrome, url, tmp_path
-):
+def test_edits_that_are_staged_survive_a_restart_of_the_kernel(lab, chrome, url, tmp_path):
     with lab.notebook(chrome, OPEN.format(url=url)) as nb:
+        page = nb.page
         nb.run(0)
         nb.painted()
-        nb.page.wait_for_selector(".dl-browser[data-pending='0']")
+        before = dl.open(url, branch="practice")
+        nb.click(0)
+        page.keyboard.press("5")
+        page.get_by_role("button", name="Edits").click()
+        page.get_by_role("button", name="Commit 1 row", exact=True).wait_for()
+        page.wait_for_selector(".dl-browser[data-pending='0']")
         nb.restart()
-        nb.page.get_by_text("The kernel has restarted, or ended").wait_for()
+        page.get_by_text("The kernel has restarted, or ended").wait_for()
+        page.get_by_role("button", name="Commit 1 row").first.wait_for(state="hidden")
         nb.shot(tmp_path / "restarted.png")
         nb.run(0)
         nb.painted()
-        assert nb.page.get_by_text("The kernel has restarted").count() == 0
+        assert page.get_by_text("The kernel has restarted").count() == 0
+        page.get_by_text("1 edit of 1 row, staged").first.wait_for()
+        nb.shot(tmp_path / "offered.png")
+        assert dl.open(url, branch="practice").version == before.version
+        page.locator(".dl-banner").get_by_role("button", name="Restore").click()
+        page.get_by_text("Restored: 1 row. Nothing is committed yet.").wait_for()
+        page.get_by_role("button", name="Edits").click()
+        nb.shot(tmp_path / "restored.png")
+        page.get_by_role("button", name="Commit 1 row", exact=True).click()
+        page.get_by_text("Committed 1 row").wait_for()
+    ds = dl.open(url, branch="practice")
+    assert ds["label"].names[ds["label"][0]] == "5"
+    assert (ds["label"][1:] == before["label"][1:]).all()

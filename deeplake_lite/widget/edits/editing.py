@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from filelock import Timeout
 
 from deeplake_lite.errors import (
     ConflictError,
     LakeError,
     UncommittedError,
 )
-from deeplake_lite.widget.edits import writing
+from deeplake_lite.widget.edits import journal, writing
 from deeplake_lite.widget.edits.drafts import Drafts
 from deeplake_lite.widget.edits.pending import Pending
 from deeplake_lite.widget.edits.staged import Edit, Staged
@@ -44,13 +45,16 @@ CONFLICTS = 500
 class Editing:
     """Staged edits of the rows of a dataset.
 
-    Nothing is written before `commit`, and the dataset does not know of what is staged.
+    Nothing is written to the dataset before `commit`, and it does not know of what is staged.
+    Edits are kept in a file beside it, which another browser offers if this one ends.
     """
 
     def __init__(self, host: Host) -> None:
         self._host, self.staged = host, Staged()
         self._opened: tuple[View, Dataset] | None = None
         self._message = ""
+        self._journal: journal.Journal | None = None
+        self._is_kept = True
         self.pending = Pending(host, self.staged, self._dataset)
         self._drafts = Drafts(host, self.pending)
         host.additions.append(self.pending.mark)
@@ -65,6 +69,8 @@ class Editing:
             "drop": self.drop,
             "commit": self._commit,
             "resolve": self._resolve,
+            "restore": self._restore,
+            "forget": self._forget,
         }
 
     # ---- staging
@@ -74,18 +80,21 @@ class Editing:
         ds = self._dataset()
         edits = [e for wanted in request["edits"] for e in self._drafts.edits(ds, wanted)]
         self.staged.add(edits)
+        self._keep(journal.added(edits))
         return self._told(edits)
 
     def undo(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         """Take back what was done last."""
         touched = self.staged.last
-        self.staged.undo()
+        if self.staged.undo():
+            self._keep({"do": "undo"})
         return self._told(touched)
 
     def redo(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         """Do again what was undone last."""
         touched = self.staged.next
-        self.staged.redo()
+        if self.staged.redo():
+            self._keep({"do": "redo"})
         return self._told(touched)
 
     def drop(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
@@ -93,12 +102,12 @@ class Editing:
         dropped = self.staged.drop(int(request["id"]))
         if dropped is None:
             raise LakeError(f"There is no edit {request['id']!r} any more. Look at the list.")
+        self._keep({"do": "drop", "id": dropped.id})
         return self._told([dropped])
 
     def discard(self) -> None:
         """Forget all that is staged."""
-        self.staged.clear()
-        self._tell()
+        self._clear()
         self._host.tell({"type": "changed"})
 
     def check_none(self, purpose: str) -> None:
@@ -108,6 +117,85 @@ class Editing:
                 f"{len(self.staged):,} edits are staged: before {purpose}, keep them with "
                 "w.commit('…') or drop them with w.discard()."
             )
+
+    # ---- drafts
+
+    def drafts(self) -> list[journal.Draft]:
+        """Return what other browsers of this lake and branch left behind."""
+        folder = journal.folder_of(self._host.shown.base.url)
+        if folder is None or not folder.is_dir():
+            return []
+        try:
+            branch = str(self._dataset().current_branch)
+        except LakeError:  # what is shown never moves
+            return []
+        return list(journal.drafts_in(folder, branch, self._journal))
+
+    def offer(self) -> None:
+        """Tell the page which drafts there are."""
+        self._host.drafts = [draft.about for draft in self.drafts()]
+
+    def restore(self, draft: journal.Draft) -> tuple[int, int]:
+        """Stage the edits of a draft; return of how many rows, and how many rows are gone.
+
+        Nothing is written: a commit compares the cells with what was seen when they were edited.
+        """
+        table = self._dataset()._table
+        edits, gone = [], np.empty(0, np.int64)
+        for e in draft.edits:
+            there = table.find(e.ids) >= 0
+            gone = np.union1d(gone, e.ids[~there])
+            if there.any():
+                seen = None if e.seen is None else e.seen[there]
+                ids = e.ids[there]
+                edit = self.staged.edit(e.column, e.field_id, e.op, ids, e.value, seen, e.what)
+                edits.append(edit)
+        self.staged.add(edits)
+        self._keep(journal.added(edits))
+        draft.remove()
+        rows = np.unique(np.concatenate([np.empty(0, np.int64), *(e.ids for e in edits)]))
+        return len(rows), len(gone)
+
+    def _restore(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+        rows, gone = self.restore(self._draft(request))
+        self._host.tell({"type": "changed"})
+        return {**self._told([]), "rows": rows, "gone": gone}
+
+    def _forget(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
+        self._draft(request).remove()
+        return self._told([])
+
+    def _draft(self, request: Request) -> journal.Draft:
+        found = {draft.id: draft for draft in self.drafts()}
+        if request["id"] not in found:
+            raise LakeError("That draft is gone: another browser has restored or discarded it.")
+        return found[request["id"]]
+
+    def _keep(self, line: dict[str, Any]) -> None:
+        """Write down what was done, for after a restart of the kernel."""
+        folder = journal.folder_of(self._host.shown.base.url)
+        if folder is None or not self._is_kept:
+            return
+        if self._journal is None:
+            ds = self._dataset()
+            branch = str(ds.current_branch)
+            self._journal = journal.Journal(folder, ds.url, branch, self.discard)
+        try:
+            why = "" if self._journal.write(line) else "there are too many of them"
+        except (OSError, TypeError, Timeout) as error:
+            why = f"{error!s:.200}"
+        if why:
+            self._is_kept = False
+            text = f"Edits from here on are lost if the kernel restarts: {why}. Commit them soon."
+            self._host.tell({"type": "note", "text": text})
+
+    def _clear(self) -> None:
+        """Forget what is staged, here and on disk."""
+        self.staged.clear()
+        if self._journal is not None:
+            self._journal.remove()
+        self._journal, self._is_kept = None, True
+        self._tell()
 
     # ---- writing
 
@@ -119,8 +207,7 @@ class Editing:
             return writing.Written(ds.version, 0)
         self._message = message or writing.default_message(self.staged)
         done = writing.write(ds, self.staged, self._message, on_conflict)
-        self.staged.clear()
-        self._tell()
+        self._clear()
         self._host.renew(ds)
         self._host.selected = []  # what is done is done: the next keys are for other rows
         return done
@@ -195,3 +282,5 @@ class Editing:
         ]
         self._host.staged_count = len(self.staged)
         self._host.staged_rows = len(self.staged.all_rows())
+        if self._host.drafts:
+            self.offer()

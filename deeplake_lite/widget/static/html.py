@@ -23,7 +23,7 @@ from deeplake_lite.widget.edits.inputs import plain
 from deeplake_lite.widget.filters.facets import Facets
 from deeplake_lite.widget.messages import Pack
 from deeplake_lite.widget.pictures.cells import MOST_ROWS, Cells
-from deeplake_lite.widget.pictures.kinds import OVERLAYS
+from deeplake_lite.widget.pictures.kinds import OVERLAYS, about_columns
 from deeplake_lite.widget.review.mapping import Map
 from deeplake_lite.widget.row.detail import Detail
 
@@ -45,6 +45,9 @@ POLICY = (
 
 ABOUT = ("title", "version", "name", "branch", "total")
 """What the page says of the lake; where it is, is its owner's business."""
+
+COLOURS = ("class", "number", "bool")
+"""Kinds of columns that the page offers to colour the map by."""
 
 STYLE = "body{margin:0}main>.dl-browser{height:100vh;resize:none;border:0;border-radius:0}"
 """The browser fills the window."""
@@ -138,12 +141,20 @@ def content(browser: Browser, pack: Pack, *, query: str, size: int, large: int) 
         "cells": cells,
         "details": {str(p): detail.detail({"p": p, "size": large}, pack) for p in rows},
         "facets": {"facets": found, "ms": 0},
-        "points": {
-            name: browser.part(Map).points(
-                {"column": name, "method": "pca", "colour": browser.settings.get("colour_by")}, pack
-            )
-            for name in about["embeddings"]
-        },
+        "points": {name: points(browser, name, pack) for name in about["embeddings"]},
+    }
+
+
+def points(browser: Browser, name: str, pack: Pack) -> dict[str, Any]:
+    """Return the map of a column by what colours it, as the page can be asked; empty for nothing.
+
+    Bytes that are the same for all are in the pack once.
+    """
+    coloured = [c["name"] for c in about_columns(browser.view) if c["kind"] in COLOURS]
+    asked = {"column": name, "method": "pca"}
+    return {
+        colour: browser.part(Map).points({**asked, "colour": colour}, pack)
+        for colour in ("", *coloured)
     }
 
 

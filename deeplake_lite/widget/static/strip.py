@@ -104,10 +104,11 @@ def _picture(cell: dict[str, Any], data: bytes, side: int) -> str:
     scale = side / max(cell["w"], cell["h"])
     width, height = (max(1, round(n * scale)) for n in (cell["w"], cell["h"]))
     file = b64encode(data[offset : offset + length]).decode("ascii")
+    sharp = ' style="image-rendering:pixelated"' if scale > 1 else ""
     alt = f"row {cell['p']}, {cell['w']} × {cell['h']} pixels"
     return (
         f'<img src="data:{escape(mime)};base64,{file}" width="{width}" height="{height}" '
-        f'alt="{escape(alt)}">'
+        f'alt="{escape(alt)}"{sharp}>'
     )
 
 

@@ -1,0 +1,304 @@
+"""Staged edits on disk, so that they survive a kernel that is restarted or killed.
+
+Each browser with staged edits has a file in the user's state folder, below a folder per lake::
+
+    {"format": 1, "url": …, "branch": …}              what it is about
+    {"do": "add", "edits": [{"ids": …, "value": …}]}    one line for each thing that was done
+    {"do": "undo"}
+    {"do": "full"}                                      where there was no room for more
+
+The file goes when its edits are committed or discarded. One that is left is a draft: a browser of
+the same lake and branch offers it, and nothing of it counts before it is restored. A lock tells the
+drafts of browsers that are gone from those of other kernels that are still at work.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import datetime as dt
+import json
+import os
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+import xxhash
+from filelock import FileLock, Timeout
+
+from deeplake_lite.storage.repo import MEMORY, local_folder
+from deeplake_lite.widget.edits.staged import Edit, Staged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+FORMAT = 1
+
+MOST_BYTES = 64 * 2**20
+"""Of one file: what is staged beyond it is not kept."""
+
+MOST_DRAFTS = 20
+"""Files of a lake that are looked at, the newest first."""
+
+_LIVE: WeakValueDictionary[Path, Journal] = WeakValueDictionary()
+"""The files that browsers of this process write."""
+
+
+class Journal:
+    """The file of one browser's staged edits; nothing is there before the first one.
+
+    Parameters
+    ----------
+    folder : Path
+        That of the lake.
+    branch : str
+        To which the edits are to be committed.
+    release : callable
+        Lets go of the edits: another browser of this process has taken them over.
+    """
+
+    def __init__(self, folder: Path, url: str, branch: str, release: Callable[[], None]) -> None:
+        self.path = folder / f"{token_hex(8)}.jsonl"
+        self.release = release
+        self._lock = FileLock(self.path.with_suffix(".lock"), thread_local=False)
+        self._left = MOST_BYTES
+        self._header = {"format": FORMAT, "url": url, "branch": branch}
+
+    def write(self, line: dict[str, Any]) -> bool:
+        """Add a line; tell whether there was room for it.
+
+        Raises OSError where nothing can be written, and TypeError for values that have no JSON.
+        """
+        text = json.dumps(line)
+        if not self._lock.is_locked:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock.acquire(timeout=0)
+            _LIVE[self.path] = self
+            text = f"{json.dumps(self._header)}\n{text}"
+        if full := len(text) > self._left:
+            text = json.dumps({"do": "full"})
+        self._left = 0 if full else self._left - len(text)
+        with open(os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as file:
+            file.write(f"{text}\n")
+        return not full
+
+    def remove(self) -> None:
+        """Take the file away: its edits are committed, or discarded."""
+        _LIVE.pop(self.path, None)
+        _unlink(self.path)
+        self._lock.release()
+        _unlink(self.path.with_suffix(".lock"))
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """Edits that a browser left behind."""
+
+    path: Path
+    branch: str
+    edits: list[Edit]
+    complete: bool
+    """Whether all edits were kept: there may have been no room for the last ones."""
+    changed: str
+    """When the last one was staged, ISO 8601, UTC."""
+
+    @property
+    def id(self) -> str:
+        """What the page calls it."""
+        return self.path.stem
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the page says of it."""
+        ids = [np.empty(0, np.int64), *(e.ids for e in self.edits)]
+        return {
+            "id": self.id,
+            "edits": len(self.edits),
+            "rows": len(np.unique(np.concatenate(ids))),
+            "complete": self.complete,
+            "changed": self.changed,
+        }
+
+    def remove(self) -> None:
+        """Take the file away; a browser of this process lets go of its edits."""
+        if live := _LIVE.get(self.path):
+            live.release()
+        _unlink(self.path)
+        _unlink(self.path.with_suffix(".lock"))
+
+
+def folder_of(url: str) -> Path | None:
+    """Return where drafts of a lake are; None for a lake in memory, which goes with the kernel."""
+    if url.startswith(MEMORY):
+        return None
+    local = local_folder(url)
+    where = url if local is None else os.path.abspath(local)
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(home) / "deeplake_lite" / "drafts" / xxhash.xxh3_64_hexdigest(where.encode())
+
+
+def drafts_in(folder: Path, branch: str, own: Journal | None) -> Iterator[Draft]:
+    """Yield the drafts for a branch, the newest first, but for what `own` has written."""
+    files = sorted(folder.glob("*.jsonl"), key=_modified, reverse=True)
+    for path in files[:MOST_DRAFTS]:
+        if (own is None or path != own.path) and not _is_written_elsewhere(path):
+            found = _read(path)
+            if found is not None and found.branch == branch and found.edits:
+                yield found
+
+
+def _is_written_elsewhere(path: Path) -> bool:
+    """Tell whether a browser of another process is at work on a file."""
+    if path in _LIVE:
+        return False
+    lock = FileLock(path.with_suffix(".lock"))
+    try:
+        with lock.acquire(timeout=0):
+            return False
+    except (Timeout, OSError):
+        return True
+
+
+def _read(path: Path) -> Draft | None:
+    """Return a draft; None for a file that is none, or none of this version."""
+    staged, complete = Staged(), True
+    try:
+        with path.open(encoding="utf-8") as lines:
+            header = json.loads(next(lines))
+            if header["format"] != FORMAT:
+                return None
+            branch = str(header["branch"])
+            for line in lines:
+                complete = line.endswith("\n") and _replay(line, staged)
+                if not complete:
+                    break
+    except (OSError, ValueError, KeyError, TypeError, StopIteration):
+        return None
+    changed = dt.datetime.fromtimestamp(_modified(path), dt.UTC)
+    return Draft(path, branch, staged.edits, complete, changed.isoformat())
+
+
+def _replay(line: str, staged: Staged) -> bool:
+    """Do again what a line says; tell whether it says something."""
+    try:
+        match json.loads(line):
+            case {"do": "add", "edits": edits}:
+                staged.add([_edit_from(document) for document in edits])
+            case {"do": "undo"}:
+                staged.undo()
+            case {"do": "redo"}:
+                staged.redo()
+            case {"do": "drop", "id": number}:
+                staged.drop(number)
+            case _:
+                return False
+    except (ValueError, KeyError, TypeError, zlib.error):
+        return False
+    return True
+
+
+# ---- edits as JSON
+
+
+def added(edits: list[Edit]) -> dict[str, Any]:
+    """Return the line that says which edits came."""
+    return {"do": "add", "edits": [_edit_to(edit) for edit in edits]}
+
+
+def _edit_to(edit: Edit) -> dict[str, Any]:
+    return {
+        "id": edit.id,
+        "column": edit.column,
+        "field": edit.field_id,
+        "op": edit.op,
+        "ids": _packed(edit.ids.astype("<i8")),
+        "value": _value_to(edit.value),
+        "seen": None if edit.seen is None else _packed(edit.seen.astype("<u8")),
+        "what": edit.what,
+    }
+
+
+def _edit_from(document: dict[str, Any]) -> Edit:
+    ids, seen = _unpacked(document["ids"], "<i8"), document["seen"]
+    digests = None if seen is None else _unpacked(seen, "<u8").astype(np.uint64)
+    if document["op"] not in ("set", "add_tag", "remove_tag") or not (np.diff(ids) > 0).all():
+        raise ValueError("an edit is of rows in order")
+    if digests is not None and len(digests) != len(ids):
+        raise ValueError("an edit has a digest for each row")
+    return Edit(
+        int(document["id"]),
+        str(document["column"]),
+        str(document["field"]),
+        document["op"],
+        ids.astype(np.int64),
+        _value_from(document["value"]),
+        digests,
+        str(document["what"]),
+    )
+
+
+def _packed(numbers: NDArray[Any]) -> str:
+    return base64.b64encode(zlib.compress(numbers.tobytes(), 1)).decode("ascii")
+
+
+def _unpacked(text: str, dtype: str) -> NDArray[Any]:
+    unpacked = zlib.decompressobj()
+    data = unpacked.decompress(base64.b64decode(text), MOST_BYTES)
+    if not unpacked.eof:
+        raise ValueError("an edit is of more rows than were ever kept")
+    return np.frombuffer(data, dtype)
+
+
+def _value_to(value: Any) -> Any:
+    """Return a cell as JSON; what JSON does not have is an object of one key.
+
+    >>> _value_from(_value_to({"a": [1, None]})), _value_from(_value_to(np.zeros((1, 2), "uint8")))
+    ({'a': [1, None]}, array([[0, 0]], dtype=uint8))
+    """
+    match value:
+        case dict():
+            return {"json": value}
+        case np.ndarray():
+            plain = np.ascontiguousarray(value)
+            data = base64.b64encode(plain.tobytes()).decode("ascii")
+            return {"array": data, "dtype": plain.dtype.str, "shape": list(plain.shape)}
+        case np.datetime64() | np.timedelta64():
+            return {"number": int(value.astype("int64")), "dtype": value.dtype.str}
+        case dt.datetime() | dt.date():
+            return _value_to(np.datetime64(value))
+        case np.generic():
+            return value.item()
+        case list() | tuple():
+            return [_value_to(part) for part in value]
+    return value
+
+
+def _value_from(value: Any) -> Any:
+    match value:
+        case {"json": document}:
+            return document
+        case {"array": data, "dtype": dtype, "shape": shape}:
+            return np.frombuffer(base64.b64decode(data), dtype).reshape(shape).copy()
+        case {"number": number, "dtype": dtype}:
+            return np.int64(number).view(dtype)
+        case list():
+            return [_value_from(part) for part in value]
+    return value
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # another browser has removed it
+        return 0.0
+
+
+def _unlink(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()

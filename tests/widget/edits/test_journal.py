@@ -1,0 +1,284 @@
+"""Staged edits survive the end of a kernel: kept, offered, and never committed by themselves."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.errors import ConflictError
+from deeplake_lite.widget import Browser
+from deeplake_lite.widget.edits import journal
+from deeplake_lite.widget.edits.editing import Editing
+
+
+@pytest.fixture
+def url(tmp_path, monkeypatch):
+    """Return a lake in a folder, whose drafts are in a folder beside it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    url = str(tmp_path / "x.lake")
+    ds = dl.create(
+        url,
+        {
+            "label": dl.ClassLabel(["cat", "dog"]),
+            "x": dl.Scalar("float64", nullable=True),
+            "note": "text",
+            "meta": dl.Json(),
+            "t": "datetime64[s]",
+            "image": "image",
+            "boxes": dl.Boxes(),
+            "kinds": dl.ClassLabel(["cat", "dog"], multiple=True),
+        },
+    )
+    ds.append(
+        {
+            "label": ["cat"] * 4,
+            "x": [1.0, 2.0, None, 4.0],
+            "note": list("abcd"),
+            "meta": [{}, {"array": "AA"}, None or {}, {}],
+            "t": ["2026-01-01"] * 4,
+            "image": [np.zeros((8, 8, 3), "uint8")] * 4,
+            "boxes": [np.zeros((0, 4))] * 4,
+            "kinds": [[]] * 4,
+        }
+    )
+    ds.commit("rows")
+    return url
+
+
+EDITS = [
+    ([0], "label", "dog"), ([1], "label", "bird"), ([0, 3], "x", float("inf")), ([2], "x", None),
+    ([3], "note", "é\n'\""), ([1], "meta", {"array": [1, None, {"number": 2}]}),
+    ([2], "t", "2026-01-31T12:00:00"), ([0], "kinds", ["cat", "fish"]),
+]  # fmt: skip
+
+
+def edit(p, positions, column, value):
+    p.asks("stage", edits=[{"positions": positions, "column": column, "op": "set", "value": value}])
+
+
+def drafts(url):
+    return sorted((journal.folder_of(url)).glob("*.jsonl"))
+
+
+def work_and_end(url, edits):
+    """Stage edits in a browser whose process then ends: its lock goes, its file stays."""
+    w = Browser(dl.open(url))
+    for positions, column, value in edits:
+        w.selected = positions
+        w.edit(column, value, new_class=True)
+    ended = w.part(Editing)._journal
+    journal._LIVE.pop(ended.path)
+    ended._lock.release()
+
+
+AT_WORK = """
+import sys, deeplake_lite as dl
+w = dl.open(sys.argv[1]).browse()
+w.selected = [0]
+w.edit("label", "dog")
+print("staged", flush=True)
+sys.stdin.read()
+"""
+
+
+def content(ds):
+    return {name: list(map(repr, ds[name][:])) for name in ds.columns if name != "image"}
+
+
+def test_edits_of_all_kinds_survive_the_end_of_a_kernel(url, page):
+    box = {"boxes": [[0, 0, 0.5, 1]], "c": [1]}
+    work_and_end(url, EDITS)
+    ds = dl.open(url)
+    before = content(ds)
+    p = page(ds)
+    [offered] = p.w.drafts
+    assert (offered["edits"], offered["rows"], offered["complete"]) == (len(EDITS), 4, True)
+    assert p.w.staged_count == 0
+    assert p.w.commit() == ds.version  # a draft is committed by nobody but who restores it
+    assert content(dl.open(url)) == before
+    reply = p.asks("restore", id=offered["id"])
+    assert (reply["rows"], reply["gone"], reply["staged_count"]) == (4, 0, len(EDITS))
+    assert p.w.drafts == []
+    p.asks("stage", edits=[{"positions": [3], "column": "boxes", "op": "set_boxes", "value": box}])
+    p.w.commit("restored")
+    found = dl.open(url)
+    names = found["label"].names
+    assert [names[i] for i in found["label"][:]] == ["dog", "bird", "cat", "cat"]
+    assert found["x"][:].tolist() == [np.inf, 2.0, None, np.inf]
+    assert found["note"][3] == "é\n'\""
+    assert found["meta"][1] == {"array": [1, None, {"number": 2}]}
+    assert str(found["t"][2]) == "2026-01-31T12:00:00"
+    assert list(found["boxes"][3][0]) == [0, 0, 4, 8]
+    assert drafts(url) == []
+
+
+def test_boxes_tags_and_undone_edits_are_kept_as_they_were(url, page):
+    p = page(dl.open(url))
+    value = {"boxes": [[0, 0, 0.5, 1]], "c": [1]}
+    p.asks(
+        "stage", edits=[{"positions": [0], "column": "boxes", "op": "set_boxes", "value": value}]
+    )
+    p.asks("stage", edits=[{"positions": [1, 2], "column": None, "op": "add_tag", "value": "é"}])
+    edit(p, [0], "label", "dog")
+    edit(p, [1], "label", "dog")
+    p.asks("undo")
+    p.asks("redo")
+    p.asks("undo")
+    p.asks("drop", id=p.w.staged[-1]["id"])
+    [draft] = journal.drafts_in(journal.folder_of(url), "main", None)
+    mine = list(p.w.part(Editing).staged.edits)
+    assert [(e.column, e.op, e.ids.tolist()) for e in draft.edits] == [
+        (e.column, e.op, e.ids.tolist()) for e in mine
+    ]
+    for kept, staged in zip(draft.edits, mine, strict=True):
+        np.testing.assert_array_equal(kept.value, staged.value)
+        np.testing.assert_array_equal(kept.seen, staged.seen)
+    again = page(dl.open(url))
+    assert again.w.restore() == len(mine)
+    assert p.w.staged_count == 0  # taken over: two browsers never hold the same edits
+    again.w.commit("taken over")
+    assert dl.open(url)["tags"][:] == [[], ["é"], ["é"], []]
+    assert p.w.drafts == again.w.drafts == drafts(url) == []
+
+
+def test_a_row_that_changed_meanwhile_is_a_conflict_not_overwritten(url, page):
+    work_and_end(url, [([0], "label", "dog"), ([1], "note", "mine"), ([2], "x", 9.0)])
+    other = dl.open(url)
+    other["note"][1] = "theirs"
+    other["label"][0] = "dog"
+    ids = other.row_ids
+    other.delete([2])
+    other.commit("meanwhile")
+    p = page(dl.open(url))
+    reply = p.asks("restore", id=p.w.drafts[0]["id"])
+    assert (reply["rows"], reply["gone"]) == (2, 1)
+    with pytest.raises(ConflictError) as caught:
+        p.w.commit("mine")
+    assert {c.row_id for c in caught.value.conflicts} == {ids[1]}
+    assert len(drafts(url)) == 1  # still kept: nothing was committed
+    p.w.commit("mine", on_conflict="theirs")
+    assert dl.open(url)["note"][1] == "theirs"
+    assert drafts(url) == []
+
+
+def test_drafts_are_offered_on_their_branch_only(url, page):
+    ds = dl.open(url)
+    ds.branch("fix")
+    work_and_end(url, [([0], "label", "dog")])
+    assert len(page(dl.open(url)).w.drafts) == 1
+    assert page(dl.open(url, branch="fix")).w.drafts == []
+    assert page(dl.open(url, version=ds.version)).w.drafts == []
+    assert len(page(dl.open(url)[:2]).w.drafts) == 1
+    p = page(dl.open(url))
+    p.asks("show_version", version="fix")
+    assert p.w.drafts == []
+    p.asks("show_version", version="main")
+    assert len(p.w.drafts) == 1
+
+
+def test_a_discarded_draft_is_gone_and_one_that_is_left_alone_is_offered_again(url, page):
+    work_and_end(url, [([0], "label", "dog")])
+    first, second = page(dl.open(url)), page(dl.open(url))
+    assert len(first.w.drafts) == len(second.w.drafts) == 1
+    number = first.w.drafts[0]["id"]
+    first.asks("forget", id=number)
+    assert first.w.drafts == drafts(url) == []
+    assert "gone" in second.fails("restore", id=number)["message"]
+    assert second.w.staged_count == 0
+
+
+def test_what_is_committed_or_discarded_leaves_no_draft(url, page):
+    p = page(dl.open(url))
+    for end in (lambda: p.w.commit("done"), p.w.discard):
+        edit(p, [0], "note", "new")
+        assert len(drafts(url)) == 1
+        end()
+        assert list(journal.folder_of(url).iterdir()) == []
+
+
+def test_edits_of_another_process_are_offered_once_it_is_killed(url, page):
+    command = [sys.executable, "-c", AT_WORK, url]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"staged\n"
+        assert page(dl.open(url)).w.drafts == []  # it is still at work
+        process.kill()
+    p = page(dl.open(url))
+    assert p.w.restore() == 1
+    p.w.commit("restored")
+    assert dl.open(url)["label"][:].tolist() == [1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("damage", ["torn", "line", "ids", "value", "header", "empty", "future"])
+def test_a_damaged_draft_raises_nothing_and_says_what_is_missing(url, page, damage):
+    work_and_end(url, [([0], "label", "dog"), ([1], "label", "dog")])
+    [path] = drafts(url)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    last = json.loads(lines[-1])
+    match damage:
+        case "torn":
+            lines[-1] = lines[-1][:-1]
+        case "line":
+            lines[-1] = "\0\n"
+        case "ids":
+            last["edits"][0]["ids"] = "AAAA"
+            lines[-1] = json.dumps(last) + "\n"
+        case "value":
+            last["edits"][0]["value"] = {"array": "AAAA", "dtype": "O", "shape": [1]}
+            lines[-1] = json.dumps(last) + "\n"
+        case "header":
+            lines[0] = "[]\n"
+        case "empty":
+            lines = []
+        case "future":
+            lines[0] = json.dumps({"format": 99, "branch": "main"}) + "\n"
+    path.write_text("".join(lines), "utf-8")
+    p = page(dl.open(url))
+    if damage in ("header", "empty", "future"):
+        assert p.w.drafts == []
+        assert path.exists()
+    else:
+        assert [(d["edits"], d["complete"]) for d in p.w.drafts] == [(1, False)]
+        assert p.w.restore() == 1
+
+
+def test_a_draft_has_a_bound_and_says_where_it_is_reached(url, page, monkeypatch):
+    monkeypatch.setattr(journal, "MOST_BYTES", 2000)
+    p = page(dl.open(url))
+    for i in range(20):
+        edit(p, [i % 4], "note", f"new {i}")
+    assert p.w.staged_count == 20
+    notes = [content for content, _ in p.sent if content.get("type") == "note"]
+    assert len(notes) == 1
+    assert "too many" in notes[0]["text"]
+    [path] = drafts(url)
+    assert path.stat().st_size < 2100
+    [draft] = journal.drafts_in(path.parent, "main", None)
+    assert not draft.complete
+    assert 0 < len(draft.edits) < 20
+    p.w.commit("all of them")
+    assert drafts(url) == []
+
+
+def test_editing_goes_on_where_nothing_can_be_kept(url, page, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    p = page(dl.open(url))
+    edit(p, [0], "note", "new")
+    edit(p, [1], "note", "new")
+    notes = [content for content, _ in p.sent if content.get("type") == "note"]
+    assert len(notes) == 1
+    assert "Commit them soon" in notes[0]["text"]
+    p.w.commit("all the same")
+    assert dl.open(url)["note"][:2] == ["new", "new"]
+
+
+def test_lakes_in_memory_keep_no_drafts(make_lake, page, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    p = page(make_lake({"note": "text"}, note=["a"]))
+    edit(p, [0], "note", "b")
+    assert list(tmp_path.iterdir()) == []
