@@ -223,6 +223,7 @@ def test_edits_that_are_staged_survive_a_restart_of_the_kernel(lab, chrome, url,
         assert dl.open(url, branch="practice").version == before.version
         page.locator(".dl-banner").get_by_role("button", name="Restore").click()
         page.get_by_text("Restored: 1 row. Nothing is committed yet.").wait_for()
+        page.wait_for_selector("[data-position='0'][aria-label*='edited']")
         page.get_by_role("button", name="Edits").click()
         nb.shot(tmp_path / "restored.png")
         page.get_by_role("button", name="Commit 1 row", exact=True).click()

@@ -158,8 +158,7 @@ class Editing:
 
     def _restore(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         rows, gone = self.restore(self._draft(request))
-        self._host.tell({"type": "changed"})
-        return {**self._told([]), "rows": rows, "gone": gone}
+        return {**self._told([]), "positions": None, "rows": rows, "gone": gone}
 
     def _forget(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         self._draft(request).remove()

@@ -66,7 +66,7 @@ def test_the_page_has_the_rows_their_pictures_and_what_they_are_filtered_by(path
     assert data["cells"][1]["facet"]["tags"] == ["a", EVIL]
     assert data["cells"][1]["facet"]["x"] is None
     assert data["traits"]["about"]["static"]
-    assert data["points"]["vector"]["n"] == 20
+    assert data["points"]["vector"][""]["n"] == 20
     assert "times" not in {facet["kind"] for facet in data["facets"]["facets"]}
     assert data["details"]["0"]["columns"][1]["text"] == EVIL
 
@@ -149,3 +149,18 @@ def test_the_browser_answers_while_a_page_is_made(lake, tmp_path, page, monkeypa
 
     monkeypatch.setattr(page_module, "content", meanwhile)
     shown.w.to_html(tmp_path / "page.html", rows=2)
+
+
+def test_the_map_is_coloured_as_the_cards_are(path):
+    page = path.read_text("utf-8")
+    data, packed = json.loads(element(page, "data")), base64.b64decode(element(page, "bytes"))
+    assert data["points"]["vector"].keys() == {"", "label", "x"}
+    points = data["points"]["vector"]["label"]
+    positions, colours = (
+        np.frombuffer(packed[start : start + length], "<i4")
+        for start, length in (points["v"]["positions"], points["v"]["colour"])
+    )
+    cards = [data["cells"][p]["caption"]["label"]["c"] for p in positions]
+    assert colours.tolist() == cards
+    assert set(cards) == {0, 1}
+    assert data["points"]["vector"][""]["colour"] is None
