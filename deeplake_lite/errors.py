@@ -34,6 +34,7 @@ Every message gives the rule, the value and the way out.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
@@ -42,11 +43,66 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-class LakeError(Exception):
-    """Base of every error that this package raises on purpose."""
+@dataclass(frozen=True)
+class Place:
+    r"""A place in the text of a query.
+
+    >>> print(Place.at("SELECT a,\n  labl", 12))
+    Line 2, column 3:
+        labl
+        ^
+    """
+
+    text: str
+    """The query."""
+    line: int
+    """From 1."""
+    column: int
+    """From 1."""
+
+    @classmethod
+    def at(cls, text: str, offset: int) -> Place:
+        """Return the place of a character."""
+        before = text[:offset]
+        return cls(text, before.count("\n") + 1, offset - before.rfind("\n"))
+
+    def without(self, prefix: str) -> Place:
+        """Return the same place in the text that stands behind a prefix."""
+        column = max(1, self.column - len(prefix)) if self.line == 1 else self.column
+        return Place(self.text.removeprefix(prefix), self.line, column)
+
+    def excerpt(self) -> str:
+        """Return the line, around the place where it is long, with a caret below."""
+        lines = self.text.splitlines() or [""]
+        row, at = lines[min(self.line, len(lines)) - 1], self.column - 1
+        first = max(0, at - LINE_WIDTH // 2) if len(row) > LINE_WIDTH else 0
+        last = first + LINE_WIDTH
+        dots = "…" if first else ""
+        shown = dots + row[first:last] + ("…" if last < len(row) else "")
+        return f"  {shown}\n  {' ' * (at - first + len(dots))}^"
 
     def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
+        return f"Line {self.line}, column {self.column}:\n{self.excerpt()}"
+
+
+LINE_WIDTH = 160
+"""Characters of a query's line that an error shows."""
+
+
+class LakeError(Exception):
+    """Base of every error that this package raises on purpose.
+
+    Attributes
+    ----------
+    place : Place, optional
+        Where in a query, of which it is an error.
+    """
+
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        said = str(self.args[0]) if self.args else ""
+        return said if self.place is None else f"{said} {self.place}"
 
     @property
     def finding(self) -> str:
@@ -156,9 +212,8 @@ class QuerySyntaxError(QueryError):
           SELECT a FROM
                       ^
         """
-        lines = text.splitlines() or [""]
-        row = lines[min(line, len(lines)) - 1]
-        error = cls(f"{reason}: line {line}, column {column}.\n  {row}\n  {' ' * (column - 1)}^")
+        where = Place(text, line, column)
+        error = cls(f"{reason}: line {line}, column {column}.\n{where.excerpt()}")
         error.line, error.column = line, column
         error._found = text, reason
         return error

@@ -9,7 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from deeplake_lite.dataset.question import Question
-from deeplake_lite.errors import QuerySyntaxError, QueryTypeError, shown_briefly
+from deeplake_lite.errors import (
+    Place,
+    QueryError,
+    QuerySyntaxError,
+    QueryTypeError,
+    shown_briefly,
+)
 from deeplake_lite.query import clauses, execute
 from deeplake_lite.query.bind import Binder, Params
 from deeplake_lite.query.nested import only_value
@@ -91,7 +97,8 @@ def _answer(
     try:
         done = execute.run(plan, progress)
     except QueryTypeError as error:
-        raise QueryTypeError(named(error.args[0], plan)) from error.__cause__
+        error.args = (named(error.args[0], plan), *error.args[1:])
+        raise
     table, rows = done.table, np.arange(len(done.table))
     for clause in plan.clauses:
         table, rows = _apply(clause, plan, table, rows)
@@ -147,10 +154,13 @@ def _apply(
         case Arrange(columns):
             keys = list(zip(*(at_rows(name).to_pylist() for name in columns), strict=True))
             return table, rows[clauses.arrange(keys)]
-        case Sample(column, replace_, limit, percent, seed):
-            drawn = clauses.sample(
-                _weights(at_rows(column)), replace=replace_, limit=limit, percent=percent, seed=seed
-            )
+        case Sample(column, replace_, limit, percent, seed, start):
+            options = {"replace": replace_, "limit": limit, "percent": percent, "seed": seed}
+            try:
+                drawn = clauses.sample(_weights(at_rows(column)), **options)  # type: ignore[arg-type]
+            except QueryError as error:
+                error.place = None if start is None else Place.at(plan.text, start)
+                raise
             return table, rows[drawn]
         case Expand(source, column, before, after):
             total = next(len(i.source) for i in plan.instances if i.table == source)

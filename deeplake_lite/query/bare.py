@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sqlglot.errors import TokenError
 
+from deeplake_lite.errors import LakeError, QuerySyntaxError
 from deeplake_lite.query.dialect import Lakes
-
-if TYPE_CHECKING:
-    from deeplake_lite.errors import QuerySyntaxError
 
 _STARTS = ("SELECT", "WITH", "FROM", "SEMICOLON")
 """Words that a query begins with."""
@@ -33,7 +30,7 @@ def whole(text: str) -> str:
     return f"SELECT * {text}" if first in _CLAUSES else f"SELECT * WHERE {text}"
 
 
-def as_typed(error: QuerySyntaxError, text: str) -> QuerySyntaxError:
+def as_typed(error: LakeError, text: str) -> LakeError:
     """Return what is wrong with the query of a text, at its place in the text.
 
     >>> from deeplake_lite.errors import QuerySyntaxError
@@ -43,7 +40,11 @@ def as_typed(error: QuerySyntaxError, text: str) -> QuerySyntaxError:
       x >
         ^
     """
-    return error.without(whole(text).removesuffix(text))
+    prefix = whole(text).removesuffix(text)
+    if isinstance(error, QuerySyntaxError):
+        return error.without(prefix)
+    error.place = error.place and error.place.without(prefix)
+    return error
 
 
 def _kinds(text: str) -> list[str]:

@@ -21,9 +21,10 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 from sqlglot import exp
 
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
-from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
+from deeplake_lite.errors import NotFoundError, Place, QueryError, QueryTypeError
 from deeplake_lite.query import evaluate, interrupt
 from deeplake_lite.query.bind import unknown_function
+from deeplake_lite.query.complaints import bare, explained, gist
 from deeplake_lite.query.convert import as_arrow, from_arrow, sql_type
 from deeplake_lite.query.progress import Bar
 from deeplake_lite.query.record import Run
@@ -187,7 +188,12 @@ class _Query:
         try:
             return self._interruptibly(sql.sql("duckdb"), grows=_grows(sql))
         except (duckdb.Error, RuntimeError, KeyboardInterrupt) as error:
-            raise self._ours(error) from error
+            if isinstance(error, duckdb.FatalException | duckdb.InternalException):
+                _database.cache_clear()  # it answers nothing any more
+            ours = self._ours(error)
+            if isinstance(ours, QueryTypeError) and ours is not self._raised:
+                self._place(ours, gist(bare(error)), next(iter(tables), None))
+            raise ours from error
         finally:
             for name in tables:
                 self.connection.unregister(name)
@@ -210,6 +216,32 @@ class _Query:
             if "maximum total string size" in str(error):
                 raise _too_large() from error
             raise duckdb.Error(str(error)) from error
+
+    def _place(self, error: QueryTypeError, complaint: str, staged: str | None) -> None:
+        """Give an error the place of the smallest expression that DuckDB complains of likewise.
+
+        Rows that are `staged` stand for the source whose rows they are.
+        """
+        tables = {instance.table for instance in self._plan.instances}
+        for start, node in self._plan.traces:
+            known = {c.table for c in node.find_all(exp.Column)}
+            if known - tables or len(known) > 1:
+                continue
+            probe = exp.select(exp.alias_(node.copy(), "x"))
+            if known:
+                table = known.pop()
+                probe = probe.from_(exp.alias_(exp.to_table(staged or table), table, table=True))
+            if complaint == self._complaint(probe):
+                error.place = Place.at(self._plan.text, start)
+                return
+
+    def _complaint(self, probe: exp.Select) -> str | None:
+        """Return the kind of what DuckDB has against a query; None for nothing."""
+        try:
+            self.connection.sql(probe.sql("duckdb")).to_arrow_table()
+        except (duckdb.Error, RuntimeError) as error:
+            return gist(bare(error))
+        return None
 
     def _interruptibly(self, text: str, *, grows: bool) -> pa.Table:
         """Run a statement where it can be stopped: DuckDB does not look for Ctrl-C as it computes.
@@ -244,7 +276,7 @@ class _Query:
             return KeyboardInterrupt()
         if isinstance(error, duckdb.CatalogException):
             return _unknown(error)
-        return QueryTypeError(_reason(error))
+        return QueryTypeError(explained(error))
 
     def _create(self, udf: Udf) -> None:
         """Let DuckDB call a tree: with positions of pairs of rows, of groups, or with scalars."""
@@ -282,17 +314,9 @@ def _grows(sql: exp.Expr) -> bool:
     return sql.find(exp.Join) is not None or any(calls)
 
 
-def _reason(error: BaseException) -> str:
-    text = str(error).split("\n\nLINE")[0].split("\nLINE")[0].split("\n\tCandidate")[0].strip()
-    text = " ".join(text.split()).split(' Use "SET ')[0]  # advice on DuckDB's settings
-    for name in ("Binder", "Conversion", "Invalid Input"):
-        text = text.removeprefix(f"{name} Error: ")
-    return text
-
-
 def _unknown(error: Exception) -> QueryError | NotFoundError:
     text = str(error)
     if "Function with name" in text:
         name = text.split("Function with name ")[1].split(" ")[0].strip('"')
         return unknown_function(name.upper())
-    return QueryError(_reason(error))
+    return QueryTypeError(explained(error))

@@ -89,6 +89,8 @@ class Sample:
     """How many rows, or percent of them; None for as many as there are."""
     percent: bool
     seed: int
+    start: int | None = None
+    """Where in the text the weight is."""
 
 
 @dataclass(frozen=True)
@@ -119,3 +121,5 @@ class Plan:
     clauses: tuple[Clause, ...] = ()
     seed: int | None = None
     """Seed that was drawn because none was given."""
+    traces: tuple[tuple[int, exp.Expr], ...] = ()
+    """Where in the text what DuckDB computes comes from, parts before the whole."""

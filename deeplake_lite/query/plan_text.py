@@ -42,7 +42,9 @@ def _outputs(outputs: tuple[Output, ...]) -> Iterator[str]:
 
 def _options(clause: Clause) -> str:
     options = {f.name: getattr(clause, f.name) for f in fields(clause)}
-    named = (f"{k}={v}" for k, v in options.items() if k not in ("column", "columns", "table"))
+    named = (
+        f"{k}={v}" for k, v in options.items() if k not in ("column", "columns", "table", "start")
+    )
     return ", ".join(named) or "value"
 
 

@@ -202,6 +202,9 @@ def problem_of(error: Exception, text: str = "") -> Problem:
     if isinstance(error, QuerySyntaxError):
         found["message"] = re.sub(r": line \d+, column \d+\.$", "", said.split("\n", 1)[0])
         found["line"], found["column"] = error.line, error.column
+    elif isinstance(error, LakeError) and error.place is not None:
+        found["message"] = str(error.args[0])
+        found["line"], found["column"] = error.place.line, error.place.column
     elif place := _place(said, text):
         found["line"], found["column"] = place
     return found

@@ -14,7 +14,7 @@ import numpy as np
 
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.virtual import VirtualTable
-from deeplake_lite.errors import QuerySyntaxError
+from deeplake_lite.errors import LakeError
 from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.widget.handles import renewed
 
@@ -85,7 +85,7 @@ class Shown:
         text = whole(typed)
         try:
             return text, self.base.query(text, sources=self.sources)
-        except QuerySyntaxError as error:
+        except LakeError as error:
             raise as_typed(error, typed) from None
 
     def named(self, name: str, view: View) -> Shown:

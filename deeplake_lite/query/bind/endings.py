@@ -10,6 +10,7 @@ from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query import dialect
 from deeplake_lite.query.bind.aggregates import sorted_by
 from deeplake_lite.query.bind.digests import comparable
+from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.dialect import CLAUSES, UNGROUP, text_of
 from deeplake_lite.query.plan import ROW, Arrange, Clause, Expand, Sample
 from deeplake_lite.query.values import Constant, Value
@@ -24,20 +25,23 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
     """Return what to sort by."""
     terms: list[exp.Expr] = []
     for term in order.expressions:
-        e = term.this
-        if isinstance(e, exp.Var) and e.name.upper() == "ALL":
-            terms += [sorted_by(item, term, binder.low, scope) for item in items]
-            continue
-        if is_number(e):
-            item = items[item_number(e, len(items), "ORDER")]
-            terms.append(sorted_by(item, term, binder.low, scope))
-            continue
-        if isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
-            value = binder.low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
-        else:
-            value = binder.low.value(e, scope)
-        terms.append(sorted_by(value, term, binder.low, scope))
+        with placed(binder.low.text, term):
+            terms += _terms(binder, term, scope, items)
     return terms
+
+
+def _terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]) -> list[exp.Expr]:
+    """Return what a term of ORDER BY sorts by: all items for ALL."""
+    e = term.this
+    if isinstance(e, exp.Var) and e.name.upper() == "ALL":
+        return [sorted_by(item, term, binder.low, scope) for item in items]
+    if is_number(e):
+        value = items[item_number(e, len(items), "ORDER")]
+    elif isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
+        value = binder.low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
+    else:
+        value = binder.low.value(e, scope)
+    return [sorted_by(value, term, binder.low, scope)]
 
 
 def is_number(e: exp.Expr) -> bool:
@@ -93,6 +97,13 @@ def whole_number(
     binder: Binder, e: exp.Expr, scope: Scope, what: str, *, percent: bool = False
 ) -> int | float:
     """Return a number of rows, or of percent, which may be broken. Raises QueryTypeError."""
+    with placed(binder.low.text, e):
+        return _number_of_rows(binder, e, scope, what, percent=percent)
+
+
+def _number_of_rows(
+    binder: Binder, e: exp.Expr, scope: Scope, what: str, *, percent: bool
+) -> int | float:
     value = binder.low.value(e, scope)
     number: Any = value.value if isinstance(value, Constant) else None
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
@@ -144,15 +155,16 @@ def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection
     """Return ARRANGE BY, SAMPLE BY and EXPAND BY, in the order written."""
     found: list[Clause] = []
     for part in tree.args.get(CLAUSES) or ():
-        match part:
-            case dialect.Arrange():
-                found.append(_arrange(binder, part, scope, projection))
-            case dialect.Sample():
-                found.append(_sample(binder, part, scope, projection))
-            case dialect.Expand():
-                ends = (part.args["before"], part.args["after"])
-                counts = [int(whole_number(binder, e, scope, "EXPAND BY")) for e in ends]
-                found.append(Expand(*_row_of(tree, scope, projection), *counts))
+        with placed(binder.low.text, part):
+            match part:
+                case dialect.Arrange():
+                    found.append(_arrange(binder, part, scope, projection))
+                case dialect.Sample():
+                    found.append(_sample(binder, part, scope, projection))
+                case dialect.Expand():
+                    ends = (part.args["before"], part.args["after"])
+                    counts = [int(whole_number(binder, e, scope, "EXPAND BY")) for e in ends]
+                    found.append(Expand(*_row_of(tree, scope, projection), *counts))
     return found
 
 
@@ -176,4 +188,5 @@ def _sample(binder: Binder, part: dialect.Sample, scope: Scope, projection: Proj
         seed=binder.low.draw_seed()
         if seed is None
         else int(whole_number(binder, seed, scope, "SEED")),
+        start=start_of(part.this),
     )

@@ -11,6 +11,7 @@ from deeplake_lite.query.bind.aggregates import grouped, picked
 from deeplake_lite.query.bind.digests import comparable, digest
 from deeplake_lite.query.bind.endings import is_number, item_number
 from deeplake_lite.query.bind.kinds import kind_of
+from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.scope import Scope
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.plan import ROW
@@ -33,7 +34,8 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
             raise QueryError(f"GROUP BY takes expressions, got {text_of(part)}. UNION them.")
         if isinstance(part, exp.Tuple):
             raise QueryError(f"GROUP BY a, b stands without parentheses, got {text_of(part)}.")
-        keys.append(_key(_meant(part, tree, scope), scope, low))
+        with placed(low.text, part):
+            keys.append(_key(_meant(part, tree, scope), scope, low))
     if group.args.get("all"):
         for item in tree.expressions:
             inner = Scope(scope.relations, scope.parent, scope.merged, scope.aliases, grouped=True)

@@ -8,12 +8,13 @@ beforehand, of the source that it reads, or a function that DuckDB calls with th
 from __future__ import annotations
 
 import secrets
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.errors import InvalidValueError, QueryError, QueryTypeError
+from deeplake_lite.errors import InvalidValueError, NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind import (
     aggregates,
@@ -28,6 +29,7 @@ from deeplake_lite.query.bind import (
 from deeplake_lite.query.bind.constants import as_array, constant
 from deeplake_lite.query.bind.json_values import json_order
 from deeplake_lite.query.bind.kinds import agree, is_json, kind_of
+from deeplake_lite.query.bind.places import put, start_of
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.evaluate import evaluate
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
@@ -102,6 +104,12 @@ HANDLERS: dict[str, Handler] = {
 """What turns a node into a value, by its key; other nodes are rebuilt over their parts."""
 
 
+_MANY = 200
+"""Nodes of an expression that messages do not show as a whole."""
+
+_MOST_TRACES = 200
+"""Expressions whose places are kept."""
+
 REBUILT = frozenset(
     [
         "attimezone",
@@ -162,6 +170,10 @@ class Lowering:
         self.params, self._lower_query, self.one_value = params, subquery, one_value
         self.udfs: dict[str, Udf] = {}
         self.seed: int | None = None
+        self.text = ""
+        """The query, for the places of errors."""
+        self.traces: list[tuple[int, exp.Expr]] = []
+        """Where in the text what DuckDB computes comes from, parts before the whole."""
 
     def draw_seed(self) -> int:
         """Return the query's seed, drawn when it is first asked for."""
@@ -251,12 +263,28 @@ class Lowering:
             at = at.parent
         return None
 
+    def shown(self, e: exp.Expr) -> str:
+        """Return an expression for messages; of a long one the beginning, as it is written."""
+        if sum(1 for _ in islice(e.walk(), _MANY)) < _MANY:
+            return text_of(e)
+        start = start_of(e) or 0
+        return f"{self.text[start : start + 60]}…"
+
     def value(self, e: exp.Expr, scope: Scope) -> Value:
         """Return what an expression is."""
         if scope.keys and not scope.in_aggregate and (key := scope.keys.get(e)) is not None:
             return key
         handler = HANDLERS.get(e.key)
-        return handler(self, e, scope) if handler else self.generic(e, scope)
+        try:
+            found = handler(self, e, scope) if handler else self.generic(e, scope)
+        except (QueryError, NotFoundError) as error:
+            put(error, self.text, e)
+            raise
+        if isinstance(found, Sql) and not isinstance(found.node, exp.Column | exp.Literal):
+            start = start_of(e) if len(self.traces) < _MOST_TRACES else None
+            if start is not None:
+                self.traces.append((start, found.node))
+        return found
 
     def generic(self, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value:
         """Rebuild a node over its parts, all of them scalars.
@@ -322,7 +350,8 @@ class Lowering:
             When the arguments are not what the function takes.
         """
         entry = REGISTRY[name]
-        texts = [text_of(part) for part in _parts(e)] + [text_of(e)] * len(args)
+        shown = self.shown(e)
+        texts = [self.shown(part) for part in _parts(e)] + [shown] * len(args)
         tensors = [self.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
         given = _named_classes([_arg(t) for t in tensors])
         bound = entry.bind(*given, **options)
@@ -335,7 +364,7 @@ class Lowering:
             else t.tree
             for t, a in zip(tensors, given, strict=True)
         )
-        return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, text_of(e))
+        return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, shown)
 
 
 def _called(udf: Udf, tensor: Tensor) -> exp.Expr:

@@ -23,6 +23,7 @@ from deeplake_lite.query.bind.endings import (
 from deeplake_lite.query.bind.grouping import keys_of, over_group
 from deeplake_lite.query.bind.kinds import has_axes, kind_of
 from deeplake_lite.query.bind.lowering import Lowering
+from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.projection import Lowered, Projection
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.bind.sets import set_operation
@@ -73,7 +74,7 @@ class Binder:
         self.answer = answer
         """What looks up the value of a query in place of a tensor."""
         self.low = Lowering(params, self._nested, lambda e, scope: one_value(self, e, scope))
-        self.low.seed = seed
+        self.low.seed, self.low.text = seed, text
         self.instances: list[Instance] = []
         """Sources that were named so far."""
         self.queries: list[dict[str, tuple[str, Lowered]]] = []
@@ -106,6 +107,7 @@ class Binder:
             outputs,
             tuple(lowered.clauses),
             self.low.seed,
+            tuple(self.low.traces),
         )
 
     def _nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
@@ -124,6 +126,12 @@ class Binder:
         bare: bool = False,
     ) -> Lowered:
         """Lower a query; a `bare` one gives its values alone, as an expression needs them."""
+        with placed(self.low.text, tree):
+            return self._query(tree, parent, outermost=outermost, bare=bare)
+
+    def _query(
+        self, tree: exp.Expr, parent: Scope | None, *, outermost: bool, bare: bool
+    ) -> Lowered:
         if isinstance(tree, exp.Subquery):
             inner = self.query(tree.this, parent, outermost=outermost, bare=bare)
             if not any(tree.args.get(k) for k in ("order", "limit", "offset", CLAUSES, "with_")):
@@ -278,7 +286,8 @@ class Binder:
         for item in tree.expressions:
             star = _star(item)
             if star is not None:
-                found += self._star(star, item, scope, keys)
+                with placed(self.low.text, item):
+                    found += self._star(star, item, scope, keys)
                 of_rows.append(item)
                 continue
             e = item.unalias()
@@ -296,7 +305,8 @@ class Binder:
             if popped is not None:
                 scope.aliases[name] = popped
             if scope.grouped:
-                value = over_group(value, keys, e, scope, self.low)
+                with placed(self.low.text, e):
+                    value = over_group(value, keys, e, scope, self.low)
             found.append((name, value, e))
         if of_all and of_rows and not scope.grouped:
             raise QueryError(

@@ -77,6 +77,7 @@ def _answered(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
         binder.low.seed,
         answer=binder.answer,
     )
+    inner.low.text = binder.low.text  # where errors are
     plan = inner.plan(_with_names(binder, tree))
     binder.low.seed = plan.seed
     value, text = binder.answer(plan), f"({text_of(tree)})"

@@ -11,6 +11,7 @@ from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.kinds import (
     kind_of,
 )
+from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.scope import OWN, Relation, imported
 from deeplake_lite.query.dialect import as_source, func, text_of
 from deeplake_lite.query.plan import ROW, Instance
@@ -58,6 +59,11 @@ def known_parts(tree: exp.Expr, known: set[str]) -> None:
 
 def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     """Put a relation into the scope; return it as DuckDB's."""
+    with placed(binder.low.text, e):
+        return _table(binder, e, scope)
+
+
+def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     if isinstance(e, exp.Subquery):
         lowered = binder.query(e.this if not e.args.get("limit") else e, scope.parent)
         name = binder.new_name("t")

@@ -1,0 +1,140 @@
+"""What DuckDB says of a query, in words of the language, with the way out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+LONGEST = 2_000
+"""Characters of an error's message, beyond which its middle is left out."""
+
+_DATE = "A date is written 'YYYY-MM-DD' and a time 'YYYY-MM-DD HH:MM:SS', but it is '{0}'."
+
+_RULES: tuple[tuple[str, str], ...] = (
+    (r"(?:timestamp|date|time) field value out of range: \"(.*?)\"", _DATE),
+    (r"invalid (?:timestamp|date|time) field format: \"(.*?)\"", _DATE),
+    (
+        r"Type with name (\S+) does not exist",
+        (
+            "There is no type {0}. Types are those of SQL and of NumPy, such as INT, DOUBLE, TEXT, "
+            "DATE, uint8 or float32."
+        ),
+    ),
+    (
+        r"Could not convert string '(.*?)' to (\w+)",
+        "The text '{0}' cannot be converted to {1}. TRY_CAST(x AS {1}) gives null for such texts.",
+    ),
+    (
+        r"Type (\w+) with value (.*?) can't be cast",
+        "A value is out of range, or does not convert: {1} is {0}. Use TRY_CAST, or a wider type.",
+    ),
+    (
+        r"'\+\((?:VARCHAR|STRING_LITERAL)\b.*?\)'|'\+\(.*?, (?:VARCHAR|STRING_LITERAL)\)'",
+        "+ adds numbers. Write || to join texts, or CAST a text that is a number.",
+    ),
+    (
+        r"No function matches the given name and argument types '(.*?)\((.*?)\)'",
+        "{0} does not take values of types {1}. CAST them, or use another function.",
+    ),
+    (
+        r"Cannot compare values of type (\S+) and type (\S+)",
+        "Values of types {0} and {1} do not compare. CAST one of them.",
+    ),
+    (
+        r"Cannot mix values of type (\S+) and (\S+)",
+        "Values of types {0} and {1} do not go into one column or list. CAST one of them.",
+    ),
+    (
+        r"(?i)max expression depth|maximum recursion depth|stack overflow",
+        "Expected less within one another: the query is nested too deep.",
+    ),
+    (
+        r"(?i)out of memory|failed to allocate|could not allocate",
+        "A query needs more memory than it may take. Select fewer rows or columns, or aggregate.",
+    ),
+    (
+        r"(?i)more than one row returned by a subquery",
+        (
+            "A query in place of a value gives one row. More than one row was returned: add LIMIT "
+            "1, an aggregate or a condition, or write IN for any of them."
+        ),
+    ),
+    (
+        r"(?i)overflow in ([\w ]+?)(?: of (\w+))?\b.*",
+        "A number is beyond 64 bits: overflow in {0}. CAST an operand AS DOUBLE.",
+    ),
+    (
+        r"must appear in the GROUP BY clause",
+        (
+            "A column of a grouped query is grouped, or within an aggregate: write LIST(x), "
+            "FIRST(x) or another one."
+        ),
+    ),
+    (
+        r"(?i)UNNEST.*not supported here|nested UNNEST",
+        "UNNEST stands in the select list, once within an item.",
+    ),
+)
+"""What DuckDB says, and what is said instead of it; groups are what it names."""
+
+_KINDS = (
+    "Binder", "Conversion", "Invalid Input", "Parser", "Catalog", "Out of Range", "INTERNAL",
+    "Not implemented", "Mismatch Type", "Syntax",
+)  # fmt: skip
+
+_TYPES = {
+    "VARCHAR": "TEXT", "STRING_LITERAL": "TEXT", "INTEGER_LITERAL": "INTEGER", "INT32": "INTEGER",
+    "INT64": "BIGINT", "BOOL": "BOOLEAN",
+}  # fmt: skip
+"""Names of types that users do not write."""
+
+
+def explained(error: BaseException) -> str:
+    """Return what an error of DuckDB's means.
+
+    >>> explained(RuntimeError("Catalog Error: Type with name foo does not exist!"))[:22]
+    'There is no type foo. '
+    >>> explained(RuntimeError("Conversion Error: something new"))
+    'something new'
+    """
+    text = bare(error)
+    for pattern, meaning in _RULES:
+        if found := re.search(pattern, text, re.DOTALL):
+            return shortened(meaning.format(*_in_words(found.groups())))
+    return shortened(text)
+
+
+def shortened(message: str) -> str:
+    """Return a message without its middle where it echoes much of a query or of a value.
+
+    >>> len(shortened("x" * 100_000)) < 3_000
+    True
+    """
+    half = LONGEST // 2
+    return message if len(message) <= LONGEST else f"{message[:half]} … {message[-half:]}"
+
+
+def bare(error: BaseException) -> str:
+    """Return what DuckDB says, without its kind, its advice, and its place in what DuckDB runs."""
+    text = re.split(r"\n+LINE|\n\t?Candidate|\n+Possible solutions|\n\* SET", str(error))[0]
+    text = " ".join(text.split()).split(' Use "SET ')[0].split(" You might need to add")[0]
+    for kind in _KINDS:
+        text = text.removeprefix(f"{kind} Error: ")
+    return text
+
+
+def gist(complaint: str) -> str:
+    """Return a complaint up to the first value that it names.
+
+    >>> gist("Could not convert string 'a' to INT32")
+    'Could not convert string '
+    """
+    return re.split(r"['\"\d(]", complaint)[0]
+
+
+def _in_words(groups: Sequence[str | None]) -> list[str]:
+    named: Callable[[re.Match[str]], str] = lambda m: _TYPES.get(m[0], m[0])  # noqa: E731
+    return [re.sub(r"\w+", named, group or "") for group in groups]

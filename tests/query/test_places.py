@@ -1,0 +1,82 @@
+"""Errors of binding and of DuckDB show the line and a caret, in words of the language."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from deeplake_lite.errors import LakeError, QueryError
+from deeplake_lite.query.bare import as_typed, whole
+
+from .case_files import values_of
+from .test_bad_input import TYPES, UNKNOWN
+
+PLACES = {
+    "SELECT id, ^labl": "no column 'labl'",
+    "SELECT id, ^MEEN(grid)": "no function MEEN",
+    "SELECT id\nFROM dataset\nWHERE ^labl = 3": "no column 'labl'",
+    "SELECT id WHERE ^time > '2024-13-45'": r"A date is written 'YYYY-MM-DD'.*'2024-13-45'",
+    "SELECT id, DATE ^'hello'": "A date is written 'YYYY-MM-DD'.*'hello'",
+    "SELECT id, CAST(^id AS foo)": "no type foo",
+    "SELECT id, ^text + 'x'": r"Write \|\| to join texts",
+    "SELECT id, ^'x' + text": r"Write \|\| to join texts",
+    "SELECT id WHERE id > 3 AND CAST(^text AS INT) > 3": "cannot be converted to INTEGER",
+    "SELECT id WHERE MEAN(image) > 3 AND CAST(^text AS INT) > 3": "cannot be converted",
+    "SELECT id WHERE id = (SELECT ^id FROM dataset)": "More than one row",
+    "SELECT id WHERE ^text > 3": "do not compare",
+    "SELECT ^ABS(text)": "does not take values of types TEXT",
+    "SELECT MAX(^id + 9223372036854775807)": "beyond 64 bits",
+    "SELECT ^* EXCLUDE (foo)": "no column 'foo'",
+    "SELECT id ORDER BY ^7": "beyond the select list",
+    "SELECT id LIMIT ^'a'": "LIMIT is a whole number",
+    "SELECT id EXPAND BY ^'a', 2": "EXPAND BY is a whole number",
+    "SELECT id FROM ^nowhere": "FROM takes the URL",
+    "SELECT ^grid + bytes": "could not be broadcast",
+    "SELECT id GROUP BY ^7": "beyond the select list",
+    "SELECT id WHERE L2_NORM(emb - (SELECT ^emv FROM dataset LIMIT 1)) > 0": "no column 'emv'",
+    "SELECT id WHERE ^current_setting('threads') = 2": "no function CURRENT_SETTING",
+    "SELECT id WHERE id = 1 OR ^repeat('x', 1000000000) = text": "at most 67,108,864",
+}
+
+
+@pytest.mark.parametrize("text", PLACES)
+def test_a_caret_is_below_the_expression_at_fault(ds, text):
+    at, query = text.index("^"), text.replace("^", "")
+    with pytest.raises(LakeError, match=re.compile(PLACES[text], re.DOTALL)) as caught:
+        ds.query(query)
+    before = query[:at]
+    place = caught.value.place
+    assert (place.line, place.column) == (before.count("\n") + 1, at - before.rfind("\n"))
+    *_, line, caret = str(caught.value).split("\n")
+    assert line == "  " + query.split("\n")[place.line - 1]
+    assert caret == " " * (place.column + 1) + "^"
+
+
+@pytest.mark.parametrize("text", [*TYPES, *UNKNOWN])
+def test_every_error_has_a_line_and_a_caret(ds, owners, text):
+    with pytest.raises(LakeError) as caught:
+        values_of(ds.query(text, sources={"owners": owners}))
+    assert re.search(r"(?i)line \d+, column \d+[.:]\n.*\n +\^$", str(caught.value))
+
+
+def test_a_long_query_is_not_echoed(ds):
+    for text in (
+        "SELECT " + "(" * 50_000 + "id" + ")" * 50_000,
+        "SELECT " + " + ".join(["grid"] * 400) + " + labl",
+        f"SELECT UPPER(grid, '{'x' * 100_000}')",
+        f"SELECT '{'x' * 100_000}' + id",
+        "SELECT id WHERE id IN (" + ", ".join(map(str, range(50_000))) + ", labl)",
+        f"SELECT {'x' * 100_000}",
+    ):
+        with pytest.raises(LakeError) as caught:
+            ds.query(text)
+        assert len(str(caught.value)) < 5_000
+
+
+def test_a_place_is_that_of_what_was_typed(ds):
+    with pytest.raises(QueryError) as caught:
+        ds.query(whole("id > 3 AND text > 3"))
+    error = as_typed(caught.value, "id > 3 AND text > 3")
+    assert error.place.column == 12
+    assert error.place.text == "id > 3 AND text > 3"
