@@ -57,7 +57,7 @@ def unzstd_within(data: bytes | memoryview, most: int) -> bytes:
     bound = _zstd_bound(memoryview(data), begin)
     if (bound if told is None else told) > max(most, BLOCK_BYTES):
         raise ValueError(f"a frame may unpack to more than {most} bytes.")
-    return bytes(_zstd.decode(data))
+    return b"" if told == 0 else bytes(_zstd.decode(data))
 
 
 def check_blosc(data: bytes | memoryview, size: int) -> None:

@@ -144,8 +144,12 @@ class State:
         )
         if state.checksums.keys() != {column.id for column in schema}:
             raise ValueError("'checksums' must have the columns of the schema, and has others.")
-        if state.ordered == ("rows/slot" in state.lengths):
-            raise ValueError("'lengths' must have 'rows/slot' exactly if 'ordered' is false.")
+        wanted = {"rows/block"} if state.ordered else {"rows/block", "rows/slot"}
+        for column in schema:
+            wanted |= _with_length(column.id, column.htype.layout)
+        if state.lengths.keys() != wanted:
+            odd = ", ".join(sorted(state.lengths.keys() ^ wanted)[:3])
+            raise ValueError(f"'lengths' lacks, or should not have: {odd}.")
         if state.lengths.get("rows/slot", 0) > state.slots:
             raise ValueError("there must be no more rows than slots.")
         return state
@@ -210,6 +214,14 @@ def _numbers(
             raise ValueError(f"{key!r} has a name that there is not, {name!r:.60}.")
         _number(found, name, most)
     return dict(found)
+
+
+def _with_length(path: str, layout: Layout) -> set[str]:
+    """Return what of a column has a length that the document notes."""
+    if isinstance(layout, Nested):
+        items = f"{path}/items"
+        return {items} | _with_length(items, layout.item.layout)
+    return set() if isinstance(layout, Dense) else {f"{path}/tail"}
 
 
 def _check_layout(name: str, layout: Layout) -> None:

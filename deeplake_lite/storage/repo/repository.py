@@ -153,6 +153,9 @@ class Repository:
                 f"There is no lake at {url!r}. "
                 f"Check the path, or make one with dl.create({url!r}, schema)."
             )
+        if (folder := local_folder(url)) is not None:
+            for name in ("config.yaml", "refs/branch.main/ref.json"):
+                check_regular(folder / name)
         storage = storage_at(url, options)
         with translated():
             return cls(url, icechunk.Repository.open(storage))

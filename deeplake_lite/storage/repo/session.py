@@ -319,6 +319,10 @@ class Session:
             group = await zarr_async.open_group(store=self.store, mode="r", zarr_format=3)
         except FileNotFoundError:
             return {}
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
+            raise DamagedError(
+                f"The lake's document does not read: {error!r:.200}. Restore it from a copy."
+            ) from error
         return dict(group.attrs)
 
     async def set_attributes(self, attributes: Mapping[str, Any]) -> None:
