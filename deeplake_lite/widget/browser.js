@@ -1185,6 +1185,7 @@ class Core extends Listeners {
 		if (error instanceof Stale || this.closing.signal.aborted) return;
 		if (error.kind === ENDED.kind && !this.ended) {
 			this.ended = true;
+			this.root.removeAttribute("data-heard");
 			this.emit("about");
 		}
 		this.emit("banner", { level: "error", text: error?.message ?? String(error) });
@@ -1272,7 +1273,7 @@ class Core extends Listeners {
 		const probe = [1, 2, 3, 4];
 		for (const base64 of [false, true]) {
 			const reply = await this.ask("hello", base64 ? { base64 } : { threads: true });
-			if (probe.every((byte, i) => reply.bytes[i] === byte)) return;
+			if (probe.every((byte, i) => reply.bytes[i] === byte)) return this.root.setAttribute("data-heard", "");
 		}
 		throw new Refusal({ message: "This notebook drops binary messages, and text ones too: pictures cannot be shown." });
 	}

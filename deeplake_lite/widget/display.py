@@ -42,6 +42,7 @@ class Display(anywidget.AnyWidget):
 
     def __init__(self, **traits: Any) -> None:
         self._displays: list[Any] = []
+        self._strips: list[Any] = []
         super().__init__(**traits)
 
     @abstractmethod
@@ -69,6 +70,8 @@ class Display(anywidget.AnyWidget):
         html = self._strip(rows=rows, side=FROZEN_SIDE, most_bytes=FROZEN_BYTES)
         for seen in self._displays:
             seen.update({"text/html": html, "text/plain": repr(self)}, raw=True)
+        for strip in self._strips:
+            strip.update({"text/html": "", "text/plain": ""}, raw=True)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """Return the widget, and what hosts show that run no widgets."""
@@ -76,12 +79,20 @@ class Display(anywidget.AnyWidget):
         return {**data, "text/html": self._strip(), "text/plain": repr(self)}, metadata
 
     def _ipython_display_(self) -> None:
-        """Show the widget under an id, by which `freeze` finds it again."""
+        """Show the widget under an id, by which `freeze` finds it again, and a strip of rows.
+
+        The strip is an output of its own. In one bundle with the widget, hosts choose the widget
+        wherever its state was stored with the notebook, as `nbconvert --execute` does, and show
+        nothing when no kernel answers it. Beside a widget that is answered, our style hides it.
+        """
         from IPython import display
 
         show: Any = display.display
         data, metadata = self._repr_mimebundle_()
+        html = f'<div class="dl-strip">{data.pop("text/html")}</div>'
         self._displays.append(show(data, metadata=metadata, raw=True, display_id=True))
+        strip = {"text/html": html, "text/plain": ""}
+        self._strips.append(show(strip, raw=True, display_id=True))
 
     # ---- messages
 

@@ -75,10 +75,12 @@ def load(page, css):
 
 
 @pytest.mark.parametrize(
-    ("css", "ours", "least"), [(STYLE, ".dl-browser", 200), (SHEET, ".dl-repr", 30)]
+    ("css", "ours", "least"), [(STYLE, ".dl-browser, .dl-strip", 200), (SHEET, ".dl-repr", 30)]
 )
 def test_no_rule_touches_what_is_not_ours(css, ours, least, chrome, tmp_path):
-    classes = sorted(set(re.findall(r"dl-[a-z0-9-]+", STYLE + SHEET)) - {ours[1:]})
+    classes = sorted(
+        set(re.findall(r"dl-[a-z0-9-]+", STYLE + SHEET)) - {*re.findall(r"dl-[a-z]+", ours)}
+    )
     with opened(chrome, tmp_path, rows=8) as shown:
         load(shown.page, css)
         shown.page.evaluate(DECOYS, classes)

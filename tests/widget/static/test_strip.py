@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+import nbformat
 import numpy as np
 import pytest
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
 
 import deeplake_lite as dl
 from deeplake_lite.errors import LakeError
@@ -57,3 +60,31 @@ def test_a_browser_is_frozen_where_it_is_seen(make_lake, monkeypatch):
     w.freeze(rows=30)
     assert "70 more rows" in updates[0]["text/html"]
     assert updates[0]["text/plain"] == repr(w)
+
+
+LAKE = """
+import numpy as np, deeplake_lite as dl
+ds = dl.create("memory://converted", {"image": "image", "label": "text"})
+ds.append({"image": [np.zeros((8, 8), "uint8")] * 3, "label": ["rose", "lily", "lily"]})
+first = ds.commit("three")
+ds["label"][0] = "tulip"
+second = ds.commit("mended")
+"""
+
+
+def test_a_notebook_that_is_run_and_converted_shows_rows():
+    cells = [
+        LAKE,
+        "ds.browse()",
+        "dl.browse_diff(ds, first, second)",
+        "w = ds.query(\"SELECT * WHERE label = 'lily'\").browse()\nw",
+        "w.freeze()",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    NotebookClient(notebook, kernel_name="python3", timeout=120).execute()
+    html, _ = HTMLExporter().from_notebook_node(notebook)
+    seen = [part.split("</div>\n</div>")[0] for part in html.split("jp-RenderedHTMLCommon")[1:]]
+    shown = [part for part in seen if "<img" in part]
+    assert len(shown) == 3
+    assert ["tulip" in part for part in shown] == [True, True, False]
+    assert all("image-rendering:pixelated" in part or "dl-pixels" in part for part in shown)
