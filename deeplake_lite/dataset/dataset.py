@@ -127,21 +127,27 @@ class Dataset(View):
         """Add rows; another name of `append`."""
         self.append(data, check=check)
 
-    def update(self, rows: Any, data: Mapping[str, Any]) -> None:
+    def update(
+        self, rows: Any = None, data: Mapping[str, Any] | None = None, *, ids: Any = None
+    ) -> None:
         """Change cells of some rows, all of them or none.
 
         Parameters
         ----------
-        rows : int, slice, sequence of int, or boolean mask
-            Positions, (n,) int, each once; or (len(ds),) bool.
+        rows : int, slice, sequence of int, boolean mask, or View
+            Positions, (n,) int, each once; or (len(ds),) bool; or a view of this lake, of any
+            version or branch: its rows are found by their ids.
         data : mapping
             n values by column name, or one value for all n rows; other columns stay.
+        ids : sequence of int, optional
+            In place of `rows`, the rows' ids in any order, (n,) int64: ``batch["_row_id"]`` of a
+            loader with ``row_ids=True``, also as a tensor, or ``view.row_ids``.
 
         Raises
         ------
         InvalidValueError
-            For a value that its column refuses, another number of values than of rows, or a row
-            that comes twice; the dataset is as before.
+            For a value that its column refuses, another number of values than of rows, a row that
+            comes twice, an id that no row has, or a view of other rows; the dataset is as before.
         ColumnNotFoundError
             For a column that the schema does not have.
         IndexError
@@ -158,8 +164,13 @@ class Dataset(View):
         >>> ds["part"][1] = "val"
         >>> ds["x"][:], ds["part"][:]
         (array([10,  2, 30], dtype=int32), ['train', 'val', 'train'])
+        >>> ds.update(ds.query("SELECT * WHERE x > 5"), {"part": "large"})
+        >>> for batch in ds.batches(2, columns=["x"], shuffle=True, row_ids=True):
+        ...     ds.update(ids=batch["_row_id"], data={"x": batch["x"] + 1})
+        >>> ds["x"][:], ds["part"][:]
+        (array([11,  3, 31], dtype=int32), ['large', 'val', 'large'])
         """
-        edits.update(self, rows, data)
+        edits.update(self, rows, data, ids)
 
     def _set_one(self, name: str, index: int, value: Any) -> None:
         edits.set_one(self, name, index, value)

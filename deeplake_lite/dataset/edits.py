@@ -20,7 +20,7 @@ from deeplake_lite.dataset.incoming import (
     named_columns,
     naming_rows,
 )
-from deeplake_lite.dataset.positions import is_position, many_positions, one_position
+from deeplake_lite.dataset.positions import as_ids, is_position, many_positions, one_position
 from deeplake_lite.dataset.transfer import taken_from
 from deeplake_lite.dataset.updates import cells_for
 from deeplake_lite.dataset.upserts import column_blocks
@@ -33,9 +33,12 @@ from deeplake_lite.schema import Schema
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from numpy.typing import NDArray
+
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.incoming import Data
     from deeplake_lite.htypes.base import Check
+    from deeplake_lite.storage.table import Table
 
 
 def append(ds: Dataset, data: Data | View, check: Check) -> None:
@@ -48,28 +51,80 @@ def append(ds: Dataset, data: Data | View, check: Check) -> None:
             table.append(incoming_blocks(data, table.schema, check))
 
 
-def update(ds: Dataset, rows: Any, data: Mapping[str, Any]) -> None:
+def update(ds: Dataset, rows: Any, data: Mapping[str, Any] | None, ids: Any) -> None:
     """Change cells of some rows; see `Dataset.update`."""
+    if (rows is None) == (ids is None):
+        given = "neither" if rows is None else "both"
+        raise TypeError(
+            f"update needs rows (positions or a view) or ids=, one of the two, but got {given}: "
+            "ds.update([0, 1], {'x': [5, 6]}), ds.update(ids=batch['_row_id'], data={'x': found})."
+        )
+    if data is None:
+        raise TypeError("update needs data, values by column name: data={'x': [5, 6]}.")
+    if isinstance(rows, View) and rows is not ds:
+        ids = ids_for_update(rows, ds)
     with ds._editing() as table:
-        positions = many_positions([rows] if is_position(rows) else rows, len(table))
-        if len(np.unique(positions)) != len(positions):
-            raise InvalidValueError("an update names each row once; some rows come twice.")
+        slots = _slots_of(table, rows, len(table)) if ids is None else _slots_of_ids(table, ids)
         columns, schema = named_columns(data, table.schema), table.schema
         fields = {name: schema[name] for name in columns}
-        with naming_rows(positions):
-            cells = {f.id: cells_for(f, columns[n], len(positions)) for n, f in fields.items()}
-        if len(positions):
-            table.update(table.rows.at(positions), cells)
+        with naming_rows(lambda row: table.rows.position(slots[row])):
+            cells = {f.id: cells_for(f, columns[n], len(slots)) for n, f in fields.items()}
+        if len(slots):
+            table.update(slots, cells)
+
+
+def _slots_of(table: Table, rows: Any, count: int) -> NDArray[np.int64]:
+    """Return the slots of rows given by position. Raises InvalidValueError if one comes twice."""
+    rows = slice(None) if isinstance(rows, View) else [rows] if is_position(rows) else rows
+    positions = many_positions(rows, count)
+    if len(np.unique(positions)) != len(positions):
+        raise InvalidValueError("an update names each row once; some rows come twice.")
+    return table.rows.at(positions)
+
+
+def _slots_of_ids(table: Table, ids: Any) -> NDArray[np.int64]:
+    """Return the slots of rows given by id. Raises InvalidValueError for one that is not there."""
+    wanted = as_ids(ids)
+    slots = table.find(wanted)
+    missing = wanted[slots < 0]
+    if len(missing):
+        raise InvalidValueError(
+            f"an update changes rows that are there, but {len(missing):,} of {len(wanted):,} ids "
+            f"belong to no row of this branch, such as {missing[0]}: deleted, or of another lake. "
+            "Leave them out: known = np.isin(ids, ds.row_ids)."
+        )
+    ordered = np.sort(wanted)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(twice):
+        raise InvalidValueError(
+            f"an update names each row once, but id {twice[0]} comes twice. Rows that fill a batch "
+            "up are repeated, and marked: keep = ~batch['_padding']."
+        )
+    return slots
+
+
+def ids_for_update(view: View, ds: Dataset) -> NDArray[np.int64]:
+    """Return the ids of a view's rows. Raises InvalidValueError where they are no rows of `ds`."""
+    if view.url != ds.url:
+        raise InvalidValueError(
+            f"an update takes a view of this lake, {ds.url}, but it is of {view.url}. If its rows "
+            "are copies that kept their ids, give those: ids=view.row_ids."
+        )
+    if not getattr(view._table, "has_ids", True):
+        raise InvalidValueError(
+            "an update takes rows of the lake, but each row of this query is made of several, or "
+            "of none. Select ROW_ID() AS id in it, and give ids=view['id'][:]."
+        )
+    return view.row_ids
 
 
 def set_one(ds: Dataset, name: str, index: int, value: Any) -> None:
     """Change one cell; a list is its value."""
     with ds._editing() as table:
         position, f = one_position(int(index), len(table)), table.schema[name]
-        positions = np.array([position])
-        with naming_rows(positions):
+        with naming_rows(lambda _: position):
             cells = encode_column(f, [value], 0, 1, "header")
-        table.update(table.rows.at(positions), {f.id: cells})
+        table.update(table.rows.at(np.array([position])), {f.id: cells})
 
 
 def delete(ds: Dataset, rows: Any) -> None:

@@ -6,7 +6,7 @@ row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import batched, pairwise
@@ -188,12 +188,12 @@ def encode_column(f: Field, values: Any, start: int, stop: int, check: Check) ->
 
 
 @contextmanager
-def naming_rows(rows: NDArray[np.int64]) -> Iterator[None]:
+def naming_rows(position: Callable[[int], Any]) -> Iterator[None]:
     """Let errors of values for some rows, one each, name the row instead of the value's place."""
     try:
         yield
     except InvalidValueError as error:
-        row = None if error.row is None else int(rows[error.row])
+        row = None if error.row is None else int(position(error.row))
         raise error.at(row=row) from error.__cause__
 
 

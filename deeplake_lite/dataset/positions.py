@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.errors import InvalidValueError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -89,6 +91,32 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
     if (bad := (found < -length) | (found >= length)).any():
         raise IndexError(_out_of_range(int(found[bad][0]), length))
     return np.where(found < 0, found + length, found)
+
+
+def as_ids(ids: Any) -> NDArray[np.int64]:
+    """Return row ids, (n,) int64, as loaders hand them out: an array, a tensor, a list of int.
+
+    Raises
+    ------
+    InvalidValueError
+        For what is no list of integers of up to 64 bits.
+
+    Examples
+    --------
+    >>> as_ids([2**40]), as_ids(7)
+    (array([1099511627776]), array([7]))
+    """
+    if hasattr(ids, "detach"):  # PyTorch's, which may be on a GPU
+        ids = ids.detach().cpu()
+    found = np.atleast_1d(np.asarray(ids))
+    if found.ndim == 1 and not len(found):
+        return np.empty(0, np.int64)
+    if found.ndim != 1 or found.dtype.kind not in "iu":
+        raise InvalidValueError(
+            "ids must be integers, such as batch['_row_id'] of a loader with row_ids=True or "
+            f"view.row_ids, but they are {ids!r:.60}."
+        )
+    return found.astype(np.int64)
 
 
 def _out_of_range(index: int, length: int) -> str:

@@ -87,13 +87,13 @@ def column_blocks(table: Table, added: Field, values: Any) -> Iterator[Cells]:
 def _encode_rows(f: Field, values: Any, rows: NDArray[np.int64], check: Check) -> Cells:
     """Encode values of some rows, or the default where there are none; an error names the row."""
     given = None if values is None else _pick(values, rows)
-    with naming_rows(rows):
+    with naming_rows(rows.__getitem__):
         return encode_column(f, given, 0, len(rows), check)
 
 
 def _naming[T](rows: NDArray[np.int64], blocks: Iterator[T]) -> Iterator[T]:
     """Yield blocks made of some rows; an error names the row among all that were given."""
-    with naming_rows(rows):
+    with naming_rows(rows.__getitem__):
         yield from blocks
 
 

@@ -126,6 +126,7 @@ class Rows:
         slots = place.slots or 0
         self.ids = place.array("id", ArraySpec("int64"))
         self._stored_ids = StoredIds(self.ids)
+        self._known_runs: tuple[Slots | None, int, IdRuns | None] = None, 0, None
         self.blocks, self._order_array = map(with_length, ("block", "slot"))
         self._stored_order: Slots | None = None
         self._had_order = not ordered
@@ -158,6 +159,10 @@ class Rows:
         """Return the slots of some positions."""
         return positions if self.order is None else self.order[positions]
 
+    def position(self, slot: int) -> int:
+        """Return the position of the row in a slot."""
+        return int(slot) if self.order is None else int(np.argmax(self.order == slot))
+
     def live(self) -> Slots:
         """Return the slots of all rows, in their order."""
         return chunks.count_up(self.slots) if self.order is None else self.order
@@ -179,9 +184,17 @@ class Rows:
         """Return the slot of the live row with each id, -1 where there is none."""
         runs = await self._stored_ids.load()
         if self.order is not None or self.slots > await self.ids.stored():
+            runs = await self._live_runs()
+        return runs.find(ids)
+
+    async def _live_runs(self) -> IdRuns:
+        """Return the ids of the live rows, read again only when rows came, went or moved."""
+        order, slots, runs = self._known_runs
+        if runs is None or order is not self.order or slots != self.slots:
             live = np.sort(self.live())
             runs = IdRuns.of(live, await self.ids_at(live))
-        return runs.find(ids)
+            self._known_runs = self.order, self.slots, runs
+        return runs
 
     async def pending_ids(self) -> NDArray[np.int64]:
         """Return the ids of the rows that were added."""

@@ -1,0 +1,180 @@
+"""Updates of rows that are named by their ids, or by a view of them."""
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.storage import rows as stored_rows
+
+ROWS = 40
+
+
+@pytest.fixture
+def ds(make_lake):
+    ds = make_lake(
+        {"x": "int32", "t": dl.Text(nullable=True), "v": dl.Array("float32", (None,))},
+        x=range(ROWS),
+        t=[str(i) for i in range(ROWS)],
+        v=[[i] * (i % 3) for i in range(ROWS)],
+    )
+    ds.commit("rows")
+    return ds
+
+
+def by_x(ds, column):
+    return dict(zip(ds["x"][:].tolist(), ds[column][:], strict=True))
+
+
+@pytest.mark.parametrize("state", ["committed", "moved", "deleted", "added", "reopened"])
+def test_rows_are_found_by_id_wherever_they_are(ds, state):
+    ids = ds.row_ids.copy()
+    if state == "moved":
+        ds.optimize(shuffle=True)
+    if state == "deleted":
+        ds.delete(range(5))
+    if state == "added":
+        ds.append({"x": [100], "t": ["new"], "v": [[]]})
+        ids = np.append(ids, ds.row_ids[-1])
+    if state == "reopened":
+        ds = dl.open(ds.url)
+    chosen = np.random.default_rng(0).permutation(ids[5:])[:20]
+    where = {int(i): int(x) for i, x in zip(ds.row_ids, ds["x"][:], strict=True)}
+    texts = [f"new {where[int(i)]}" for i in chosen]
+    ds.update(ids=chosen, data={"t": texts, "v": [[7, int(i % 9)] for i in chosen]})
+    changed = {where[int(i)] for i in chosen}
+    for x, text in by_x(ds, "t").items():
+        assert text == (f"new {x}" if x in changed else str(x) if x < ROWS else "new")
+    assert sum(len(v) == 2 and v[0] == 7 for v in ds["v"][:]) == 20
+    ds.commit("changed")
+    assert by_x(dl.open(ds.url), "t") == by_x(ds, "t")
+
+
+def test_an_id_is_known_on_every_branch_and_in_every_version(ds):
+    old = dl.open(ds.url, version=ds.version)
+    ds.branch("review")
+    ds.checkout("review")
+    ds.delete([0])
+    ds.update(old[10:20], {"t": "of the old view"})
+    ds.update(ids=old.row_ids[[3]], data={"t": [None]})
+    assert [x for x, t in by_x(ds, "t").items() if t == "of the old view"] == [*range(10, 20)]
+    assert by_x(ds, "t")[3] is None
+
+
+VIEWS = {
+    "slice": (lambda ds: ds[5:9], [5, 6, 7, 8]),
+    "backwards": (lambda ds: ds[[9, 2]], [9, 2]),
+    "mask": (lambda ds: ds[ds["x"] > 37], [38, 39]),
+    "query": (lambda ds: ds.query("SELECT x WHERE x < 3 ORDER BY x DESC"), [2, 1, 0]),
+    "computed": (lambda ds: ds.query("SELECT x * 2 AS y, t WHERE x > 37"), [38, 39]),
+    "split": (lambda ds: ds[:10].split([0.5, 0.5])[0], None),
+    "all": (lambda ds: ds, [*range(ROWS)]),
+    "none": (lambda ds: ds[:0], []),
+}
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+def test_a_view_says_which_rows_and_in_which_order(ds, kind):
+    make, expected = VIEWS[kind]
+    view = make(ds)
+    if expected is None:
+        expected = view["x"][:].tolist()
+    ds.update(view, {"t": [f"row {i}" for i in range(len(view))]})
+    assert {x: t for x, t in by_x(ds, "t").items() if t.startswith("row")} == {
+        x: f"row {i}" for i, x in enumerate(expected)
+    }
+    ds.update(view, {"t": "one for all"})
+    assert list(by_x(ds, "t").values()).count("one for all") == len(expected)
+
+
+def test_a_view_of_a_handle_means_its_rows_when_the_handle_has_moved_on(ds):
+    view = ds[5:7]
+    ds.delete([0, 1])
+    ds.update(view, {"t": "here"})
+    assert [x for x, t in by_x(ds, "t").items() if t == "here"] == [5, 6]
+
+
+def refused(ds, error, match, *args, **keywords):
+    before = [ds[name][:] for name in ds.columns]
+    with pytest.raises(error, match=match):
+        ds.update(*args, **keywords)
+    for old, name in zip(before, ds.columns, strict=True):
+        assert all(map(np.array_equal, old, ds[name][:]))
+
+
+def test_ids_of_no_row_are_refused_whole(ds):
+    gone = ds.row_ids[:2].copy()
+    ds.delete([0, 1])
+    message = rf"2 of 3 ids belong to no row of this branch, such as {gone[0]}: deleted"
+    refused(ds, dl.InvalidValueError, message, ids=[*gone, ds.row_ids[0]], data={"x": 1})
+    for ids in ([-1], [2**62], [0], np.array([5], np.uint8)):
+        refused(ds, dl.InvalidValueError, "1 of 1 ids belong to no row", ids=ids, data={"x": 1})
+
+
+def test_an_id_that_comes_twice_is_refused(ds):
+    ids = ds.row_ids[[3, 4, 3]]
+    match = rf"id {ids[0]} comes twice.*~batch\['_padding'\]"
+    refused(ds, dl.InvalidValueError, match, ids=ids, data={"x": [1, 2, 3]})
+    refused(ds, dl.InvalidValueError, match, ds[[3, 3]], {"x": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    "ids", [[1.5], ["a"], [None], [[1]], np.zeros((2, 2), int), [True], 2**70, {1: 2}, object()]
+)
+def test_what_is_no_id_is_refused(ds, ids):
+    refused(ds, dl.InvalidValueError, "ids must be integers", ids=ids, data={"x": 1})
+
+
+def test_values_that_do_not_fit_the_ids_are_refused(ds):
+    ids = ds.row_ids[[7, 3]]
+    refused(ds, dl.InvalidValueError, "2 rows, got 3 values", ids=ids, data={"x": [1, 2, 3]})
+    match = r"column 'x', row 3"
+    refused(ds, dl.InvalidValueError, match, ids=ids, data={"x": [1, "two"]})
+    ds.delete([0])
+    match = r"column 'x', row 2"
+    refused(ds, dl.InvalidValueError, match, ids=ids, data={"x": [1, "two"]})
+    refused(ds, dl.ColumnNotFoundError, "no column 'y'", ids=ids, data={"y": 1})
+
+
+def test_rows_or_ids_are_needed_and_data(ds):
+    refused(ds, TypeError, "one of the two, but got neither", data={"x": 1})
+    refused(ds, TypeError, "one of the two, but got both", [0], {"x": 1}, ids=[1])
+    refused(ds, TypeError, "update needs data", [0])
+
+
+def test_rows_of_another_lake_are_refused_unless_their_ids_are_given(ds, new_url):
+    copy = ds[:3].materialize(new_url())
+    refused(ds, dl.InvalidValueError, "a view of this lake", copy[:2], {"t": "x"})
+    ds.update(ids=copy.row_ids, data={"t": "from the copy"})
+    assert ds["t"][:4] == ["from the copy"] * 3 + ["3"]
+
+
+def test_rows_that_are_made_of_several_are_refused(ds):
+    groups = ds.query("SELECT COUNT(*) AS n, MAX(ROW_ID()) AS id GROUP BY x % 2")
+    refused(ds, dl.InvalidValueError, "made of several", groups, {"t": "x"})
+    ds.update(ids=groups["id"][:], data={"t": "last"})
+    assert [x for x, t in by_x(ds, "t").items() if t == "last"] == [38, 39]
+
+
+def test_no_ids_change_nothing(ds):
+    status = ds.status()
+    ds.update(ids=[], data={"x": []})
+    assert str(ds.status()) == str(status)
+
+
+def test_a_read_only_version_is_not_updated(ds):
+    old = dl.open(ds.url, version=ds.version)
+    with pytest.raises(dl.ReadOnlyError):
+        old.update(ids=old.row_ids[:1], data={"x": 1})
+
+
+def test_ids_are_looked_up_without_going_through_all_rows_each_time(ds, monkeypatch):
+    ds.delete([0])
+    ids, calls = ds.row_ids.copy(), []
+    of = stored_rows.IdRuns.of
+    monkeypatch.setattr(
+        stored_rows.IdRuns, "of", lambda slots, ids: calls.append(len(ids)) or of(slots, ids)
+    )
+    for batch in ids.reshape(-1, 13):
+        ds.update(ids=batch, data={"t": "done"})
+    assert len(calls) <= 2  # those that are stored, and those that are left
+    assert set(ds["t"][:]) == {"done"}
