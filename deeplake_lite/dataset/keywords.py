@@ -27,6 +27,7 @@ class _OfBoth(TypedDict, total=False):
     """Keywords of every loader and dataset."""
 
     columns: Sequence[str] | str | None
+    row_ids: bool
     seed: int
     size: Size | Mapping[str, Size] | None
     transform: Callable[..., Any] | None
@@ -62,7 +63,6 @@ class LoaderOptions(_OfBoth, _OfOrder, total=False):
     num_workers: int | None
     on_error: str
     progress: bool
-    row_ids: bool
     workers: str
 
 

@@ -91,7 +91,8 @@ class Loads:
             out and noted in `Loader.skipped`. Its batch has fewer rows then; with ``last="pad"`` it
             is filled up. A batch of which no row is left is left out.
         row_ids : bool
-            Whether batches have the rows' ids, as ``batch["_row_id"]``.
+            Whether batches have the rows' ids, as ``batch["_row_id"]``: what `Dataset.update` takes
+            to write predictions back.
         progress : bool
             Whether a bar shows how far the epoch is.
 
@@ -283,6 +284,8 @@ class LoadsRows(Loads):
             Brings pictures to one size, of all image columns or by name.
         collate : {"stack", "pad", "list", "ragged"} or mapping, optional
             How ``dataset.collate``, meant for ``DataLoader(collate_fn=)``, puts values together.
+        row_ids : bool
+            Whether samples have the row's id, as ``sample["_row_id"]``.
         seed : int
             Of the order, and of what transforms draw.
         shuffle, last, rank, world_size, memory_budget

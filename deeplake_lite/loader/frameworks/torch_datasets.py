@@ -21,6 +21,7 @@ from deeplake_lite.loader.options import Options, cores
 from deeplake_lite.loader.order.places import Progress
 from deeplake_lite.loader.order.shares import Shares
 from deeplake_lite.loader.order.topology import found_rank
+from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.state import check_keys, check_state, state_of
 from deeplake_lite.loader.tree import mapped
 
@@ -119,6 +120,8 @@ class _Rows:
         batch: dict[str, Any] = {}
         for name, recipe in self._loader._recipe.columns.items():
             batch |= collate_column(name, [sample[name] for sample in arrays], recipe)
+        if self._options.row_ids:
+            batch[ROW_ID] = np.array([sample[ROW_ID] for sample in arrays], np.int64)
         return as_tensors(batch)
 
     @cached_property
@@ -127,15 +130,19 @@ class _Rows:
 
     def _loader_of(self, options: Options) -> TorchLoader:
         """Return a loader whose batches are lists of samples."""
-        return _Unbatched(self._view, replace(options, row_ids=True))
+        return _Unbatched(self._view, replace(options, row_ids=True), sample_ids=options.row_ids)
 
 
 class _Unbatched(TorchLoader):
     """A loader whose batches are lists of samples."""
 
+    def __init__(self, view: View, options: Options, *, sample_ids: bool) -> None:
+        super().__init__(view, options)
+        self._sample_ids = sample_ids
+
     @cached_property
     def _recipe(self) -> Any:
-        return replace(super()._recipe, collate=list)
+        return replace(super()._recipe, collate=list, sample_ids=self._sample_ids)
 
     def _converted(self, batch: Any) -> Any:
         return [as_tensors(sample, self._classes) for sample in batch]

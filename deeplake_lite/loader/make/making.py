@@ -122,6 +122,8 @@ class Making:
         batch: Any
         if callable(recipe.collate):
             samples = list(self._given()) if self._samples is None else self._samples
+            if recipe.sample_ids:
+                samples = list(map(_with_id, samples, self._ids[self._rows]))
             batch = recipe.of_collating.of_batch(samples, self._epoch, self._first)
         elif self._samples is None:
             batch = {
@@ -193,6 +195,11 @@ class Making:
         now, seconds = clock.now(), self._made.seconds
         seconds[stage] = seconds.get(stage, 0.0) + now - self._since
         self._since = now
+
+
+def _with_id(sample: Any, row_id: np.int64) -> Any:
+    """Return a sample with its row's id, if it has keys."""
+    return {**sample, ROW_ID: row_id} if isinstance(sample, Mapping) else sample
 
 
 def _changed(given: Mapping[str, Any], sample: Any, names: Mapping[str, None]) -> list[str]:

@@ -154,6 +154,8 @@ class Recipe:
     """Roots under which linked files are read."""
     row_ids: bool = False
     """Whether batches have the rows' ids."""
+    sample_ids: bool = False
+    """Whether samples have them that the user's own `collate` puts together."""
     padding: bool = False
     """Whether batches have a mask of padded rows."""
     seeds: bool = False

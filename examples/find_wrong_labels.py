@@ -1,0 +1,57 @@
+"""Write predictions back into the lake by row id, then find the labels that they contradict.
+
+Run it: python examples/find_wrong_labels.py
+Needs: pip install "deeplake-lite[demo]"
+"""
+
+import tempfile
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsClassifier
+
+import deeplake_lite as dl
+
+CLASSES = [str(digit) for digit in range(10)]
+
+
+def make_lake(url):
+    """Write the digits that come with scikit-learn, twenty of them with a wrong label."""
+    digits = load_digits()
+    rng = np.random.default_rng(0)
+    wrong = rng.choice(len(digits.target), 20, replace=False)
+    labels = digits.target.copy()
+    labels[wrong] = (labels[wrong] + rng.integers(1, 10, 20)) % 10
+    ds = dl.create(url, {"image": dl.Array("uint8", (8, 8)), "label": dl.ClassLabel(CLASSES)})
+    ds.append({"image": digits.images.astype("uint8"), "label": labels})
+    ds.add_column("scores", dl.Array("float32", (10,), nullable=True))
+    ds.commit("digits, twenty with a wrong label")
+    return ds, ds.row_ids[wrong]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        ds, wrong = make_lake(f"{scratch}/digits.lake")
+
+        # Each row gets its scores from a model that has not seen it.
+        for train, test in ds.folds(5, by="label"):
+            model = KNeighborsClassifier(10)
+            model.fit(train["image"][:].reshape(-1, 64), train["label"][:])
+            for batch in test.batches(128, columns=["image"], shuffle=True, row_ids=True):
+                scores = model.predict_proba(batch["image"].reshape(-1, 64))
+                ds.update(ids=batch["_row_id"], data={"scores": scores})
+        ds.commit("scores of five models")
+
+        suspects = ds.suspects("label", by="scores", column="scores")
+        first = suspects.query("SELECT * WHERE suggested <> label LIMIT 20")
+        found = np.isin(first.row_ids, wrong).sum()
+        print(f"{found} of the {len(first)} most suspicious labels are wrong indeed")
+        assert found > 0.9 * len(first) > 10
+
+        ds.update(first, {"label": first["suggested"][:]})  # a person would look at them first
+        ds.commit("labels corrected")
+        print(ds.diff(ds.log()[1].id, "main"))
+
+
+if __name__ == "__main__":
+    main()
