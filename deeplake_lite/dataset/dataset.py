@@ -326,6 +326,37 @@ class Dataset(View):
         """Let a column take nulls from now on; values that are there stay."""
         edits.set_nullable(self, name)
 
+    def set_mode(self, name: str, mode: str | None) -> None:
+        """Convert the pictures of a column, those that are there and those to come, when read.
+
+        Files stay as they are stored; a loader's ``mode=`` converts for one loader alone.
+
+        Parameters
+        ----------
+        name : str
+            A column of type Image.
+        mode : {"RGB", "L", "RGBA"}, optional
+            As for `Image`; None for pictures as their files have them.
+
+        Raises
+        ------
+        InvalidValueError
+            For a picture of 16 bits, which has no mode; the dataset is as before.
+        SchemaError
+            For a column of another type, or a mode that its codec does not have.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> import numpy as np
+        >>> ds = dl.create("memory://mode-doc", {"image": dl.Image("png")})
+        >>> ds.append({"image": [np.zeros((2, 3), "uint8"), np.zeros((2, 3, 3), "uint8")]})
+        >>> ds.set_mode("image", "RGB")
+        >>> [image.shape for image in ds["image"][:]]
+        [(2, 3, 3), (2, 3, 3)]
+        """
+        edits.set_mode(self, name, mode)
+
     def add_classes(self, name: str, names: Iterable[str]) -> None:
         """Give a column of labels more classes; those that it has keep their numbers.
 

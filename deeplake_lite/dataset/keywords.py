@@ -27,6 +27,7 @@ class _OfBoth(TypedDict, total=False):
     """Keywords of every loader and dataset."""
 
     columns: Sequence[str] | str | None
+    mode: str | Mapping[str, str] | None
     row_ids: bool
     seed: int
     size: Size | Mapping[str, Size] | None
@@ -79,6 +80,7 @@ class Keywords:
     batch_transform: Callable[..., Any] | None = None
     collate: Collate | Mapping[str, Collate] | Callable[[list[Any]], Any] | None = None
     size: Size | Mapping[str, Size] | None = None
+    mode: str | Mapping[str, str] | None = None
     rank: int | None = None
     world_size: int | None = None
     memory_budget: float | str | None = None

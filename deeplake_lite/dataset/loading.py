@@ -71,6 +71,9 @@ class Loads:
             least scale that will do. Boxes, keypoints and polygons in pixels, and masks, follow the
             picture of their row; with several columns of pictures it is not clear which, and an
             error says so.
+        mode : {"RGB", "L", "RGBA"} or mapping, optional
+            Converts pictures as they are read, of all image columns or by name: grey ones and ones
+            in colour then go together. 8-bit pictures only. `Dataset.set_mode` does so for good.
         rank, world_size : int, optional
             Which share of each batch of all ranks; found under torch.distributed, jax.distributed,
             torchrun and SLURM.
@@ -282,6 +285,8 @@ class LoadsRows(Loads):
             From a sample, a dict of NumPy values with None for null, to a sample; see `batches`.
         size : (height, width) or mapping, optional
             Brings pictures to one size, of all image columns or by name.
+        mode : {"RGB", "L", "RGBA"} or mapping, optional
+            Converts pictures as they are read.
         collate : {"stack", "pad", "list", "ragged"} or mapping, optional
             How ``dataset.collate``, meant for ``DataLoader(collate_fn=)``, puts values together.
         row_ids : bool

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _FILES = ("jpeg", "png", "webp", "tiff", "bmp")
 _NUMBERS = ("raw", "zstd", "lz4", "blosc")
-_CHANNELS: dict[str, tuple[int, ...]] = {"L": (), "RGB": (3,), "RGBA": (4,)}
+CHANNELS: dict[str, tuple[int, ...]] = {"L": (), "RGB": (3,), "RGBA": (4,)}
 _DTYPES = ("uint8", "uint16", "int16", "int32", "float32", "float64")
 
 
@@ -121,7 +121,7 @@ class Image(Htype):
             codec=choice("codec of an image", self.codec, ("auto", *_FILES, *_NUMBERS), ALIASES),
             mode=None
             if self.mode is None
-            else choice("mode of an image", self.mode, tuple(_CHANNELS)),
+            else choice("mode of an image", self.mode, tuple(CHANNELS)),
             dtype=dtype_choice("dtype of pixels", self.dtype, _DTYPES),
         )
         if self.dtype != "uint8" and (self.mode or self.codec not in _NUMBERS):
@@ -166,7 +166,7 @@ class Image(Htype):
     @override
     def blank(self) -> NDArray[Any]:
         mode = self.mode or ("RGB" if self.codec == "webp" else "L")
-        return np.zeros((1, 1, *_CHANNELS[mode]), self.dtype)
+        return np.zeros((1, 1, *CHANNELS[mode]), self.dtype)
 
     @cached_property
     def _codec(self) -> Codec:
@@ -265,7 +265,7 @@ class Image(Htype):
 
     def _shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of a picture once it is in the column's mode."""
-        return (*shape[:2], *_CHANNELS[self.mode]) if self.mode else shape
+        return (*shape[:2], *CHANNELS[self.mode]) if self.mode else shape
 
     @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from deeplake_lite.htypes.cells import take
 from deeplake_lite.loader.make.decoded import Decoded
 from deeplake_lite.loader.make.making import PADDING
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Recipe
-from deeplake_lite.loader.make.sizes import counts_pixels, sized
+from deeplake_lite.loader.make.sizes import axes_in_mode, counts_pixels, in_mode, sized
 from deeplake_lite.loader.mix import samples_of
 from deeplake_lite.loader.order.shares import Shares
 from deeplake_lite.loader.order.topology import found_rank
@@ -32,6 +32,7 @@ from deeplake_lite.storage.chunks import spans
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.html.values import Axis
     from deeplake_lite.dataset.view import View
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
@@ -191,6 +192,7 @@ class Equipment:
     def _column_recipe(self, f: Field) -> ColumnRecipe:
         """Decide how a column becomes part of a batch, by what all its rows have in common."""
         collate, size, picture = self.options.collate_of(f), None, self._followed
+        mode = self._mode_of(f)
         if isinstance(f.htype, Image):
             size = self.options.size_of(f.name)
         if picture is not None and counts_pixels(f.htype):
@@ -198,22 +200,44 @@ class Equipment:
                 return ColumnRecipe(f.htype, collate=collate, follows=picture)
             size = self.options.size_of(picture)
         if not isinstance(f.htype, Image | Mask) or f.htype.nullable or not len(self._samples):
-            return self._with_blank(f, ColumnRecipe(f.htype, collate=collate, size=size))
-        shape = self._samples.shape_of(f)
+            recipe = ColumnRecipe(f.htype, collate=collate, size=size, mode=mode)
+            return self._with_blank(f, recipe)
+        shape = self._shape_of(f)
         one_size = size is not None and f.htype.varying <= len(size)
         if not one_size and (shape is None or collate == "list"):
-            return ColumnRecipe(f.htype, collate=collate, size=size)
-        sample = self._value(f)
+            return ColumnRecipe(f.htype, collate=collate, size=size, mode=mode)
+        if mode is not None:
+            kind, dtype = axes_in_mode((), mode), "uint8"
+        else:
+            sample = self._value(f)
+            kind, dtype = sample.shape, str(sample.dtype)
         if size is not None:
-            shape = sized(f.htype, sample.shape, size)
-        return ColumnRecipe(f.htype, shape, collate, size, str(sample.dtype))
+            shape = sized(f.htype, kind, size)
+        return ColumnRecipe(f.htype, shape, collate, size, mode, dtype)
+
+    def _mode_of(self, f: Field) -> str | None:
+        """Return what a column's pictures are converted to; None for what is no picture."""
+        return self.options.mode_of(f.name) if isinstance(f.htype, Image) else None
+
+    def _axes_of(self, f: Field) -> tuple[Axis, ...]:
+        """Return the shape of a column's values, converted: per axis a size, or least to most."""
+        axes, mode = self._samples.axes_of(f), self._mode_of(f)
+        return axes if mode is None else axes_in_mode(axes, mode)
+
+    def _shape_of(self, f: Field) -> tuple[int, ...] | None:
+        """Return the shape of a column's values, converted; None where they differ."""
+        if self._mode_of(f) is None:
+            return self._samples.shape_of(f)
+        axes = self._axes_of(f)
+        fixed = all(isinstance(size, int) for size in axes)
+        return cast("tuple[int, ...]", axes) if fixed else None
 
     def _with_blank(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
         """Say what nulls are in a stack, so that batches of nulls alone are like the others."""
         how = recipe.collate or ("stack" if recipe.stacks else "list")
         if how != "stack" or not f.htype.nullable:
             return recipe
-        axes = self._samples.axes_of(f)
+        axes = self._axes_of(f)
         if recipe.size is not None:
             axes = sized(f.htype, axes, recipe.size)
         if not axes or not all(isinstance(size, int) for size in axes):
@@ -229,7 +253,7 @@ class Equipment:
             first = 0 if cells.valid is None else int(np.argmax(cells.valid))
             value = decode_one(f.htype, take(cells, np.array([first])), self._allow)
             if value is not None:
-                return np.asarray(value)
+                return in_mode(np.asarray(value), self._mode_of(f))
         return np.zeros((1, 1), np.uint8)
 
     @cached_property

@@ -14,6 +14,7 @@ from deeplake_lite.dataset.keywords import Keywords
 from deeplake_lite.errors import ColumnNotFoundError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.image import CHANNELS
 from deeplake_lite.loader.checks import (
     choice,
     flag,
@@ -110,6 +111,9 @@ class Options(Keywords):
             object.__setattr__(self, "memory_budget", budget)
         if self.size is not None:
             object.__setattr__(self, "size", _size(self.size))
+        modes = self.mode.values() if isinstance(self.mode, Mapping) else [self.mode]
+        for mode in modes:
+            choice("mode", mode, (*CHANNELS, None))
         if self.cache == "decoded" and self.workers == "processes":
             raise ValueError(
                 "cache='decoded' keeps pixels where they are decoded, which is in no one process "
@@ -157,28 +161,33 @@ class Options(Keywords):
         named: list[str] = []
         if isinstance(self.collate, Mapping) and self.transform is None:
             named += self.collate
-        if isinstance(self.size, Mapping):
-            named += self.size
+        for by_name in (self.size, self.mode):
+            if isinstance(by_name, Mapping):
+                named += by_name
         for name in named:
             if name not in known:
                 raise ColumnNotFoundError.named("column", name, known)
         if self.size is not None:
-            self._check_pictures(fields)
+            self._check_pictures(
+                fields, "size", self.size, "brings columns of type Image to one size"
+            )
+            self.picture_followed(fields)
+        if self.mode is not None:
+            self._check_pictures(fields, "mode", self.mode, "converts columns of type Image")
         for f in fields:
             check_keys(f.name, self._keys(f), known)
 
-    def _check_pictures(self, fields: Sequence[Field]) -> None:
-        """Refuse a size for what is no picture. Raises ValueError."""
+    def _check_pictures(self, fields: Sequence[Field], option: str, value: Any, does: str) -> None:
+        """Refuse an option of pictures for what is no picture. Raises ValueError."""
         pictures = [f.name for f in fields if isinstance(f.htype, Image)]
-        named = list(self.size) if isinstance(self.size, Mapping) else pictures
+        named = list(value) if isinstance(value, Mapping) else pictures
         for f in fields:
             if f.name not in pictures and (f.name in named or not named):
                 there = ", ".join(map(repr, pictures)) or "none of these columns"
                 raise ValueError(
-                    f"size brings columns of type Image to one size, got {f.name!r}, {f.htype}. "
-                    f"Pictures are {there}; a transform can resize anything."
+                    f"{option} {does}, got {f.name!r}, {f.htype}. Pictures are {there}; a "
+                    "transform can change anything."
                 )
-        self.picture_followed(fields)
 
     def picture_followed(self, fields: Sequence[Field]) -> str | None:
         """Return the picture that boxes and their like follow to another size; None where none is.
@@ -200,6 +209,10 @@ class Options(Keywords):
         if f.htype.nullable and (how or ("stack" if stacked else "list")) != "list":
             keys.append(f"{f.name}_valid")
         return [] if callable(self.collate) else keys
+
+    def mode_of(self, name: str) -> str | None:
+        """Return what a column's pictures are converted to."""
+        return self.mode.get(name) if isinstance(self.mode, Mapping) else self.mode
 
     def size_of(self, name: str) -> tuple[int, int] | None:
         """Return the height and width that a column's pictures are brought to."""

@@ -26,7 +26,7 @@ from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.storage.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -150,7 +150,7 @@ class Table(Snapshot):
     def write(
         self,
         blocks: Iterable[Mapping[str, Cells]],
-        updates: Sequence[tuple[Slots, Mapping[str, Cells]]],
+        updates: Iterable[tuple[Slots, Mapping[str, Cells]]],
     ) -> Slots:
         """Append rows and change cells of others, all or none; return the slots of the new rows."""
         return self._write_rows([f.id for f in self.schema], blocks, updates)
@@ -159,7 +159,7 @@ class Table(Snapshot):
         self,
         columns: list[str],
         blocks: Iterable[Mapping[str, Cells]],
-        updates: Sequence[tuple[Slots, Mapping[str, Cells]]],
+        updates: Iterable[tuple[Slots, Mapping[str, Cells]]],
         ids: NDArray[np.int64] | None = None,
     ) -> Slots:
         """Write to some columns. What can fail comes first: cells that are there change last."""

@@ -142,7 +142,7 @@ class JaxLoader(Loader):
             or not (f.htype.varying and fits(f.htype, "pad") and _is_numbers(f))
         ):
             return recipe
-        axes = self._samples.axes_of(f)
+        axes = self._axes_of(f)
         if recipe.size is not None:
             axes = sized(f.htype, axes, recipe.size)
         most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)

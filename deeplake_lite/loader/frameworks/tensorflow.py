@@ -171,7 +171,7 @@ class FlatLoader(Loader):
         htype = f.htype.of if isinstance(f.htype, Link) else f.htype
         dtype, axes = dtype_of(htype), tuple(axes_of(htype))
         if not isinstance(f.htype, Link):
-            axes = self._samples.axes_of(f)
+            axes = self._axes_of(f)
         elif isinstance(htype, Image):
             axes = (None, None, *self._shown(f).shape[2:])
         if not axes and isinstance(htype, Image):  # all are null

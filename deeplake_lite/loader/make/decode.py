@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.codecs.base import MisfitError
+from deeplake_lite.codecs.base import MisfitError, put
 from deeplake_lite.dataset.values import decode_block, owned
 from deeplake_lite.dataset.values import decode_one as decode_cell
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
 from deeplake_lite.htypes.pixels import resized
-from deeplake_lite.loader.make.sizes import nearest, scaled
+from deeplake_lite.loader.make.sizes import in_mode, nearest, scaled
 from deeplake_lite.loader.memory import aligned
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ def decode_column(
 
 def decode_into(recipe: ColumnRecipe, cells: Any, row: int, out: NDArray[Any]) -> None:
     """Decode a row's pixels to where they lie in the batch."""
-    if recipe.size is None:
+    if recipe.mode is not None and not _is_in_mode(cells.shapes[row], out):
+        put(decode_one(recipe, cells, row), out)
+    elif recipe.size is None:
         recipe.htype.decode_into(cells.buffers[row], out.shape, out)
     elif isinstance(recipe.htype, Image):
         shape = tuple(cells.shapes[row].tolist())
@@ -93,9 +95,16 @@ def decode_into(recipe: ColumnRecipe, cells: Any, row: int, out: NDArray[Any]) -
 def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, ...] = ()) -> Any:
     """Return a row's value; None where it is null."""
     value = decode_cell(recipe.htype, take(cells, np.array([row])), allow)
+    if value is not None and recipe.mode is not None:
+        value = in_mode(value, recipe.mode)
     if recipe.size is None or value is None:
         return value
     return (nearest if isinstance(recipe.htype, Mask) else resized)(value, *recipe.size)
+
+
+def _is_in_mode(shape: NDArray[np.int32], out: NDArray[Any]) -> bool:
+    """Tell whether a stored picture has the channels that are asked for."""
+    return tuple(n for n in shape[2:].tolist() if n >= 0) == out.shape[2:]
 
 
 def follow_pictures(
@@ -118,7 +127,8 @@ def advice(error: Exception, name: str) -> str:
     """Return the way out of an error of a column, other than to leave the row out."""
     if isinstance(error, MisfitError):
         return (
-            f"Rows that differ in channels or dtype go together with collate={{{name!r}: 'list'}}"
+            f"Rows that differ in channels go together with mode='RGB', or mode='L'; those that "
+            f"differ in dtype, too, with collate={{{name!r}: 'list'}}"
         )
     if isinstance(error, LakeError):
         return ""

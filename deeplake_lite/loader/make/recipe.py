@@ -43,6 +43,8 @@ class ColumnRecipe:
     """As the user wants it; None for stack where `shape` is known and list otherwise."""
     size: tuple[int, int] | None = None
     """Height and width that pictures are brought to, pixels."""
+    mode: str | None = None
+    """What pictures are converted to: ``"RGB"``, ``"L"`` or ``"RGBA"``."""
     dtype: str | None = None
     """Of decoded values, where `shape` is known, or where nulls need it."""
     most: tuple[int, ...] | None = None
@@ -154,12 +156,12 @@ class Recipe:
     """Roots under which linked files are read."""
     row_ids: bool = False
     """Whether batches have the rows' ids."""
-    sample_ids: bool = False
-    """Whether samples have them that the user's own `collate` puts together."""
     padding: bool = False
     """Whether batches have a mask of padded rows."""
     seeds: bool = False
     """Whether the global generators are seeded for transforms without `rng`."""
+    sample_ids: bool = False
+    """Whether samples have the rows' ids that the user's own `collate` puts together."""
 
     def make_all(self, jobs: Sequence[Job], epoch: int) -> tuple[Sequence[Made], Exception | None]:
         """Make batches up to the first that fails, and return its error."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.htypes import Boxes, Image, Keypoints, Link, Mask, Polygons, Sequence
+from deeplake_lite.htypes.image import CHANNELS
+from deeplake_lite.htypes.pixels import convert_pixels
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -111,6 +113,26 @@ def sized(htype: Htype, axes: tuple[Any, ...], size: tuple[int, int]) -> tuple[A
     ((None, 4, 5), (4, 5, 3))
     """
     return (*axes[:-2], *size) if isinstance(htype, Mask) else (*size, *axes[2:])
+
+
+def axes_in_mode(axes: tuple[Any, ...], mode: str) -> tuple[Any, ...]:
+    """Return the shape of a picture in a mode.
+
+    >>> axes_in_mode((8, (9, 12), (1, 3)), "RGB"), axes_in_mode((), "L")
+    ((8, (9, 12), 3), (None, None))
+    """
+    return (*(axes[:2] or (None, None)), *CHANNELS[mode])
+
+
+def in_mode(pixels: NDArray[Any], mode: str | None) -> NDArray[Any]:
+    """Return a picture in a mode, by Pillow's rules.
+
+    >>> in_mode(np.array([[7]], "uint8"), "RGB").tolist(), in_mode(np.zeros((2, 3)), None).shape
+    ([[[7, 7, 7]]], (2, 3))
+    """
+    if mode is None or (pixels.shape[2:] == CHANNELS[mode] and pixels.dtype == np.uint8):
+        return pixels
+    return convert_pixels(pixels, mode)
 
 
 def _times(value: NDArray[Any], factors: list[float]) -> NDArray[Any]:
