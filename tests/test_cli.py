@@ -316,3 +316,20 @@ def test_errors_advise_the_options_of_the_command_line(lake, photos, tmp_path):
         error = run_failing(*arguments)
         assert advice in error
         assert not re.search(r"dl\.|ds\.|on_error", error)
+
+
+def test_tags_and_branches_are_made_and_deleted(lake):
+    version = run_json("tag", lake, "c", "--version", "a")["version"]
+    assert run("branch", lake, "fix", "--version", "a") == f"branch fix at {version}\n"
+    found = run_json("info", lake)
+    assert found["tags"]["c"] == found["branches"]["fix"] == version
+    assert run("tag", lake, "c", "--delete") == "deleted tag c\n"
+    assert run_json("branch", lake, "fix", "--delete")["deleted"] is True
+    assert "no tag 'c'" in run_failing("tag", lake, "c", "--delete")
+    assert "in use" in run_failing("branch", lake, "main", "--delete")
+    assert set(run_json("info", lake)["tags"]) == {"a", "b"}
+
+
+def test_vacuum_says_why_nothing_was_freed(lake):
+    assert "without --older-than" in run("vacuum", lake, "--spare", "1h")
+    assert "spare" in run_json("vacuum", lake, "--spare", "x", code=2)["error"]

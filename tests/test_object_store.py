@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import boto3
+import numpy as np
 import pytest
 from moto.server import ThreadedMotoServer
 
@@ -179,3 +180,124 @@ def test_a_merge_that_loses_the_race_on_s3_is_done_again(options, monkeypatch):
     assert sorted(ds["x"][:].tolist()) == [0, 1, 10]
     assert [c.message for c in ds.log()] == ["merge fix", "rival", "rival", "created"]
     assert ds.verify()
+
+
+@pytest.fixture
+def old(monkeypatch):
+    """Take every session for one that is older than the grace period of a vacuum."""
+    monkeypatch.setattr("deeplake_lite.storage.repo.session.CONFIRM_AFTER", -1.0)
+
+
+def chunk_objects(endpoint, name):
+    client = boto3.client(
+        "s3",
+        endpoint_url=endpoint,
+        region_name="us-east-1",
+        aws_access_key_id="key",
+        aws_secret_access_key="secret",
+    )
+    found = client.list_objects_v2(Bucket="lakes", Prefix=f"{name}/chunks/").get("Contents", [])
+    return client, {found["Key"] for found in found}
+
+
+def append(ds):
+    ds.append(rows(2, 2, 5_000_000))
+
+
+def update(ds):
+    ds.update([0], {"data": [os.urandom(5_000_000)]})
+
+
+def add_column(ds):
+    ds.add_column("more", "bytes", values=[os.urandom(5_000_000)] * 2)
+
+
+def add_numbers(ds):
+    wide = dl.Array("uint8", (2**23,))
+    ds.add_column("wide", wide, values=[np.full(2**23, i, np.uint8) for i in range(2)])
+    others = {"x": [9] * 5, "text": ["w"] * 5, "data": [b""] * 5}
+    ds.append({**others, "wide": np.ones((5, 2**23), np.uint8)})
+
+
+@pytest.mark.usefixtures("old")
+@pytest.mark.parametrize(
+    ("edit", "column"),
+    [(append, "data"), (update, "data"), (add_column, "more"), (add_numbers, "wide")],
+)
+def test_a_commit_on_s3_whose_chunks_somebody_vacuumed_is_refused(options, endpoint, edit, column):
+    name = f"vacuumed-{edit.__name__}"
+    ds = lake(name, options)
+    ds.append(rows(0, 2, 10))
+    before = ds.commit("two rows")
+    _, there = chunk_objects(endpoint, name)
+    edit(ds)
+    client, now = chunk_objects(endpoint, name)
+    assert now > there
+    other = dl.open(ds.url, storage_options=options)
+    assert other.vacuum(spare="0s").chunks == len(now - there)
+    for _ in range(2):
+        with pytest.raises(dl.StorageError, match=rf"chunks of '{column}' are gone.*ds\.discard"):
+            ds.commit("acknowledged")
+        assert ds.status()
+        assert dl.open(ds.url, storage_options=options).version == before
+    ds.discard()
+    edit(ds)
+    ds.commit("again")
+    assert ds.verify()
+    client.close()
+
+
+@pytest.mark.usefixtures("old")
+def test_merges_and_rewrites_on_s3_whose_chunks_somebody_vacuumed_are_refused(options, monkeypatch):
+    ds = lake("vacuumed-merge", options)
+    ds.append(rows(0, 1, 10))
+    ds.commit("row")
+    ds.branch("fix")
+    fix = dl.open(ds.url, branch="fix", storage_options=options)
+    fix.append(rows(10, 2, 5_000_000))
+    fix.commit("fix")
+    ds["x"][0] = 5
+    before = ds.commit("on main")
+    check, left = Session.check_chunks, []
+
+    def vacuum_first(self):
+        if not left:
+            left.append(True)
+            dl.open(ds.url, storage_options=options).vacuum(spare="0s")
+        check(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "check_chunks", vacuum_first)
+        with pytest.raises(dl.StorageError, match="are gone"):
+            ds.merge("fix")
+        left.clear()
+        with pytest.raises(dl.StorageError, match="are gone"):
+            fix.optimize()
+    assert dl.open(ds.url, storage_options=options).version == before
+    ds.merge("fix")
+    fix.optimize()
+    assert ds.verify()
+    assert fix.verify()
+
+
+def test_a_young_commit_on_s3_asks_for_no_chunk_again(options, monkeypatch):
+    ds = lake("young", options)
+    ds.append(rows(0, 2, 5_000_000))
+    monkeypatch.setattr(Session, "_lost_chunks", None)
+    ds.commit("young")
+
+
+def test_views_that_others_save_meanwhile_on_s3_are_kept(options, monkeypatch):
+    ds = lake("views", options)
+    ds.append(rows(0, 2, 10))
+    ds.commit("rows")
+    rivals, commit = [dl.open(ds.url, storage_options=options)], Session.commit
+
+    def beaten(self, message, metadata=None):
+        if message == "save view mine" and rivals:
+            rivals.pop()[[0]].save("theirs")
+        return commit(self, message, metadata)
+
+    monkeypatch.setattr(Session, "commit", beaten)
+    ds[[1]].save("mine")
+    assert sorted(ds.views()) == ["mine", "theirs"]

@@ -30,6 +30,8 @@ INTERRUPTED = 130
 IN_THE_SHELL = (
     (r"""on_error=["'](\w+)["']""", r"--on-error \1"),
     (r"""update=["']force["']""", "--force"),
+    (r"\bolder_than=", "--older-than"),
+    (r"\bspare=", "--spare"),
     (r"\bcommit_every=", "--commit-every"),
     (r"\bon=…", "--on COLUMN"),
     (r"make one with dl\.create\([^)]*\)", "make one with deeplake-lite ingest"),

@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from deeplake_lite.cli.app import Json, Url, Version, app, command, open_lake, print_json, size
+from deeplake_lite.cli.app import (
+    Json,
+    Url,
+    Version,
+    app,
+    command,
+    for_the_shell,
+    open_lake,
+    print_json,
+    size,
+)
 from deeplake_lite.errors import InvalidValueError, LakeError
 
 
@@ -38,6 +48,9 @@ def vacuum(
         str | None,
         typer.Option(help="Age from which versions without a name expire: 30d, 12h. Else none."),
     ] = None,
+    spare: Annotated[
+        str, typer.Option(help="Objects younger than this stay: 24h, 90m. See ds.vacuum.")
+    ] = "24h",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -45,13 +58,62 @@ def vacuum(
     from dataclasses import asdict
 
     try:
-        done = open_lake(url).vacuum(older_than=older_than, dry_run=dry_run)
+        done = open_lake(url).vacuum(older_than=older_than, spare=spare, dry_run=dry_run)
     except ValueError as error:
         raise error if isinstance(error, LakeError) else InvalidValueError(str(error)) from error
     if as_json:
-        return print_json({**asdict(done), "dry_run": dry_run})
+        print_json({**asdict(done), "dry_run": dry_run})
+        return
     verb = "would delete" if dry_run else "deleted"
-    return typer.echo(
+    typer.echo(
         f"{verb} {done.expired} versions, {size(done.bytes)}: {done.chunks} chunks, "
         f"{done.manifests} manifests, {done.snapshots} snapshots"
     )
+    if done.why:
+        typer.echo(for_the_shell(done.why))
+
+
+@app.command()
+@command
+def tag(
+    url: Url,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the tag.")],
+    version: Version = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete the tag instead.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Name a version for good, or delete such a name, which is never free again."""
+    ds = open_lake(url, None if delete else version)
+    if delete:
+        ds.delete_tag(name)
+    else:
+        ds.tag(name)
+    _report_name("tag", name, None if delete else ds.version, as_json=as_json)
+
+
+@app.command()
+@command
+def branch(
+    url: Url,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the branch.")],
+    version: Version = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete the branch instead.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Start a branch at a version, or delete one; its versions stay until a vacuum."""
+    ds = open_lake(url, None if delete else version)
+    if delete:
+        ds.delete_branch(name)
+    else:
+        ds.branch(name)
+    _report_name("branch", name, None if delete else ds.version, as_json=as_json)
+
+
+def _report_name(kind: str, name: str, version: str | None, *, as_json: bool) -> None:
+    """Say what has become of a tag or branch; no version where it was deleted."""
+    if as_json:
+        print_json({kind: name, "version": version, "deleted": version is None})
+    elif version is None:
+        typer.echo(f"deleted {kind} {name}")
+    else:
+        typer.echo(f"{kind} {name} at {version}")

@@ -174,10 +174,16 @@ def compare_notes(
 
 
 def common_ancestor(repository: Repository, a: str, b: str) -> str | None:
-    """Return the newest snapshot that both have in their history, not counting merges."""
+    """Return the newest version that both have in their history, not counting merges.
+
+    None where there is none. Below histories that a vacuum has cut there is the engine's own first
+    snapshot, which is no version: nobody knows any more what changed between it and them.
+    """
     seen: set[str] = set()
     for pair in zip_longest(repository.ancestry(a), repository.ancestry(b)):
         for commit in filter(None, pair):
+            if commit.parent is None:
+                continue
             version: str = commit.id
             if version in seen:
                 return version

@@ -565,8 +565,10 @@ class Dataset(View):
         ('main', ['fix', 'main'])
         """
         repository = self._lake.repository
-        versions.check_new_name(repository, "branch", name)
-        repository.create_branch(name, self.version)
+        with repository.lock():
+            versions.check_new_name(repository, "branch", name)
+            versions.check_there(repository, self.version)
+            repository.create_branch(name, self.version)
 
     def checkout(self, branch: str) -> Self:
         """Go to the tip of a branch, in place.
@@ -604,12 +606,14 @@ class Dataset(View):
 
     def delete_branch(self, name: str) -> None:
         """Forget a branch; its versions stay until they are vacuumed."""
-        versions.check_branch(self._lake.repository, name)
-        if name in (self._branch, "main"):
-            raise ReadOnlyError(
-                f"Branch {name!r} is in use. Check out another one first; 'main' stays."
-            )
-        self._lake.repository.delete_branch(name)
+        repository = self._lake.repository
+        with repository.lock():
+            versions.check_branch(repository, name)
+            if name in (self._branch, "main"):
+                raise ReadOnlyError(
+                    f"Branch {name!r} is in use. Check out another one first; 'main' stays."
+                )
+            repository.delete_branch(name)
 
     def tag(self, name: str) -> None:
         """Name the current version for good.
@@ -637,8 +641,41 @@ class Dataset(View):
         True
         """
         self._check_clean("a version is tagged")
-        versions.check_new_name(self._lake.repository, "tag", name)
-        self._lake.repository.create_tag(name, self.version)
+        repository = self._lake.repository
+        with repository.lock():
+            versions.check_new_name(repository, "tag", name)
+            versions.check_there(repository, self.version)
+            repository.create_tag(name, self.version)
+
+    def delete_tag(self, name: str) -> None:
+        """Forget a tag; its version stays until it is vacuumed.
+
+        Whoever looks a tag up must never find another version than before: its name is not free
+        again.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Raises
+        ------
+        VersionNotFoundError
+            When there is no such tag.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://delete-tag-doc", {"x": "int32"})
+        >>> ds.tag("v1")
+        >>> ds.delete_tag("v1")
+        >>> ds.tags
+        {}
+        """
+        repository = self._lake.repository
+        with repository.lock():
+            versions.check_tag(repository, name)
+            repository.delete_tag(name)
 
     def refresh(self) -> Self:
         """Go to what the branch's tip has become. Raises UncommittedError when there are edits."""
@@ -874,22 +911,28 @@ class Dataset(View):
             self._check_writable()
             return maintenance.optimize(self, shuffle=shuffle, seed=seed)
 
-    def vacuum(self, *, older_than: Any = None, dry_run: bool = False) -> maintenance.Vacuumed:
-        """Delete what no version needs any more.
+    def vacuum(
+        self, *, older_than: Any = None, spare: Any = "24h", dry_run: bool = False
+    ) -> maintenance.Vacuumed:
+        """Delete what no version needs any more, and what killed processes left.
 
         Parameters
         ----------
         older_than : str, timedelta or datetime, optional
             Versions older than this expire first (``"30d"``; s, m, h, d or w), but for those that a
             branch, a tag, a saved view or a merge needs. Without it, none does.
+        spare : str or timedelta
+            Objects younger than this stay, even if no version needs them: somebody may be about to
+            commit them, or still read them. On a local folder, those of open transactions stay
+            anyway. On an object store nobody can see the transactions of others: choose longer than
+            any of them takes.
         dry_run : bool
             Whether to only count.
 
         Returns
         -------
         Vacuumed
-            How many versions expired, and the bytes and objects deleted. Objects younger than a day
-            are spared.
+            How many versions expired, the bytes and objects deleted, and why if there were none.
 
         Raises
         ------
@@ -900,10 +943,11 @@ class Dataset(View):
         --------
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://vacuum-doc", {"x": "int32"})
-        >>> ds.vacuum(older_than="30d", dry_run=True).expired
-        0
+        >>> done = ds.vacuum(spare="1h")
+        >>> done.bytes, done.why
+        (0, 'No version expires without older_than=; versions need every object.')
         """
-        return maintenance.vacuum(self, older_than, dry_run=dry_run)
+        return maintenance.vacuum(self, older_than, spare, dry_run=dry_run)
 
     def verify(self) -> Report:
         """Read everything again and compare it with hashes and checksums.

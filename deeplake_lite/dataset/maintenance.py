@@ -6,16 +6,16 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.dataset import saved, versions
+from deeplake_lite.dataset.expiry import Expiry, plan_expiry
 from deeplake_lite.dataset.report import Damaged, Report, finding
 from deeplake_lite.errors import ConflictError, DamagedError
 from deeplake_lite.storage.repo import local_folder
-from deeplake_lite.storage.scratch import open_transactions
+from deeplake_lite.storage.scratch import clear_dead, open_transactions
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.scratch import Note
 
-SPARED = timedelta(hours=24)
-"""Objects younger than this are never deleted: a transaction that has not committed may need
-them."""
+PIN_AGE = timedelta(hours=24)
+"""On an object store, names that another vacuum has given for a while are forgotten after this."""
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -48,6 +47,8 @@ class Vacuumed:
     """Manifest files."""
     snapshots: int
     """Snapshot files."""
+    why: str = ""
+    """Why no bytes were freed; empty where some were."""
 
 
 def optimize(ds: Dataset, *, shuffle: bool, seed: int) -> str:
@@ -86,27 +87,101 @@ def verify(ds: Dataset) -> Report:
     return Report(ds.version, len(live), len(fresh.schema), found)
 
 
-def vacuum(ds: Dataset, older_than: Any, *, dry_run: bool) -> Vacuumed:
+def vacuum(ds: Dataset, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuumed:
     """Delete what no version needs any more; see `Dataset.vacuum`."""
-    repository, now, expiring = ds._lake.repository, datetime.now(UTC), set[str]()
+    repository, now = ds._lake.repository, datetime.now(UTC)
+    grace, plan = _grace(spare), Expiry(frozenset(), frozenset(), frozenset())
+    cutoff = None if older_than is None else _cutoff(older_than, now)
     with repository.lock():
         _check_named(repository)
-        repository.unpin(now - SPARED)
+        _clear_dead(repository)
+        repository.unpin(now - PIN_AGE)
         others = _open_transactions(repository)
-        needed = saved.versions_needed(repository)
-        with repository.pinned(needed):
-            if older_than is not None:
-                bases = {*_branch_points(repository), *(note["version"] for note in others)}
-                cutoff = min([_cutoff(older_than, now), *(_time(repository, b) for b in bases)])
-                expiring, kept = _expiring(repository, cutoff, needed)
+        held = {*saved.versions_needed(repository), *(note["version"] for note in others)}
+        limit = min([now - grace, *(datetime.fromisoformat(note["started"]) for note in others)])
+        with repository.pinned(held):
+            if cutoff is not None:
+                plan = plan_expiry(repository, cutoff, _named(repository), held)
                 if not dry_run:
-                    repository.expire(cutoff)
-            started = (datetime.fromisoformat(note["started"]) for note in others)
-            limit = min([now - SPARED, *started])
-            counts = Counter(repository.collect(limit, dry_run=dry_run))
-            if dry_run and expiring:
-                counts.update(repository.would_free(expiring, kept, limit))
-    return Vacuumed(len(expiring), **counts)
+                    _expire(repository, cutoff, plan)
+            counts = _count(repository, plan, limit, dry_run=dry_run)
+            why = "" if counts["bytes"] else _why(repository, plan, older_than, limit, now, grace)
+    return Vacuumed(len(plan.expiring), **counts, why=why)
+
+
+def _expire(repository: Repository, cutoff: datetime, plan: Expiry) -> None:
+    """Let versions go; what those that stay come from is noted first."""
+    repository.add_links(plan.links)
+    repository.expire(cutoff)
+    repository.drop_links(but=plan.links)
+
+
+def _count(
+    repository: Repository, plan: Expiry, limit: datetime, *, dry_run: bool
+) -> dict[str, int]:
+    """Delete objects older than `limit` that no version needs, or only count them."""
+    counts = Counter(repository.collect(limit, dry_run=dry_run))
+    if dry_run and plan.expiring:
+        counts.update(repository.would_free(plan.expiring, plan.kept, limit))
+    return dict(counts)
+
+
+def _why(
+    repository: Repository,
+    plan: Expiry,
+    older_than: Any,
+    limit: datetime,
+    now: datetime,
+    grace: timedelta,
+) -> str:
+    """Explain why a vacuum has freed nothing."""
+    reasons = []
+    if older_than is None:
+        reasons.append("no version expires without older_than=")
+    elif not plan.expiring:
+        reasons.append(
+            f"no version is older than {older_than}, but for those that a branch, a tag, a saved "
+            "view, a merge or an open transaction needs"
+        )
+    young = _count(repository, plan, now, dry_run=True)["bytes"]
+    if young and limit < now - grace:
+        reasons.append(
+            f"{young:,} bytes that no version needs are spared, because a transaction that has "
+            f"been open since {limit:%Y-%m-%d %H:%M:%S} UTC may need them: commit or discard it"
+        )
+    elif young:
+        reasons.append(
+            f"{young:,} bytes that no version needs are younger than {_in_words(grace)} and are "
+            "spared: wait, or choose a shorter spare="
+        )
+    else:
+        reasons.append("versions need every object")
+    text = "; ".join(reasons)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _in_words(age: timedelta) -> str:
+    """Return an age as `vacuum` takes it.
+
+    >>> _in_words(timedelta(hours=24)), _in_words(timedelta(seconds=90)), _in_words(timedelta(0))
+    ('1d', '90s', '0s')
+    """
+    for unit, name in reversed(UNITS.items()):
+        if age and not age % timedelta(**{name: 1}):
+            return f"{age // timedelta(**{name: 1})}{unit}"
+    return f"{age.total_seconds():g}s"
+
+
+def _clear_dead(repository: Repository) -> None:
+    """Remove what killed processes left in and beside a local lake."""
+    if local_folder(repository.url) is not None:
+        clear_dead(repository.writers_folder())
+        repository.clear_staged()
+
+
+def _named(repository: Repository) -> set[str]:
+    """Return the versions that branches and tags name."""
+    return {*versions.branches(repository).values(), *versions.tags(repository).values()}
 
 
 def _check_named(repository: Repository) -> None:
@@ -131,33 +206,16 @@ def _open_transactions(repository: Repository) -> list[Note]:
     return open_transactions(repository.writers_folder()) if local else []
 
 
-def _branch_points(repository: Repository) -> set[str]:
-    """Return where the histories of any two branches meet.
+def _grace(spare: Any) -> timedelta:
+    """Return how old objects must be to go. Raises ValueError.
 
-    Nothing behind them expires: a history that is cut no longer leads there, and a merge would find
-    no base.
+    >>> _grace("90m")
+    datetime.timedelta(seconds=5400)
     """
-    tips = sorted(set(versions.branches(repository).values()))
-    return {
-        base for a, b in combinations(tips, 2) for base in versions.merge_bases(repository, [a], b)
-    }
-
-
-def _time(repository: Repository, snapshot_id: str) -> datetime:
-    return next(repository.ancestry(snapshot_id)).time
-
-
-def _expiring(
-    repository: Repository, cutoff: datetime, needed: set[str]
-) -> tuple[set[str], set[str]]:
-    """Return the versions that would expire, and those that stay.
-
-    What stays is not older than `cutoff`, or named, or `needed`, or the engine's own first one.
-    """
-    tips = {*needed, *repository.branches().values(), *repository.tags().values()}
-    every = {c.id: c for tip in tips for c in repository.ancestry(tip)}
-    expiring = {c.id for c in every.values() if c.parent and c.time < cutoff} - tips
-    return expiring, every.keys() - expiring
+    grace = spare if isinstance(spare, timedelta) else _parse_age("spare", spare, "24h")
+    if grace < timedelta(0):
+        raise ValueError(f"spare is how old objects must be, but it is {spare}. Try spare='24h'.")
+    return grace
 
 
 def _cutoff(older_than: Any, now: datetime) -> datetime:
@@ -171,13 +229,19 @@ def _cutoff(older_than: Any, now: datetime) -> datetime:
         return older_than.astimezone(UTC)
     if isinstance(older_than, timedelta):
         return now - older_than
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", str(older_than))
-    if found is None:
-        raise ValueError(
-            "older_than is a time, a timedelta, or a number with s, m, h, d or w, "
-            f"got {older_than!r}. For example: older_than='30d'."
-        )
     try:
-        return now - timedelta(**{UNITS[found[2]]: float(found[1])})
+        return now - _parse_age("older_than", older_than, "30d")
     except OverflowError:
         return datetime.min.replace(tzinfo=UTC)
+
+
+def _parse_age(name: str, value: Any, example: str) -> timedelta:
+    """Return an age that is written as text. Raises ValueError, and OverflowError."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", str(value))
+    if found is None:
+        kinds = "a time, a timedelta" if name == "older_than" else "a timedelta"
+        raise ValueError(
+            f"{name} is {kinds}, or a number with s, m, h, d or w, got {value!r}. "
+            f"For example: {name}={example!r}."
+        )
+    return timedelta(**{UNITS[found[2]]: float(found[1])})

@@ -7,6 +7,7 @@ they read.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ import numpy as np
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.kept_rows import Keeper, Opener, versions_of
 from deeplake_lite.dataset.virtual import VirtualTable
-from deeplake_lite.errors import ExistsError, InvalidValueError, NotFoundError
+from deeplake_lite.errors import ConflictError, ExistsError, InvalidValueError, NotFoundError
 from deeplake_lite.storage.arrays import ArraySpec
 from deeplake_lite.storage.repo import Repository, run
 from deeplake_lite.storage.table import Table
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.view import Lake, View
     from deeplake_lite.storage.repo import Session
+
+TRIES = 20
+"""Times that a change of the views on an object store is written again when it loses the race."""
 
 KEY = "deeplake_lite_views"
 """Attribute of the root group on ``_aux``: the documents by name."""
@@ -224,19 +228,39 @@ def _write(
         When one of the names is taken, unless it is to be overwritten.
     """
     with repository.lock():
-        if versions.AUX not in repository.branches():
-            root = list(repository.ancestry(repository.tip("main")))[-1].id
+        for document in filter(None, changes.values()):
+            for version in versions_of(document):
+                versions.check_there(repository, version)
+        for _ in range(TRIES):
+            try:
+                return _write_once(repository, changes, message, ids or {}, overwrite=overwrite)
+            except ConflictError:  # on an object store, somebody else has saved a view
+                continue
+    raise ConflictError(f"Others changed the saved views {TRIES} times meanwhile. Try again.")
+
+
+def _write_once(
+    repository: Repository,
+    changes: Mapping[str, Any],
+    message: str,
+    ids: Mapping[str, Any],
+    *,
+    overwrite: bool,
+) -> None:
+    if versions.AUX not in repository.branches():
+        root = list(repository.ancestry(repository.tip("main")))[-1].id
+        with contextlib.suppress(ExistsError):  # somebody else was faster
             repository.create_branch(versions.AUX, root)
-        session = repository.writer(versions.AUX)
-        there = _documents(session)
-        if taken := None if overwrite else next(iter(there.keys() & changes.keys()), None):
-            raise ExistsError(
-                f"There is a saved view {taken!r} already. Choose another name, or overwrite=True."
-            )
-        merged = {**there, **changes}
-        kept = {name: document for name, document in merged.items() if document is not None}
-        run(_put(session, kept, ids or {}))
-        session.commit(message)
+    session = repository.writer(versions.AUX)
+    there = _documents(session)
+    if taken := None if overwrite else next(iter(there.keys() & changes.keys()), None):
+        raise ExistsError(
+            f"There is a saved view {taken!r} already. Choose another name, or overwrite=True."
+        )
+    merged = {**there, **changes}
+    kept = {name: document for name, document in merged.items() if document is not None}
+    run(_put(session, kept, ids))
+    session.commit(message)
 
 
 async def _put(session: Session, documents: Mapping[str, Any], ids: Mapping[str, Any]) -> None:

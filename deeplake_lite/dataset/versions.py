@@ -2,13 +2,13 @@
 
 A name is a branch, a tag, a commit id (or enough of its beginning), a time, or a commit of a log.
 Names that begin with an underscore are the lake's own: ``_aux`` holds saved views, ``_pin-…`` keeps
-a version while the vacuum works.
+a version while the vacuum works, ``_base-…`` one that lines of history have in common.
 """
 
 from __future__ import annotations
 
 import re
-from collections import deque
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from difflib import get_close_matches
 from itertools import islice
@@ -18,7 +18,7 @@ from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, Versio
 from deeplake_lite.storage.repo import Commit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable, Mapping
 
     from deeplake_lite.storage.repo import Repository
 
@@ -187,10 +187,83 @@ def check_branch(repository: Repository, name: str) -> str:
     return known[name]
 
 
+def check_tag(repository: Repository, name: str) -> None:
+    """Refuse a name that no tag has. Raises VersionNotFoundError."""
+    known = tags(repository)
+    if name not in known:
+        raise _unknown("tag", name, (), known)
+
+
+def check_there(repository: Repository, snapshot_id: str) -> None:
+    """Refuse to name a version that a vacuum has deleted. Raises VersionNotFoundError."""
+    try:
+        next(repository.ancestry(snapshot_id))
+    except NotFoundError as error:
+        raise VersionNotFoundError(
+            f"Only versions that are there get a name, but a vacuum has deleted {snapshot_id}. "
+            "Go to the branch's newest version with ds.refresh(), or write the rows again."
+        ) from error
+
+
 def parents(commit: Commit) -> list[str]:
     """Return the versions that a commit was made from: its parent, and what it merged."""
     merged = commit.metadata.get("merge")
     return [p for p in (commit.parent, merged) if isinstance(p, str)]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Versions and what each of them was made from, merges and links included."""
+
+    commits: Mapping[str, Commit]
+    parents: Mapping[str, set[str]]
+    """Of those that are there, by commit id."""
+
+    @classmethod
+    def read(cls, repository: Repository, starts: Iterable[str]) -> Graph:
+        """Read some versions, and all that they come from."""
+        links, commits = repository.links(), dict[str, Commit]()
+        todo, missing = list(starts), set[str]()
+        while todo:
+            start = todo.pop()
+            if start in commits or start in missing:
+                continue
+            found = _line(repository, start, commits)
+            commits.update(found)
+            todo += [p for c in found.values() for p in (*parents(c), *links.get(c.id, ()))]
+            if start not in found:  # expired: what was merged is in the merge commit all the same
+                missing.add(start)
+        known = {
+            v: {p for p in (*parents(c), *links.get(v, ())) if p in commits}
+            for v, c in commits.items()
+        }
+        return cls(commits, known)
+
+    def ancestors(self, starts: Iterable[str]) -> set[str]:
+        """Return some versions and all that they come from."""
+        found, todo = set[str](), list(starts)
+        while todo:
+            version = todo.pop()
+            if version in self.parents and version not in found:
+                found.add(version)
+                todo += self.parents[version]
+        return found
+
+
+def _line(repository: Repository, start: str, known: Container[str]) -> dict[str, Commit]:
+    """Return a version and those before it that are not known; none where one is not there.
+
+    The engine's own first snapshot is no version.
+    """
+    found: dict[str, Commit] = {}
+    try:
+        for commit in repository.ancestry(start):
+            if commit.id in known or commit.id in found or commit.parent is None:
+                break
+            found[commit.id] = commit
+    except NotFoundError:
+        return {}
+    return found
 
 
 def merge_bases(repository: Repository, ours: Iterable[str], theirs: str) -> list[str]:
@@ -204,30 +277,12 @@ def merge_bases(repository: Repository, ours: Iterable[str], theirs: str) -> lis
     VersionNotFoundError
         When the two have nothing in common.
     """
-    graph: dict[str, Commit] = {}
-    seen = {v for version in ours for v in _ancestors(repository, version, graph)}
-    common = seen & _ancestors(repository, theirs, graph)
-    followed = {parent for version in common for parent in parents(graph[version])}
+    ours = list(ours)
+    graph = Graph.read(repository, [*ours, theirs])
+    common = graph.ancestors(ours) & graph.ancestors([theirs])
+    followed = {parent for version in common for parent in graph.parents[version]}
     if not common:
         raise VersionNotFoundError(
             f"Versions {', '.join(ours)} and {theirs} have no common history."
         )
-    return sorted(common - followed, key=lambda version: graph[version].time, reverse=True)
-
-
-def _ancestors(repository: Repository, start: str, graph: dict[str, Commit]) -> set[str]:
-    """Return a version and all that it was made from; commits met are added to `graph`."""
-    found, todo = set[str](), deque([start])
-    while todo:
-        version = todo.popleft()
-        if version in found:
-            continue
-        found.add(version)
-        if version not in graph:
-            try:
-                graph.update((c.id, c) for c in repository.ancestry(version))
-            except NotFoundError:  # expired: what was merged is in the merge commit all the same
-                found.discard(version)
-                continue
-        todo.extend(parents(graph[version]))
-    return found
+    return sorted(common - followed, key=lambda v: graph.commits[v].time, reverse=True)

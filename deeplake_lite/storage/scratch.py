@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import secrets
 import weakref
 from datetime import UTC, datetime
@@ -222,6 +223,27 @@ def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
                 with contextlib.suppress(FileNotFoundError):  # it has just left
                     notes.append(_read_note(path))
     return notes
+
+
+def clear_dead(folder: Path) -> None:
+    """Remove what killed writers left: notes, drafts of notes, locks and tickets.
+
+    Raises
+    ------
+    DamagedError
+        When the note of a writer that is alive does not read.
+    StorageError
+        When the folder does not take writes.
+    """
+    open_transactions(folder)
+    with translated_files():
+        for path in list(folder.iterdir()):
+            of_writer = re.fullmatch(r"[0-9a-f]{32}", path.stem) is not None
+            if path.suffix == ".ticket" or (of_writer and path.suffix in (".lock", ".draft")):
+                lock = path if path.suffix == ".ticket" else path.with_suffix(".lock")
+                with contextlib.suppress(Timeout), FileLock(lock, timeout=0):
+                    path.unlink(missing_ok=True)
+                    lock.unlink(missing_ok=True)
 
 
 def _read_note(path: Path) -> Note:

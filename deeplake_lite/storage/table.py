@@ -19,14 +19,14 @@ from deeplake_lite.storage import chunks
 from deeplake_lite.storage.checksums import Checksums, first_rows
 from deeplake_lite.storage.defaults import default_cells
 from deeplake_lite.storage.edits import Edits
-from deeplake_lite.storage.repo import TRANSACTION, gather, run, start
+from deeplake_lite.storage.repo import TRANSACTION, LostChunksError, gather, run, start
 from deeplake_lite.storage.rows import Rows
 from deeplake_lite.storage.scratch import Direct, Scratch
 from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.storage.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -272,8 +272,27 @@ class Table(Snapshot):
             raise ConflictError(f"Branch {branch!r} has moved on from {tip_id}.")
         run(self._write(session))
         edits, _ = self._open_edits()
+        with self._lost_columns_named():
+            session.check_chunks()
         edits.tried.add(edits.transaction)
         return session.commit(message, {**metadata, TRANSACTION: edits.transaction})
+
+    @contextlib.contextmanager
+    def _lost_columns_named(self) -> Iterator[None]:
+        """Say which columns have lost chunks, in an error about those."""
+        try:
+            yield
+        except LostChunksError as error:
+            lost = {key.split("/")[1] for key in error.keys}
+            names = [repr(f.name) for f in self.schema if f.id in lost] or ["the row ids"]
+            raise LostChunksError(
+                f"A transaction is committed before a vacuum deletes its chunks, but "
+                f"{len(error.keys):,} chunks of {', '.join(names)} are gone: it was open for "
+                f"longer than the grace period of somebody's vacuum. Nothing was committed, and "
+                "the edits are still in this handle: copy what can be read, ds.discard(), and "
+                "write the rows again. Commit more often, or vacuum with a longer spare=.",
+                error.keys,
+            ) from error
 
     def shares_rows(self, tip: Table) -> bool:
         """Tell whether `tip` has some of the rows that were added, or has taken their ids."""

@@ -1,6 +1,7 @@
 """Rewriting a lake, deleting what nothing needs, reading everything again."""
 
 import os
+import re
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -9,7 +10,6 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset import maintenance
 from deeplake_lite.storage.repo import local_folder
 from deeplake_lite.testing.invariants import check_consistent
 
@@ -24,12 +24,6 @@ def ds(tmp_path):
     ds.append({"x": range(4), "b": BYTES})
     ds.commit("rows")
     return ds
-
-
-@pytest.fixture
-def unspared(monkeypatch):
-    """Let objects go at any age."""
-    monkeypatch.setattr(maintenance, "SPARED", timedelta(0))
 
 
 def age(ds, hours=48):
@@ -122,11 +116,10 @@ def test_old_versions_expire_and_their_chunks_go(ds):
     again.commit("goes on")
 
 
-@pytest.mark.usefixtures("unspared")
 def test_a_dry_run_deletes_nothing(ds):
     ds.optimize()
     counts = [files(ds, kind) for kind in ("chunks", "snapshots", "manifests")]
-    ds.vacuum(older_than="0s", dry_run=True)
+    ds.vacuum(spare="0s", older_than="0s", dry_run=True)
     assert [files(ds, kind) for kind in ("chunks", "snapshots", "manifests")] == counts
     assert len(dl.open(ds.url).log()) == 3
 
@@ -167,26 +160,23 @@ def test_a_dry_run_spares_what_is_young(ds):
     assert (told.expired, told.bytes, told.chunks) == (2, 0, 0)
 
 
-@pytest.mark.usefixtures("unspared")
 def test_without_an_age_no_version_expires(ds):
     old = ds.version
     ds.optimize()
-    ds.vacuum()
+    ds.vacuum(spare="0s")
     check_consistent(dl.open(ds.url, version=old))
 
 
-@pytest.mark.usefixtures("unspared")
 def test_what_was_appended_and_discarded_goes(ds):
     before = files(ds)
     ds.append({"x": [1], "b": [bytes(SIZE)]})
     assert files(ds) > before
     ds.discard()
-    assert ds.vacuum().chunks >= 1
+    assert ds.vacuum(spare="0s").chunks >= 1
     assert files(ds) == before
 
 
 @pytest.mark.parametrize("keep", ["tag", "view", "branch"])
-@pytest.mark.usefixtures("unspared")
 def test_names_keep_their_versions(ds, keep):
     expected = ds["b"][:]
     old = ds.version
@@ -199,7 +189,7 @@ def test_names_keep_their_versions(ds, keep):
     ds["b"][:] = [b"changed"] * 4
     ds.commit("changed")
     ds.optimize()
-    ds.vacuum(older_than="0s")
+    ds.vacuum(spare="0s", older_than="0s")
     again = dl.open(ds.url)
     kept = again.views()["v1"] if keep == "view" else dl.open(ds.url, version="v1")
     assert kept["b"][:] == expected
@@ -207,19 +197,17 @@ def test_names_keep_their_versions(ds, keep):
     check_consistent(again)
 
 
-@pytest.mark.usefixtures("unspared")
 def test_a_view_that_was_deleted_keeps_nothing(ds):
     ds[:].save("v1")
     old = ds.version
     ds.optimize()
-    ds.vacuum(older_than="0s")
+    ds.vacuum(spare="0s", older_than="0s")
     ds.views().delete("v1")
-    assert ds.vacuum(older_than="0s").chunks > 0
+    assert ds.vacuum(spare="0s", older_than="0s").chunks > 0
     with pytest.raises(dl.VersionNotFoundError):
         dl.open(ds.url, version=old)
 
 
-@pytest.mark.usefixtures("unspared")
 def test_branches_still_merge_after_a_vacuum(ds):
     ds.branch("fix")
     fix = dl.open(ds.url, branch="fix")
@@ -228,14 +216,14 @@ def test_branches_still_merge_after_a_vacuum(ds):
         ds.commit("main")
         fix["x"][1] = 20 + n
         fix.commit("fix")
-    ds.vacuum(older_than="0s")
+    ds.vacuum(spare="0s", older_than="0s")
     again = dl.open(ds.url)
     again.merge("fix")
     assert again["x"][:].tolist() == [12, 22, 2, 3]
     fix = dl.open(ds.url, branch="fix")
     fix["x"][2] = 30
     fix.commit("fix goes on")
-    again.vacuum(older_than="0s")
+    again.vacuum(spare="0s", older_than="0s")
     again = dl.open(ds.url)
     again["x"][1] = 21
     again.commit("main goes on")
@@ -243,18 +231,16 @@ def test_branches_still_merge_after_a_vacuum(ds):
     assert again["x"][:].tolist() == [12, 21, 30, 3]
 
 
-@pytest.mark.usefixtures("unspared")
 def test_an_open_transaction_keeps_the_chunks_that_it_has_written(ds):
     writer = dl.open(ds.url)
     writer.append({"x": [9], "b": [bytes([9]) * SIZE]})
-    ds.vacuum(older_than="0s")
+    ds.vacuum(spare="0s", older_than="0s")
     writer.commit("after the vacuum")
     assert dl.open(ds.url)["b"][4] == bytes([9]) * SIZE
     check_consistent(writer)
 
 
 @pytest.mark.parametrize("large", [False, True])
-@pytest.mark.usefixtures("unspared")
 def test_an_open_transaction_keeps_the_version_that_it_builds_on(ds, large):
     writer = dl.open(ds.url)
     writer["x"][0] = 100
@@ -264,7 +250,7 @@ def test_an_open_transaction_keeps_the_version_that_it_builds_on(ds, large):
         ds["b"][:] = [bytes([n])] * 4
         ds.commit("others go on")
     ds.optimize()
-    ds.vacuum(older_than="0s")
+    ds.vacuum(spare="0s", older_than="0s")
     assert writer["b"][:4] == BYTES
     writer.commit("after the vacuum")
     again = dl.open(ds.url)
@@ -272,21 +258,19 @@ def test_an_open_transaction_keeps_the_version_that_it_builds_on(ds, large):
     assert again["b"][0] == bytes([2])
 
 
-@pytest.mark.usefixtures("unspared")
 def test_pins_of_a_vacuum_that_died_are_taken_out(ds):
     repository = ds._lake.repository
     repository.create_branch("_pin-dead", ds.version)
-    ds.vacuum()
+    ds.vacuum(spare="0s")
     with pytest.raises(dl.LakeError, match="_pin-dead"):
         repository.tip("_pin-dead")
 
 
-@pytest.mark.usefixtures("unspared")
 def test_where_no_names_are_listed_nothing_goes(ds):
     refs, before = Path(ds.url) / "refs", files(ds)
     refs.rename(refs.with_name("elsewhere"))
     with pytest.raises(dl.DamagedError, match=r"no branch 'main'.*refs/"):
-        ds.vacuum()
+        ds.vacuum(spare="0s")
     refs.with_name("elsewhere").rename(refs)
     assert files(ds) == before
     assert ds.verify()
@@ -300,6 +284,59 @@ def test_no_version_is_older_than_the_calendar(ds):
 def test_what_is_no_age_is_refused(ds, older_than):
     with pytest.raises(ValueError, match="older_than='30d'"):
         ds.vacuum(older_than=older_than)
+
+
+@pytest.mark.parametrize("spare", ["1h", "0s"])
+def test_spare_says_how_young_objects_stay(ds, spare):
+    ds.append({"x": [1], "b": [bytes(SIZE)]})
+    ds.discard()
+    before = files(ds)
+    age(ds, hours=0.5)
+    done = ds.vacuum(spare=spare)
+    assert (files(ds) < before) == bool(done.bytes) == (spare == "0s")
+    if spare == "1h":
+        assert re.fullmatch(
+            r"No version expires without older_than=; [\d,]+ bytes that no version needs are "
+            r"younger than 1h and are spared: wait, or choose a shorter spare=\.",
+            done.why,
+        )
+    else:
+        assert done.why == ""
+
+
+def test_a_vacuum_says_why_it_freed_nothing(ds):
+    assert "versions need every object" in ds.vacuum(spare="0s").why
+    assert "No version is older than 30d" in ds.vacuum(older_than="30d", spare="0s").why
+    writer = dl.open(ds.url)
+    writer["x"][0] = 5
+    ds.append({"x": [1], "b": [bytes(SIZE)]})
+    ds.discard()
+    why = ds.vacuum(spare="0s").why
+    assert re.search(r"a transaction that has been open since 20.* UTC may need them: commit", why)
+    writer.discard()
+    assert ds.vacuum(spare="0s").why == ""
+
+
+@pytest.mark.parametrize("spare", ["-1h", "1 day", 5, timedelta(seconds=-1)])
+def test_a_grace_that_is_none_is_refused(ds, spare):
+    with pytest.raises(ValueError, match="spare='24h'"):
+        ds.vacuum(spare=spare)
+
+
+def test_a_vacuum_clears_what_killed_writers_left(ds):
+    writers = Path(ds.url) / ".writers"
+    for name in ("0" * 32 + ".lock", "1" * 32 + ".draft", "2" * 32 + ".json", "3" * 32 + ".lock"):
+        (writers / name).write_text("{}")
+    (writers / "3".ljust(32, "3")).with_suffix(".json").write_text("{}")
+    (writers / "commit-00000000000000000001-abcdef00.ticket").touch()
+    writer = dl.open(ds.url)
+    writer["x"][0] = 5
+    alive = {p.name for p in writers.iterdir() if p.name[0] not in "0123" or p.stat().st_size != 2}
+    ds.vacuum()
+    left = {p.name for p in writers.iterdir()}
+    assert left - {"pins.lock"} <= alive
+    assert len([name for name in left if len(name) > 32]) == 2
+    writer.commit("still open")
 
 
 # ---- verify

@@ -331,3 +331,35 @@ def test_a_folder_of_other_files_is_no_lake_and_takes_none(tmp_path):
         dl.open(str(tmp_path))
     with pytest.raises(dl.ExistsError, match=r"holds files. Choose another"):
         dl.create(str(tmp_path), {"x": "int32"})
+
+
+def test_tags_are_deleted(make_lake):
+    ds = make_lake({"x": "int32"}, x=[1])
+    ds.tag("v1")
+    ds.tag("v2")
+    ds.delete_tag("v1")
+    assert list(ds.tags) == ["v2"]
+    with pytest.raises(dl.VersionNotFoundError, match=r"no version 'v1'"):
+        dl.open(ds.url, version="v1")
+    with pytest.raises(dl.VersionNotFoundError, match=r"There is no tag 'v1'.*'v2'"):
+        ds.delete_tag("v1")
+    with pytest.raises(dl.VersionNotFoundError, match="There is no tag 'main'"):
+        ds.delete_tag("main")
+    with pytest.raises(dl.ExistsError, match="never free again"):
+        ds.tag("v1")
+
+
+@pytest.mark.parametrize("name", ["tag", "branch", "view"])
+def test_what_a_vacuum_has_deleted_gets_no_name(make_lake, name):
+    ds = make_lake({"x": "int32"}, x=[1])
+    old = dl.open(ds.url, version=ds.version)
+    for n in range(3):
+        ds["x"][0] = n
+        ds.commit("others go on")
+    ds.vacuum(older_than="0s", spare="0s")
+    acknowledge = {"tag": old.tag, "branch": old.branch, "view": old[[0]].save}[name]
+    with pytest.raises(dl.VersionNotFoundError, match="a vacuum has deleted"):
+        acknowledge("kept")
+    assert not ds.tags
+    assert list(ds.branches) == ["main"]
+    assert not list(ds.views())

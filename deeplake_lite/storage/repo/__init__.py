@@ -11,7 +11,7 @@ import time
 
 import icechunk
 
-from deeplake_lite.storage.repo.failures import translated_files
+from deeplake_lite.storage.repo.failures import LostChunksError, translated_files
 from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
 from deeplake_lite.storage.repo.places import MEMORY, local_folder, welcome
 from deeplake_lite.storage.repo.repository import TRANSACTION, Commit, Repository
@@ -22,6 +22,7 @@ __all__ = [
     "MEMORY",
     "TRANSACTION",
     "Commit",
+    "LostChunksError",
     "Repository",
     "Session",
     "engine_is_lost",

@@ -19,7 +19,7 @@ from deeplake_lite.errors import (
 from deeplake_lite.storage.repo.forks import use_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 PANIC = "PanicException"
@@ -46,6 +46,15 @@ class MissingError(DamagedError):
     """An object that is not there: damage, unless it was deleted on purpose."""
 
 
+class LostChunksError(StorageError):
+    """Chunks of an open transaction that were deleted before its commit."""
+
+    def __init__(self, message: str, keys: Sequence[str]) -> None:
+        super().__init__(message)
+        self.keys = keys
+        """Where they were."""
+
+
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
     """Make what the engine raises an error of ours.
@@ -68,7 +77,7 @@ def translated() -> Iterator[None]:
         with translated_files():
             yield
     except icechunk.IcechunkError as error:
-        raise _error_of_ours(reason_of(error)) from error
+        raise _error_of_ours(_missing_key(str(error)) or reason_of(error)) from error
     except BaseException as error:
         if type(error).__name__ != PANIC:
             raise
@@ -127,6 +136,20 @@ def reason_of(error: BaseException) -> str:
     """
     first = re.split(r"\s*\|\s*(?:\|\s*)?context", str(error))[0]
     return re.sub(r"\s+", " ", first).strip(" x|")
+
+
+def _missing_key(text: str) -> str | None:
+    """Return which object an error of the engine is about, if an object store has none like it.
+
+    >>> _missing_key('error getting object | | context: key="a/chunks/X" | |-> NoSuchKey: no key')
+    'object not found: a/chunks/X'
+    """
+    if not re.search(
+        r"->\s*(NoSuchKey|NotFound|BlobNotFound|Object at location .* not found)", text
+    ):
+        return None
+    key = re.search(r'key="([^"]*)"', text)
+    return f"object not found: {key[1] if key else 'unknown key'}"
 
 
 def _error_of_ours(reason: str) -> LakeError:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import shutil
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -27,7 +27,12 @@ from deeplake_lite.storage.repo.failures import MissingError, translated, transl
 from deeplake_lite.storage.repo.names import from_engine, to_engine
 from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
 from deeplake_lite.storage.repo.session import Session, without_digest
-from deeplake_lite.storage.repo.staging import check_replaceable, put_in_place
+from deeplake_lite.storage.repo.staging import (
+    check_replaceable,
+    clear_staged,
+    finish_replacement,
+    staging,
+)
 from deeplake_lite.storage.repo.turns import lock_in_turn
 
 if TYPE_CHECKING:
@@ -39,6 +44,9 @@ INDEX_SPLIT = 64
 
 PIN = "_pin-"
 """Begin of the branches that `Repository.pinned` makes."""
+
+LINK = "_base-"
+"""Begin of the branches that `Repository.set_links` makes."""
 
 TRANSACTION = "transaction"
 """Key of a commit's metadata under which the writer finds it again."""
@@ -111,18 +119,13 @@ class Repository:
                 forget(url)
                 raise
             return
+        finish_replacement(folder)
         with translated_files():
             folder = folder.resolve()
             if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
                 check_replaceable(folder, overwrite=overwrite)
-            staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
-            staged.mkdir(parents=True)  # the engine panics where it cannot
-        try:
+        with staging(folder) as staged:
             yield cls._create(str(staged), options)
-            with translated_files():
-                put_in_place(staged, folder)
-        finally:
-            shutil.rmtree(staged, ignore_errors=True)
 
     @classmethod
     def _create(cls, url: str, options: Mapping[str, Any] | None) -> Repository:
@@ -165,6 +168,7 @@ class Repository:
         """Tell whether there is a repository at `url`, making nothing."""
         folder = local_folder(url)
         if folder is not None:
+            finish_replacement(folder)
             return (folder / "refs").is_dir()
         if url.startswith(MEMORY):
             return False
@@ -254,8 +258,34 @@ class Repository:
                     self.delete_branch(name)
 
     def branches(self) -> dict[str, str]:
-        """Return the snapshot id of each branch's tip, but for pins, which come and go."""
-        return {n: self.tip(n) for n in self._branch_names() if not n.startswith(PIN)}
+        """Return the snapshot id of each branch's tip, but for pins and links."""
+        return {n: self.tip(n) for n in self._branch_names() if not n.startswith((PIN, LINK))}
+
+    def links(self) -> dict[str, set[str]]:
+        """Return versions that come from others although the history between them was cut.
+
+        By the later version, what it comes from.
+        """
+        found: dict[str, set[str]] = {}
+        for name in self._branch_names():
+            if ends := _link_ends(name):
+                found.setdefault(ends[1], set()).add(ends[0])
+        return found
+
+    def add_links(self, links: Iterable[tuple[str, str]]) -> None:
+        """Remember that versions come from older ones, which stay from now on."""
+        known = set(self._branch_names())
+        for older, later in links:
+            name = f"{LINK}{older}-{later}"
+            if name not in known:
+                self.create_branch(name, older)
+
+    def drop_links(self, but: Iterable[tuple[str, str]]) -> None:
+        """Forget all links but some."""
+        kept = {f"{LINK}{older}-{later}" for older, later in but}
+        for name in self._branch_names():
+            if name.startswith(LINK) and name not in kept:
+                self.delete_branch(name)
 
     def _branch_names(self) -> list[str]:
         """Return the names of all branches, pins too."""
@@ -313,27 +343,45 @@ class Repository:
         DamagedError
             When the history leads elsewhere than it was written to, or back to where it came from.
         """
+        last = None
         try:
-            seen, expected = set[str](), snapshot_id
-            self._check_files(snapshot_id)
+            for commit in self._walk(self._repository, snapshot_id):
+                last = commit.id
+                yield commit
+        except MissingError:
+            yield from self._ancestry_anew(snapshot_id, last)
+
+    def _ancestry_anew(self, start: str, last: str | None) -> Iterator[Commit]:
+        """Yield what comes before `last` in the history of `start`, past the engine's cache.
+
+        A vacuum cuts histories in place, and the engine remembers them as they were.
+        """
+        try:
             with translated():
-                for s in self._repository.ancestry(snapshot_id=snapshot_id):
-                    if s.id != expected or s.id in seen:
-                        raise DamagedError(
-                            f"The history of {snapshot_id} is damaged: where version {expected} "
-                            f"should be there is {s.id}{', again' if s.id in seen else ''}. "
-                            "Restore the lake from a copy."
-                        )
-                    seen.add(s.id)
-                    expected = s.parent_id or ""
-                    notes = without_digest(s.id, s.message, s.metadata)
-                    known = notes.pop(TRANSACTION, None)
-                    yield Commit(s.id, s.parent_id, s.message, s.written_at, notes, known)
-                    self._check_files(expected)
+                fresh = self._repository.reopen()
+            history = self._walk(fresh, last or start)
+            yield from history if last is None else islice(history, 1, None)
         except MissingError as error:
-            raise VersionNotFoundError(
-                f"There is no version {snapshot_id!r} in {self.url!r}."
-            ) from error
+            raise VersionNotFoundError(f"There is no version {start!r} in {self.url!r}.") from error
+
+    def _walk(self, repository: icechunk.Repository, start: str) -> Iterator[Commit]:
+        """Yield a version and those before it. Raises MissingError, and DamagedError."""
+        seen, expected = set[str](), start
+        self._check_files(start)
+        with translated():
+            for s in repository.ancestry(snapshot_id=start):
+                if s.id != expected or s.id in seen:
+                    raise DamagedError(
+                        f"The history of {start} is damaged: where version {expected} should be "
+                        f"there is {s.id}{', again' if s.id in seen else ''}. Restore the lake "
+                        "from a copy."
+                    )
+                seen.add(s.id)
+                expected = s.parent_id or ""
+                notes = without_digest(s.id, s.message, s.metadata)
+                known = notes.pop(TRANSACTION, None)
+                yield Commit(s.id, s.parent_id, s.message, s.written_at, notes, known)
+                self._check_files(expected)
 
     def changed_chunks(self, older: str, newer: str) -> dict[str, set[int]]:
         """Return, per array path, which chunks of the first axis changed between two versions."""
@@ -390,6 +438,12 @@ class Repository:
         gone, needed = (files_of(folder, map(self._inspect, ids)) for ids in (expiring, kept))
         return count(folder, gone - needed, older_than)
 
+    def clear_staged(self) -> None:
+        """Remove what killed processes left of lakes that were to be made where this one is."""
+        folder = local_folder(self.url)
+        if folder is not None:
+            clear_staged(folder)
+
     @contextlib.contextmanager
     def lock(self, purpose: str = "commit") -> Iterator[None]:
         """Hold the writers' lock of a local folder; object stores commit by compare-and-swap.
@@ -442,6 +496,16 @@ def pinned_at(name: str) -> datetime | None:
     """Return when a pin was made, None where its name does not tell."""
     found = re.fullmatch(f"{PIN}([0-9a-f]{{12}})7[0-9a-f]{{19}}", name)
     return datetime.fromtimestamp(int(found[1], 16) / 1000, UTC) if found else None
+
+
+def _link_ends(name: str) -> tuple[str, str] | None:
+    """Return the older and the later version of a link.
+
+    >>> _link_ends("_base-1CECHNKREP0F1RSTCMT0-KCD17E4CZYH6CNFH7ZR0")
+    ('1CECHNKREP0F1RSTCMT0', 'KCD17E4CZYH6CNFH7ZR0')
+    """
+    found = re.fullmatch(f"{LINK}([0-9A-Z]{{20}})-([0-9A-Z]{{20}})", name)
+    return (found[1], found[2]) if found else None
 
 
 def _config() -> icechunk.RepositoryConfig:

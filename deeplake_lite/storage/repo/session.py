@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import TYPE_CHECKING, Any, cast
 
 import icechunk
@@ -16,9 +17,14 @@ from zarr.core.buffer import cpu, default_buffer_prototype
 from zarr.storage import StorePath
 
 from deeplake_lite.errors import ConflictError, DamagedError, StorageError
-from deeplake_lite.storage.repo.failures import reason_of, translated
+from deeplake_lite.storage.repo.failures import (
+    LostChunksError,
+    MissingError,
+    reason_of,
+    translated,
+)
 from deeplake_lite.storage.repo.forks import use_engine
-from deeplake_lite.storage.repo.work import gather, stream
+from deeplake_lite.storage.repo.work import gather, run, stream
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Callable, Collection, Mapping, Sequence
@@ -39,6 +45,10 @@ ONE_THREAD_BYTES = 2**20
 
 MOST_BYTES = 2**31 + 2**10
 """Most bytes of one chunk: that of a cell of the largest size."""
+
+CONFIRM_AFTER = 60.0
+"""Seconds after which a commit looks whether its chunks are still there. A vacuum of somebody else
+deletes those that no version needs, once they are older than its grace period."""
 
 type Range = tuple[int, int, int]
 
@@ -74,6 +84,7 @@ class Session:
         self._session, self._layouts, self._files = session, layouts, files
         self._written: set[str] = set()  # keys that are not as the files say
         self.store = session.store
+        self._begun = time.time(), time.monotonic()
 
     @property
     def snapshot_id(self) -> str:
@@ -340,6 +351,48 @@ class Session:
         self._written |= fork._written
         with translated():
             self._session.merge(cast("icechunk.ForkSession", fork._session))
+        self._begun = min(self._begun[0], fork._begun[0]), min(self._begun[1], fork._begun[1])
+
+    def check_chunks(self) -> None:
+        """Look whether all chunks of a session that is old are still there.
+
+        Raises
+        ------
+        LostChunksError
+            When some are not. Nothing is committed, and the session is as before.
+        """
+        begun, monotonic = self._begun  # clocks are set back, and monotonic ones stop in sleep
+        if max(time.time() - begun, time.monotonic() - monotonic) < CONFIRM_AFTER:
+            return
+        if lost := run(self._lost_chunks()):
+            raise LostChunksError(
+                f"{len(lost):,} chunks that this commit needs are gone, such as {lost[0]}: it was "
+                "open for longer than the grace period of a vacuum, which deleted them. Nothing "
+                "was committed; write them again.",
+                lost,
+            )
+
+    async def _lost_chunks(self) -> list[str]:
+        """Return the keys of the chunks that were written in this session and are not there."""
+        with translated():
+            written = self._session.status().updated_chunks
+        lost: list[str] = []
+
+        async def look(key: str) -> None:
+            try:
+                found = await self._get(key, RangeByteRequest(0, 1))
+            except MissingError:
+                found = None
+            if found is None:
+                lost.append(key)
+
+        keys = (
+            "/".join([path.strip("/"), "c", *map(str, chunk)])
+            for path, chunks in written.items()
+            for chunk in chunks
+        )
+        await stream(map(look, keys), IN_FLIGHT)
+        return sorted(lost)
 
     def commit(self, message: str, metadata: Mapping[str, Any] | None = None) -> str:
         """Make what was written the branch's next version.
@@ -349,10 +402,13 @@ class Session:
         ConflictError
             When the branch has moved since the session was opened; nothing is lost, write again on
             the new tip.
+        LostChunksError
+            When chunks that were written long ago are not there any more.
         StorageError
             When the store refuses, or its reply is lost: the commit may be there all the same.
         """
         use_engine()
+        self.check_chunks()
         try:
             return str(self._session.commit(message, with_digest(message, metadata or {})))
         except icechunk.ConflictError as error:

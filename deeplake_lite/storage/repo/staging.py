@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import shutil
 from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
 
 from deeplake_lite.errors import ExistsError
+from deeplake_lite.storage.repo.failures import translated_files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 LAKE_ENTRIES = frozenset(
@@ -36,9 +43,58 @@ def check_replaceable(folder: Path, *, overwrite: bool) -> None:
         )
 
 
-def put_in_place(staged: Path, folder: Path) -> None:
+@contextlib.contextmanager
+def staging(folder: Path) -> Iterator[Path]:
+    """Give a folder beside a lake's to make it in, and put that in its place at the end.
+
+    Its maker holds a lock beside it, so that others can tell it from one whose maker was killed.
+    """
+    staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
+    with translated_files():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as held:
+        with translated_files():
+            held.enter_context(_held(staged))
+        try:
+            with translated_files():
+                staged.mkdir()  # the engine panics where it cannot
+            yield staged
+            with translated_files():
+                _put_in_place(staged, folder)
+        finally:
+            shutil.rmtree(staged, ignore_errors=True)
+
+
+def finish_replacement(folder: Path) -> None:
+    """Finish replacing a lake where the process that did it was killed between two renames.
+
+    One that is still at work is waited for. Nothing is done where a lake is in its place.
+    """
+    with translated_files():
+        if (folder / "refs").is_dir() or not folder.parent.is_dir():
+            return
+        folder = folder.resolve()
+        for staged in _staged(folder):
+            old = _old(staged)
+            if old.exists():
+                with _held(staged):
+                    _finish(staged, old, folder)
+
+
+def clear_staged(folder: Path) -> None:
+    """Remove what killed processes left of lakes that were to be made in a folder."""
+    with translated_files():
+        folder = folder.resolve()
+        for staged in _staged(folder):
+            with contextlib.suppress(Timeout), _held(staged, timeout=0):
+                for left in (staged, _old(staged)):
+                    if left.is_dir() and {p.name for p in left.iterdir()} <= LAKE_ENTRIES:
+                        shutil.rmtree(left, ignore_errors=True)
+
+
+def _put_in_place(staged: Path, folder: Path) -> None:
     """Rename a staged lake to its folder; a lake that is there is out of the way until then."""
-    old = staged.with_name(f"{staged.name}-old")
+    old = _old(staged)
     if folder.exists():
         folder.rename(old)
     try:
@@ -48,3 +104,34 @@ def put_in_place(staged: Path, folder: Path) -> None:
             old.rename(folder)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _finish(staged: Path, old: Path, folder: Path) -> None:
+    """Do what is left of a replacement: the new lake goes to its place, or the old one back."""
+    if not folder.exists() and old.exists():
+        (staged if staged.exists() else old).rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _old(staged: Path) -> Path:
+    """Return where the lake that a staged one replaces is in the meantime."""
+    return staged.with_name(f"{staged.name}-old")
+
+
+def _staged(folder: Path) -> set[Path]:
+    """Return the staged lakes for a folder, of which the lock, the lake or the old one is left."""
+    name = re.compile(rf"(\.{re.escape(folder.name)}-[0-9a-f]{{8}})(-old|\.lock)?")
+    found = (name.fullmatch(path.name) for path in folder.parent.iterdir())
+    return {folder.with_name(match[1]) for match in found if match}
+
+
+@contextlib.contextmanager
+def _held(staged: Path, timeout: float = -1) -> Iterator[None]:
+    """Hold the lock of a staged lake. Raises filelock's Timeout where somebody else has it."""
+    lock = staged.with_name(f"{staged.name}.lock")
+    with FileLock(lock, timeout=timeout, poll_interval=0.01):
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                lock.unlink()
