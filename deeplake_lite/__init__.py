@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deeplake_lite.codecs.limits import Limits
     from deeplake_lite.dataset.column import Column
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.diff import Diff
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         ReencodedWarning,
         SchemaError,
         StorageError,
+        TooLargeError,
         UncommittedError,
         VersionNotFoundError,
     )
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.difference import browse_diff
 
 _HOMES = {
+    "codecs.limits": "Limits",
     "dataset.column": "Column",
     "dataset.dataset": "Dataset",
     "dataset.opening": "create exists open",
@@ -84,7 +87,7 @@ _HOMES = {
         "ColumnNotFoundError ConflictError DamagedError ExistsError ForkedError FormatError "
         "InvalidValueError LakeError LakeNotFoundError LoaderError MissingPackageError "
         "NotFoundError QueryError QuerySyntaxError QueryTypeError "
-        "ReadOnlyError ReencodedWarning SchemaError StorageError UncommittedError "
+        "ReadOnlyError ReencodedWarning SchemaError StorageError TooLargeError UncommittedError "
         "VersionNotFoundError"
     ),
     "htypes": (
@@ -158,6 +161,7 @@ __all__ = [
     "Keypoints",
     "LakeError",
     "LakeNotFoundError",
+    "Limits",
     "Link",
     "LoaderError",
     "Mask",
@@ -176,6 +180,7 @@ __all__ = [
     "Skipped",
     "StorageError",
     "Text",
+    "TooLargeError",
     "UncommittedError",
     "VersionNotFoundError",
     "View",

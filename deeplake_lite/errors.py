@@ -9,6 +9,7 @@
     │   └── VersionNotFoundError
     ├── ExistsError (FileExistsError)       a name that is taken: choose another
     ├── InvalidValueError (ValueError)      data that the schema refuses: mend the data
+    │   └── TooLargeError                   a value over the limits: raise them, or leave it out
     ├── QueryError (ValueError)             a query that does not hold together: mend the query
     │   ├── QuerySyntaxError                at a line and a column of its text
     │   └── QueryTypeError                  values of the wrong kind or shape for what is done
@@ -183,6 +184,10 @@ class InvalidValueError(LakeError, ValueError):
             column=self.column if column is None else column,
             row=self.row if row is None else row,
         )
+
+
+class TooLargeError(InvalidValueError):
+    """A value that takes more memory once decoded than the lake was opened to allow."""
 
 
 class QueryError(LakeError, ValueError):

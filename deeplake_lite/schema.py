@@ -22,6 +22,8 @@ from deeplake_lite.htypes.plain import fixed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deeplake_lite.codecs.limits import Limits
+
 _ID = re.compile(r"c[0-9a-f]{8}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _LONGEST = 255  # characters of a name
@@ -171,6 +173,13 @@ class Schema:
                 replace(column, **changes) if column is old else column for column in self.fields
             ),
         )
+
+    def limited(self, limits: Limits) -> Self:
+        """Return the schema with types that know the limits of a handle; it equals this one."""
+        if all(column.htype.limits == limits for column in self.fields):
+            return self
+        limited = [replace(column, htype=column.htype.limited(limits)) for column in self.fields]
+        return replace(self, fields=tuple(limited))
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as JSON.

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.errors import DamagedError, InvalidValueError
+import numpy as np
+
+from deeplake_lite.codecs.base import MisfitError
+from deeplake_lite.codecs.limits import NO_LIMITS, Limits
+from deeplake_lite.errors import DamagedError, InvalidValueError, TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Buffer
 
-    from deeplake_lite.codecs.base import ImageCodec
+    from deeplake_lite.codecs.base import Header, ImageCodec
 
 MAX_BYTES = 1 << 31
-"""Most bytes that one picture may take once decoded: 2 GiB, as for any cell.
+"""Most bytes that one picture may take once decoded, whatever the limits: 2 GiB, as for any cell.
 
 Pillow stops at 179 million pixels by default, which is too few for scans and microscopy. A file of
 a few kilobytes that claims more pixels than such a file can hold is refused by its codec
@@ -96,7 +100,9 @@ def check_begin(data: Buffer, codec: ImageCodec | None = None) -> None:
         )
 
 
-def check_size(codec: ImageCodec, height: int, width: int, pixel: int) -> None:
+def check_size(
+    codec: ImageCodec, height: int, width: int, pixel: int, limits: Limits = NO_LIMITS
+) -> None:
     """Refuse a picture of no pixels, or of too many.
 
     Parameters
@@ -107,16 +113,38 @@ def check_size(codec: ImageCodec, height: int, width: int, pixel: int) -> None:
         Pixels.
     pixel : int
         Bytes that one pixel takes once decoded.
+    limits : Limits
+        How large it may be.
     """
     if height <= 0 or width <= 0:
         raise InvalidValueError(
             f"must have pixels, got a {codec.name.upper()} file of {height} x {width}.{_WAY_OUT}"
         )
     if height * width * pixel > MAX_BYTES:
-        raise InvalidValueError(
+        raise TooLargeError(
             f"must take up to {MAX_BYTES:,} bytes once decoded, got a {codec.name.upper()} file of "
             f"{height:,} x {width:,} pixels of {pixel} bytes. Cut it into tiles."
         )
+    limits.check_picture((height, width), pixel)
+
+
+def check_shape(found: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """Refuse a picture that its header describes otherwise than the lake; `()` for any shape.
+
+    Raises
+    ------
+    MisfitError
+        Before any memory is set aside.
+    """
+    if shape and found != tuple(shape):
+        raise MisfitError(f"the header says {found}, but {tuple(shape)} was recorded")
+
+
+def check_header(header: Header, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> None:
+    """Refuse a picture that does not go into an array of a shape and dtype. Raises MisfitError."""
+    check_shape(header.shape, shape)
+    if dtype is not None and not np.can_cast(header.dtype, dtype):
+        raise MisfitError(f"{header.shape} {header.dtype} does not go where {shape} {dtype} does.")
 
 
 def not_whole(codec: ImageCodec, data: bytes, reason: object) -> InvalidValueError:

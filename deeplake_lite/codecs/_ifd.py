@@ -20,6 +20,9 @@ _TILE_WIDTH, _TILE_HEIGHT, _TILES, _TILE_SIZES = 322, 323, 324, 325
 _SUB_PAGES = 330
 _METADATA = (34665, 34853)  # EXIF, GPS
 
+_LARGEST_TILE = 1 << 22
+"""Pixels of a tile that may exceed the picture: files of one tile of 2,048 x 2,048 are common."""
+
 _SIZES = {
     1: 1,
     2: 1,
@@ -175,6 +178,10 @@ def _count_parts(file: _File, entries: dict[int, _Entry], *, tiled: bool) -> int
     planes = number(_SAMPLES, 1) if number(_PLANAR, 1) == 2 else 1
     if not tiled:
         return _ceil(height, number(_ROWS_PER_STRIP, height)) * planes
+    if number(_TILE_WIDTH, 0) * number(_TILE_HEIGHT, 0) > max(4 * width * height, _LARGEST_TILE):
+        raise ValueError(
+            "its tiles are larger than the picture, and libtiff sets aside a whole one"
+        )
     return _ceil(width, number(_TILE_WIDTH, 0)) * _ceil(height, number(_TILE_HEIGHT, 0)) * planes
 
 

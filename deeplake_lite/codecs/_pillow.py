@@ -37,14 +37,17 @@ from deeplake_lite.codecs._arrays import little
 from deeplake_lite.codecs._files import (
     as_bytes,
     check_begin,
+    check_header,
+    check_shape,
     check_size,
     damaged,
     not_whole,
     unsupported,
 )
 from deeplake_lite.codecs._orientation import upright
-from deeplake_lite.codecs.base import Header, ImageCodec
-from deeplake_lite.errors import InvalidValueError, LakeError
+from deeplake_lite.codecs.base import Header, ImageCodec, MisfitError, put
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS, NO_LIMITS, Limits
+from deeplake_lite.errors import InvalidValueError, LakeError, TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Callable, Iterator
@@ -86,6 +89,7 @@ _LAYOUTS = {
     "F": Layout("F", (), "float32"),
 }
 _TRANSPARENT = Layout("RGBA", (4,))
+_CANVAS_PIXEL = 3  # bytes, at the least
 
 
 class PillowCodec(ImageCodec):
@@ -99,28 +103,68 @@ class PillowCodec(ImageCodec):
         """Refuse a file that is cut short, by its structure alone. Raises InvalidValueError."""
 
     @override
-    def probe(self, data: Buffer) -> Header:
+    def probe(self, data: Buffer, limits: Limits = DEFAULT_LIMITS) -> Header:
         data = as_bytes(data)
         check_begin(data, self)
         self._check_whole(data)
+        if size := self._canvas(data):
+            check_size(self, *size, _CANVAS_PIXEL, limits)
         with opened(self, self.plugin, data, not_whole) as image:
-            layout = self._check_image(image)
-            return Header((*self._size(image, data), *layout.channels), layout.dtype)
+            return self._header(image, data, limits)
 
     @override
-    def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    def decode(
+        self,
+        data: Buffer,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        limits: Limits = NO_LIMITS,
+    ) -> NDArray[Any]:
         data = as_bytes(data)
         try:
-            check_begin(data, self)
-            self._check_whole(data)
-            with opened(self, self.plugin, data, damaged) as image:
-                return self._read(image, data)
+            return self._decode(data, shape, limits)
+        except (InvalidValueError, MisfitError) as error:
+            if isinstance(error, TooLargeError) and limits is not NO_LIMITS:
+                raise
+            raise damaged(self, data, error) from error
+
+    @override
+    def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
+        data = as_bytes(data)
+        try:
+            put(self._decode(data, out.shape, NO_LIMITS, out.dtype), out)
         except InvalidValueError as error:
             raise damaged(self, data, error) from error
 
+    def _decode(
+        self,
+        data: bytes,
+        shape: tuple[int, ...],
+        limits: Limits,
+        dtype: np.dtype[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Return the pixels; MisfitError where the header says other ones than are expected."""
+        check_begin(data, self)
+        self._check_whole(data)
+        if size := self._canvas(data):
+            check_size(self, *size, _CANVAS_PIXEL, limits)
+            check_shape(size, shape and (shape[:2] if size == shape[:2] else shape[1::-1]))
+        with opened(self, self.plugin, data, damaged) as image:
+            check_header(self._header(image, data, limits), shape, dtype)
+            return self._read(image, data)
+
+    def _header(self, image: ImageFile, data: bytes, limits: Limits) -> Header:
+        """Return what an open file says, if that is within the limits."""
+        layout = self._check_image(image, limits)
+        return Header((*self._size(image, data), *layout.channels), layout.dtype)
+
+    def _canvas(self, data: bytes) -> tuple[int, int] | None:  # noqa: ARG002 (WebP needs data)
+        """Return height and width where Pillow sets memory aside as soon as a file is opened."""
+        return None
+
     def _read(self, image: ImageFile, data: bytes) -> NDArray[Any]:
         """Return the pixels, converted and upright."""
-        layout = self._check_image(image)
+        layout = self._layout(image)
         self._before_load(image, data)
         orientation = self._orientation(image, data)
         image.load()
@@ -128,11 +172,12 @@ class PillowCodec(ImageCodec):
         converted = image if image.mode == layout.mode else image.convert(layout.mode)
         return upright(np.array(converted).astype(layout.dtype, copy=False), orientation)
 
-    def _check_image(self, image: ImageFile) -> Layout:
+    def _check_image(self, image: ImageFile, limits: Limits) -> Layout:
         """Refuse what Pillow cannot convert or is too large, and return what the pixels become."""
         layout = self._layout(image)
         width, height = image.size
-        check_size(self, height, width, np.dtype(layout.dtype).itemsize * (*layout.channels, 1)[0])
+        pixel = np.dtype(layout.dtype).itemsize * (*layout.channels, 1)[0]
+        check_size(self, height, width, pixel, limits)
         return layout
 
     def _layout(self, image: ImageFile) -> Layout:
@@ -173,7 +218,7 @@ def opened(
     try:
         with plugin(BytesIO(data)) as image:
             yield image
-    except (LakeError, MemoryError):
+    except (LakeError, MisfitError, MemoryError):
         raise
     except Exception as error:
         raise failure(codec, data, str(error) or type(error).__name__) from error

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
 
 import numpy as np
+
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS, NO_LIMITS, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Buffer
@@ -48,8 +50,9 @@ class Codec(ABC):
     def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return a new writable array from `data`.
 
-        `shape` and `dtype` are those that the lake recorded; a codec whose bytes carry their own
-        header goes by the header. Raises DamagedError when the bytes do not decode.
+        `shape` and `dtype` are those that the lake recorded. A codec whose bytes carry their own
+        header goes by the header, which must give the shape; `()` for any. Raises DamagedError when
+        the bytes do not decode, before memory is set aside for more than `shape`.
         """
 
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
@@ -96,11 +99,23 @@ class ImageCodec(Codec):
     lossless: bool
     """Whether decode(encode(array)) equals array."""
 
+    @override
     @abstractmethod
-    def probe(self, data: Buffer) -> Header:
+    def decode(
+        self,
+        data: Buffer,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        limits: Limits = NO_LIMITS,
+    ) -> NDArray[Any]:
+        """Return the pixels as `Codec.decode` does. Raises TooLargeError over the limits."""
+
+    @abstractmethod
+    def probe(self, data: Buffer, limits: Limits = DEFAULT_LIMITS) -> Header:
         """Return shape and dtype from the header alone, checking that the file has its end.
 
-        Raises InvalidValueError for bytes that are not this format or that are cut short.
+        Raises InvalidValueError for bytes that are not this format or that are cut short, and
+        TooLargeError for a picture over the limits. Takes no memory for pixels.
         """
 
     def decode_small(
@@ -115,7 +130,7 @@ class ImageCodec(Codec):
         """Return the pixels as `decode` does, perhaps scaled down: for thumbnails.
 
         The longer side keeps `side` pixels at least, if it has them. What is `fast` may be coarser,
-        where only people look at it.
+        where only people look at it. `shape` is that of the whole picture.
         """
         return self.decode(data, shape, dtype)
 

@@ -24,6 +24,7 @@ from deeplake_lite.codecs._arrays import check_choice, check_option, check_pixel
 from deeplake_lite.codecs._files import (
     as_bytes,
     check_begin,
+    check_shape,
     check_size,
     damaged,
     not_whole,
@@ -31,8 +32,9 @@ from deeplake_lite.codecs._files import (
 )
 from deeplake_lite.codecs._orientation import read_orientation, upright
 from deeplake_lite.codecs._pillow import opened
-from deeplake_lite.codecs.base import Header, ImageCodec, put
-from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.codecs.base import Header, ImageCodec, MisfitError, put
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS, NO_LIMITS, Limits
+from deeplake_lite.errors import InvalidValueError, TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Buffer
@@ -44,7 +46,11 @@ _END = b"\xff\xd9"
 _HUFFMAN = frozenset({0xC0, 0xC1, 0xC2, 0xC3})  # baseline, extended, progressive, lossless
 _ARITHMETIC = frozenset({0xC9, 0xCA})
 _HIERARCHICAL = frozenset({0xC5, 0xC6, 0xC7, 0xCB, 0xCD, 0xCE, 0xCF})  # and lossless arithmetic
+_PROGRESSIVE = frozenset({0xC2, 0xCA})
 _FRAMES = _HUFFMAN | _ARITHMETIC | _HIERARCHICAL
+
+_SCAN_MARKER = b"\xff\xda"
+_MAX_SCANS = 500  # as libjpeg-turbo's djpeg -maxscans is used by others; encoders write about ten
 
 _MAX_SIDE = 65_500  # libjpeg's JPEG_MAX_DIMENSION
 _MAX_PIXELS_PER_BYTE = 512  # a Huffman code of one bit for each block of 8 x 8
@@ -71,6 +77,13 @@ class _Frame(NamedTuple):
     def nbytes(self) -> int:
         """Size of the pixels."""
         return self.height * self.width * self.channels
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the pixels, upright; CMYK becomes RGB."""
+        turned = self.orientation >= 5
+        sides = (self.width, self.height) if turned else (self.height, self.width)
+        return sides if self.channels == 1 else (*sides, 3)
 
 
 @dataclass(frozen=True)
@@ -133,11 +146,8 @@ class Jpeg(ImageCodec):
         return data
 
     @override
-    def probe(self, data: Buffer) -> Header:
-        height, width, channels, orientation, _ = self._read_frame(as_bytes(data))
-        if orientation >= 5:
-            height, width = width, height
-        return Header((height, width) if channels == 1 else (height, width, 3), "uint8")
+    def probe(self, data: Buffer, limits: Limits = DEFAULT_LIMITS) -> Header:
+        return Header(self._read_frame(as_bytes(data), limits).shape, "uint8")
 
     def orientation(self, data: Buffer) -> int:
         """Return how the pixels of a file lie, as EXIF numbers it: 1 for upright, up to 8.
@@ -149,13 +159,22 @@ class Jpeg(ImageCodec):
         return self._read_frame(as_bytes(data)).orientation
 
     @override
-    def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        return self._decode_file(as_bytes(data))
+    def decode(
+        self,
+        data: Buffer,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        limits: Limits = NO_LIMITS,
+    ) -> NDArray[Any]:
+        file = as_bytes(data)
+        try:
+            return self._decode_file(file, shape, limits=limits)
+        except MisfitError as error:
+            raise damaged(self, file, error) from error
 
     @override
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
-        file = as_bytes(data)
-        pixels = self._decode_file(file, out=out)
+        pixels = self._decode_file(as_bytes(data), out.shape, out=out)
         if not np.may_share_memory(pixels, out):
             put(pixels, out)
 
@@ -176,24 +195,34 @@ class Jpeg(ImageCodec):
         >>> codec.decode_small(data, (480, 640, 3), np.dtype("uint8"), 96).shape
         (120, 160, 3)
         """
-        return self._decode_file(as_bytes(data), side, fast=fast)
+        file = as_bytes(data)
+        try:
+            return self._decode_file(file, shape, side, fast=fast)
+        except MisfitError as error:
+            raise damaged(self, file, error) from error
 
     def _decode_file(
         self,
         data: bytes,
+        shape: tuple[int, ...],
         side: int = 0,
         out: NDArray[Any] | None = None,
         *,
         fast: bool = False,
+        limits: Limits = NO_LIMITS,
     ) -> NDArray[Any]:
         """Return the pixels, upright, scaled down if the longer side keeps `side`; 0 for whole.
 
-        They are in `out` where they lie in the file as they do there.
+        They are in `out` where they lie in the file as they do there. Raises MisfitError where the
+        header says another shape than is expected; `()` for any.
         """
         try:
-            frame = self._read_frame(data)
+            frame = self._read_frame(data, limits)
         except InvalidValueError as error:
+            if isinstance(error, TooLargeError) and limits is not NO_LIMITS:
+                raise
             raise damaged(self, data, error) from error
+        check_shape(frame.shape, shape)
         fits = frame.orientation == 1 and out is not None and out.nbytes == frame.nbytes
         options = {"min_width" if frame.width >= frame.height else "min_height": side}
         if fast:
@@ -201,7 +230,7 @@ class Jpeg(ImageCodec):
         pixels = self._decode_frame(data, frame, options, out if fits else None)
         return pixels if frame.orientation == 1 else upright(pixels, frame.orientation)
 
-    def _read_frame(self, data: bytes) -> _Frame:
+    def _read_frame(self, data: bytes, limits: Limits = NO_LIMITS) -> _Frame:
         """Walk over the segments and check that the file has its end."""
         if not data.startswith(self.magic):
             check_begin(data, self)
@@ -237,6 +266,9 @@ class Jpeg(ImageCodec):
         )
         channels = data[frame + 9]
         self._check_frame(data, data[frame + 1], data[frame + 4], height, width, channels)
+        limits.check_picture((height, width), min(channels, 3))
+        if data[frame + 1] in _PROGRESSIVE and (scans := data.count(_SCAN_MARKER, at)) > _MAX_SCANS:
+            raise unsupported(self, f"of {scans:,} scans, each of which costs as much as a picture")
         return _Frame(
             height, width, channels, read_orientation(exif, xmp) if exif or xmp else 1, at
         )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from functools import partial
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
 
 import numpy as np
@@ -125,13 +125,21 @@ class Png(PillowCodec):
 
     @override
     def _orientation(self, image: ImageFile, data: bytes) -> int:
-        """Return the orientation; Pillow decodes to look behind the pixels, so only when needed."""
-        kinds = [chunk.kind for chunk in self._chunks(data)]
+        """Return the orientation; Pillow would decode the pixels to find metadata behind them."""
+        chunks = list(self._chunks(data))
+        kinds = [chunk.kind for chunk in chunks]
         behind = kinds[kinds.index(b"IDAT") :] if b"IDAT" in kinds else []
-        read = (
-            image.getexif if _METADATA.intersection(behind) else partial(Image.Image.getexif, image)
-        )
-        return as_orientation(read())
+        if not _METADATA.intersection(behind):
+            return as_orientation(Image.Image.getexif(image))
+        metadata = [
+            data[start - 8 : start + length + 4]
+            for kind, start, length in chunks
+            if kind in _METADATA
+        ]
+        one_pixel = bytes(self.encode(np.zeros((1, 1), "uint8")))  # lends itself to the metadata
+        parts = [one_pixel[:_HEADER_END], *metadata, one_pixel[_HEADER_END:]]
+        with PngImageFile(BytesIO(b"".join(parts))) as tiny:
+            return as_orientation(Image.Image.getexif(tiny))
 
     @override
     def _before_load(self, image: ImageFile, data: bytes) -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
 _MAX_SIDE = 16_383
+_SIDE = 0x3FFF  # bits of a side
+_HEADER_END = 30  # RIFF header 12, first chunk's header 8, its first bytes
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,24 @@ class Webp(PillowCodec):
     def matches(self, data: Buffer) -> bool:
         start = bytes(memoryview(data)[:12])
         return start.startswith(self.magic) and start[8:] == b"WEBP"
+
+    @override
+    def _canvas(self, data: bytes) -> tuple[int, int]:
+        match data[12:16]:
+            case b"VP8X":
+                sides = (data[24:27], data[27:30])
+                width, height = (int.from_bytes(side, "little") + 1 for side in sides)
+            case b"VP8L":
+                bits = int.from_bytes(data[21:25], "little")
+                width, height = (bits & _SIDE) + 1, (bits >> 14 & _SIDE) + 1
+            case b"VP8 ":
+                sides = (data[26:28], data[28:30])
+                width, height = (int.from_bytes(side, "little") & _SIDE for side in sides)
+            case kind:
+                raise not_whole(self, data, f"it begins with a chunk {kind!r}")
+        if len(data) < _HEADER_END:
+            raise not_whole(self, data, "it ends within its header")
+        return height, width
 
     @override
     def _check_whole(self, data: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.view import Lake
@@ -21,6 +22,8 @@ def create(
     *,
     metadata: Mapping[str, Any] | None = None,
     overwrite: bool = False,
+    allow: list[str] | tuple[str, ...] = (),
+    limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Dataset:
     """Make a new lake, and open its branch ``main``.
@@ -38,6 +41,8 @@ def create(
         Whether a lake that is in the folder is replaced, with all its versions. It stays until the
         new one is whole. Anything that is no lake is never touched, and is an error; so is a lake
         on an object store, where nothing can be put in its place at once.
+    allow, limits
+        As for `open`.
     storage_options : mapping, optional
         What an object store needs: region, endpoint_url, credentials. By default its environment
         variables.
@@ -68,7 +73,7 @@ def create(
     notes = dict(metadata or {})
     with Repository.creating(str(url), storage_options, overwrite=overwrite) as repository:
         Table.create(repository, built, notes)
-    return open(str(url), storage_options=storage_options)
+    return open(str(url), allow=allow, limits=limits, storage_options=storage_options)
 
 
 def open(
@@ -77,6 +82,7 @@ def open(
     version: versions.Version | None = None,
     branch: str = "main",
     allow: list[str] | tuple[str, ...] = (),
+    limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, Any] | None = None,
     verify: Literal["read"] | None = None,
 ) -> Dataset:
@@ -93,6 +99,10 @@ def open(
         The branch to open when no version is given.
     allow : list of str
         Roots under which linked files may be read: folders or URL prefixes.
+    limits : Limits
+        How much memory one picture, mask or compressed array may take once decoded, when it is
+        appended and when it is read: 268 million pixels and 512 MiB, unless you say otherwise:
+        ``limits=dl.Limits(max_pixels=…, max_bytes=…)``.
     storage_options : mapping, optional
         What an object store needs.
     verify : {"read"}, optional
@@ -131,7 +141,7 @@ def open(
             f"verify must be None or 'read', but it is {verify!r}. To read everything once, use "
             "ds.verify()."
         )
-    repository = Repository.open(str(url), storage_options)
+    repository = Repository.open(str(url), storage_options, limits)
     if verify == "read":
         repository = repository.checking()
     roots = (allow,) if isinstance(allow, str) else tuple(map(str, allow))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.dataset.virtual import question_of
 from deeplake_lite.storage import chunks
@@ -49,6 +50,8 @@ class Address:
     """Roots under which linked files are read."""
     checks_reads: bool = False
     """Whether every read is compared with checksums and hashes."""
+    limits: Limits = DEFAULT_LIMITS
+    """How much memory a value may take."""
 
     @classmethod
     def of(cls, view: View) -> Address:
@@ -63,13 +66,14 @@ class Address:
             dict(lake.options),
             lake.allow,
             lake.repository.checks_reads,
+            lake.repository.limits,
         )
 
     def open(self) -> tuple[Lake, Table]:
         """Open the version. Raises LakeNotFoundError where it cannot be reached."""
         if self.folder is not None:
             welcome(self.url, self.folder)
-        repository = Repository.open(self.url, self.options)
+        repository = Repository.open(self.url, self.options, self.limits)
         if self.checks_reads:
             repository = repository.checking()
         table = Table.open(repository, repository.reader(self.version))

@@ -186,11 +186,12 @@ def materialize(view: View, url: str, message: str) -> Dataset:
     names, spans = [f.id for f in schema], chunks.spans(len(slots), chunks.COPY_ROWS)
     with Repository.creating(str(url)) as repository:
         Table.create(repository, schema, source.metadata)
+        repository.limits = view._lake.repository.limits
         copy = at_branch(Lake(repository, {}), "main")
         with copy.transaction(message), copy._editing() as table:
             blocks = (source.read(names, slots[span]) for span in spans)
             table.append(blocks, _ids_to_keep(source, slots))
-    return open(str(url))
+    return open(str(url), limits=view._lake.repository.limits)
 
 
 def _ids_to_keep(table: Table, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:

@@ -56,7 +56,7 @@ def table_columns(table: Any) -> dict[str, Any]:
 
         arrow = pa.table(table)
         names = arrow.column_names
-        found = [_parsed(column_values(arrow.column(i)), f) for i, f in enumerate(arrow.schema)]
+        found = [parsed(column_values(arrow.column(i)), f) for i, f in enumerate(arrow.schema)]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InvalidValueError(f"column names must be unique, got {twice!r} twice. Rename one.")
@@ -75,7 +75,7 @@ def column_values(values: Any) -> Any:
     return _arrow(values) if hasattr(values, "to_pylist") else values
 
 
-def _parsed(values: Any, f: pa.Field) -> Any:
+def parsed(values: Any, f: pa.Field) -> Any:
     """Return JSON that left a lake as text as the values it stands for; anything else as it is."""
     from deeplake_lite.dataset.arrow import HTYPE
 
@@ -104,6 +104,8 @@ def _arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     import pyarrow as pa
 
     kind = column.type
+    if pa.types.is_struct(kind) and {f.name for f in kind} == {"data", "shape"}:
+        return [tensor_of(item) for item in column.to_pylist()]
     if column.null_count:
         return column.to_pylist()
     if isinstance(kind, pa.FixedShapeTensorType):
@@ -112,6 +114,17 @@ def _arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return np.asarray(column)
     return column.to_pylist()
+
+
+def tensor_of(item: Any) -> Any:
+    """Return an array of data and shape, as `to_arrow` writes those that differ in their axes.
+
+    >>> tensor_of({"data": [1, 2], "shape": [2, 1]}).tolist()
+    [[1], [2]]
+    """
+    if item is None or item["data"] is None or item["shape"] is None:
+        return None
+    return np.array(item["data"]).reshape(item["shape"])
 
 
 def _is_missing(value: Any) -> bool:

@@ -59,7 +59,7 @@ def _one_for_all(f: Field, value: Any, rows: int) -> Cells:
     try:
         return take(encode_column(f, [value], 0, 1, "header"), np.zeros(rows, np.int64))
     except InvalidValueError as error:
-        raise InvalidValueError(error.args[0], column=f.name) from error.__cause__
+        raise type(error)(error.args[0], column=f.name) from error.__cause__
 
 
 def _miscounted(f: Field, values: Any, rows: int) -> InvalidValueError:

@@ -10,7 +10,15 @@ import numpy as np
 
 from deeplake_lite import codecs
 from deeplake_lite.errors import InvalidValueError, SchemaError
-from deeplake_lite.htypes.arrays import Shape, as_array, as_block, as_buffer, each, from_buffer
+from deeplake_lite.htypes.arrays import (
+    Shape,
+    as_array,
+    as_block,
+    as_buffer,
+    check_recorded,
+    each,
+    from_buffer,
+)
 from deeplake_lite.htypes.base import Check, Dense, Htype, Ragged
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.htypes.choices import ALIASES, choice
@@ -28,7 +36,7 @@ _LARGEST = 1 << 31  # bytes of one cell
 _MOST_AXES = 32
 MOST_ANY_AXES = 8
 """Of an array, where the number of axes differs from row to row."""
-_CODECS = ("zstd", "lz4", "blosc")
+_CODECS = ("raw", "zstd", "lz4", "blosc")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -42,9 +50,10 @@ class Array(Htype):
     shape : tuple of int or None
         Size of each axis; None for an axis whose size varies from row to row. None instead of the
         tuple for arrays that differ in how many axes they have: 1 to 8.
-    codec : {"zstd", "lz4", "blosc"}, optional
-        Compresses each row's array by itself. Without one, arrays of varying shape are kept as raw
-        bytes, and arrays of one shape as one Zarr array, whose chunks Zarr compresses.
+    codec : {"raw", "zstd", "lz4", "blosc"}, optional
+        Keeps each row's array by itself: as it is (``"raw"``), or compressed. Without one, arrays
+        of varying shape are kept as raw bytes, and arrays of one shape as one Zarr array, whose
+        chunks Zarr compresses.
 
     Examples
     --------
@@ -127,6 +136,7 @@ class Array(Htype):
 
     def _to_buffer(self, array: NDArray[Any]) -> Buffer:
         """Return the stored bytes of one array."""
+        self._check_size(array.shape)
         return self._codec.encode(as_stored(array)) if self._codec else as_buffer(array)
 
     @override
@@ -134,10 +144,18 @@ class Array(Htype):
         if isinstance(data, np.ndarray) and isinstance(self.layout, Dense):
             array = data
         elif self._codec:
+            self._check_size(shape)
             array = self._codec.decode(data, shape, np.dtype(stored_dtype(self.dtype)))
         else:
             array = from_buffer(data, stored_dtype(self.dtype), shape)
         return array.view(self.dtype) if is_time(self.dtype) else array
+
+    def _check_size(self, shape: tuple[int, ...]) -> None:
+        """Refuse an array over the limits, if it is compressed: few bytes may stand for many."""
+        if self.shape is not None:
+            check_recorded(shape, (len(self.shape),))
+        if self.codec not in (None, "raw"):
+            self._limits.check_bytes(shape, np.dtype(self.dtype).itemsize)
 
     @override
     def preview(self, value: Any) -> str:

@@ -181,6 +181,18 @@ def from_buffer(data: Buffer, dtype: str, shape: tuple[int, ...]) -> NDArray[Any
         ) from error
 
 
+def check_recorded(shape: tuple[int, ...], axes: Sequence[int]) -> None:
+    """Refuse a shape that a lake says of a cell, where it is none that the type writes.
+
+    >>> check_recorded((4, 3), (2, 3))
+    """
+    if len(shape) not in axes or min(shape, default=0) < 0:
+        raise DamagedError(
+            f"A cell must have {' or '.join(map(str, axes))} axes, but the shape {shape} was "
+            "recorded. Restore it; ds.verify() lists all damage."
+        )
+
+
 def holds_text(values: Iterable[Any]) -> bool:
     """Tell whether any of the values is a str or bytes."""
     return any(issubclass(kind, str | bytes) for kind in set(map(type, values)))

@@ -9,12 +9,13 @@ this folder and one line in `htypes/__init__.py`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from deeplake_lite.codecs.base import put
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, take
 from deeplake_lite.htypes.plain import fixed, plain, to_json
@@ -112,6 +113,9 @@ class Htype(ABC):
     default: Any = field(default=None, kw_only=True)
     """Value of cells that an append leaves out, in built-in types."""
 
+    _limits: Limits = field(default=DEFAULT_LIMITS, kw_only=True, metadata={"stored": False})
+    """What the handle that a lake was opened with allows; no part of the type."""
+
     name: ClassVar[str]
     """Registry key, such as ``"image"``."""
 
@@ -125,6 +129,20 @@ class Htype(ABC):
             self.encode([self.default])
         except InvalidValueError as error:
             raise SchemaError(f"The default of {type(self).__name__}: {error}") from error
+
+    @property
+    def limits(self) -> Limits:
+        """How much memory a value may take, as the handle was told that the type comes from."""
+        return self._limits
+
+    def limited(self, limits: Limits) -> Self:
+        """Return the type for a handle with these limits; it equals this one."""
+        if limits == self._limits:
+            return self
+        inner: dict[str, Htype] = {
+            f.name: getattr(self, f.name) for f in fields(self) if f.metadata.get("htype")
+        }
+        return replace(self, _limits=limits, **{n: h.limited(limits) for n, h in inner.items()})
 
     @property
     @abstractmethod
@@ -287,7 +305,10 @@ class Htype(ABC):
     def _changed(self) -> list[Field[Any]]:
         """Return the fields that must be given to make an equal htype, positional ones first."""
         needed = [
-            f for f in fields(self) if f.default is MISSING or getattr(self, f.name) != f.default
+            f
+            for f in fields(self)
+            if f.metadata.get("stored", True)
+            and (f.default is MISSING or getattr(self, f.name) != f.default)
         ]
         return sorted(needed, key=lambda f: (bool(f.kw_only), f.name in ("nullable", "default")))
 

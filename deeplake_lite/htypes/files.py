@@ -47,6 +47,21 @@ def is_file_struct(value: Any) -> bool:
     )
 
 
+def rebased(value: Any, folder: str) -> Any:
+    """Return a value of files with its relative paths seen from a folder; anything else as it is.
+
+    >>> rebased("a.jpg", "/data"), rebased("/b.jpg", "/data"), rebased("s3://bucket/c.jpg", "/data")
+    ('/data/a.jpg', '/b.jpg', 's3://bucket/c.jpg')
+    """
+    if isinstance(value, str):
+        return value if scheme_of(value) or not value else os.path.join(folder, value)
+    if isinstance(value, list):
+        return [rebased(item, folder) for item in value]
+    if is_file_struct(value) and value["bytes"] is None:
+        return {**value, "path": rebased(value["path"], folder)}
+    return value
+
+
 def local_path(url: str) -> str:
     """Return the path that a ``file://`` URL stands for.
 

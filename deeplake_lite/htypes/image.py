@@ -7,7 +7,6 @@ untouched; any other file, array or Pillow image is brought to pixels and encode
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
@@ -16,8 +15,9 @@ import numpy as np
 
 from deeplake_lite import codecs
 from deeplake_lite.codecs.base import ImageCodec, put
-from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
-from deeplake_lite.htypes.arrays import cast, each, each_in_threads
+from deeplake_lite.codecs.limits import NO_LIMITS
+from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError, TooLargeError
+from deeplake_lite.htypes.arrays import cast, check_recorded, each, each_in_threads
 from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import ALIASES, choice, dtype_choice
@@ -206,12 +206,17 @@ class Image(Htype):
 
     def _encode_pillow(self, image: Pillow, check: Check) -> _Cell:
         """Keep the file that a Pillow image was opened from, or encode its pixels."""
+        self._limits.check_picture(image.size[::-1], len(image.getbands()))  # before it is loaded
         with alone_with(image):
             if self.codec in ("auto", CODECS.get(image.format or "")):
                 data = untouched_file(image)
                 if data is not None:
-                    with suppress(InvalidValueError):  # Pillow may read what is not whole
+                    try:
                         return self._encode_file(data, check)
+                    except TooLargeError:
+                        raise
+                    except InvalidValueError:
+                        pass  # Pillow reads what is not whole
             pixels = pillow_pixels(image)
         what = f"a Pillow image that shows no unchanged {self.codec.upper()} file"
         return self._encode_pixels(pixels, what)
@@ -219,7 +224,7 @@ class Image(Htype):
     def _encode_file(self, data: bytes, check: Check) -> _Cell:
         """Keep a file that is in the column's codec; encode any other anew."""
         source = self._source(data)
-        header = source.probe(data)
+        header = source.probe(data, self._limits)
         if self.codec not in ("auto", source.name):
             pixels = decode_file(source, data, header)
             return self._encode_pixels(pixels, f"a {source.name.upper()} file")
@@ -235,6 +240,7 @@ class Image(Htype):
     def _encode_pixels(self, pixels: NDArray[Any], source: str = "") -> _Cell:
         """Encode pixels in the column's codec; `source` says what they were, if not an array."""
         check_pixels(pixels)
+        self._check_size(pixels.shape, pixels.dtype)
         if self.mode:
             pixels = convert_pixels(pixels, self.mode)
         if not isinstance(self._codec, ImageCodec):
@@ -251,7 +257,7 @@ class Image(Htype):
         if source:
             source = f"{source} and was encoded as {self._codec.name.upper()}"
         lossy = "" if self._codec.lossless else source
-        return _Cell(data, _padded(self._shape(self._codec.probe(data).shape)), lossy)
+        return _Cell(data, _padded(self._shape(self._codec.probe(data, NO_LIMITS).shape)), lossy)
 
     def _source(self, data: Buffer) -> ImageCodec:
         """Return the codec of a file: the column's if it fits, else whichever does."""
@@ -270,17 +276,45 @@ class Image(Htype):
     @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         kept = tuple(size for size in shape if size >= 0)
+        self._check_size(kept, np.dtype(self.dtype))
         if self.codec in _NUMBERS:
             return self._codec.decode(data, kept, np.dtype(self.dtype))
+        if self.mode is None:
+            return self._file_codec(data).decode(data, kept, np.dtype(self.dtype), self._limits)
+        return self._decode_converted(data, kept)
+
+    def _decode_converted(self, data: Any, kept: tuple[int, ...]) -> NDArray[Any]:
+        """Decode a file, whose channels may be others, and convert it to the column's mode."""
+        source = self._file_codec(data)
         try:
-            source = self._source(data)
-            found = source.probe(data).shape if self.mode else kept
+            found = source.probe(data, self._limits)
+        except TooLargeError:
+            raise
         except InvalidValueError as error:
             raise DamagedError(
                 f"A picture does not decode: {error.finding}. Restore it."
             ) from error
-        pixels = source.decode(data, found, np.dtype(self.dtype))
-        return convert_pixels(pixels, self.mode) if self.mode and found != kept else pixels
+        if found.shape[:2] != kept[:2]:
+            raise DamagedError(
+                f"A picture does not decode: its header says {found.shape[:2]}, but {kept[:2]} was "
+                "recorded. Restore it."
+            )
+        pixels = source.decode(data, found.shape, np.dtype(self.dtype))
+        return convert_pixels(pixels, self.mode) if self.mode and found.shape != kept else pixels
+
+    def _file_codec(self, data: Any) -> ImageCodec:
+        """Return the codec of a stored file. Raises DamagedError where it is none."""
+        try:
+            return self._source(data)
+        except InvalidValueError as error:
+            raise DamagedError(
+                f"A picture does not decode: {error.finding}. Restore it."
+            ) from error
+
+    def _check_size(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        """Refuse a picture over the limits, by the shape that was recorded of it."""
+        check_recorded(shape, (2, 3))
+        self._limits.check_picture(shape, dtype.itemsize)
 
     @override
     def decode_into(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
@@ -288,7 +322,8 @@ class Image(Htype):
             super().decode_into(data, shape, out)
         else:
             data = bytes(data)
-            self._source(data).decode_into(data, shape, out)
+            self._check_size(out.shape, out.dtype)
+            self._file_codec(data).decode_into(data, shape, out)
 
     def decode_sized(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
         """Decode a cell and bring it to the height and width of `out`, at JPEG's least scale."""
@@ -308,12 +343,13 @@ class Image(Htype):
             return self.decode(data, shape)
         kept = tuple(n for n in shape if n >= 0)
         dtype = np.dtype(self.dtype)
-        return self._source(data).decode_small(data, kept, dtype, side, fast=fast)
+        self._check_size(kept, dtype)
+        return self._file_codec(data).decode_small(data, kept, dtype, side, fast=fast)
 
     def from_file(self, data: bytes) -> NDArray[Any]:
         """Return the picture that a file holds, in any format."""
         source = codecs.sniff(data)
-        header = source.probe(data)
+        header = source.probe(data, self._limits)
         pixels = decode_file(source, data, header)
         return convert_pixels(pixels, self.mode) if self.mode else pixels
 

@@ -104,7 +104,7 @@ class Link(Htype):
         try:
             return self.of.from_file(data)
         except InvalidValueError as error:
-            raise InvalidValueError(f"the link {url!r:.200}: {error.args[0]}") from error
+            raise type(error)(f"the link {url!r:.200}: {error.args[0]}") from error
 
     @override
     def preview(self, value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
@@ -12,7 +13,7 @@ import numpy as np
 from deeplake_lite import codecs
 from deeplake_lite.codecs.base import ImageCodec
 from deeplake_lite.errors import InvalidValueError, SchemaError
-from deeplake_lite.htypes.arrays import as_array, each, each_in_threads
+from deeplake_lite.htypes.arrays import as_array, check_recorded, each, each_in_threads
 from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import choice, dtype_choice
@@ -137,6 +138,7 @@ class Mask(Htype):
             if _is_bool(value)
             else _zeros_and_ones(value)
         )
+        self._limits.check_bytes(masks.shape, 1)
         return self._codec.encode(np.packbits(masks.reshape(-1))), masks.shape
 
     def _encode_classes(self, value: Any, check: Check) -> tuple[Buffer, tuple[int, ...]]:
@@ -146,13 +148,14 @@ class Mask(Htype):
             try:
                 return self._encode_file(data, check)
             except InvalidValueError as error:
-                raise InvalidValueError(f"{os.fspath(value)!r:.200}: {error.args[0]}") from error
+                raise type(error)(f"{os.fspath(value)!r:.200}: {error.args[0]}") from error
         if isinstance(value, bytes | bytearray | memoryview):
             return self._encode_file(bytes(value), check)
         if is_file_struct(value):
             return self._encode_classes(value["bytes"] or value["path"], check)
         if is_pillow(value):
             with alone_with(value):
+                self._limits.check_picture(value.size, len(value.getbands()))
                 file = untouched_file(value)
                 if file is not None:
                     return self._encode_file(file, check)
@@ -169,7 +172,7 @@ class Mask(Htype):
                 f"{source.name.upper()} changes the numbers of a mask, so it cannot hold one. Give "
                 "a PNG."
             )
-        header = source.probe(data)
+        header = source.probe(data, self._limits)
         if len(header.shape) != 2:
             raise InvalidValueError(
                 f"a mask has one number per pixel, got a picture of shape {header.shape}. Save the "
@@ -188,6 +191,7 @@ class Mask(Htype):
             raise InvalidValueError(
                 f"a mask must have pixels, got shape {numbers.shape}. Leave the row out."
             )
+        self._limits.check_picture(numbers.shape, numbers.itemsize)
         if self.names:
             wrong = (numbers >= len(self.names)) & (numbers != _VOID) | (numbers < 0)
             if wrong.any():
@@ -201,8 +205,13 @@ class Mask(Htype):
     @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         if self.kind == "semantic":
-            return self._codec.decode(data, shape, np.dtype(self.dtype))
-        count = int(np.prod(shape))
+            dtype = np.dtype(self.dtype)
+            check_recorded(shape, (2,))
+            self._limits.check_picture(shape, dtype.itemsize)
+            return self._codec.decode(data, shape, dtype)
+        check_recorded(shape, (3,))
+        self._limits.check_bytes(shape, 1)
+        count = math.prod(shape)
         bits = self._codec.decode(data, (-(-count // 8),), np.dtype(np.uint8))
         return np.unpackbits(bits, count=count).reshape(shape).view(bool)
 

@@ -29,7 +29,7 @@ def nest(rows: Iterable[Any], item: Htype, check: Check) -> NestedCells:
         ends = np.cumsum(counts)
         row = int(np.searchsorted(ends, error.row, side="right"))
         place = error.row - int(ends[row] - counts[row])
-        raise InvalidValueError(f"item {place}: {error.args[0]}", row=row) from error
+        raise type(error)(f"item {place}: {error.args[0]}", row=row) from error
 
 
 def _as_list(value: Any, row: int) -> Any:

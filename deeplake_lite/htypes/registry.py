@@ -94,7 +94,7 @@ def from_config(config: Any) -> Htype:
             f"If a newer release wrote it, upgrade deeplake-lite."
         )
     cls = _REGISTRY[name]
-    known = {f.name: f for f in fields(cls)}
+    known = {f.name: f for f in fields(cls) if f.metadata.get("stored", True)}
     unknown = [key for key in config if key != "htype" and key not in known]
     if unknown:
         raise FormatError(

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.dataset.arrow_types import dtype_of, is_bytes, is_list, is_text
+from deeplake_lite.dataset.tables import tensor_of
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import Array, Bytes, ClassLabel, Htype, Json, Scalar, Sequence, Text
 
@@ -131,9 +132,13 @@ def values_of(array: pa.Array, htype: Htype) -> Any:
     >>> values_of(pa.array([1, None]), Scalar("int64", nullable=True))
     masked_array(data=[1, --], mask=[False,  True], fill_value=999999)
     """
+    if isinstance(array.type, pa.FixedShapeTensorType):
+        return _tensors(array)
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     kind = array.type
+    if kinds.is_struct(kind) and {f.name for f in kind} == {"data", "shape"}:
+        return [tensor_of(item) for item in array.to_pylist()]
     if kinds.is_dictionary(kind):
         return values_of(array.cast(kind.value_type), htype)
     if isinstance(htype, ClassLabel) and is_text(kind):
@@ -151,6 +156,15 @@ def values_of(array: pa.Array, htype: Htype) -> Any:
     if kinds.is_struct(kind) and htype.name in ("image", "bytes"):
         return [_file(item) for item in array.to_pylist()]
     return array.to_pylist()
+
+
+def _tensors(array: pa.ExtensionArray) -> list[Any]:
+    """Return tensors of one shape, None where null."""
+    shape, flat = array.type.shape, array.storage
+    return [
+        None if item is None else _numbers(item).reshape(shape)
+        for item in (item.values if item.is_valid else None for item in flat)
+    ]
 
 
 def _numbers(array: pa.Array) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -11,7 +12,7 @@ import pyarrow.csv as arrow_csv
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Scalar, resolve
-from deeplake_lite.ingest.files import find_files, fingerprint
+from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
 from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.tabular import TabularSource, chosen, reading
 from deeplake_lite.ingest.writer import ingest
@@ -70,7 +71,8 @@ def from_csv(
     -----
     Types are found by Arrow: integers, floats, truth values, dates, timestamps, text. Empty values
     are null, but for texts. ``schema={"species": "class_label"}`` makes classes of the texts of a
-    column.
+    column. Paths of pictures, ``schema={"image": dl.Image("jpeg")}``, start at the folder of the
+    CSV unless they are absolute.
 
     Examples
     --------
@@ -113,13 +115,15 @@ def csv_source(
         with reading(file), arrow_csv.open_csv(file, **options) as opened:
             arrow = chosen(_labelled(opened.schema, delimiter), columns)
         stream = partial(_stream, file, options)
-        return TabularSource(title, arrow, stream, key, fingerprint=print_, schema=given)
+        source = TabularSource(title, arrow, stream, key, fingerprint=print_, schema=given)
+        return replace(source, base=folder_of(files))
     with reading(file):
         table = arrow_csv.read_csv(file, **options)
     arrow = chosen(_labelled(table.schema, delimiter), columns)
     full = frozenset(name for name in arrow.names if not table.column(name).null_count)
     read = partial(_batches, table)
-    return TabularSource(title, arrow, read, key, table.num_rows, print_, full, given)
+    source = TabularSource(title, arrow, read, key, table.num_rows, print_, full, given)
+    return replace(source, base=folder_of(files))
 
 
 def _batches(table: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:

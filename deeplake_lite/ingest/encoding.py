@@ -15,6 +15,7 @@ import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import Cells, concat, take
+from deeplake_lite.htypes.files import rebased
 from deeplake_lite.htypes.reencoding import note, noting
 from deeplake_lite.ingest.source import Skipped
 
@@ -74,17 +75,25 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
     for f in fields:
         with noting() as reencoded[f.id]:
             try:
-                cells[f.id] = f.htype.encode(block.columns[f.name], check=check)
+                cells[f.id] = f.htype.encode(_values(block, f), check=check)
             except InvalidValueError as error:
                 if on_error == "raise" or error.row is None:
                     raise _placed(error, f.name, block) from error.__cause__
-                cells[f.id], bad = _encode_rows(f.htype, block.columns[f.name], check)
+                cells[f.id], bad = _encode_rows(f.htype, _values(block, f), check)
                 for row, reason in bad.items():
                     reasons.setdefault(row, f"column {f.name!r}: {reason}")
     good[list(reasons)] = False
     skipped = tuple(Skipped(block.places[row], why) for row, why in sorted(reasons.items()))
     done = Encoded(cells, block.places, len(good), skipped, reencoded=reencoded)
     return select(done, good)
+
+
+def _values(block: Block, f: Field) -> Any:
+    """Return a column's values; relative paths of files start where the table is."""
+    values = block.columns[f.name]
+    if block.base is None or not f.htype.takes_files:
+        return values
+    return [rebased(value, block.base) for value in values]
 
 
 def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
@@ -139,7 +148,7 @@ def _placed(error: InvalidValueError, column: str, block: Block) -> InvalidValue
     if error.row is None:
         return error.at(column=column)
     place, message = block.places[error.row], str(error.args[0])
-    return InvalidValueError(
+    return type(error)(
         f"{message if place in message else f'{place}: {message}'} "
         'Or leave such rows out: on_error="skip".',
         column=column,

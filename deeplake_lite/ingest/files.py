@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,6 @@ import xxhash
 from deeplake_lite.errors import NotFoundError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
 
@@ -33,6 +33,15 @@ def find_files(path: str | os.PathLike[str], suffix: str) -> list[str]:
     if not found:
         raise NotFoundError(f"There is no {suffix} file at {str(path)!r}. Check the path.")
     return found
+
+
+def folder_of(files: Sequence[str]) -> str:
+    """Return the folder that files have in common.
+
+    >>> folder_of(["/data/a/1.parquet", "/data/b/2.parquet"])
+    '/data'
+    """
+    return os.path.commonpath([os.path.dirname(os.path.abspath(file)) for file in files])
 
 
 def fingerprint(files: Sequence[str]) -> str:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from deeplake_lite import codecs
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Htype, Image, Text
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.arrays import MemorySource
-from deeplake_lite.ingest.layout import Found, Layout, scan
+from deeplake_lite.ingest.formats import formats_of, recognised
+from deeplake_lite.ingest.layout import Found, Layout, no_pictures, scan
 from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.source import Block, Skipped
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Mapping, Sequence
 
     from deeplake_lite.ingest.labels import Labels
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
 """Of the files of a block, at the most."""
-
-HEAD_BYTES = 16
-"""Of a file, enough to tell its format."""
-
-THREADS = 8
 
 
 @takes_options
@@ -56,14 +50,15 @@ def from_folder(
     ----------
     path : str or Path
         The folder. Its folders are classes (``rose/1.jpg``); or splits and, in them, classes
-        (``train/rose/1.jpg``); or there are none.
+        (``train/rose/1.jpg``); or there are none. Pictures are known by what they begin with,
+        whatever they are called.
     url : str
         Where the lake is, or is to be.
     label : str
         Name of the column of labels.
     labels : str or Path, optional
         A CSV with a column of file names, and others: labels come from its column `label`, and its
-        other columns are taken, too.
+        other columns are taken, too. Only the files that it lists are read.
     file_column : str, optional
         The column of that CSV with the file names; found by looking at the files if left out.
     **options
@@ -115,15 +110,19 @@ def folder_source(
     if isinstance(path, str) and scheme_of(path) is not None:
         raise InvalidValueError(f"from_folder reads folders of this machine, got {path!r:.120}.")
     folder = Path(path).expanduser()
-    files, others = scan(folder)
-    table = None
-    if labels is not None:
-        from deeplake_lite.ingest.labels import read_labels  # pyarrow: 0.3 s
+    found = scan(folder)
+    if labels is None:
+        files, left_out = recognised(folder, found)
+        if not files:
+            raise no_pictures(folder, found.others)
+        return FolderSource(folder, tuple(files), Layout.of(files), label, None, tuple(left_out))
+    from deeplake_lite.ingest.labels import read_labels  # pyarrow: 0.3 s
 
-        table = read_labels(labels, folder, [f.path for f in files], file_column)
-        others = [o for o in others if Path(o.path).name != Path(labels).name]
-        others += table.missing
-    return FolderSource(folder, tuple(files), Layout.of(files), label, table, tuple(others))
+    table = read_labels(labels, folder, found, file_column)
+    unlisted = {f.path for f in found.pictures} - {f.path for f in table.files}
+    left_out = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
+    left_out += table.missing
+    return FolderSource(folder, table.files, Layout.of(table.files), label, table, tuple(left_out))
 
 
 @dataclass(frozen=True)
@@ -205,10 +204,7 @@ class FolderSource:
 
     def _codec(self) -> str:
         """Return the one codec of all files, by their first bytes, or "auto"."""
-        paths, share = [os.path.join(self.folder, f.path) for f in self.files], 8 * THREADS
-        with ThreadPoolExecutor(THREADS) as pool:
-            heads = set().union(*pool.map(heads_of, (paths[i::share] for i in range(share))))
-        found = {format_of(head) for head in heads} - {None}
+        found = set(formats_of([self.folder / f.path for f in self.files])) - {None}
         return str(found.pop()) if len(found) == 1 else "auto"
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
@@ -240,32 +236,3 @@ class FolderSource:
         else:
             values |= self._rest.slice(start, stop)
         return {name: values[name] for name in self.columns}
-
-
-def heads_of(paths: Sequence[str]) -> set[bytes]:
-    """Return the first bytes of files, those that can be read: each that differs once."""
-    found = set()
-    for path in paths:
-        try:
-            handle = os.open(path, os.O_RDONLY)
-        except OSError:
-            continue
-        try:
-            found.add(os.read(handle, HEAD_BYTES))
-        except OSError:
-            continue
-        finally:
-            os.close(handle)
-    return found
-
-
-def format_of(head: bytes) -> str | None:
-    """Return the codec of a file that begins so; None for what is no picture.
-
-    >>> format_of(bytes.fromhex("ffd8ffe0")), format_of(b"GIF89a")
-    ('jpeg', None)
-    """
-    try:
-        return codecs.sniff(head).name
-    except InvalidValueError:
-        return None

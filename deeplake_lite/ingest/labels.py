@@ -25,25 +25,30 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from deeplake_lite.ingest.layout import Found, Scanned
+
 PROBED = 1_000
 """Rows that are looked at to find the column of file names."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The rows of a table, in the order of the files."""
+    """The rows of a table, in the order of the files that they name."""
+
+    files: tuple[Found, ...]
+    """The files, sorted by path."""
 
     columns: dict[str, ArrowColumn]
-    """The columns but for that of the file names; null where a file is not named."""
+    """The columns but for that of the file names."""
 
     missing: tuple[Skipped, ...]
     """Rows that name a file that is not there."""
 
 
 def read_labels(
-    table: str | os.PathLike[str], folder: Path, files: Sequence[str], file_column: str | None
+    table: str | os.PathLike[str], folder: Path, found: Scanned, file_column: str | None
 ) -> Labels:
-    """Read a CSV and put its rows into the order of `files`.
+    """Read a CSV and put its rows into the order of the files.
 
     Parameters
     ----------
@@ -51,8 +56,8 @@ def read_labels(
         The CSV, from here or from `folder`.
     folder : Path
         Where the pictures are.
-    files : sequence of str
-        Their paths below it.
+    found : Scanned
+        What is there. Names mean files that are pictures by their names, if they can.
     file_column : str, optional
         The column with the file names; found if left out.
 
@@ -68,25 +73,32 @@ def read_labels(
         raise NotFoundError(f"There is no file {str(table)!r}, here or in {str(folder)!r}.")
     with reading(str(path)):
         rows = arrow_csv.read_csv(path)
-    names = _Names(files)
+    files = [*found.pictures, *found.others]
+    names = _Names([f.path for f in files], len(found.pictures))
     chosen = file_column or _find_column(rows, names, path)
     if chosen not in rows.schema.names:
         raise NotFoundError.named("column", chosen, rows.schema.names)
     order, missing = _order(rows.column(chosen).to_pylist(), names, path)
-    taken = rows.drop_columns([chosen]).take(pa.array(order, pa.int64()))
-    return Labels({n: ArrowColumn.of(taken.column(n)) for n in taken.schema.names}, missing)
+    listed = tuple(sorted((files[at] for at in order), key=lambda f: f.path))
+    row_of = {files[at].path: row for at, row in order.items()}
+    taken = rows.drop_columns([chosen]).take(pa.array([row_of[f.path] for f in listed], pa.int64()))
+    columns = {n: ArrowColumn.of(taken.column(n)) for n in taken.schema.names}
+    return Labels(listed, columns, missing)
 
 
 class _Names:
-    """Position of a file by its path, its name or its stem, where those are unique."""
+    """Position of a file by its path, its name or its stem, where those are unique.
 
-    def __init__(self, files: Sequence[str]) -> None:
-        self.count = len(files)
+    The first `pictures` of the files come before the others.
+    """
+
+    def __init__(self, files: Sequence[str], pictures: int) -> None:
         self._at: dict[str, int] = {}
-        for form in (_stem, _name, str):
-            forms = [form(path) for path in files]
-            counts = Counter(forms)
-            self._at |= {f: i for i, f in enumerate(forms) if counts[f] == 1}
+        for start, stop in ((pictures, len(files)), (0, pictures)):
+            for form in (_stem, _name, str):
+                forms = [form(path) for path in files[start:stop]]
+                counts = Counter(forms)
+                self._at |= {f: i for i, f in enumerate(forms, start) if counts[f] == 1}
 
     def find(self, name: Any) -> int | None:
         """Return the position of the file that a value of the table means."""
@@ -122,15 +134,15 @@ def _find_column(rows: pa.Table, names: _Names, path: Path) -> str:
 
 def _order(
     values: list[Any], names: _Names, path: Path
-) -> tuple[list[int | None], tuple[Skipped, ...]]:
-    """Return each file's row of the table, None where there is none; and rows without a file."""
-    order: list[int | None] = [None] * names.count
+) -> tuple[dict[int, int], tuple[Skipped, ...]]:
+    """Return the table's row of each file that it names, and rows without a file."""
+    order: dict[int, int] = {}
     missing = []
     for row, value in enumerate(values):
         at = names.find(value)
         if at is None:
             missing.append(Skipped(f"{path.name}, row {row}", f"there is no file {value!r}"))
-        elif order[at] is not None:
+        elif at in order:
             raise InvalidValueError(
                 f"{path.name}, row {row}: {value!r} is named twice, in row {order[at]} too. "
                 "Leave one out."

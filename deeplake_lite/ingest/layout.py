@@ -1,8 +1,8 @@
 """What a folder of pictures holds: the files in a fixed order, their classes and their splits.
 
 Steps: `scan` walks the folder, past hidden files, what `View.to_folder` wrote of other columns, and
-around loops of links; `Layout.of` tells class
-folders, split folders and flat folders apart.
+around loops of links, without opening a file; `Layout.of` tells class folders, split folders and
+flat folders apart.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SUFFIXES = {
     ".tiff": "tiff",
     ".bmp": "bmp",
 }
-"""Codec of a picture file, by the end of its name."""
+"""Codec that the end of a file's name promises; what the file is, its first bytes tell."""
 
 SPLITS = {
     "train": 0,
@@ -47,7 +47,7 @@ SPLITS = {
 
 @dataclass(frozen=True)
 class Found:
-    """One picture file."""
+    """One file."""
 
     path: str
     """Below the folder, parts joined by slashes."""
@@ -93,34 +93,54 @@ class Layout:
         return folders[0] if folders else None
 
 
-def scan(folder: Path) -> tuple[list[Found], list[Skipped]]:
-    """Return the picture files below a folder, sorted by path, and the files that are none.
+@dataclass(frozen=True)
+class Scanned:
+    """The files below a folder, each sorted by path."""
+
+    pictures: list[Found]
+    """Those whose names promise a picture."""
+
+    others: list[Found]
+    """All others, some of which may be pictures all the same."""
+
+    odd: list[Skipped]
+    """Pipes, sockets and devices, which nobody should open."""
+
+
+def scan(folder: Path) -> Scanned:
+    """Return the files below a folder, by their names.
 
     Raises
     ------
     NotFoundError
         When there is no such folder.
     InvalidValueError
-        When it is a file, or holds no pictures.
+        When it is a file.
     """
     if not folder.exists():
         raise NotFoundError(f"There is no folder {str(folder)!r} (from {Path.cwd()}). Check it.")
     if not folder.is_dir():
         raise InvalidValueError(f"{str(folder)!r} is a file. Give the folder that it is in.")
-    files, others = list[Found](), list[Skipped]()
+    found = Scanned([], [], [])
     for entry, path in _walk(folder, "", frozenset()):
-        if os.path.splitext(entry.name)[1].lower() in SUFFIXES:
-            files.append(Found(path, _size(entry)))
+        is_picture = os.path.splitext(entry.name)[1].lower() in SUFFIXES
+        if entry.is_file() or not os.path.exists(entry.path):  # a link that leads nowhere is bad
+            (found.pictures if is_picture else found.others).append(Found(path, _size(entry)))
         else:
-            others.append(Skipped(path, "no picture by its name"))
-    if not files:
-        kinds = sorted({Path(o.path).suffix or "no suffix" for o in others})
-        there = f"{len(others)} other files ({', '.join(kinds[:5])})" if others else "no files"
-        raise InvalidValueError(
-            f"there are no pictures ({', '.join(SUFFIXES)}) below {str(folder)!r}, only {there}. "
-            "Check the folder."
-        )
-    return sorted(files, key=lambda f: f.path), sorted(others, key=lambda o: o.path)
+            found.odd.append(Skipped(path, "no regular file"))
+    for files in (found.pictures, found.others, found.odd):
+        files.sort(key=lambda f: f.path)  # type: ignore[attr-defined]
+    return found
+
+
+def no_pictures(folder: Path, others: list[Found]) -> InvalidValueError:
+    """Return the error for a folder without pictures."""
+    kinds = sorted({Path(o.path).suffix or "no suffix" for o in others})
+    there = f"{len(others)} other files ({', '.join(kinds[:5])})" if others else "no files"
+    return InvalidValueError(
+        f"there are no pictures (JPEG, PNG, WebP, TIFF, BMP) below {str(folder)!r}, only {there}. "
+        "Check the folder."
+    )
 
 
 def _walk(

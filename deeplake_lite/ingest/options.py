@@ -7,9 +7,12 @@ import inspect
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from deeplake_lite.schema import Schema
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from deeplake_lite.codecs.limits import Limits
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.ingest.encoding import OnError
     from deeplake_lite.ingest.source import Source
@@ -20,8 +23,9 @@ type Update = bool | Literal["force"]
 class Options(TypedDict, total=False):
     """What every ingest can be told."""
 
-    schema: Mapping[str, Any]
-    """Types of some columns, instead of those that are found: ``{"image": dl.Image("jpeg")}``."""
+    schema: Mapping[str, Any] | Schema
+    """Types of some columns, instead of those that are found: ``{"image": dl.Image("jpeg")}``, or
+    the schema of another lake."""
     branch: str
     """The branch to write to, ``"main"`` if left out."""
     on_error: OnError
@@ -39,6 +43,8 @@ class Options(TypedDict, total=False):
     """Of the commit."""
     progress: bool
     """Whether a bar shows when it takes longer than a second."""
+    limits: Limits
+    """How much memory one value may take once decoded, as for `open`."""
     storage_options: Mapping[str, Any] | None
     """What an object store needs."""
 
@@ -48,8 +54,9 @@ PLACE = """    **options
 """
 """Where the docstring of a function that takes options gets `LINES`."""
 
-LINES = """    schema : mapping, optional
-        Types of some columns, instead of those that are found: ``{"image": dl.Image("jpeg")}``.
+LINES = """    schema : mapping or Schema, optional
+        Types of some columns, instead of those that are found: ``{"image": dl.Image("jpeg")}``, or
+        the schema of another lake, ``ds.schema``.
     branch : str
         The branch to write to, ``"main"`` if left out.
     on_error : {"raise", "skip"}
@@ -64,6 +71,8 @@ LINES = """    schema : mapping, optional
         Of the commit.
     progress : bool
         Whether a bar shows when it takes longer than a second.
+    limits : Limits
+        How much memory one value may take once decoded, as for ``dl.open``.
     storage_options : mapping, optional
         What an object store needs.
 """
@@ -83,6 +92,8 @@ def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
             raise TypeError(
                 f"{function.__name__}() has no option {name!r}.{hint} Known: {', '.join(known)}."
             )
+        if isinstance(schema := kwargs.get("schema"), Schema):
+            kwargs["schema"] = {f.name: f.htype for f in schema}
         return function(*args, **kwargs)
 
     run.__doc__ = (function.__doc__ or "").replace(PLACE, LINES)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 
-from deeplake_lite.ingest.files import find_files, fingerprint
+from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
 from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.tabular import BATCH_ROWS, TabularSource, chosen, reading
 from deeplake_lite.ingest.writer import ingest
@@ -57,7 +57,8 @@ def from_parquet(
     Notes
     -----
     What Arrow's types become: see `ingest.columns`. A struct of bytes and path, as Hugging Face
-    writes pictures, is taken by ``schema={"image": dl.Image()}``.
+    writes pictures, is taken by ``schema={"image": dl.Image()}``. Relative paths of pictures start
+    at the folder of the files.
 
     Examples
     --------
@@ -96,6 +97,7 @@ def parquet_source(
         fingerprint=fingerprint(files),
         full=frozenset(f.name for f in taken if all(_is_full(note, f.name) for note in notes)),
         schema=schema or {},
+        base=folder_of(files),
     )
 
 

@@ -119,7 +119,7 @@ class Run:
             return block
         new = np.flatnonzero(self.keys.find(self._digest(probe)) < 0).tolist()
         columns = {name: pick(values, new) for name, values in block.columns.items()}
-        return Block(columns, [block.places[i] for i in new])
+        return replace(block, columns=columns, places=[block.places[i] for i in new])
 
     def _digest(self, block: Encoded) -> NDArray[np.uint64]:
         assert self.keys is not None

@@ -47,6 +47,9 @@ class Block:
     places: Names
     """What each row is called where it is reported: a file, or ``"flowers.csv, row 17"``."""
 
+    base: str | None = None
+    """Folder that relative paths of files start from; None for the working directory."""
+
 
 class Source(Protocol):
     """Rows that can be taken in."""

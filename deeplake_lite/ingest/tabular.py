@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.dataset.arrow_types import is_text
+from deeplake_lite.dataset.tables import parsed
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.ingest.columns import class_label, htype_of, values_of
@@ -59,6 +60,9 @@ class TabularSource:
 
     left_out: Sequence[Skipped] = ()
 
+    base: str | None = None
+    """Folder of the table, where relative paths of files start."""
+
     @cached_property
     def columns(self) -> dict[str, Htype]:
         """Type of each column."""
@@ -71,9 +75,14 @@ class TabularSource:
             skip = min(max(start - row, 0), batch.num_rows)
             row += skip
             for part in split(batch.slice(skip)):
-                values = {n: values_of(part.column(n), self.columns[n]) for n in names}
-                yield Block(values, Places(self.title, row, part.num_rows))
+                values = {n: self._values(part, n) for n in names}
+                yield Block(values, Places(self.title, row, part.num_rows), self.base)
                 row += part.num_rows
+
+    def _values(self, batch: pa.RecordBatch, name: str) -> Any:
+        """Return the values of a column; JSON that a lake wrote as text is parsed."""
+        values = values_of(batch.column(name), self.columns[name])
+        return parsed(values, self.arrow.field(name))
 
     def _htype(self, f: pa.Field) -> Htype:
         """Return the type of a column: what was asked for, or what Arrow's type means."""

@@ -13,6 +13,7 @@ import shutil
 import time
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset import bars
 from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.dataset.opening import open as open_lake
@@ -44,6 +45,7 @@ def ingest(
     commit_every: int | None = None,
     message: str = "",
     progress: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, Any] | None = None,
 ) -> IngestedDataset:
     """Take the rows of a source into the lake at `url`, which is made if there is none.
@@ -54,7 +56,9 @@ def ingest(
         The rows.
     url : str
         Where the lake is.
-    schema, branch, on_error, check, update, commit_every, message, progress, storage_options
+    schema, branch, on_error, check, update, commit_every, message, progress
+        See `Options`.
+    limits, storage_options
         See `Options`.
 
     Returns
@@ -73,7 +77,7 @@ def ingest(
     check_options(source, on_error, update, commit_every)
     started, columns = time.perf_counter(), wanted(source, schema)
     made = not exists(url, storage_options=storage_options)
-    ds = _open_or_create(url, branch, columns, storage_options)
+    ds = _open_or_create(url, branch, columns, limits, storage_options)
     at_first = ds.version
     try:
         fit(ds, columns, schema or {})
@@ -105,13 +109,14 @@ def _open_or_create(
     url: str,
     branch: str,
     columns: Mapping[str, Htype],
+    limits: Limits,
     storage_options: Mapping[str, Any] | None,
 ) -> Dataset:
     if not exists(url, storage_options=storage_options):
         made = create(url, columns, storage_options=storage_options)
         if branch != made.current_branch:
             made.branch(branch)
-    return open_lake(url, branch=branch, storage_options=storage_options)
+    return open_lake(url, branch=branch, limits=limits, storage_options=storage_options)
 
 
 def _remove(ds: Dataset) -> None:

@@ -85,5 +85,6 @@ def _at(name: str, known: View | None, version: str) -> View:
         known.url,
         version=version,
         allow=lake.allow,
+        limits=lake.repository.limits,
         verify="read" if lake.repository.checks_reads else None,
     )

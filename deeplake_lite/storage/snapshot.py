@@ -54,6 +54,7 @@ class Snapshot:
         state: State,
         cache: ChunkCache | None = None,
     ) -> None:
+        state = state.limited(repository.limits)
         self.repository, self.session, self.state = repository, session, state
         self.snapshot_id = session.snapshot_id
         self.committed = state

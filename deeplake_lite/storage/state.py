@@ -25,6 +25,7 @@ from deeplake_lite.storage.checksums import levels
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from deeplake_lite.codecs.limits import Limits
     from deeplake_lite.htypes.base import Layout
 
 FORMAT = 1
@@ -153,6 +154,11 @@ class State:
         if state.lengths.get("rows/slot", 0) > state.slots:
             raise ValueError("there must be no more rows than slots.")
         return state
+
+    def limited(self, limits: Limits) -> State:
+        """Return the document with types that know the limits of a handle."""
+        schema = self.schema.limited(limits)
+        return self if schema is self.schema else replace(self, schema=schema)
 
     def with_(self, **changes: Any) -> State:
         """Return the document with some fields changed."""

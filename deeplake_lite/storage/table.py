@@ -229,7 +229,8 @@ class Table(Snapshot):
         """Add a column whose cells, for every slot, come in blocks."""
         edits, _ = self._more_edits()
         old = self.state
-        self.state = old.with_(schema=Schema((*old.schema, added)))
+        schema = Schema((*old.schema, added))
+        self.state = old.with_(schema=schema).limited(self.repository.limits)
         self._new.add(added.id)
         try:
             for cells in blocks:
@@ -247,7 +248,7 @@ class Table(Snapshot):
         edits, _ = self._more_edits()
         edits.document = True
         old = {f.id: f.htype for f in self.schema}
-        self.state = self.state.with_(**changes)
+        self.state = self.state.with_(**changes).limited(self.repository.limits)
         for f in self.schema:
             if f.htype.nullable and f.id in old and not old[f.id].nullable:
                 run(self._column(f.id).take_nulls(f.htype))

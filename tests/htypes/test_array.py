@@ -117,7 +117,7 @@ def test_impossible_shapes_are_schema_errors(shape):
 
 def test_picture_codecs_are_for_images():
     with pytest.raises(
-        SchemaError, match="codec of an array must be one of zstd, lz4, blosc, got 'jpeg'"
+        SchemaError, match="codec of an array must be one of raw, zstd, lz4, blosc, got 'jpeg'"
     ):
         Array("uint8", (None,), codec="jpeg")
 

@@ -2,6 +2,7 @@
 
 import os
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,8 +219,12 @@ def test_a_table_may_name_fewer_and_more_files_than_there_are(photos, url):
     folder = photos("1.png", "2.png")
     (folder / "t.csv").write_text("file,species\n1.png,rose\n9.png,lily\n")
     ds = dl.from_folder(folder, url, labels="t.csv", label="species", progress=False)
-    assert ds["species"][:].tolist() == [0, None]
-    assert [str(s) for s in ds.ingested.skipped] == ["t.csv, row 1: there is no file '9.png'"]
+    assert ds["path"][:] == ["1.png"]
+    assert ds["species"][:].tolist() == [0]
+    assert [str(s) for s in ds.ingested.skipped] == [
+        "2.png: the table does not list it",
+        "t.csv, row 1: there is no file '9.png'",
+    ]
 
 
 def test_whole_numbers_in_a_table_are_classes_without_names(photos, url):
@@ -261,3 +266,59 @@ def test_rows_are_taken_block_by_block_in_one_order(photos, url, monkeypatch):
     ds = dl.from_folder(photos(*reversed(paths)), url, commit_every=3)
     assert ds["path"][:] == paths
     assert [c.message for c in ds.log()] == ["ingest photos"] * 2 + ["created"]
+
+
+def test_a_table_that_lists_some_files_leaves_all_others_unread(photos, url, monkeypatch):
+    folder = photos("1.png", "2.png", "x/3.png")
+    (folder / "broken.png").write_bytes(b"no picture")
+    (folder / "t.csv").write_text("file,label\nx/3.png,rose\n1,lily\n")
+    read = []
+    for module, name in (("os", "open"), ("pathlib.Path", "read_bytes")):
+        original = getattr(os if module == "os" else Path, name)
+
+        def spy(path, *args, original=original, **kwargs):
+            read.append(Path(path).name)
+            return original(path, *args, **kwargs)
+
+        monkeypatch.setattr(f"{module}.{name}", spy)
+    ds = dl.from_folder(folder, url, labels="t.csv", progress=False)
+    assert ds["path"][:] == ["1.png", "x/3.png"]
+    assert {name for name in read if name.endswith(".png")} == {"1.png", "3.png"}
+    assert {s.path for s in ds.ingested.skipped} == {"2.png", "broken.png"}
+
+
+def test_pictures_are_known_by_what_they_begin_with(photos, url):
+    folder = photos("rose/1.png")
+    (folder / "rose/IMG_0002").write_bytes(picture(2, JPEG))
+    (folder / "rose/3.dat").write_bytes(picture(3))
+    (folder / "rose/notes.txt").write_text("red")
+    (folder / "rose/empty").write_bytes(b"")
+    ds = dl.from_folder(folder, url, progress=False)
+    assert ds["path"][:] == ["rose/1.png", "rose/3.dat", "rose/IMG_0002"]
+    assert ds["image"].htype == dl.Image("auto")
+    assert [s.path for s in ds.ingested.skipped] == ["rose/empty", "rose/notes.txt"]
+
+
+def test_a_folder_of_pictures_without_suffixes_is_taken(photos, url):
+    folder = photos("1")
+    assert dl.from_folder(folder, url)["path"][:] == ["1"]
+
+
+def test_a_table_may_name_pictures_without_a_suffix(photos, url):
+    folder = photos("1.png", "2", "2.txt")
+    (folder / "2.txt").write_text("text")
+    (folder / "t.csv").write_text("file,label\n1,rose\n2,lily\n")
+    ds = dl.from_folder(folder, url, labels="t.csv", progress=False)
+    assert ds["path"][:] == ["1.png", "2"]
+
+
+def test_a_pipe_in_a_folder_is_never_opened(photos, url):
+    folder = photos("1.png")
+    os.mkfifo(folder / "2.png")
+    os.mkfifo(folder / "pipe")
+    ds = dl.from_folder(folder, url, progress=False)
+    assert ds["path"][:] == ["1.png"]
+    assert [str(s) for s in ds.ingested.skipped] == [
+        "2.png: no regular file",
+        "pipe: no regular file",
+    ]

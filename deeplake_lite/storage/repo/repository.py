@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import icechunk
 
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import (
     DamagedError,
     ExistsError,
@@ -83,10 +84,14 @@ class Repository:
         ``az://account/container/…``.
     repository : icechunk.Repository
         The engine's handle.
+    limits : Limits
+        How much memory a value that is read or written may take.
     """
 
-    def __init__(self, url: str, repository: icechunk.Repository) -> None:
-        self.url = settled(url)
+    def __init__(
+        self, url: str, repository: icechunk.Repository, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
+        self.url, self.limits = settled(url), limits
         self._repository = repository
         self.checks_reads = False
         """Whether every read is compared with checksums and hashes."""
@@ -142,7 +147,12 @@ class Repository:
         return cls(url, repository)
 
     @classmethod
-    def open(cls, url: str, options: Mapping[str, Any] | None = None) -> Repository:
+    def open(
+        cls,
+        url: str,
+        options: Mapping[str, Any] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> Repository:
         """Open the repository at `url`. Raises LakeNotFoundError where there is none."""
         if not cls.exists(url, options):
             folder = local_folder(url)
@@ -161,7 +171,7 @@ class Repository:
                 check_regular(folder / name)
         storage = storage_at(url, options)
         with translated():
-            return cls(url, icechunk.Repository.open(storage))
+            return cls(url, icechunk.Repository.open(storage), limits)
 
     @classmethod
     def exists(cls, url: str, options: Mapping[str, Any] | None = None) -> bool:

@@ -212,11 +212,12 @@ def web_type(htype: Image, data: Any) -> str | None:
     if htype.mode or htype.codec in ("raw", "zstd", "lz4", "blosc", "tiff", "bmp"):
         return None
     source = codecs.sniff(data)
+    header = source.probe(data, htype.limits)
     if isinstance(source, Jpeg):
         upright = source.orientation(data) == 1  # browsers turn some files, and some ways not
         known = simplejpeg.decode_jpeg_header(data)[2] in _COLOURS
         return "image/jpeg" if upright and known else None
-    if source.name not in ("png", "webp") or source.probe(data).dtype != "uint8":
+    if source.name not in ("png", "webp") or header.dtype != "uint8":
         return None
     turned = any(mark in bytes(data[:4096]) + bytes(data[-65536:]) for mark in (b"eXIf", b"EXIF"))
     return None if turned else f"image/{source.name}"
