@@ -279,7 +279,7 @@ class Source:
         return self._located[1] if self._is_all else chunks.count_up(self.table.slots)
 
     def _key(self, f: Field, what: Any) -> tuple[Any, ...]:
-        checked = self.table.repository.checks_reads  # what others have read was not
+        checked = self.view._lake.repository.checks_reads  # what others have read was not
         return self.view.url, self.table.snapshot_id, f.id, checked, what
 
     def _kept(self, f: Field, what: Any, make: Callable[[], Any]) -> Any:

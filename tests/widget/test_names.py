@@ -133,3 +133,13 @@ def test_a_ranking_keeps_columns_that_are_called_like_its_own(make_lake, page):
                             "value": "suggested_"}])  # fmt: skip
     p.w.commit("mended")
     assert ds["suggested"][:].tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_a_ranking_is_asked_by_its_own_columns(make_lake):
+    ds = make_lake(
+        {"k": "text", "e": dl.Embedding(2)}, k=["a", "b", "a"], e=[[0, 1], [1, 0], [1, 0]]
+    )
+    suspects = ds.suspects("k", neighbours=1)
+    ranked = suspects.query("SELECT * WHERE suspicion > 0.5")
+    assert 0 < len(ranked) == (suspects["suspicion"][:] > 0.5).sum()
+    assert len(ranked.query("SELECT * WHERE suspicion > 0.5")) == len(ranked)
