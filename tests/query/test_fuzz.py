@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from contextlib import suppress
 
 import pytest
@@ -29,7 +30,8 @@ WORDS = """
 def ask(text: str) -> None:
     """Ask; look at what comes out, if anything does."""
     ds = data.build()[:8]
-    with suppress(LakeError):
+    with suppress(LakeError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # hints, such as that at GLOB
         values_of(ds.query(text, sources={"owners": data.owners()}))
 
 
@@ -95,3 +97,15 @@ def test_deep_nesting_is_an_error_or_an_answer():
         "SELECT " + ", ".join(f"id + {i} AS x{i}" for i in range(500)),
     ):
         ask(text)
+
+
+def test_long_chains_answer():
+    ds = data.build()[:8]
+    for text in (
+        " UNION ALL ".join(["SELECT id, grid"] * 60),
+        " UNION ".join(["SELECT id, label"] * 60),
+        "SELECT id WHERE " + " || ".join(["text"] * 200) + " = ''",
+    ):
+        values_of(ds.query(text))
+    found = ds.query(" UNION ALL ".join(f"SELECT {n} AS n" for n in range(100)) + " ORDER BY n")
+    assert len(found) == 100 * 8

@@ -41,7 +41,7 @@ def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) 
     """Return UNION, INTERSECT or EXCEPT."""
     low, name = binder.low, tree.key.upper()
     keep_all = tree.args.get("distinct") is False
-    queries = [binder.query(part, parent) for part in (tree.this, tree.expression)]
+    queries = [binder.query(part, parent) for part in _halves(tree)]
     counts = [len(query.columns) for query in queries]
     if counts[0] != counts[1]:
         raise QueryError(
@@ -68,6 +68,36 @@ def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) 
         outer.set(key, tree.args.get(key))
     scope, source = Scope([Relation("", table, found)], parent), as_source(combined, table)
     return binder.finish(outer, scope, source, [], outermost=parent is None)
+
+
+def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
+    """Return both sides; of a chain of UNIONs its halves, so that long chains do not nest deep."""
+    parts = [tree.expression]
+    left = tree.this
+    while isinstance(tree, exp.Union) and _continues(left, tree):
+        parts.append(left.expression)
+        left = left.this
+    parts = [left, *reversed(parts)]
+    if len(parts) < 4:
+        return tree.this, tree.expression
+    middle = len(parts) // 2
+    first, second = (_chained(half, tree) for half in (parts[:middle], parts[middle:]))
+    return first, second
+
+
+def _continues(left: exp.Expr, tree: exp.Union) -> bool:
+    """Tell whether a query is the beginning of the same chain."""
+    ends = ("order", "limit", "offset", "with_", CLAUSES)
+    same = type(left) is type(tree) and left.args.get("distinct") == tree.args.get("distinct")
+    return same and not any(left.args.get(key) for key in ends)
+
+
+def _chained(parts: list[exp.Expr], tree: exp.SetOperation) -> exp.Expr:
+    """Return a chain of the same operation."""
+    chain = parts[0].copy()
+    for part in parts[1:]:
+        chain = type(tree)(this=chain, expression=part.copy(), distinct=tree.args.get("distinct"))
+    return chain
 
 
 def _side(binder: Binder, lowered: Lowered, at: int) -> _Side:
