@@ -1,0 +1,235 @@
+"""1,000 SIGKILLs at random moments: every acknowledged row is there once, the next commit works."""
+
+import multiprocessing
+import random
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+
+import deeplake_lite as dl
+
+KILLS = 1_000
+LARGE = 4_300_000
+
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(["deeplake_lite.dataset.opening", "deeplake_lite.htypes.bytes"])
+
+
+def rows_of(start):
+    sizes = [LARGE if start % 12 == 0 and i == 0 else 2_000 + i for i in range(3)]
+    return {
+        "key": [f"k{start + i}" for i in range(3)],
+        "n": [0] * 3,
+        "data": [bytes([(start + i) % 256]) * size for i, size in enumerate(sizes)],
+    }
+
+
+class Worker:
+    """Does one thing after the other, and says what is to come and what was acknowledged.
+
+    Each step goes with the keys that are there afterwards, and a number that each of them has.
+    """
+
+    def __init__(self, url, photos, seed, said):
+        self.url, self.photos, self.said = url, photos, said
+        self.chance = random.Random(seed)
+        self.ds = dl.open(url)
+
+    def state(self):
+        return dict(zip(self.ds["key"][:], self.ds["n"][:].tolist(), strict=True))
+
+    def run(self):
+        state = self.state()
+        start = max([int(key[1:]) for key in state], default=-1) + 1
+        while True:
+            step = self.chance.choice(STEPS)
+            after = dict(state)
+            begin = getattr(self, step)
+            commit, start = begin(after, start)
+            self.said.send(("begin", step, after))
+            commit()
+            self.said.send(("done", step, after))
+            state = after
+
+    def append(self, after, start):
+        new = rows_of(start)
+        after |= dict.fromkeys(new["key"], 0)
+
+        def act():
+            self.ds.append(new)
+            self.ds.commit("append")
+
+        return act, start + 3
+
+    def update(self, after, start):
+        key = self.chance.choice([*after, None]) if after else None
+        if key is None:
+            return self.append(after, start)
+        after[key] += 1
+
+        def act():
+            row = self.ds["key"][:].index(key)
+            self.ds.update([row], {"n": [after[key]]})
+            self.ds.commit("update")
+
+        return act, start
+
+    def delete(self, after, start):
+        if len(after) < 20:
+            return self.append(after, start)
+        gone = self.chance.sample(sorted(after), 3)
+        for key in gone:
+            del after[key]
+
+        def act():
+            keys = self.ds["key"][:]
+            self.ds.delete([keys.index(key) for key in gone])
+            self.ds.commit("delete")
+
+        return act, start
+
+    def add_column(self, after, start):
+        del after
+
+        def act():
+            if "more" in self.ds.columns:
+                self.ds.drop_column("more")
+            else:
+                self.ds.add_column("more", "bytes", values=b"x" * 3_000)
+                self.ds.set_default("more", b"")
+            self.ds.commit("columns")
+
+        return act, start
+
+    def upsert(self, after, start):
+        new = rows_of(start)
+        known = self.chance.sample(sorted(after), min(2, len(after)))
+        for key in known:
+            after[key] += 1
+        after |= dict.fromkeys(new["key"], 0)
+        data = {
+            "key": [*known, *new["key"]],
+            "n": [*(after[key] for key in known), *new["n"]],
+            "data": [*(bytes([int(k[1:]) % 256]) * 2_000 for k in known), *new["data"]],
+        }
+        if "more" in self.ds.columns:
+            data["more"] = [b""] * len(data["key"])
+
+        def act():
+            self.ds.upsert(data, on="key")
+            self.ds.commit("upsert")
+
+        return act, start + 3
+
+    def merge(self, after, start):
+        new = rows_of(start)
+        after |= dict.fromkeys(new["key"], 0)
+
+        def act():
+            name = f"b{start}"
+            if name in self.ds.branches:
+                self.ds.delete_branch(name)
+            self.ds.branch(name)
+            own = dl.open(self.url, branch=name)
+            own.append(new)
+            own.commit("on a branch")
+            self.ds.merge(name)
+            self.ds.delete_branch(name)
+
+        return act, start + 3
+
+    def vacuum(self, after, start):
+        del after
+        return lambda: self.ds.vacuum(older_than="0s", spare="0s"), start
+
+    def optimize(self, after, start):
+        del after
+        return self.ds.optimize, start
+
+    def from_folder(self, after, start):
+        del after
+        into = str(Path(self.url).with_name("photos.lake"))
+        return lambda: dl.from_folder(self.photos, into, progress=False), start
+
+
+STEPS = (
+    *("append",) * 4,
+    *("update", "upsert", "merge", "add_column", "vacuum", "optimize", "from_folder"),
+    *("delete",) * 2,
+)
+
+
+def work(url, photos, seed, said):
+    worker = Worker(url, photos, seed, said)
+    said.send(("begin", "nothing", worker.state()))
+    worker.run()
+
+
+def kill_one(url, photos, seed, chance):
+    """Let a worker work and kill it; return what may be there: the states it has spoken of last."""
+    told, said = processes.Pipe(duplex=False)
+    worker = processes.Process(target=work, args=(url, photos, seed, said), daemon=True)
+    worker.start()
+    said.close()
+    assert told.poll(120)
+    time.sleep(chance.expovariate(1 / 0.3))
+    worker.kill()
+    worker.join()
+    acknowledged = begun = step = None
+    try:
+        while told.poll(0):
+            kind, step, state = told.recv()
+            acknowledged = state if kind == "done" or acknowledged is None else acknowledged
+            begun = state
+    except (EOFError, OSError):
+        pass
+    return step, acknowledged, begun
+
+
+def check(url, acknowledged, begun, step):
+    """Compare the lake with what was acknowledged, and with what was being done."""
+    ds = dl.open(url)
+    keys = ds["key"][:]
+    assert len(keys) == len(set(keys)), step
+    assert len(np.unique(ds.row_ids)) == len(ds), step
+    found = dict(zip(keys, ds["n"][:].tolist(), strict=True))
+    assert found in (acknowledged, begun), step
+    for key, data in zip(keys[-4:], ds["data"][-4:], strict=True):
+        assert data == bytes([int(key[1:]) % 256]) * len(data), step
+    return ds
+
+
+def test_every_acknowledged_row_is_there_once_after_any_kill(tmp_path, trials):
+    from PIL import Image
+
+    url, photos, chance = str(tmp_path / "killed.lake"), tmp_path / "photos", random.Random(5)
+    for i in range(40):
+        (photos / f"c{i % 3}").mkdir(parents=True, exist_ok=True)
+        pixels = np.random.default_rng(i).integers(0, 255, (80, 60, 3), np.uint8)
+        Image.fromarray(pixels).save(photos / f"c{i % 3}" / f"{i}.png")
+    ds = dl.create(url, {"key": "text", "n": "int64", "data": "bytes"})
+    ds.append(rows_of(0))
+    ds.commit("first")
+    steps = dict.fromkeys(STEPS, 0)
+    for kill in range(trials(KILLS)):
+        step, acknowledged, begun = kill_one(url, photos, kill, chance)
+        if step in steps:
+            steps[step] += 1
+        ds = check(url, acknowledged, begun, step)
+        if kill % 10 == 9:
+            assert ds.verify(), step
+        ds.metadata["kill"] = kill
+        ds.commit("the next commit works at once")
+        assert dl.open(url).metadata["kill"] == kill
+        if kill % 25 == 24:
+            into = tmp_path / "photos.lake"
+            dl.from_folder(photos, str(into), progress=False)
+            assert len(dl.open(str(into))) == 40
+            assert dl.open(str(into)).verify()
+            shutil.rmtree(into)
+    dl.open(url).vacuum(older_than="0s", spare="0s")
+    assert dl.open(url).verify()
+    left = {p.suffix for p in (Path(url) / ".writers").iterdir()}
+    assert left <= {".lock"}, "what killed writers left is cleared"

@@ -1,0 +1,159 @@
+"""An object store whose replies fail, stall or are cut 10 % of the time loses nothing."""
+
+import asyncio
+import contextlib
+import random
+import threading
+
+import boto3
+import numpy as np
+import pytest
+from moto.server import ThreadedMotoServer
+
+import deeplake_lite as dl
+
+COMMITS = 200
+BAD = 0.1
+STALL_SECONDS = 0.5
+UNAVAILABLE = b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+class Proxy:
+    """Hands requests on to a server, and now and then fails them, stalls or cuts the reply.
+
+    A request that is failed may have been carried out all the same: its reply is lost.
+    """
+
+    def __init__(self, host, port, seed):
+        self.host, self.port, self.chance = host, port, random.Random(seed)
+        self.bad, self.counts = 0.0, {"good": 0, "refused": 0, "lost": 0, "stalled": 0, "cut": 0}
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        begun = asyncio.start_server(self.talk, "127.0.0.1", 0)
+        self.server = asyncio.run_coroutine_threadsafe(begun, self.loop).result()
+        host, port = self.server.sockets[0].getsockname()[:2]
+        self.endpoint = f"http://{host}:{port}"
+        return self
+
+    def __exit__(self, *_):
+        async def stop():
+            self.server.close()
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+
+        asyncio.run_coroutine_threadsafe(stop(), self.loop).result(30)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(30)
+        self.loop.close()
+
+    async def talk(self, reader, writer):
+        """Answer one request, and close the connection."""
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            await self.answer(reader, writer)
+        writer.close()
+
+    async def answer(self, reader, writer):
+        head = await reader.readuntil(b"\r\n\r\n")
+        fate = self.chance.choice(list(self.counts)[1:]) if self.is_bad() else "good"
+        self.counts[fate] += 1
+        if b"expect: 100-continue" in head.lower():
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        length = next(
+            (
+                int(line[15:])
+                for line in head.lower().split(b"\r\n")
+                if line[:15] == b"content-length:"
+            ),
+            0,
+        )
+        body = await reader.readexactly(length)
+        if fate == "refused":
+            writer.write(UNAVAILABLE)
+            await writer.drain()
+            return
+        reply = await self.ask(head, body)
+        if fate == "stalled":
+            await asyncio.sleep(STALL_SECONDS)
+        if fate == "lost":
+            return
+        writer.write(reply[: self.chance.randrange(len(reply))] if fate == "cut" else reply)
+        await writer.drain()
+
+    def is_bad(self):
+        return self.chance.random() < self.bad
+
+    async def ask(self, head, body):
+        """Return the whole reply of the server."""
+        reader, writer = await asyncio.open_connection(self.host, self.port)
+        first, _, rest = head.partition(b"\r\n")
+        lines = [n for n in rest.split(b"\r\n") if n and not n.lower().startswith(b"connection:")]
+        writer.write(b"\r\n".join([first, *lines, b"Connection: close", b"", b""]) + body)
+        await writer.drain()
+        reply = await reader.read()
+        writer.close()
+        return reply
+
+
+@pytest.fixture
+def proxy():
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    keys = {"aws_access_key_id": "key", "aws_secret_access_key": "secret"}
+    address = {"endpoint_url": f"http://{host}:{port}", "region_name": "us-east-1"}
+    client = boto3.client("s3", **address, **keys)
+    client.create_bucket(Bucket="lakes")
+    client.close()
+    with Proxy(host, port, seed=3) as proxy:
+        yield proxy
+    server.stop()
+
+
+def rows_of(start):
+    sizes = [4_300_000 if start % 30 == 0 else 2_000, 100]
+    return {
+        "x": [start, start + 1],
+        "data": [bytes([(start + i) % 256]) * size for i, size in enumerate(sizes)],
+    }
+
+
+def test_nothing_acknowledged_is_lost_on_an_unreliable_store(proxy, trials):
+    options = {
+        "access_key_id": "key",
+        "secret_access_key": "secret",
+        "region": "us-east-1",
+        "endpoint_url": proxy.endpoint,
+        "allow_http": True,
+        "force_path_style": True,
+    }
+    ds = dl.create("s3://lakes/bad", {"x": "int64", "data": "bytes"}, storage_options=options)
+    writers = [dl.open(ds.url, storage_options=options) for _ in range(2)]
+    proxy.bad, refused = BAD, 0
+    acknowledged = []
+    for n in range(trials(COMMITS)):
+        writer, start = writers[n % 2], 2 * n
+        appended = committed = False
+        while not committed:  # until it is acknowledged, however often it fails
+            try:
+                if not appended:
+                    writer.append(rows_of(start))
+                    appended = True
+                writer.commit(f"{n}")
+                committed = True
+            except dl.StorageError:
+                refused += 1
+        acknowledged += [start, start + 1]
+    proxy.bad = 0.0
+    ds = dl.open(ds.url, storage_options=options)
+    found = ds["x"][:].tolist()
+    assert sorted(found) == acknowledged, f"{refused} refused, {proxy.counts}"
+    assert len(np.unique(ds.row_ids)) == len(ds)
+    for row in ds[-20:]:
+        assert row["data"] == bytes([row["x"] % 256]) * len(row["data"])
+    assert ds.verify()
+    assert min(proxy.counts.values()) > 0
