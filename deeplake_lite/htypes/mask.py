@@ -19,7 +19,7 @@ from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import choice, dtype_choice
 from deeplake_lite.htypes.files import is_file_struct, read
 from deeplake_lite.htypes.names import check_names
-from deeplake_lite.htypes.pillow import alone_with, is_pillow, untouched_file
+from deeplake_lite.htypes.pillow import alone_with, is_pillow, loading, untouched_file
 from deeplake_lite.htypes.pixels import decode_file
 from deeplake_lite.htypes.plain import plain
 from deeplake_lite.htypes.show import class_thumbnail
@@ -159,7 +159,8 @@ class Mask(Htype):
                 file = untouched_file(value)
                 if file is not None:
                     return self._encode_file(file, check)
-                value = np.array(value)
+                with loading(value):
+                    value = np.array(value)
         return self._encode_numbers(value)
 
     def _encode_file(self, data: bytes, check: Check) -> tuple[Buffer, tuple[int, ...]]:

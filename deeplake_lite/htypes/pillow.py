@@ -11,13 +11,17 @@ Pillow is imported with the first image: it takes as long as the rest of this pa
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from io import BytesIO
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.errors import InvalidValueError, LakeError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from typing import IO
 
@@ -93,13 +97,38 @@ def untouched_file(image: Image) -> bytes | None:
         return None
 
 
+@contextmanager
+def loading(image: Image) -> Iterator[None]:
+    """Let an image of a damaged file, which Pillow notices when it loads it, raise our error.
+
+    Raises
+    ------
+    InvalidValueError
+        For whatever the plugin of the format raises.
+    """
+    try:
+        yield
+    except (LakeError, MemoryError):
+        raise
+    except Exception as error:
+        raise InvalidValueError(
+            f"must be a Pillow image that loads, but this {image.format or 'image'} of "
+            f"{image.size} does not: {error}. Fetch its file again, or leave the row out."
+        ) from error
+
+
 def pillow_pixels(image: Image) -> NDArray[Any]:
-    """Return the pixels of an image, upright.
+    """Return the pixels of an image, upright. Raises InvalidValueError where it does not load.
 
     >>> from PIL import Image
     >>> pillow_pixels(Image.new("RGB", (4, 3))).shape
     (3, 4, 3)
     """
+    with loading(image):
+        return _pixels(image)
+
+
+def _pixels(image: Image) -> NDArray[Any]:
     from PIL import ImageOps
 
     upright = ImageOps.exif_transpose(image)

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 from PIL import ImageDraw, ImageOps, ImageSequence
 
+from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.pillow import untouched_file
+from deeplake_lite.testing.codecs import damage
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (40, 60, 3), "uint8")
 CODECS = {"JPEG": "jpeg", "PNG": "png", "WEBP": "webp", "TIFF": "tiff", "BMP": "bmp"}
@@ -269,3 +271,19 @@ def test_whatever_is_done_to_an_image_the_lake_shows_it(data):
     wanted = np.array(ImageOps.exif_transpose(image))
     kept = Image("auto").encode([image])
     np.testing.assert_array_equal(htype.decode_cells(kept)[0], wanted)
+
+
+@pytest.mark.parametrize("format_", CODECS)
+def test_a_damaged_image_that_pillow_has_only_opened_raises_our_error(format_):
+    refused = 0
+    for data in damage(file_of(format_), seed=0, times=40):
+        for htype in (Image("png"), Image("auto"), Image("jpeg"), Image("zstd"), Mask()):
+            try:
+                image = Pillow.open(BytesIO(data))
+            except Exception:
+                continue
+            try:
+                htype.encode([image])
+            except InvalidValueError:
+                refused += 1
+    assert refused
