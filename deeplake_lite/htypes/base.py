@@ -139,10 +139,12 @@ class Htype(ABC):
         """Return the type for a handle with these limits; it equals this one."""
         if limits == self._limits:
             return self
-        inner: dict[str, Htype] = {
-            f.name: getattr(self, f.name) for f in fields(self) if f.metadata.get("htype")
+        changes: dict[str, Any] = {
+            f.name: getattr(self, f.name).limited(limits)
+            for f in fields(self)
+            if f.metadata.get("htype")
         }
-        return replace(self, _limits=limits, **{n: h.limited(limits) for n, h in inner.items()})
+        return replace(self, _limits=limits, **changes)
 
     @property
     @abstractmethod
