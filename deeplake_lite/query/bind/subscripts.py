@@ -154,6 +154,12 @@ def _length(shape: Tree, items: list[Any]) -> Tree | None:
 def _check_indices(items: list[Any], text: str) -> None:
     """Refuse what is no position. Raises QueryTypeError."""
     for item in items:
+        step = item[2] if isinstance(item, tuple) else None
+        if isinstance(step, Literal_) and not np.any(step.value):
+            raise QueryTypeError(
+                "The step of a slice must not be 0. Leave it out for every element, or write ::-1 "
+                "for the reverse."
+            )
         for part in item if isinstance(item, tuple) else (item,):
             if part is None or part is ...:
                 continue
@@ -262,31 +268,11 @@ def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]
 
 
 def _sliced(item: tuple[Any, ...], size: int | None) -> int | None:
-    """Return the size of a sliced axis, None where it is not known.
-
-    Raises
-    ------
-    QueryTypeError
-        For ends that are no whole numbers, and a step of 0.
-    """
-    known = [p.value for p in item if isinstance(p, Literal_)]
-    step = item[2].value if isinstance(item[2], Literal_) else 1
-    if not all(_is_whole(value) for value in known) or step == 0:
-        shown = ":".join("" if p is None else f"{getattr(p, 'value', 'x')}" for p in item)
-        raise QueryTypeError(
-            f"A slice is start:stop:step of whole numbers, with a step other than 0, but it is "
-            f"{shown:.60}."
-        )
-    if size is None or len(known) < sum(p is not None for p in item):
+    """Return the size of a sliced axis, None where it is not known."""
+    if size is None or not all(isinstance(p, Literal_ | None) for p in item):
         return None
     ends = (None if p is None else int(p.value) for p in item)
     return len(range(*slice(*ends).indices(size)))
-
-
-def _is_whole(value: Any) -> bool:
-    """Tell whether a constant is a whole number."""
-    array = np.asarray(value)
-    return array.ndim == 0 and array.dtype.kind in "biu"
 
 
 def _item_kind(kind: Kind) -> Kind:
