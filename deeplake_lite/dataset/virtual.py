@@ -189,10 +189,11 @@ class VirtualTable:
         match self.read([column], slots)[column]:
             case RaggedCells(shapes=shapes):
                 return shapes
-            case NestedCells(counts=counts):
-                return counts.astype(np.int32)[:, np.newaxis]
-            case DenseCells(values):
-                return np.tile(np.array(values.shape[1:], np.int32), (len(values), 1))
+            case NestedCells(counts, _, valid):
+                found = counts.astype(np.int32)[:, np.newaxis]
+            case DenseCells(values, valid):
+                found = np.tile(np.array(values.shape[1:], np.int32), (len(values), 1))
+        return found if valid is None else np.where(valid[:, np.newaxis], found, np.int32(-1))
 
     def sizes(self, column: str, slots: Rows) -> NDArray[np.int64]:
         """Return the size of each cell, bytes."""
@@ -200,6 +201,10 @@ class VirtualTable:
         if isinstance(source, TakenColumn) and not isinstance(source.htype.layout, Dense):
             return source.sizes(slots)
         return sizes_of(self.read([column], slots)[column])
+
+    def valid(self, column: str, slots: Rows) -> NDArray[np.bool_] | None:
+        """Return which cells are not null, (n,) bool; None for all."""
+        return self.read([column], slots)[column].valid
 
     def nbytes(self, column: str, slots: Rows) -> int:
         """Return the size of cells, bytes."""

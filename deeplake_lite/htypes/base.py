@@ -238,6 +238,10 @@ class Htype(ABC):
             )
         return _with_nulls(self._encode(_fill(block, valid, self.blank), check), valid)
 
+    def computed(self) -> Htype:
+        """Return the type for values of this one that a query gives: nullable, and lossless."""
+        return replace(self, nullable=True, default=None)
+
     def encode_default(self, n: int) -> Cells:
         """Return `n` cells for rows that were not given: the default, else null.
 

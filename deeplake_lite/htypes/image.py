@@ -274,6 +274,11 @@ class Image(Htype):
         return (*shape[:2], *CHANNELS[self.mode]) if self.mode else shape
 
     @override
+    def computed(self) -> Htype:
+        dtype = self.dtype if self.codec in _NUMBERS else "uint8"
+        return Image("raw", dtype=dtype, nullable=True)
+
+    @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         kept = tuple(size for size in shape if size >= 0)
         self._check_size(kept, np.dtype(self.dtype))

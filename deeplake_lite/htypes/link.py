@@ -92,6 +92,11 @@ class Link(Htype):
         """Those of what a link leads to."""
         return int(self.of.varying)
 
+    @override
+    def computed(self) -> Htype:
+        computed: Htype = self.of.computed()
+        return computed
+
     def load(self, url: str, allow: tuple[str, ...]) -> Any:
         """Return the value of the file that a link names, as `of` reads it.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
 from deeplake_lite.htypes.base import Check, Htype, Nested, Picture
@@ -70,6 +70,10 @@ class Sequence(Htype):
     @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> list[Any]:
         return list(data)
+
+    @override
+    def computed(self) -> Htype:
+        return replace(self, of=self.of.computed(), nullable=True, default=None)
 
     @override
     def preview(self, value: Any) -> Picture | str:

@@ -18,7 +18,15 @@ from deeplake_lite.query import interrupt
 from deeplake_lite.query.functions.guard import null_rows
 from deeplake_lite.query.indexing import index_of, indexed, lies_beyond
 from deeplake_lite.query.metadata import metadata
-from deeplake_lite.query.trees import constant_index, is_dense, masked, outside, rows_of, trimmed
+from deeplake_lite.query.trees import (
+    as_given,
+    constant_index,
+    is_dense,
+    masked,
+    outside,
+    rows_of,
+    trimmed,
+)
 from deeplake_lite.query.values import Call, Cell, Choice, Given, Index, Literal_, Meta, Tree
 
 if TYPE_CHECKING:
@@ -159,7 +167,7 @@ class _Walk:
         if values.dtype != object:
             return self._split(values)
         if not type_.is_number:
-            return Alike.of(values, self._every)
+            return Alike.of(as_given(values, type_), self._every)
         arrays = [None if v is None else np.asarray(v, type_.dtype) for v in values]
         return Alike.of(arrays, self._every)
 

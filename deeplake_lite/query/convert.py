@@ -11,7 +11,8 @@ import pyarrow as pa
 import xxhash
 
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
-from deeplake_lite.dataset.arrow_types import is_list, is_text
+from deeplake_lite.dataset.arrow_types import is_bytes, is_list, is_text
+from deeplake_lite.dataset.portable import common_times
 from deeplake_lite.dataset.texts import plain
 from deeplake_lite.errors import QueryTypeError
 
@@ -24,7 +25,9 @@ _SQL_TYPES = {
     "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER",
     "int64": "BIGINT", "uint8": "UTINYINT", "uint16": "USMALLINT", "uint32": "UINTEGER",
     "uint64": "UBIGINT", "float16": "FLOAT", "float32": "FLOAT", "float64": "DOUBLE",
-    "str": "VARCHAR", "object": "VARCHAR",
+    "str": "VARCHAR", "object": "VARCHAR", "bytes": "BLOB", "datetime64[s]": "TIMESTAMP_S",
+    "datetime64[ms]": "TIMESTAMP_MS", "datetime64[us]": "TIMESTAMP", "datetime64[ns]":
+    "TIMESTAMP_NS",
 }  # fmt: skip
 
 
@@ -34,6 +37,10 @@ def sql_type(dtype: str) -> str:
     >>> sql_type("uint8"), sql_type("float16")
     ('UTINYINT', 'FLOAT')
     """
+    if dtype.startswith("timedelta64"):
+        return "INTERVAL"
+    if dtype.startswith("datetime64") and dtype not in _SQL_TYPES:
+        return "TIMESTAMP_S"
     if dtype not in _SQL_TYPES:
         raise QueryTypeError(
             f"Conditions, orders and groups are of real numbers, truth values and texts, got "
@@ -56,17 +63,27 @@ def as_arrow(values: Any, dtype: str) -> pa.Array:
     [1, None]
     """
     sql_type(dtype)
+    if dtype.endswith("]"):
+        return _times(values, dtype)
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OU":
         return as_sql_numbers(numbers_of(np.ma.getdata(values), _null(values)))
     present = [None if v is None or v is np.ma.masked else v for v in values]
     if dtype == "str":
         return pa.array([None if v is None else str(v) for v in present], pa.string())
+    if dtype == "bytes":
+        return pa.array(present, pa.large_binary())
     if dtype == "object":
-        return pa.array([None if v is None else _json_text(v) for v in present], pa.string())
+        return pa.array([None if v is None else json_document(v) for v in present], pa.string())
     kind = pa.from_numpy_dtype(np.dtype(dtype))
     return as_sql_numbers(
         pa.array([None if v is None else np.asarray(v).item() for v in present], kind)
     )
+
+
+def _times(values: Any, dtype: str) -> pa.Array:
+    """Return moments or spans of time; NaT and None are null."""
+    moments = np.array([None if v is np.ma.masked else v for v in values], dtype)
+    return numbers_of(common_times(moments), np.isnat(moments))
 
 
 def as_sql_numbers(array: pa.Array) -> pa.Array:
@@ -87,7 +104,7 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
         array = array.cast(pa.float64())
     if is_list(array.type) and pa.types.is_struct(array.type.value_type):
         return _groups(array)
-    if pa.types.is_nested(array.type) or is_text(array.type):
+    if pa.types.is_nested(array.type) or is_text(array.type) or is_bytes(array.type):
         out = np.empty(len(array), object)
         out[:] = array.to_pylist()
         return out
@@ -159,6 +176,10 @@ def _null(values: np.ndarray[Any, Any]) -> Any:
     return np.ma.getmaskarray(values) if np.ma.isMaskedArray(values) else None
 
 
-def _json_text(value: Any) -> str:
-    """Return the text of a JSON value: a string without its quotes."""
-    return value if isinstance(value, str) else json.dumps(value, default=plain, ensure_ascii=False)
+def json_document(value: Any) -> str:
+    """Return a value as JSON, written as columns of JSON are.
+
+    >>> json_document({"a": [1, "b"]})
+    '{"a":[1,"b"]}'
+    """
+    return json.dumps(value, default=plain, ensure_ascii=False, separators=(",", ":"))

@@ -14,6 +14,7 @@ from deeplake_lite.query import interrupt, rowwise
 from deeplake_lite.query.metadata import metadata
 from deeplake_lite.query.sources import BLOCK_BYTES
 from deeplake_lite.query.trees import (
+    as_given,
     cells,
     constant_index,
     is_dense,
@@ -88,7 +89,7 @@ def blocks(tree: Tree, env: Env, count: int) -> Iterator[Any]:
 
 
 def _dtype(tree: Tree) -> Any:
-    return object if tree.type.dtype in ("str", "object") else tree.type.dtype
+    return object if tree.type.dtype in ("str", "bytes", "object") else tree.type.dtype
 
 
 def _joined(parts: list[Any]) -> NDArray[Any] | list[Any]:
@@ -130,8 +131,8 @@ def _stacked(tree: Tree, env: Env) -> Any:
             return masked(source.dense(field, rows), null)
         case Meta():
             return metadata(tree, env[tree.key])
-        case Given(key):
-            return env[key]
+        case Given(key, type_):
+            return as_given(env[key], type_)
         case Literal_(value):
             return np.asarray(value)[None]
         case Call(bound=bound, args=args):

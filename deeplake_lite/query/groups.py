@@ -96,11 +96,17 @@ def _stack(leaf: Grouped, values: list[Any]) -> NDArray[Any]:
     shapes = {np.shape(v) for v in values}
     if len(shapes) > 1:
         raise QueryError(
-            f"{leaf.aggregate} over a group takes tensors of equal shape, got "
-            f"{', '.join(map(str, sorted(shapes)[:3]))}. CROP or RESIZE them first, or reduce each "
-            f"row's: {leaf.aggregate}(AMEAN(x))."
+            f"{leaf.aggregate} over a group takes tensors of equal shape, but those of "
+            f"{_named(leaf)} are {' and '.join(map(str, sorted(shapes)[:3]))}. CROP or RESIZE them "
+            f"first, or reduce each row's: {leaf.aggregate}(AMEAN(x))."
         )
     return np.stack(values)
+
+
+def _named(leaf: Grouped) -> str:
+    """Return the columns that an aggregate reads, with their types."""
+    names = {f"{c.field.name} ({c.field.htype})": None for c in cells(leaf.inner)}
+    return ", ".join(names) or "the group"
 
 
 def _is_there(value: Any) -> bool:

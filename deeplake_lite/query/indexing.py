@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.trees import outside
+from deeplake_lite.query.trees import objects, outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 def indexed(value: Any, index: tuple[Any, ...] | None, text: str) -> Any:
     """Return an index of a row's value: None where it lies beyond it, or either is null."""
+    if isinstance(value, list):
+        value = objects(value)
     if value is None or index is None or lies_beyond(index, np.shape(value)):
         return None
     try:

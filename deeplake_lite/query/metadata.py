@@ -35,7 +35,9 @@ def _of_rows(leaf: Meta, rows: Rows) -> Any:
         case "bm25":
             return text_search.scores(source, leaf.field, of)[rows]
         case "hash":
-            return source.table.digests(leaf.field.id, source.at(rows))
+            digests = source.table.digests(leaf.field.id, source.at(rows))
+            present = source.present(leaf.field, rows) if of == "present" else None
+            return digests if present is None else masked(digests, ~present)
         case "nbytes":
             return source.sizes(leaf.field, rows)
         case "present":
@@ -51,10 +53,22 @@ def _of_shapes(source: Source, f: Field, rows: Rows, what: str, of: str) -> Any:
         case "axis":
             return _axis(shapes, int(of))
         case "ndim":
-            return (shapes >= 0).sum(axis=1)
+            return masked((shapes >= 0).sum(axis=1), _nulls(source, f, rows, shapes))
         case "size":
-            return np.where(shapes < 0, 1, shapes).prod(axis=1)
+            count = np.where(shapes < 0, 1, shapes).prod(axis=1)
+            return masked(count, _nulls(source, f, rows, shapes))
     return np.ma.MaskedArray(shapes, shapes < 0) if (shapes < 0).any() else shapes
+
+
+def _nulls(
+    source: Source, f: Field, rows: Rows, shapes: NDArray[np.int64]
+) -> NDArray[np.bool_] | None:
+    """Tell which rows are null: those without axes, but for arrays that have none."""
+    null = (shapes < 0).all(axis=1)
+    if not f.htype.nullable or not null.any():
+        return None
+    null[null] = ~source.present(f, rows[null])
+    return null
 
 
 def _axis(shapes: NDArray[np.int64], axis: int) -> Any:
@@ -63,6 +77,8 @@ def _axis(shapes: NDArray[np.int64], axis: int) -> Any:
     >>> _axis(np.array([[2, 3, -1], [4, 5, 6]]), -1)
     array([3, 6])
     """
+    if not shapes.shape[1]:
+        return np.ma.masked_all(len(shapes), np.int64)
     ndim = (shapes >= 0).sum(axis=1)
     at = ndim + axis if axis < 0 else np.full(len(shapes), axis)
     missing = (at < 0) | (at >= ndim)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from deeplake_lite.dataset.arrow import numbers_of
 from deeplake_lite.dataset.arrow_types import is_list, is_text
 from deeplake_lite.dataset.values import with_none
-from deeplake_lite.htypes import Json, Scalar, Text
+from deeplake_lite.htypes import Json, Scalar, Sequence, Text
 from deeplake_lite.htypes.base import Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.query import evaluate
@@ -164,9 +164,20 @@ def to_values(array: pa.Array, htype: Htype) -> Any:
         case Json():
             parse = json.loads if is_text(array.type) else _jsonable
             return [None if v is None else parse(v) for v in array.to_pylist()]
+        case Sequence(of=of) if is_list(array.type):
+            return _split(array, to_values(array.flatten(), of))
         case Text() if not is_text(array.type):
             return [None if v is None else str(v) for v in array.to_pylist()]
     return array.to_pylist()
+
+
+def _split(array: pa.Array, items: Any) -> list[Any]:
+    """Return a list's items row by row, None where there is no list."""
+    lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
+    ends = np.cumsum(lengths).tolist()
+    rows = zip(array.is_valid().to_pylist(), [0, *ends], ends, strict=False)
+    found = with_none(items)
+    return [found[start:end] if valid else None for valid, start, end in rows]
 
 
 def _scalars(array: pa.Array, dtype: str) -> Any:

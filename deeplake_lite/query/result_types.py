@@ -40,6 +40,12 @@ def htype_of_type(type_: Type) -> Htype:
     >>> htype_of_type(Type("float32", (None, 4))), htype_of_type(Type("str"))
     (Array('float32', (None, 4), nullable=True), Text(nullable=True))
     """
+    if type_.items is not None:
+        whole = type_.items.htype
+        of = type_.items.of
+        return Sequence(htype_of_type(of), nullable=True) if whole is None else whole.computed()
+    if type_.dtype == "bytes":
+        return Bytes(nullable=True)
     shape = None if type_.shape is None else tuple(n or None for n in type_.shape)
     match type_.meaning:
         case Image() if type_.dtype == "uint8" and (shape is None or len(shape) == 3):
@@ -70,8 +76,11 @@ def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
     names, nullable = list(kind.names), bool(array.null_count)
     if is_list(array.type):
         item = array.type.value_type
-        inner = ClassLabel(names, nullable=True) if names else _scalar(item, kind, nullable=True)
-        return Sequence(inner, nullable=True)
+        if is_list(item):
+            nested = htype_of_arrow(pa.array([], item), kind.of_item)
+            return Sequence(nested, nullable=True)
+        inner = _scalar(item, kind.of_item, nullable=True)
+        return Sequence(ClassLabel(names, nullable=True) if names else inner, nullable=True)
     if kind.name == "class" and pa.types.is_integer(array.type):
         return ClassLabel(names, nullable=nullable)
     return _scalar(array.type, kind, nullable=nullable)

@@ -22,7 +22,7 @@ from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.query import alike, groups, interrupt
 from deeplake_lite.query.indexing import index_of, indexed
 from deeplake_lite.query.metadata import metadata
-from deeplake_lite.query.trees import cells, is_dense, masked, row_bytes, rows_of, trimmed
+from deeplake_lite.query.trees import as_given, cells, is_dense, masked, row_bytes, rows_of, trimmed
 from deeplake_lite.query.values import (
     Call,
     Cell,
@@ -220,9 +220,9 @@ class _Reader:
             case Literal_(value):
                 array = np.asarray(value) if leaf.type.is_number else value
                 return lambda _: array
-            case Given(key):
-                given = self.env[key]
-                return lambda row: _unmasked(given[row])
+            case Given(key, type_):
+                scalars = as_given(self.env[key], type_)
+                return lambda row: _unmasked(scalars[row])
             case Meta():
                 known = metadata(leaf, self.env[leaf.key])
                 return lambda row: trimmed(known[row])

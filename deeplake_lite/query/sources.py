@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from deeplake_lite.dataset.arrow import array_of, numbers_in, numbers_of, texts_of
 from deeplake_lite.dataset.values import decode_block, decode_one, with_none
 from deeplake_lite.dataset.virtual import sizes_of
-from deeplake_lite.htypes import ClassLabel, Json, Link, Scalar, Text
+from deeplake_lite.htypes import Bytes, ClassLabel, Json, Link, Scalar, Text
 from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.htypes.cells import FlatCells, RaggedCells
 from deeplake_lite.query import interrupt
@@ -25,7 +25,7 @@ from deeplake_lite.query.cache import CACHE
 from deeplake_lite.query.convert import as_sql_numbers
 from deeplake_lite.query.functions.base import Type
 from deeplake_lite.query.text_search import TextIndex
-from deeplake_lite.query.trees import rows_of
+from deeplake_lite.query.trees import objects, rows_of
 from deeplake_lite.query.values import Kind
 from deeplake_lite.storage import chunks
 
@@ -264,7 +264,7 @@ class Source:
 
     def present(self, f: Field, rows: Rows) -> NDArray[np.bool_]:
         """Return which rows' values are not null, (rows,) bool."""
-        valid = self._cells(f, self.at(rows)).valid
+        valid = self.table.valid(f.id, self.at(rows))
         return np.ones(len(rows), bool) if valid is None else np.asarray(valid)
 
     def text_index(self, f: Field) -> tuple[TextIndex, Rows | None]:
@@ -306,6 +306,8 @@ def kind_of(htype: Htype) -> Kind | None:
             return Kind("class", names=tuple(names), htype=htype)
         case Text():
             return Kind("text", htype=htype)
+        case Bytes():
+            return Kind("bytes", htype=htype)
         case Json():
             return Kind("json", htype=htype)
         case _:
@@ -322,12 +324,8 @@ def type_of(htype: Htype) -> Type:
     layout = htype.layout
     if isinstance(htype, Link):
         return type_of(htype.of)
-    if isinstance(layout, Dense):
-        dtype = getattr(htype, "dtype", layout.dtype)
-        return Type(str(np.dtype(dtype)), layout.shape, htype)
     if isinstance(layout, Nested):
-        item = type_of(layout.item)
-        return Type(item.dtype, None if item.shape is None else (None, *item.shape), htype)
+        return type_of(layout.item).listed(htype)
     return Type.of(htype)
 
 
@@ -335,13 +333,10 @@ def _as_items(value: Any, kind: Type) -> Any:
     """Return a sequence as an array along its items; of texts, or of any shapes, one of objects."""
     if not isinstance(value, list):
         return value
-    shapes = {np.shape(item) for item in value}
-    if kind.is_number and len(shapes) <= 1:
-        inner = shapes.pop() if shapes else tuple(n or 0 for n in (kind.shape or ())[1:])
-        return np.asarray(value, kind.dtype).reshape(len(value), *inner)
-    items = np.empty(len(value), object)
-    items[:] = value
-    return items
+    if kind.items is not None:
+        return objects([_as_items(item, kind.items.of) for item in value])
+    inner = tuple(n or 0 for n in (kind.shape or ())[1:])
+    return np.asarray(value, kind.dtype).reshape(len(value), *inner)
 
 
 def one(cells: RaggedCells, row: int) -> RaggedCells:

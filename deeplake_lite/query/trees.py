@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,11 @@ from deeplake_lite.htypes.base import Dense
 from deeplake_lite.query.values import Cell, Choice, Given, Index, Literal_, Meta, Tree, leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from deeplake_lite.query.functions.value_type import Type
 
 type Env = Mapping[str, Any]
 """Per key, an array of one entry per row: positions (masked where null) or scalars."""
@@ -65,6 +68,25 @@ def masked(values: Any, null: NDArray[np.bool_] | None) -> Any:
         return values
     mask = np.broadcast_to(null.reshape(-1, *[1] * (values.ndim - 1)), values.shape)
     return np.ma.MaskedArray(np.ma.getdata(values), mask | np.ma.getmaskarray(values))
+
+
+def objects(items: Sequence[Any]) -> NDArray[Any]:
+    """Return an array of objects, one per item, whatever shapes the items have.
+
+    >>> objects([np.zeros(2), np.ones(2)]).shape
+    (2,)
+    """
+    out = np.empty(len(items), object)
+    for place, item in enumerate(items):
+        out[place] = item
+    return out
+
+
+def as_given(values: Any, type_: Type) -> Any:
+    """Return scalars of DuckDB's as functions take them: JSON as the value that it stands for."""
+    if type_.dtype != "object" or not values.dtype.hasobject:
+        return values
+    return objects([None if v is None else json.loads(v) for v in values])
 
 
 def trimmed(value: Any) -> Any:

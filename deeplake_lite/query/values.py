@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from deeplake_lite.query.sources import Source
     from deeplake_lite.schema import Field
 
-type KindName = Literal["number", "bool", "text", "class", "json", "time", "list", "tensor", "any"]
+type KindName = Literal[
+    "number", "bool", "text", "bytes", "class", "json", "time", "list", "tensor", "any"
+]
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,26 @@ class Kind:
     """Names of classes."""
     htype: Htype | None = None
     """Type of the column that it comes from unchanged."""
+    item: Kind | None = None
+    """Of a list: the kind of its items, where that is known."""
+
+    @property
+    def listed(self) -> Kind:
+        """Kind of a list of such values."""
+        return Kind("list", names=self.names, htype=self.htype, item=self)
+
+    @property
+    def of_item(self) -> Kind:
+        """Kind of an item of such a list."""
+        if self.names:
+            return Kind("class", names=self.names)
+        return ANY if self.item is None else replace(self.item, htype=None)
 
 
 ANY = Kind()
 NUMBER, REAL, BOOL = Kind("number"), Kind("number", real=True), Kind("bool")
 TEXT, JSON, TIME, LIST = Kind("text"), Kind("json"), Kind("time"), Kind("list")
+BYTES = Kind("bytes")
 
 TENSOR = Kind("tensor")
 """Of a tensor's digest, where a query has it for a column."""

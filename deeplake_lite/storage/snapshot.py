@@ -145,14 +145,23 @@ class Snapshot:
         return run(self._column(column).digests(slots))
 
     def shapes(self, column: str, slots: Slots) -> NDArray[np.int32]:
-        """Return (n, ndim) int32 shapes; -1 for axes that a cell does not have."""
+        """Return (n, ndim) int32 shapes; -1 for axes that a cell does not have, as of a null."""
         found = self._column(column)
         if isinstance(found, RaggedColumn):
             return run(found.read_shapes(slots))
         if isinstance(found, NestedColumn):
-            return run(found.arrays["spans"].read(slots))[:, 1:].astype(np.int32)
-        shape = found.arrays["data"].spec.shape
-        return np.tile(np.array(shape, np.int32), (len(slots), 1))
+            shapes = run(found.arrays["spans"].read(slots))[:, 1:].astype(np.int32)
+        else:
+            shape = found.arrays["data"].spec.shape
+            shapes = np.tile(np.array(shape, np.int32), (len(slots), 1))
+        valid = run(found.read_valid(slots))
+        if valid is not None:
+            shapes[~valid] = -1
+        return shapes
+
+    def valid(self, column: str, slots: Slots) -> NDArray[np.bool_] | None:
+        """Return which cells are not null, (n,) bool, without reading them; None for all."""
+        return run(self._column(column).read_valid(slots))
 
     def in_chunks(
         self, column: str, slots: Slots, touched: Mapping[str, set[int]]

@@ -21,7 +21,7 @@ from deeplake_lite.query.functions.user import unregister
         (
             [{"a": np.float32(1)}, "b", None, [True]],
             "object",
-            pa.array(['{"a": 1.0}', "b", None, "[true]"]),
+            pa.array(['{"a":1.0}', '"b"', None, "[true]"]),
         ),
     ],
 )
@@ -61,20 +61,19 @@ def test_complex_numbers_are_numpys(ds):
     np.testing.assert_allclose(found["n"][:], -ds["c"][:])
 
 
-@pytest.mark.parametrize("asked", ["SELECT h ORDER BY c", "SELECT COUNT(*) AS n GROUP BY c"])
-def test_complex_numbers_are_not_sqls(ds, asked):
-    with pytest.raises(dl.QueryTypeError, match=r"of real numbers.*got complex64. HASH\(…\)"):
-        ds.query(asked)
-    assert len(ds.query("SELECT HASH(c) AS c, COUNT(*) AS n GROUP BY HASH(c)")) == 3
+def test_complex_numbers_are_grouped_but_not_sorted(ds):
+    assert len(ds.query("SELECT c, COUNT(*) AS n GROUP BY c")) == 3
+    with pytest.raises(dl.QueryTypeError, match=r"real numbers.*c is complex64. HASH\(c\)"):
+        ds.query("SELECT h ORDER BY c")
 
 
-def test_json_of_a_function_is_text_to_sql(ds):
+def test_json_of_a_function_is_json_to_sql(ds):
     dl.function(returns="json", name="about")(lambda v: {"size": len(v)} if len(v) else None)
     dl.function(returns="json", name="both")(lambda v, w: [len(v), len(w)])
     try:
-        found = ds.query("SELECT h WHERE ABOUT(v) IS NOT NULL AND ABOUT(v) LIKE '%: 2}'")
+        found = ds.query("SELECT h WHERE ABOUT(v) IS NOT NULL AND ABOUT(v) LIKE '%:2}'")
         assert found["h"][:].tolist() == [1]
-        joined = ds.query("SELECT a.h FROM ds AS a JOIN ds AS b ON BOTH(a.v, b.v) LIKE '[2, 0]'")
+        joined = ds.query("SELECT a.h FROM ds AS a JOIN ds AS b ON BOTH(a.v, b.v) LIKE '[2,0]'")
         assert joined["h"][:].tolist() == [1]
     finally:
         unregister("about")

@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind import known
-from deeplake_lite.query.bind.digests import comparable
+from deeplake_lite.query.bind.digests import digest
 from deeplake_lite.query.bind.json_values import as_number
-from deeplake_lite.query.bind.kinds import has_axes, is_json, kind_of, ordering
+from deeplake_lite.query.bind.kinds import is_json, is_numpys, kind_of, ordering
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Arg, Type
 from deeplake_lite.query.functions.binding import box_numbers
@@ -78,8 +78,13 @@ def grouped(tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr]
     key = "l_" + rows.sql("duckdb")
     inner = tensor.type
     if aggregate == "LIST":
-        type_ = Type(inner.dtype, (None, *(inner.shape or ())), inner.meaning)
+        type_ = inner.listed()
     else:
+        if not inner.is_number:
+            raise QueryTypeError(
+                f"{aggregate} over a group goes element by element over numbers, but {text} is of "
+                f"{inner}. FIRST, LIST and COUNT take any values."
+            )
         floats = aggregate in ("MEAN", "STD", "VAR", "MEDIAN")
         dtype = "float64" if floats and inner.dtype[0] in "biu" else inner.dtype
         wide = {"b": "int64", "i": "int64", "u": "uint64"}
@@ -98,7 +103,13 @@ def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if isinstance(e.expressions[0], exp.Distinct):
         scope.aggregated = scope.aggregated or not scope.in_aggregate
         sought = [*e.expressions[0].expressions, *e.expressions[1:]]
-        parts = [comparable(low.value(p, scope), low, scope) for p in sought]
+        values = [low.value(p, scope) for p in sought]
+        parts = [
+            low.as_sql(
+                digest(v, low, null=True) if isinstance(v, Tensor) and is_numpys(v) else v, scope
+            )
+            for v in values
+        ]
         return Sql(
             exp.Anonymous(this="COUNT", expressions=[exp.Distinct(expressions=parts)]), NUMBER
         )
@@ -122,7 +133,7 @@ def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
         node = window_parts(low, e, scope)
     finally:
         scope.in_aggregate, scope.aggregated, scope.in_window = was, before, around
-    if isinstance(found, Tensor) and has_axes(found) and _is_of_rows(found):
+    if isinstance(found, Tensor) and is_numpys(found) and _is_of_rows(found):
         return rewritten(found, lambda row: _with_this(node, row), text_of(e))
     if not isinstance(found, Sql):
         raise QueryTypeError(f"OVER follows an aggregate or a function of windows: {text_of(e)}.")
@@ -142,7 +153,7 @@ def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
         return
     [first, *_] = e.expressions
     value = low.value(first.this if isinstance(first, exp.Order) else first, scope)
-    if has_axes(value):
+    if is_numpys(value):
         raise QueryTypeError(
             f"OVER goes over one value per row, and {text_of(first)} is a tensor. Reduce it first, "
             f"as AVG(AMEAN(x)) OVER (…) does; for {text_of(e)} of groups, join with a query that "
@@ -195,7 +206,7 @@ def filtered(low: Lowering, e: exp.Filter, scope: Scope) -> Value:
         where = exp.Where(this=low.condition(low.value(e.expression.this, scope), scope))
     finally:
         scope.in_aggregate = was
-    if isinstance(found, Tensor) and has_axes(found) and _is_of_rows(found):
+    if isinstance(found, Tensor) and is_numpys(found) and _is_of_rows(found):
         return rewritten(found, lambda n: exp.Filter(this=n, expression=where.copy()), text_of(e))
     if not isinstance(found, Sql):
         raise QueryTypeError(

@@ -289,8 +289,7 @@ _NUMERIC = {known.NAMES.get(name, name) for name in known.REAL | {"SUM"}}
 
 def _result_kind(name: str, first: Value | None) -> Kind:
     if name in known.LISTS and first is not None:
-        kind = kind_of(first)
-        return Kind("list", names=kind.names, htype=kind.htype)
+        return kind_of(first).listed
     if name in known.JOINS:
         return TEXT
     if name in known.COUNTS:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.digests import alike, is_null
 from deeplake_lite.query.bind.json_values import json_text
-from deeplake_lite.query.bind.kinds import agree, is_numpys
+from deeplake_lite.query.bind.kinds import agree, is_json, is_numpys
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.values import BOOL, Constant, Sql, Tensor, Value
 
@@ -35,7 +35,7 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         raise chained(e)
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
     left, right = alike(left, right, low)
-    if is_numpys(left) or is_numpys(right):
+    if not (is_json(left) or is_json(right)) and (is_numpys(left) or is_numpys(right)):
         return low.call(COMPARISON[type(e)], [left, right], {}, e)
     return Sql(low.compare(type(e), left, right, scope), BOOL)
 

@@ -10,7 +10,8 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.dialect import text_of
+from deeplake_lite.query.convert import json_document
+from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import Constant, Given, Tensor
 
@@ -47,8 +48,13 @@ def constant(value: Any) -> Constant:
             return Constant(float(value), exp.Literal.number(format(value, "f")))
         case None | bool() | int() | float() | str():
             return Constant(value, exp.convert(value))
+        case bytes() | bytearray() | memoryview():
+            return Constant(bytes(value), func("unhex", exp.Literal.string(bytes(value).hex())))
+        case dict():
+            return Constant(value, exp.Literal.string(json_document(value)))
     raise QueryTypeError(
-        "A parameter is a number, a text, a truth value, a date or time, a list or an array, got "
+        "A parameter is a number, a text, bytes, a truth value, a date or time, a list, a JSON "
+        "object or an array, got "
         f"{type(value).__name__} {value!r:.60}."
     )
 
@@ -92,12 +98,16 @@ def as_array(value: Any) -> tuple[Any, Type]:
     """Return a constant as NumPy's, and its type."""
     if isinstance(value, str) or value is None:
         return value, Type("str")
+    if isinstance(value, bytes | dict):
+        return value, Type("bytes" if isinstance(value, bytes) else "object")
+    if isinstance(value, list) and any(isinstance(v, bytes | dict | None) for v in value):
+        return value, Type("bytes" if isinstance(value[0], bytes) else "object").listed()
     try:
         array = np.asarray(value)
     except ValueError:
-        raise QueryTypeError(
-            f"An array's lists are of one length at each depth, got {value!r:.80}."
-        ) from None
+        return value, Type("object").listed()
+    if array.dtype == object and array.ndim:  # dates, and what else is no number
+        return value, Type("object").listed()
     if array.dtype.kind == "U":
         return value, Type("str", array.shape)
     return array, Type(array.dtype.name, array.shape)

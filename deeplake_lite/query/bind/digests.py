@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from deeplake_lite.query.bind.kinds import is_numpys
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import (
     Call,
@@ -23,19 +24,21 @@ if TYPE_CHECKING:
 
 def comparable(value: Value, low: Lowering, scope: Scope, *, stored: bool = True) -> exp.Expr:
     """Return a scalar that is equal where values are: a tensor's digest, `stored` or computed."""
-    if isinstance(value, Tensor) and not value.is_scalar:
+    if isinstance(value, Tensor) and is_numpys(value):
         return low.as_sql(digest(value, low, stored=stored), scope)
     return low.as_sql(value, scope)
 
 
-def digest(tensor: Tensor, low: Lowering, *, stored: bool = True) -> Tensor:
+def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = False) -> Tensor:
     """Return the digest of a tensor: of a column that came unchanged, without reading it.
 
-    What is stored in two columns compares only where they are of one type.
+    What is stored in two columns compares only where they are of one type. A stored null has a
+    digest, too, by which nulls make one group; with `null`, it is null.
     """
     if stored and tensor.plain is not None and isinstance(tensor.tree, Cell):
         leaf = tensor.tree
-        tree = Meta(leaf.key, leaf.source, leaf.field, "hash", Type("uint64"))
+        what = "hash:present" if null and leaf.field.htype.nullable else "hash"
+        tree = Meta(leaf.key, leaf.source, leaf.field, what, Type("uint64"))
         return Tensor(tree, tensor.env, tensor.text)
     return low.call("HASH", [tensor], {}, exp.Anonymous(this="HASH", expressions=[]))
 
@@ -50,7 +53,7 @@ def alike(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
 
 
 def _is_digest(tree: Tree) -> bool:
-    return (isinstance(tree, Meta) and tree.what == "hash") or (
+    return (isinstance(tree, Meta) and tree.what.startswith("hash")) or (
         isinstance(tree, Call) and tree.name == "HASH"
     )
 

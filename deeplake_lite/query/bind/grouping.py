@@ -10,12 +10,12 @@ from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.aggregates import grouped, picked
 from deeplake_lite.query.bind.digests import comparable, digest
 from deeplake_lite.query.bind.endings import is_number, item_number
-from deeplake_lite.query.bind.kinds import kind_of
+from deeplake_lite.query.bind.kinds import is_numpys, kind_of
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.scope import Scope
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.plan import ROW
-from deeplake_lite.query.values import Constant, Kind, Sql, Tensor, Value
+from deeplake_lite.query.values import Constant, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.lowering import Lowering
@@ -51,7 +51,7 @@ def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
     node = comparable(value, low, scope)
     if isinstance(value, Constant):
         return func("coalesce", node, exp.null())  # to SQL, a position or an error
-    if isinstance(value, Tensor) and not value.is_scalar:
+    if isinstance(value, Tensor) and is_numpys(value):
         as_group: Value = picked(value, "FIRST")
     else:
         as_group = Sql(exp.paren(node.copy()), kind_of(value))
@@ -63,10 +63,10 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
     """Return a value over a group: as it is by what is grouped; a plain column as a list."""
     plain = isinstance(e, exp.Column)
     if isinstance(value, Tensor):
-        by = value if value.is_scalar else digest(value, low)
+        by = digest(value, low) if is_numpys(value) else value
         node = low.known_island(by, scope)
         if node is not None and node.sql("duckdb") in keys:
-            return Sql(node, kind_of(value)) if value.is_scalar else picked(value, "FIRST")
+            return picked(value, "FIRST") if is_numpys(value) else Sql(node, kind_of(value))
         if plain:
             return grouped(value, "LIST", text_of(e))
         if any(isinstance(n, exp.Column) and n.name == ROW for n in value.env.values()):
@@ -76,8 +76,7 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
             )
         return value
     if plain and isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
-        kind = Kind("list", htype=value.kind.htype, names=value.kind.names)
-        return Sql(exp.Anonymous(this="LIST", expressions=[value.node.copy()]), kind)
+        return Sql(exp.Anonymous(this="LIST", expressions=[value.node.copy()]), value.kind.listed)
     return Sql(value.node, value.kind) if plain and isinstance(value, Sql) else value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,13 @@ from sqlglot import exp
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.query.bind.constants import constant
 from deeplake_lite.query.bind.json_values import as_bool, as_number, json_order, json_text
+from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
+    BYTES,
+    JSON,
     NUMBER,
     REAL,
     TEXT,
@@ -38,7 +42,7 @@ def kind_of(value: Value, *, plain: bool = False) -> Kind:
     """Return the kind of a scalar; without the column's type where it is no longer the column."""
     match value:
         case Sql(_, kind):
-            return Kind(kind.name, kind.real, kind.names) if plain else kind
+            return replace(kind, htype=None) if plain else kind
         case Constant(constant):
             return kind_of_constant(constant)
         case Tensor():
@@ -49,7 +53,13 @@ def kind_of(value: Value, *, plain: bool = False) -> Kind:
                 return BOOL
             if value.type.is_number:
                 return REAL if np.dtype(value.type.dtype).kind == "f" else NUMBER
-            return TEXT if value.type.dtype == "str" else ANY
+            if not value.is_scalar:
+                return ANY
+            return _OF_DTYPES.get(value.type.dtype, TIME if value.type.dtype[-1] == "]" else ANY)
+
+
+_OF_DTYPES = {"str": TEXT, "bytes": BYTES, "object": JSON}
+"""Kinds of scalars that are no numbers."""
 
 
 def kind_of_constant(value: Any) -> Kind:
@@ -63,6 +73,10 @@ def kind_of_constant(value: Any) -> Kind:
             return REAL if np.isnan(value) else NUMBER
         case str():
             return TEXT
+        case bytes():
+            return BYTES
+        case dict():
+            return JSON
         case dt.date() | dt.time() | dt.timedelta() | np.datetime64():
             return TIME
         case _:
@@ -100,6 +114,20 @@ def agree(value: Value, other: Value) -> Value:
         For the name of no class.
     """
     mine, theirs = kind_of(value), kind_of(other)
+    if mine.name == "bytes" and theirs.name not in ("bytes", "any"):
+        raise QueryTypeError(
+            f"{_shown(value)} holds bytes, which compare with bytes alone, but the other side is "
+            f"{_WORDS[theirs.name]}. Pass bytes as a parameter, or write ENCODE('text')."
+        )
+    if isinstance(value, Constant) and isinstance(value.value, dict):
+        if theirs.name not in ("json", "any"):
+            raise QueryTypeError(
+                f"A JSON object compares with JSON, but it is {_shown(value)}, a dict, and the "
+                f"other side is {_WORDS[theirs.name]}."
+            )
+        return value
+    if theirs.name == "json" and isinstance(value, Constant) and isinstance(value.value, list):
+        return Constant(value.value, exp.Literal.string(json_document(value.value)))
     if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
         return constant(class_number(value.value, theirs))
     if mine.name == "class" and theirs.name == "class" and mine.names != theirs.names:
@@ -118,6 +146,21 @@ def agree(value: Value, other: Value) -> Value:
             case "bool":
                 return Sql(as_bool(value.node), BOOL)
     return value
+
+
+_WORDS = {
+    "number": "a number", "bool": "a truth value", "text": "a text", "class": "a class",
+    "bytes": "bytes", "json": "JSON", "time": "a time", "list": "a list", "tensor": "a tensor",
+}  # fmt: skip
+"""Kinds of values as messages call them."""
+
+
+def _shown(value: Value) -> str:
+    """Return how messages call a value: its column, or a constant as it is."""
+    if isinstance(value, Constant):
+        return f"{value.value!r:.60}"
+    plain = value.plain
+    return "A value" if plain is None else f"{plain.field.name} ({plain.field.htype})"
 
 
 def class_number(name: str, kind: Kind) -> int:
@@ -139,6 +182,18 @@ def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     return low.as_sql(value, scope)
 
 
+def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return a scalar as the text of a JSON value: a class as its name."""
+    node = low.as_sql(value, scope)
+    if is_json(value):
+        return node
+    if kind_of(value).name == "class":
+        node = as_text(value, low, scope)
+    is_null = exp.Is(this=node.copy(), expression=exp.null())
+    text = exp.cast(func("to_json", node), "VARCHAR")
+    return exp.Case(ifs=[exp.If(this=exp.not_(is_null), true=text)])
+
+
 def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value], Kind]:
     """Return values that one column is to hold, in one form, and its kind.
 
@@ -152,13 +207,15 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         if all(k.name == "class" or _names_class(v, known) for v, k in _with_kinds(values)):
             numbers = Kind("class", names=names)
             return [agree(v, Sql(exp.null(), numbers)) for v in values], numbers
+    if kinds and all(k.name == "json" for k in kinds):
+        return values, Kind("json")
     if classes or any(k.name == "json" for k in kinds):
         return [
             v if is_null_constant(v) else Sql(as_text(v, low, scope), TEXT) for v in values
         ], TEXT
     real = any(k.real for k in kinds)
     first = kinds[0] if kinds else ANY
-    return values, REAL if real else Kind(first.name, names=first.names)
+    return values, REAL if real else replace(first, htype=None)
 
 
 def _with_kinds(values: list[Value]) -> list[tuple[Value, Kind]]:
@@ -187,6 +244,11 @@ def is_json(value: Value) -> bool:
 
 def of_one_type(what: str, types: Sequence[Type], text: str) -> None:
     """Refuse tensors that cannot be in one column. Raises QueryTypeError."""
+    of_items = [None if t.items is None else (t.items.of.dtype, t.items.of.ndim) for t in types]
+    if len(set(of_items)) > 1:
+        raise QueryTypeError(
+            f"{what} takes values of one type, got {' and '.join(map(str, types))}: {text}."
+        )
     if len({t.ndim for t in types}) > 1:
         raise QueryTypeError(
             f"{what} takes tensors of as many axes, got {' and '.join(map(str, types))}: {text}."

@@ -28,7 +28,7 @@ from deeplake_lite.query.bind import (
 )
 from deeplake_lite.query.bind.constants import as_array, constant
 from deeplake_lite.query.bind.json_values import json_order
-from deeplake_lite.query.bind.kinds import agree, is_json, kind_of
+from deeplake_lite.query.bind.kinds import agree, is_json, is_numpys, kind_of
 from deeplake_lite.query.bind.places import put, start_of
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.evaluate import evaluate
@@ -197,6 +197,12 @@ class Lowering:
         match value:
             case Sql(node) | Constant(node=node):
                 return node.copy()
+            case Tensor() if is_numpys(value) and value.is_scalar:
+                raise QueryTypeError(
+                    f"Orders and SQL's functions take real numbers, truth values and texts, but "
+                    f"{value.text} is {value.type}. HASH({value.text}) tells which values are "
+                    "equal."
+                )
             case Tensor() if value.is_scalar:
                 return self._island(value, scope)
         raise QueryTypeError(
@@ -385,9 +391,8 @@ def _arg(tensor: Tensor) -> Arg:
 
 def _named_classes(args: list[Arg]) -> list[Arg]:
     """Return arguments with names of classes as their numbers, where another is of classes."""
-    names = next(
-        (m for a in args if (m := a.type.meaning) is not None and hasattr(m, "index")), None
-    )
+    meanings = (a.type.meaning if a.type.items is None else a.type.items.of.meaning for a in args)
+    names = next((m for m in meanings if m is not None and hasattr(m, "index")), None)
     if names is None:
         return args
     out = []
@@ -416,6 +421,11 @@ def _key(node: exp.Expr) -> str:
     return "g_" + node.sql("duckdb")
 
 
+def _list_type(item: Kind) -> Type:
+    """Return the type of a list that SQL gives."""
+    return (Type("float64") if item.name == "any" else _given_type(item)).listed()
+
+
 def _given_type(kind: Kind) -> Type:
     match kind.name:
         case "bool":
@@ -425,9 +435,13 @@ def _given_type(kind: Kind) -> Type:
         case "class":
             return Type("int64", (), kind.htype)
         case "list":
-            return Type("float64", (None,))
+            return _list_type(kind.of_item)
         case "json":
             return Type("object")
+        case "bytes":
+            return Type("bytes")
+        case "time":
+            return Type(getattr(kind.htype, "dtype", "datetime64[us]"))
         case "number" if isinstance(kind.htype, Scalar):
             return Type(kind.htype.dtype)
         case _:

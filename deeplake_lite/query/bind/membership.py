@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.constants import constant
-from deeplake_lite.query.bind.kinds import agree, as_text, class_name, has_axes, kind_of
+from deeplake_lite.query.bind.kinds import agree, as_text, class_name, is_numpys, kind_of
 from deeplake_lite.query.dialect import func, select_from, text_of
 from deeplake_lite.query.values import ANY, BOOL, Constant, Sql, Value
 
@@ -32,7 +32,7 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
         equal = [exp.EQ(this=e.this.copy(), expression=o.copy()) for o in e.expressions]
         return low.value(exp.paren(exp.or_(*equal)), scope)
     this = low.value(e.this, scope)
-    if has_axes(this):
+    if is_numpys(this):
         raise _of_tensor(e.this)
     values = _listed(low, e, scope)
     options = [agree(value, this) for value in values]
@@ -70,8 +70,8 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
             f"{text_of(inner)}."
         )
     for part, value, column in zip(parts, values, found, strict=True):
-        if has_axes(value) or column.kind.name == "tensor":
-            raise _of_tensor(part if has_axes(value) else inner)
+        if is_numpys(value) or column.kind.name == "tensor":
+            raise _of_tensor(part if is_numpys(value) else inner)
     sides: list[exp.Expr] = []
     columns: list[exp.Expr] = []
     for value, column in zip(values, found, strict=True):

@@ -111,7 +111,7 @@ def dot(low: Lowering, e: exp.Dot, scope: Scope) -> Value:
 
 def _part(low: Lowering, found: Value, name: str, e: exp.Expr, scope: Scope) -> Value:
     """Return a key of a JSON value, or a field of a struct. Raises QueryTypeError for a tensor."""
-    if not isinstance(found, Tensor):
+    if not isinstance(found, Tensor) or (found.is_scalar and not found.type.is_number):
         return subscript(low, found, [exp.Literal.string(name)], e, scope)
     function = _ATTRIBUTES.get(name, name.upper())
     raise QueryTypeError(

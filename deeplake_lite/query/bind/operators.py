@@ -13,6 +13,7 @@ from deeplake_lite.query.bind import comparisons, growth
 from deeplake_lite.query.bind.constants import null_tensor
 from deeplake_lite.query.bind.json_values import as_number
 from deeplake_lite.query.bind.kinds import (
+    agree,
     as_text,
     has_axes,
     is_null_constant,
@@ -25,6 +26,7 @@ from deeplake_lite.query.bind.kinds import (
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.values import (
     BOOL,
+    BYTES,
     LIST,
     NUMBER,
     REAL,
@@ -62,6 +64,7 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
         return Constant(-found.value, exp.Neg(this=found.node.copy()))
     if is_numpys(found):
         return low.call("NEG", [found], {}, e)
+    _refuse_bytes(e.this, found, e)
     return Sql(exp.Neg(this=_number(low.as_sql(found, scope), found)), kind_of(found, plain=True))
 
 
@@ -84,6 +87,8 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         )
     if is_numpys(left) or is_numpys(right):
         return low.call(ARITHMETIC[type(e)], [left, right], {}, e)
+    for part, value in ((e.this, left), (e.expression, right)):
+        _refuse_bytes(part, value, e)
     sides = [_number(low.as_sql(v, scope), v) for v in (left, right)]
     node = type(e)(this=sides[0], expression=sides[1])
     if isinstance(e, exp.Div):
@@ -97,6 +102,16 @@ def _is_fraction(e: exp.Expr, modulus: Value) -> bool:
     drawn = e.unnest()
     is_random = isinstance(drawn, exp.Anonymous) and drawn.name.upper() == "RANDOM"
     return is_random and isinstance(number, int | float) and number >= 1
+
+
+def _refuse_bytes(part: exp.Expr, value: Value, e: exp.Expr) -> None:
+    """Refuse bytes, and lists, in arithmetic. Raises QueryTypeError."""
+    kind = kind_of(value).name
+    if kind in ("bytes", "list"):
+        of = "Bytes" if kind == "bytes" else "a list"
+        raise QueryTypeError(
+            f"Arithmetic takes numbers, but {text_of(part)} is {of}: {text_of(e)}."
+        )
 
 
 def _number(node: exp.Expr, value: Value) -> exp.Expr:
@@ -198,6 +213,12 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
     values = [low.value(p, scope) for p in parts]
     if any(kind_of(value).name == "bool" for value in values):
         raise QueryTypeError(f"|| joins texts. Write {_with_or(e)} to connect conditions.")
+    if any(kind_of(value).name == "bytes" for value in values):
+        first = next(value for value in values if kind_of(value).name == "bytes")
+        for value in values:
+            agree(first, value)  # refuses all but bytes
+        blobs = [low.as_sql(value, scope) for value in values]
+        return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), blobs), BYTES)
     nodes = growth.joined(values, [as_text(value, low, scope) for value in values], e)
     return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), nodes), TEXT)
 
@@ -233,7 +254,7 @@ def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
         results.append(low.value(branch.args["true"], scope))
     if e.args.get("default") is not None:
         results.append(low.value(e.args["default"], scope))
-    if any(isinstance(r, Tensor) and has_axes(r) for r in results):
+    if any(isinstance(r, Tensor) and is_numpys(r) for r in results):
         return _case_of_tensors(low, tests, results, e)
     results, kind = unified(results, low, scope)
     nodes = [low.as_sql(r, scope) for r in results]

@@ -21,7 +21,7 @@ from deeplake_lite.query.bind.endings import (
     order_by,
 )
 from deeplake_lite.query.bind.grouping import keys_of, over_group
-from deeplake_lite.query.bind.kinds import has_axes, kind_of
+from deeplake_lite.query.bind.kinds import is_numpys, kind_of
 from deeplake_lite.query.bind.lowering import Lowering
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.projection import Lowered, Projection
@@ -113,7 +113,7 @@ class Binder:
     def _nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
         lowered = self.query(tree, scope, bare=True)
         values = lowered.columns.values()
-        kinds = [TENSOR if has_axes(v) else kind_of(v, plain=True) for v in values]
+        kinds = [TENSOR if is_numpys(v) else kind_of(v, plain=True) for v in values]
         nodes = [v.node if isinstance(v, Sql) else exp.null() for v in values]
         return lowered.sql, list(map(Sql, nodes, kinds))
 
@@ -224,7 +224,7 @@ class Binder:
         values = self._items(tree, scope, {k.sql("duckdb") for k in keys})
         if bare:
             values = {
-                n: Sql(comparable(v, low, scope), TENSOR if has_axes(v) else kind_of(v))
+                n: Sql(comparable(v, low, scope), TENSOR if is_numpys(v) else kind_of(v))
                 for n, v in values.items()
             }
         for clause in ("having", "qualify"):

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.digests import comparable
-from deeplake_lite.query.bind.kinds import as_text, has_axes, kind_of, of_one_type
+from deeplake_lite.query.bind.kinds import as_json, as_text, is_numpys, kind_of, of_one_type
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.dialect import CLAUSES, as_source, select_from
 from deeplake_lite.query.values import TEXT, Choice, Kind, Sql, Tensor, Value, rename_keys
@@ -135,7 +135,7 @@ def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         of_one_type(name, [a.type, b.type], label)
         return _of_one_dtype(low, name, label, a, b)
-    if has_axes(a) or has_axes(b):
+    if is_numpys(a) or is_numpys(b):
         raise QueryTypeError(
             f"{name} takes columns of one kind, and {label!r} is a tensor on one side only."
         )
@@ -180,10 +180,19 @@ def _compared(
     kind = Kind(
         kinds[0].name,
         real=any(k.real for k in kinds),
+        item=kinds[0].item,
         names=kinds[0].names,
         htype=kinds[0].htype if str(kinds[0].htype) == str(kinds[1].htype) else None,
     )
     is_class = any(k.name == "class" for k in kinds)
+    if any(k.name == "json" for k in kinds):
+        name = compared.add(*(as_json(side, low, Scope()) for side in pair))
+        return Sql(exp.column(name, table=table), Kind("json", htype=kind.htype))
+    if (kinds[0].name == "bytes") is not (kinds[1].name == "bytes"):
+        raise QueryTypeError(
+            f"Columns of one kind go together, but {label!r} is of bytes on one side only, and of "
+            f"{kinds[1 if kinds[0].name == 'bytes' else 0].name} on the other."
+        )
     if is_class and (kinds[0].name, kinds[0].names) != (kinds[1].name, kinds[1].names):
         kind = TEXT
         name = compared.add(as_text(a, low, Scope()), as_text(b, low, Scope()))

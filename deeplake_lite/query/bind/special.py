@@ -11,10 +11,11 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.htypes.base import Nested
 from deeplake_lite.query.bind.aggregates import count
+from deeplake_lite.query.bind.bytes_values import bytes_contain
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import digest, key_of_row
 from deeplake_lite.query.bind.json_values import json_contains, json_length
-from deeplake_lite.query.bind.kinds import class_name, is_json, kind_of
+from deeplake_lite.query.bind.kinds import agree, class_name, is_json, kind_of
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.plan import ROW
@@ -22,13 +23,13 @@ from deeplake_lite.query.trees import keys
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
+    JSON,
     NUMBER,
     TEXT,
     Constant,
     Given,
     Grouped,
     Index,
-    Kind,
     Meta,
     Sql,
     Tensor,
@@ -70,6 +71,14 @@ def _length(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     found = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
     if isinstance(found, Sql) and is_json(found):
         return Sql(json_length(found.node), NUMBER)
+    is_one = isinstance(found, Tensor) and found.is_scalar and found.type.is_number
+    if is_one or (isinstance(found, Sql) and found.kind.name in ("number", "bool", "time")):
+        raise QueryTypeError(
+            f"{e.name.upper()} counts the items of a list or tensor, or the characters of a text, "
+            f"but {text_of(e.expressions[0])} has one value per row."
+        )
+    if isinstance(found, Sql) and found.kind.name == "bytes":
+        return Sql(func("octet_length", found.node.copy()), NUMBER)
     if not isinstance(found, Tensor) or found.plain is None:
         return None
     key = key_of_row(found)
@@ -97,12 +106,14 @@ def unnested(low: Lowering, value: Value, e: exp.Expr, scope: Scope) -> Value:
     if isinstance(value, Tensor) and not value.is_scalar:
         return _rows_of(low, value, e, scope)
     kind = kind_of(value)
+    if kind.name == "json":
+        listed = exp.TryCast(this=low.as_sql(value, scope), to=exp.DataType.build("JSON[]"))
+        return Sql(func("unnest", listed), JSON)
     if kind.name not in ("list", "any"):
         raise QueryTypeError(
             f"UNNEST takes lists and tensors, but {text_of(e)} has one value per row."
         )
-    item = Kind("class", names=kind.names) if kind.names else ANY
-    return Sql(func("unnest", low.as_sql(value, scope)), item)
+    return Sql(func("unnest", low.as_sql(value, scope)), kind.of_item)
 
 
 def is_sequence(value: Value) -> bool:
@@ -124,11 +135,17 @@ def _rows_of(low: Lowering, found: Tensor, e: exp.Expr, scope: Scope) -> Tensor:
     length = low.sql(exp.Anonymous(this="LEN", expressions=[e.copy()]), scope)
     at = func("unnest", func("range", length))
     key = f"u_{at.sql('duckdb')}"
-    shape = None if found.type.shape is None else found.type.shape[1:]
-    meaning = found.type.meaning if hasattr(found.type.meaning, "names") else None
-    type_ = Type(found.type.dtype, shape, meaning)
+    type_ = _part_type(found.type)
     tree = Index(found.tree, (Given(key, Type("int64")),), type_, f"UNNEST({text_of(e)})")
     return Tensor(tree, {**found.env, key: at}, f"UNNEST({text_of(e)})")
+
+
+def _part_type(whole: Type) -> Type:
+    """Return the type of a list's items, or of an array's parts along its first axis."""
+    if whole.items is not None:
+        return whole.items.of
+    meaning = whole.meaning if hasattr(whole.meaning, "names") else None
+    return Type(whole.dtype, None if whole.shape is None else whole.shape[1:], meaning)
 
 
 def _shape_type(found: Any) -> Type:
@@ -160,7 +177,7 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     found = low.value(e.expressions[0], scope)
     if isinstance(found, Constant) and isinstance(found.value, list | np.ndarray):
         found = low.as_tensor(found, text_of(e))
-    return digest(found, low) if isinstance(found, Tensor) else None
+    return digest(found, low, null=True) if isinstance(found, Tensor) else None
 
 
 def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
@@ -193,10 +210,13 @@ def _keys(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Return whether JSON has an item, a key or a part of its text."""
+    """Return whether JSON has an item, a key or a part of its text; whether bytes have others."""
     if len(e.expressions) != 2:
         return None
     found = low.value(e.expressions[0], scope)
+    if isinstance(found, Sql) and found.kind.name == "bytes":
+        part = agree(low.value(e.expressions[1], scope), found)
+        return Sql(bytes_contain(found.node, low.as_sql(part, scope)), BOOL)
     if not isinstance(found, Sql) or not is_json(found):
         return None
     return Sql(json_contains(found.node, low.sql(e.expressions[1], scope)), BOOL)

@@ -14,7 +14,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.aggregates import rewritten
 from deeplake_lite.query.bind.constants import as_array, null_tensor
-from deeplake_lite.query.bind.kinds import has_axes
+from deeplake_lite.query.bind.kinds import is_numpys
 from deeplake_lite.query.dialect import select_from, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import Literal_, Sql, Tensor, Value
@@ -35,7 +35,7 @@ def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
             f"{text_of(tree)}."
         )
     [first] = lowered.columns.values()
-    tensor = first if isinstance(first, Tensor) and has_axes(first) else None
+    tensor = first if isinstance(first, Tensor) and is_numpys(first) else None
     if tensor is not None and _looks_outside(lowered, scope):
         return _of_rows(tensor, lowered, tree)
     count, binder.low.udfs, binder.count = kept

@@ -9,19 +9,20 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.bytes_values import byte_at, bytes_slice
 from deeplake_lite.query.bind.json_values import json_slice
 from deeplake_lite.query.bind.kinds import kind_of
 from deeplake_lite.query.dialect import Ellipsis as Dots
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import (
-    ANY,
+    BYTES,
     JSON,
+    NUMBER,
     TEXT,
     Constant,
     Given,
     Index,
-    Kind,
     Literal_,
     Meta,
     Sql,
@@ -46,6 +47,8 @@ def subscript(
     low: Lowering, base: Value, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
 ) -> Value:
     """Return a part of a value by its subscript."""
+    if isinstance(base, Tensor) and base.is_scalar and not base.type.is_number:
+        base = Sql(low.as_sql(base, scope), kind_of(base))
     if isinstance(base, Tensor):
         return indexed(low, base, items, e, scope)
     if isinstance(base, Constant) and isinstance(base.value, list | np.ndarray):
@@ -56,6 +59,12 @@ def subscript(
         )
     node, item = low.as_sql(base, scope), items[0]
     kind = kind_of(base)
+    is_key = isinstance(item, exp.Literal) and item.is_string
+    if kind.name in ("number", "bool", "class", "time") and not is_key:
+        raise QueryTypeError(
+            f"Lists, tensors, texts and JSON have parts, but {text_of(e.this)} is "
+            f"{_WITHOUT_KEYS[kind.name]}: {text_of(e)}."
+        )
     if isinstance(item, exp.Slice):
         ends = [p and low.value(p, scope) for p in (item.this, item.expression)]
         if item.args.get("step") is not None:
@@ -66,6 +75,8 @@ def subscript(
         stop = exp.convert(-1) if ends[1] is None else position_of(low, ends[1], scope, 0)
         if kind.name == "json":
             return Sql(json_slice(node, start, stop), JSON)
+        if kind.name == "bytes":
+            return Sql(bytes_slice(node, start, stop), BYTES)
         return Sql(func("array_slice", node, start, stop), kind_of(base, plain=True))
     if kind.name == "json":
         return Sql(func("json_extract", node, json_path(low, item, scope)), JSON)
@@ -77,13 +88,15 @@ def subscript(
             )
         return Sql(func("struct_extract", node, at.node.copy()))
     position = position_of(low, at, scope, 1)
-    item_kind = TEXT if kind.name == "text" else _item_kind(kind)
+    if kind.name == "bytes":
+        return Sql(byte_at(node, position), NUMBER)
+    item_kind = TEXT if kind.name == "text" else kind.of_item
     return Sql(func("array_extract", node, position), item_kind)
 
 
 _WITHOUT_KEYS = {
-    "number": "a number", "bool": "a truth value", "text": "a text", "class": "a class",
-    "time": "a moment",
+    "number": "a number", "bool": "a truth value", "text": "a text", "bytes": "bytes",
+    "class": "a class", "time": "a moment",
 }  # fmt: skip
 """Kinds of values that have no keys, in words."""
 
@@ -113,8 +126,10 @@ def json_path(low: Lowering, item: exp.Expr, scope: Scope) -> exp.Expr:
 
 def indexed(
     low: Lowering, base: Tensor, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
-) -> Tensor:
+) -> Value:
     """Return a tensor indexed as NumPy does; ends may differ from row to row."""
+    if base.type.items is not None:
+        return _of_list(low, base, items, e, scope)
     env = dict(base.env)
 
     def tree(part: exp.Expr | None) -> Tree | None:
@@ -139,6 +154,36 @@ def indexed(
     if length is not None:
         return Tensor(length, base.env, text_of(e))
     return Tensor(Index(base.tree, tuple(parts), type_, text_of(e)), env, text_of(e))
+
+
+def _of_list(
+    low: Lowering, base: Tensor, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
+) -> Value:
+    """Return a part of a list, or one of its items; further indices are those of the item."""
+    assert base.type.items is not None
+    [first, *rest], env = items, dict(base.env)
+    if isinstance(first, Dots | exp.Null) or (rest and isinstance(first, exp.Slice)):
+        raise QueryTypeError(
+            f"{base.text} is {base.type}, whose items may differ in shape. Take one of them before "
+            f"its axes: {base.text}[0, …], but not {text_of(e)}."
+        )
+
+    def tree(part: exp.Expr | None) -> Tree | None:
+        if part is None:
+            return None
+        found = low.as_tensor(low.value(part, scope), text_of(part))
+        env.update(found.env)
+        return found.tree
+
+    if isinstance(first, exp.Slice):
+        index: Any = tuple(map(tree, (first.this, first.expression, first.args.get("step"))))
+    else:
+        index = tree(first)
+    _check_indices([index], text_of(e))
+    is_part = isinstance(first, exp.Slice) or index.type.ndim != 0
+    type_ = base.type if is_part else base.type.items.of
+    found = Tensor(Index(base.tree, (index,), type_, text_of(e)), env, text_of(e))
+    return subscript(low, found, rest, e, scope) if rest else found
 
 
 def _length(shape: Tree, items: list[Any]) -> Tree | None:
@@ -273,8 +318,3 @@ def _sliced(item: tuple[Any, ...], size: int | None) -> int | None:
         return None
     ends = (None if p is None else int(p.value) for p in item)
     return len(range(*slice(*ends).indices(size)))
-
-
-def _item_kind(kind: Kind) -> Kind:
-    """Return the kind of a list's items."""
-    return Kind("class", names=kind.names) if kind.names else ANY

@@ -23,6 +23,13 @@ def _contains(x: Arg, value: Arg) -> Bound:
                 f"CONTAINS looks for text in text, got {value.text}, which is {value.type}."
             )
         return Bound(Type("bool"), _in_text, stacks=False)
+    if x.type.items is not None:
+        if x.type.items.of.ndim != 0:
+            raise QueryTypeError(
+                f"CONTAINS looks for one value among others, but {x.text} is {x.type}, whose items "
+                f"have axes. Compare HASH({x.text}[0]) with HASH(…)."
+            )
+        return Bound(Type("bool"), _in_list, stacks=False)
     if x.type.dtype == "object":
         return Bound(Type("bool"), _in_json, stacks=False)
     wanted: Any = None
@@ -47,6 +54,10 @@ def _in_text(text: Any, part: Any, *, lead: int) -> Any:  # noqa: ARG001
     if isinstance(text, str):
         return np.bool_(part in text)
     return np.bool_(any(part == item for item in text))
+
+
+def _in_list(items: Any, wanted: Any, *, lead: int) -> Any:  # noqa: ARG001
+    return np.bool_(any(item is not None and item == wanted for item in items))
 
 
 def _in_json(value: Any, member: Any, *, lead: int) -> Any:  # noqa: ARG001

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import datetime as dt
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xxhash
@@ -11,17 +12,52 @@ from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.value_type import Type
 from deeplake_lite.storage.digests import row_digests
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
 
 @function("HASH(x)", group="Contents")
 def hash_(x: Arg) -> Bound:
     """Digest of 64 bits, the same for equal values of one type and shape."""
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001 one row at a time
-        if x.type.is_number:
-            array = np.asarray(value)
-            seed = xxhash.xxh3_64_intdigest(f"{array.dtype}:{array.shape}".encode())
-            data = row_digests(array.reshape(1, -1)).tobytes() if array.size else b""
-            return np.uint64(xxhash.xxh3_64_intdigest(data, seed))
-        return np.uint64(xxhash.xxh3_64_intdigest(repr(value).encode()))
+        return np.uint64(_digest(np.asarray(value) if x.type.is_number else value))
 
     return Bound(Type("uint64"), compute, stacks=False)
+
+
+def _digest(value: Any) -> int:
+    """Return the digest of an array, of a list by those of its items, or of any other value."""
+    if isinstance(value, np.datetime64 | np.timedelta64 | dt.date | dt.timedelta):
+        return xxhash.xxh3_64_intdigest(_time_text(value).encode())
+    if isinstance(value, np.ndarray) and value.dtype.hasobject and not value.ndim:
+        return _digest(value.item())
+    if isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object):
+        if (stack := _stacked(value)) is not None:
+            return _digest(stack)
+        parts = np.array([_digest(item) for item in value], np.uint64)
+        return xxhash.xxh3_64_intdigest(parts.tobytes(), len(parts))
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        seed = xxhash.xxh3_64_intdigest(f"{array.dtype}:{array.shape}".encode())
+        data = row_digests(array.reshape(1, -1)).tobytes() if array.size else b""
+        return xxhash.xxh3_64_intdigest(data, seed)
+    return xxhash.xxh3_64_intdigest(repr(value).encode())
+
+
+def _stacked(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
+    """Return items as one array where they make one: a list of arrays equals their stack."""
+    forms = {(v.shape, v.dtype) for v in items if isinstance(v, np.ndarray | np.generic)}
+    if len(forms) != 1 or not all(isinstance(v, np.ndarray | np.generic) for v in items):
+        return None
+    [(_, dtype)] = forms
+    return np.stack([*items]) if dtype.kind in "biufc" else None
+
+
+def _time_text(value: Any) -> str:
+    """Return a moment or a span in a form that does not depend on its unit."""
+    if isinstance(value, np.timedelta64 | dt.timedelta):
+        return f"{np.timedelta64(value).astype('m8[us]').astype(np.int64)} us"
+    return str(np.datetime64(value).astype("M8[us]"))

@@ -92,6 +92,8 @@ def _comparison(
     def bind(x: Arg, y: Arg) -> Bound:
         if sign in ("=", "<>"):
             x, y = _named(x, y), _named(y, x)
+        if (listed := _listed(sign, x, y, compare)) is not None:
+            return listed
         known = x.type.is_number + y.type.is_number
         if "object" in (x.type.dtype, y.type.dtype):
             return Bound(Type("bool"), _between_json(compare), stacks=False)
@@ -113,6 +115,41 @@ def _comparison(
 
     bind.__doc__ = summary
     function(f"x {sign} y", group=GROUP, name=sign)(bind)
+
+
+def _listed(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]) -> Bound | None:
+    """Return a comparison of a list's items, each with one value; None where neither is a list.
+
+    Raises
+    ------
+    QueryTypeError
+        For lists of what has axes, and for two lists.
+    """
+    lists = [arg for arg in (x, y) if arg.type.items is not None]
+    if not lists:
+        return None
+    one, other = lists[0], y if lists[0] is x else x
+    items = one.type.items
+    if items is None or items.of.ndim != 0 or other.type.ndim != 0:
+        raise QueryTypeError(
+            f"{sign} compares each item of a list with one value, but {one.text} is {one.type} and "
+            f"{other.text} is {other.type}. Compare HASH({one.text}) with HASH({other.text}), or "
+            f"take an item: {one.text}[0]."
+        )
+
+    def compute(a: Any, b: Any, *, lead: int) -> Any:  # noqa: ARG001
+        pairs = [(item, b) for item in a] if one is x else [(a, item) for item in b]
+        return np.array([_holds(compare, *pair) for pair in pairs], bool)
+
+    return Bound(Type("bool", (None,)), compute, stacks=False)
+
+
+def _holds(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:
+    """Tell whether a comparison holds; null is equal to nothing, a text neither less nor more."""
+    try:
+        return a is not None and b is not None and bool(compare(a, b))
+    except TypeError:
+        return False
 
 
 def _between_text(compare: Callable[[Any, Any], Any]) -> Compute:

@@ -27,14 +27,15 @@ def _about_shape(
     """Register what depends on the shape alone."""
 
     def bind(x: Arg) -> Bound:
-        numbers(name, x)
+        if x.type.items is None:
+            numbers(name, x)
 
         def compute(value: Any, *, lead: int) -> Any:
-            shape = np.shape(value)
+            shape = np.shape(value) if x.type.items is None else (len(value),)
             result = np.asarray(of(shape[lead:]), np.int64)
             return np.broadcast_to(result, (*shape[:lead], *result.shape))[()]
 
-        return Bound(type_(x.type.ndim), compute)
+        return Bound(type_(x.type.ndim), compute, stacks=x.type.items is None)
 
     bind.__doc__ = summary
     function(f"{name}(x)", group=GROUP, aliases=aliases)(bind)

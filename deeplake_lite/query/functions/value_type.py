@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.htypes.base import Dense, Ragged
+from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.htypes.boxes import Boxes
 
 if TYPE_CHECKING:
@@ -26,15 +25,26 @@ class BoxNumbers:
 
 
 @dataclass(frozen=True)
+class Items:
+    """That a value is a list, whose items may differ in shape: a clip's frames, captions."""
+
+    of: Type
+    """Of each item."""
+    htype: Htype | None = None
+    """Of the column that the list, or a part of it, comes from unchanged."""
+
+
+@dataclass(frozen=True)
 class Type:
     """What is known of a value before the query runs."""
 
     dtype: str
-    """NumPy name of the elements' dtype, ``"str"`` for text, ``"object"`` for JSON."""
+    """NumPy name of the elements' dtype, ``"str"`` for text, ``"bytes"``, ``"object"`` for JSON and
+    for lists of items."""
     shape: Shape | None = ()
     """Shape of one row's value, with None for an axis that varies; None where even the number of
     axes does: pictures, grey and coloured."""
-    meaning: Htype | BoxNumbers | None = None
+    meaning: Htype | BoxNumbers | Items | None = None
     """What the elements mean where a column says so: boxes and their format, names of classes."""
 
     @property
@@ -45,7 +55,13 @@ class Type:
     @property
     def is_number(self) -> bool:
         """Whether the elements are numbers or truth values."""
-        return self.dtype not in ("str", "object") and np.dtype(self.dtype).kind in "biufc"
+        known = self.dtype not in ("str", "bytes", "object")
+        return known and np.dtype(self.dtype).kind in "biufc"
+
+    @property
+    def items(self) -> Items | None:
+        """What is known of a list's items; None of a value that is no list, but an array."""
+        return self.meaning if isinstance(self.meaning, Items) else None
 
     @property
     def box_format(self) -> str | None:
@@ -53,7 +69,7 @@ class Type:
         return self.meaning.format if isinstance(self.meaning, Boxes | BoxNumbers) else None
 
     @classmethod
-    def of(cls, htype: Htype) -> Self:
+    def of(cls, htype: Htype) -> Type:
         """Return what an htype says of the values of its column.
 
         >>> from deeplake_lite.htypes import Boxes, Embedding, Image
@@ -62,16 +78,33 @@ class Type:
         """
         layout = htype.layout
         if isinstance(layout, Dense):
-            return cls(layout.dtype, layout.shape, htype)
-        if not isinstance(layout, Ragged):
-            raise QueryTypeError(f"{htype} holds sequences, of which functions take the items.")
+            return cls(str(np.dtype(getattr(htype, "dtype", layout.dtype))), layout.shape, htype)
+        if isinstance(layout, Nested):
+            return cls.of(layout.item).listed(htype)
         if layout.dtype in ("utf8", "json"):
             return cls("str" if layout.dtype == "utf8" else "object", (), htype)
+        if htype.name == "bytes":
+            return cls("bytes", (), htype)
         if htype.name == "image" or getattr(htype, "shape", ()) is None:
             return cls(getattr(htype, "dtype", "uint8"), None, htype)
         dtype = getattr(htype, "dtype", "uint8") if layout.dtype == "bytes" else layout.dtype
         shape = getattr(htype, "shape", None) or (None,) * layout.ndim
         return cls(dtype, (None, 4) if htype.name == "boxes" else tuple(shape), htype)
+
+    def listed(self, htype: Htype | None = None) -> Type:
+        """Return the type of a list of such values: an array where all of them are of one shape.
+
+        >>> str(Type("int32").listed()), str(Type("uint8", (None, None)).listed())
+        ('int32 (?,)', 'list of uint8 (?, ?)')
+        """
+        item = self.meaning
+        is_array = self.is_number and self.shape is not None and None not in self.shape
+        has_more = htype is not None and (
+            getattr(item, "nullable", False) or hasattr(item, "names")
+        )
+        if is_array and not has_more:  # neither nulls nor names of classes among the items
+            return Type(self.dtype, (None, *(self.shape or ())), htype or item)
+        return Type("object", (None,), Items(self, htype))
 
     def admits(self, dtype: str, shape: tuple[int, ...]) -> bool:
         """Tell whether a row's value with this dtype and shape is of the type.
@@ -92,6 +125,8 @@ class Type:
         >>> str(Type("float32", (None, 4)))
         'float32 (?, 4)'
         """
+        if self.items is not None:
+            return str(self.items.htype or f"list of {self.items.of}")
         if self.shape is None:
             return f"{self.dtype} (…)"
         sizes = ", ".join("?" if n is None else str(n) for n in self.shape)

@@ -61,6 +61,7 @@ def case(name, values, types, expected, type=None, **options):
 for name, oracle in {
     "SUM": np.sum, "PROD": np.prod, "MEAN": np.mean, "MEDIAN": np.median, "STD": np.std,
     "VAR": np.var, "MIN": np.min, "MAX": np.max, "ANY": np.any, "ALL": np.all,
+    "ALL_STRICT": lambda v, axis=None: np.all(v, axis) & bool(np.size(v)),
 }.items():  # fmt: skip
     case(name, [F], [f_], oracle)
     case(name, [F], [f_], lambda v, f=oracle: f(v, axis=-1), axis=-1)
@@ -74,7 +75,7 @@ for name, oracle in {
         case(name, [PICTURES], [picture], oracle)
         case(name, [PICTURES], [picture], lambda v, f=oracle: f(v, axis=(0, 1)), axis=(0, 1))
         case(name, [PICTURES], [picture], lambda v, f=oracle: f(v, axis=(0, 2)), axis=(-1, 0))
-    if name in ("SUM", "PROD", "ANY", "ALL"):
+    if name in ("SUM", "PROD", "ANY", "ALL", "ALL_STRICT"):
         case(name, [EMPTY], [empty], oracle)
     else:
         case(name, [EMPTY], [empty], lambda v, f=oracle: f(v) if v.size else None)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from deeplake_lite import htypes
-from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.functions import REGISTRY, Arg, Type
 
 ANY_PICTURE = Arg("image", Type("uint8", None))
@@ -30,9 +29,13 @@ def test_an_htype_tells_the_type(htype, expected):
     assert found.meaning == htype
 
 
-def test_a_sequence_has_no_type_of_its_own():
-    with pytest.raises(QueryTypeError, match="functions take the items"):
-        Type.of(htypes.Sequence(htypes.Boxes()))
+def test_a_sequence_is_an_array_where_its_items_have_one_shape_and_a_list_otherwise():
+    numbers, boxes = htypes.Sequence("int32"), htypes.Sequence(htypes.Boxes())
+    assert Type.of(numbers) == Type("int32", (None,), numbers)
+    assert Type.of(boxes).items.of == Type.of(htypes.Boxes())
+    assert str(Type.of(boxes)) == "Sequence(Boxes())"
+    for of in (htypes.Scalar("int32", nullable=True), htypes.ClassLabel(["a"]), htypes.Text()):
+        assert Type.of(htypes.Sequence(of)).items.of == Type.of(of)
 
 
 @pytest.mark.parametrize(
