@@ -33,6 +33,8 @@ class Nowhere:
     """The place of a result that has no source: ``SELECT 1``."""
 
     url: str = "memory://query"
+    checks_reads: bool = False
+    """Whether every read is checked: there is nothing to read."""
 
 
 def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View:
