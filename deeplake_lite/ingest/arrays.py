@@ -29,14 +29,14 @@ from deeplake_lite.htypes import (
     resolve,
 )
 from deeplake_lite.htypes.pillow import is_pillow
-from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.source import Block, Places, Skipped
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
 
 BLOCK_ROWS = 4_096
@@ -107,9 +107,7 @@ class MemorySource:
     """There is nothing else in it."""
 
     @classmethod
-    def of(
-        cls, arrays: Any, key: str | None, schema: Mapping[str, Any] | None, title: str = "arrays"
-    ) -> MemorySource:
+    def of(cls, arrays: Any, key: str | None, schema: Types, title: str = "arrays") -> MemorySource:
         """Check that the columns have one length. Raises InvalidValueError."""
         if not isinstance(arrays, Mapping):
             raise InvalidValueError(
@@ -121,7 +119,7 @@ class MemorySource:
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name!r} {n}" for name, n in lengths.items())
             raise InvalidValueError(f"columns have one length, got {listed}. Cut or fill them.")
-        return cls(values, key, schema or {}, title)
+        return cls(values, key, types_of(schema), title)
 
     @property
     def rows(self) -> int:

@@ -13,7 +13,7 @@ import pyarrow.csv as arrow_csv
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Scalar, resolve
 from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
-from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.tabular import TabularSource, chosen, reading
 from deeplake_lite.ingest.writer import ingest
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
-    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
 
 AT_ONCE = 256 * 2**20
@@ -96,7 +96,7 @@ def csv_source(
     key: str | None = None,
     columns: Sequence[str] | None = None,
     delimiter: str = ",",
-    schema: Mapping[str, Any] | None = None,
+    schema: Types = None,
 ) -> TabularSource:
     """Return the source for a CSV file. Raises NotFoundError, InvalidValueError."""
     files = find_files(path, ".csv")
@@ -104,7 +104,7 @@ def csv_source(
         raise InvalidValueError(f"{str(path)!r} means {len(files)} files. Ingest them one by one.")
     if len(delimiter) != 1:
         raise InvalidValueError(f"delimiter= is one character, got {delimiter!r}.")
-    file, given = files[0], schema or {}
+    file, given = files[0], types_of(schema)
     options = {
         "read_options": arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
         "parse_options": arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),

@@ -15,11 +15,9 @@ from deeplake_lite.ingest.tabular import chosen
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
 
-    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
 
 
@@ -63,7 +61,7 @@ def from_dataframe(
     return ingest(dataframe_source(df, on, options.get("schema")), url, **options)
 
 
-def dataframe_source(df: Any, key: str | None, schema: Mapping[str, Any] | None) -> MemorySource:
+def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
     """Return the source for a DataFrame. Raises InvalidValueError for anything else."""
     if hasattr(df, "iloc") and hasattr(df, "columns"):
         columns = _from_pandas(df.reset_index() if any(df.index.names) else df)

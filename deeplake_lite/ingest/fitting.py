@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 _FILES = ("auto", "jpeg", "png", "webp", "tiff", "bmp")
 
 
-def wanted(source: Source, schema: Mapping[str, Any] | None) -> dict[str, Htype]:
-    """Return the type of each column of a source, those of `schema` before those that were found.
+def wanted(source: Source, given: Mapping[str, Any]) -> dict[str, Htype]:
+    """Return the type of each column of a source: the given one before the one that was found.
 
     Raises
     ------
     SchemaError
         For a column that the source does not have.
     """
-    found, given = dict(source.columns), dict(schema or {})
+    found = dict(source.columns)
     for name in given:
         if name not in found:
             raise SchemaError(

@@ -17,7 +17,7 @@ from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.ingest.source import Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 SUFFIXES = {
     ".jpg": "jpeg",
@@ -67,7 +67,7 @@ class Layout:
     """Names of the class folders, sorted; none in a flat folder."""
 
     @classmethod
-    def of(cls, files: list[Found]) -> Layout:
+    def of(cls, files: Sequence[Found]) -> Layout:
         """Read the layout off the files' paths.
 
         >>> Layout.of([Found("train/rose/1.jpg", 9), Found("test/lily/1.jpg", 9)])
@@ -129,7 +129,7 @@ def scan(folder: Path) -> Scanned:
         else:
             found.odd.append(Skipped(path, "no regular file"))
     for files in (found.pictures, found.others, found.odd):
-        files.sort(key=lambda f: f.path)  # type: ignore[attr-defined]
+        files.sort(key=lambda f: f.path)
     return found
 
 

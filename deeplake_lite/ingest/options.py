@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.source import Source
 
 type Update = bool | Literal["force"]
+type Types = Mapping[str, Any] | Schema | None
 
 
 class Options(TypedDict, total=False):
@@ -79,6 +80,17 @@ LINES = """    schema : mapping or Schema, optional
 """What `Options` says, a line each, for readers of ``help``."""
 
 
+def types_of(schema: Types) -> Mapping[str, Any]:
+    """Return the types that `schema` gives to columns, by name; none for None.
+
+    >>> types_of(Schema.build({"x": "int32"}))
+    {'x': Scalar('int32')}
+    """
+    if isinstance(schema, Schema):
+        return {f.name: f.htype for f in schema}
+    return schema or {}
+
+
 def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     """Let a function describe the options in its docstring, and refuse others by its own name."""
     own = [n for n in inspect.signature(function).parameters if n != "options"]
@@ -92,8 +104,6 @@ def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
             raise TypeError(
                 f"{function.__name__}() has no option {name!r}.{hint} Known: {', '.join(known)}."
             )
-        if isinstance(schema := kwargs.get("schema"), Schema):
-            kwargs["schema"] = {f.name: f.htype for f in schema}
         return function(*args, **kwargs)
 
     run.__doc__ = (function.__doc__ or "").replace(PLACE, LINES)

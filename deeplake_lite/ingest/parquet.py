@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 
 from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
-from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.tabular import BATCH_ROWS, TabularSource, chosen, reading
 from deeplake_lite.ingest.writer import ingest
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
-    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
 
 
@@ -80,7 +80,7 @@ def parquet_source(
     *,
     key: str | None = None,
     columns: Sequence[str] | None = None,
-    schema: Any = None,
+    schema: Types = None,
 ) -> TabularSource:
     """Return the source for Parquet files. Raises NotFoundError, InvalidValueError."""
     files = find_files(path, ".parquet")
@@ -96,7 +96,7 @@ def parquet_source(
         rows=sum(note.num_rows for note in notes),
         fingerprint=fingerprint(files),
         full=frozenset(f.name for f in taken if all(_is_full(note, f.name) for note in notes)),
-        schema=schema or {},
+        schema=types_of(schema),
         base=folder_of(files),
     )
 

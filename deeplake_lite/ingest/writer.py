@@ -19,7 +19,7 @@ from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.ingest.encoding import OnError, ahead
 from deeplake_lite.ingest.fitting import fit, wanted
-from deeplake_lite.ingest.options import Update, check_options
+from deeplake_lite.ingest.options import Types, Update, check_options, types_of
 from deeplake_lite.ingest.result import Ingested, IngestedDataset
 from deeplake_lite.ingest.run import Run
 from deeplake_lite.storage.repo import local_folder
@@ -37,7 +37,7 @@ def ingest(
     source: Source,
     url: str,
     *,
-    schema: Mapping[str, Any] | None = None,
+    schema: Types = None,
     branch: str = "main",
     on_error: OnError = "raise",
     check: Check = "header",
@@ -75,12 +75,13 @@ def ingest(
         When the columns do not fit those of the lake.
     """
     check_options(source, on_error, update, commit_every)
-    started, columns = time.perf_counter(), wanted(source, schema)
+    started, types = time.perf_counter(), types_of(schema)
+    columns = wanted(source, types)
     made = not exists(url, storage_options=storage_options)
     ds = _open_or_create(url, branch, columns, limits, storage_options)
     at_first = ds.version
     try:
-        fit(ds, columns, schema or {})
+        fit(ds, columns, types)
         run = Run(ds, source, tuple(columns), message or f"ingest {source.title}", update)
         if run.begin():
             with bars.bar(
