@@ -1,6 +1,7 @@
 """The command line: what it prints, its JSON, its exit codes."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -271,11 +272,16 @@ def test_an_interrupt_is_130(monkeypatch, lake):
 def test_the_demo_runs_tells_its_steps_and_does_not_run_over_itself(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = run("demo")
-    assert "11. verify" in text
+    assert "14. verify" in text
     assert "deeplake-lite diff digits.lake v1 main" in text
+    assert f"open {tmp_path / 'digits.html'}" in text
     found = run_json("demo")
     assert found["url"] == "digits-2.lake"
-    assert len(found["steps"]) == 11
+    assert len(found["steps"]) == 14
+    assert found["page"] == str(tmp_path / "digits-2.html")
+    outcomes = {step["step"]: step["outcome"] for step in found["steps"]}
+    assert int(re.search(r"(\d+)% of 359 test rows right", outcomes["train"])[1]) > 80
+    assert int(re.match(r"(\d+) sevens", outcomes["query"])[1]) > 5
     assert "Or make another" in run_json("demo", "digits.lake", code=2)["error"]
     ds = dl.open("digits.lake")
     assert len(ds) > 1_797
@@ -283,6 +289,52 @@ def test_the_demo_runs_tells_its_steps_and_does_not_run_over_itself(tmp_path, mo
     assert "merged" in run("log", "digits.lake")
     practice = ds.diff("practice", "main")
     assert 20 <= len(practice.changed["label"]) <= 30  # its mistakes are there to be found
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory):
+    """Run the demo in a folder, with a name that a shell would take apart; return what it says."""
+    folder = tmp_path_factory.mktemp("demo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("UV_RUN_RECURSION_DEPTH", "1")  # as if it had been started by `uv run`
+        return folder, run_json("demo", "my $HOME's digits.lake")
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_each_command_that_the_demo_prints_works_when_pasted(story, number):
+    folder, found = story
+    assert len(found["next"]) == 5
+    command = found["next"][number]
+    assert command.startswith(
+        "uv run --extra demo "
+    )  # as the README's, which made this environment
+    pasted = command.removeprefix("uv run --extra demo ")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environ = {**os.environ, "PATH": path}
+    done = subprocess.run(
+        pasted, shell=True, cwd=folder, env=environ, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = ("1,807 rows", "label", "merged", "photograph", "a handwritten 0")
+    assert shown[number] in done.stdout
+
+
+def test_the_line_for_notebooks_opens_the_browser_where_the_mistakes_are(story, monkeypatch):
+    folder, found = story
+    monkeypatch.chdir(folder)
+    code, _, last = found["notebook"].rpartition("; ")
+    names = {}
+    exec(code, names)
+    assert eval(last, names).about["branch"] == "practice"
+
+
+def test_the_page_of_the_demo_shows_the_digits_that_are_most_likely_mislabelled(story):
+    page = Path(story[1]["page"])
+    assert page.parent == story[0]
+    text = page.read_text()
+    assert "a handwritten 5" in text
+    assert text.startswith("<!doctype html>")
 
 
 @pytest.mark.parametrize("package", ["sklearn", "skimage"])

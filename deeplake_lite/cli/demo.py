@@ -2,36 +2,41 @@
 
 The 1,797 handwritten digits that scikit-learn ships and the photographs that scikit-image ships go
 into one lake. A tired annotator has got some labels wrong; a branch corrects them by their
-neighbours, while work on main goes on, and is merged; on another branch they stay, for practice.
-Steps are functions in a tuple; each returns a line that says what it did.
+neighbours, while work on main goes on, and is merged; on another branch they stay, for practice. A
+query and a training loop read what came out, and a page shows the mistakes that are left. Steps are
+functions in a tuple; each returns a line that says what it did.
 """
 
 from __future__ import annotations
 
+import os
+import shlex
 import time
-from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.cli.story import PRACTICE, Step, Story
+from deeplake_lite.cli.uses import ask, save_page, train
 from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.errors import ExistsError, MissingPackageError
 from deeplake_lite.htypes import Boxes, ClassLabel, Embedding, Image, Scalar, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.dataset import Dataset
-
 DEFAULT = "digits.lake"
 
-PRACTICE = "practice"
-"""Branch on which the mistakes stay, to be found by hand."""
+UV = "UV_RUN_RECURSION_DEPTH"
+"""Variable that `uv run` sets for the programs that it starts."""
+
+QUERY = "SELECT label, COUNT(*) AS n, AVG(brightness) AS brightness GROUP BY label ORDER BY label"
+"""Query to type next."""
 
 INK = 4
 """From this grey on, of 16, a pixel is ink."""
@@ -56,37 +61,6 @@ SCHEMA = {
     "text": Text(),
     "writer": Scalar("int16", nullable=True),
 }
-
-
-@dataclass
-class Story:
-    """What the steps share."""
-
-    url: str
-    digits: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
-    """Greys from 0 to 16, (n, 8, 8)."""
-    truth: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """What was written, (n,)."""
-    photographs: list[Path] = field(default_factory=list)
-    lake: Dataset | None = None
-
-    @property
-    def ds(self) -> Dataset:
-        """The lake, once it is made."""
-        assert self.lake is not None
-        return self.lake
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of the demo."""
-
-    title: str
-    """What it shows."""
-    code: str
-    """What one types for it."""
-    run: Callable[[Story], str]
-    """Does it; returns what was done."""
 
 
 def run_demo(folder: str | None, say: Callable[[str], Any]) -> dict[str, Any]:
@@ -115,22 +89,45 @@ def run_demo(folder: str | None, say: Callable[[str], Any]) -> dict[str, Any]:
         say(f"    {step.code}")
         done.append({"step": step.title, "seconds": round(seconds, 3), "outcome": outcome})
     total = time.perf_counter() - begun
-    say(f"\nAll in {total:.1f} s. Now type:")
-    following = _following(story.url)
+    following = next_commands(story.url)
+    say(f"\nAll in {total:.1f} s. Look at the mistakes that are left: open {story.page}")
+    say("Now type:")
     for command in following:
         say(f"    {command}")
-    return {"url": story.url, "seconds": round(total, 3), "steps": done, "next": following}
+    say("In a notebook, correct them:")
+    say(f"    {notebook_cell(story.url)}")
+    return {
+        "url": story.url,
+        "seconds": round(total, 3),
+        "steps": done,
+        "page": str(story.page),
+        "next": following,
+        "notebook": notebook_cell(story.url),
+    }
 
 
-def _following(url: str) -> list[str]:
-    """Return the commands to type next."""
+def next_commands(url: str, environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the commands to type next, begun in the way that this program was started.
+
+    >>> next_commands("my lake", {})[0]
+    "deeplake-lite info 'my lake'"
+    >>> next_commands("d.lake", {UV: "1"})[0]
+    'uv run --extra demo deeplake-lite info d.lake'
+    """
+    runner, lake = "uv run --extra demo " if UV in environ else "", shlex.quote(url)
+    code = f"import deeplake_lite as dl; print(dl.open({url!r})[0])"
     return [
-        f"deeplake-lite info {url}",
-        f"deeplake-lite diff {url} v1 main",
-        f"deeplake-lite log {url}",
-        f"python -c \"import deeplake_lite as dl; print(dl.open('{url}')[0])\"",
-        f"in a notebook: dl.open('{url}').checkout({PRACTICE!r}).browse()  # find the mistakes",
+        f"{runner}deeplake-lite info {lake}",
+        f"{runner}deeplake-lite diff {lake} v1 main",
+        f"{runner}deeplake-lite log {lake}",
+        f'{runner}deeplake-lite query {lake} "{QUERY}"',
+        f"{runner}python -c {shlex.quote(code)}",
     ]
+
+
+def notebook_cell(url: str) -> str:
+    """Return what to run in a notebook."""
+    return f"import deeplake_lite as dl; dl.open({url!r}, branch={PRACTICE!r}).browse()"
 
 
 def gather(story: Story) -> str:
@@ -264,7 +261,10 @@ STEPS = (
     Step("diff", "ds.diff('main', 'fix-labels')", compare),
     Step("merge", "ds.merge('fix-labels')", merge),
     Step("read an old version", "dl.open(url, version='v1')", go_back),
+    Step("query", "ds.query('SELECT * WHERE … ORDER BY MEAN(image) DESC')", ask),
+    Step("train", "for batch in train.batches(64, shuffle=True): …", train),
     Step("save a view", "ds[mask].save('thin ones'); ds.views()", keep_view),
+    Step("picture of the browser", "ds.suspects('label').browse().to_html('…')", save_page),
     Step("verify", "ds.verify()", check),
 )
 

@@ -46,6 +46,15 @@ class Page:
         return reply["error"]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call):
+    """Give tests that are skipped for want of a browser one place: the summary has one line."""
+    report = yield
+    if report.skipped and "No browser:" in str(call.excinfo.value):
+        report.longrepr = ("tests/widget/chromium.py", 1, str(call.excinfo.value))
+    return report
+
+
 @pytest.fixture
 def page():
     """Make a page of a view."""

@@ -1,0 +1,76 @@
+"""Steps of the demo that use the finished lake: a query, a training loop, a page to look at."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from deeplake_lite.cli.story import PRACTICE
+from deeplake_lite.dataset.opening import open as open_lake
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.cli.story import Story
+
+BOLD = "SELECT * WHERE label = '7' AND MEAN(image) > 85 ORDER BY MEAN(image) DESC"
+
+BATCH = 64
+
+EPOCHS = 3
+
+SHOWN = 200
+"""Rows on the page."""
+
+
+def ask(story: Story) -> str:
+    """Ask for rows by their label and by what is in their pictures."""
+    bold = story.ds.query(BOLD)
+    boldest = bold[0]["image"].mean()
+    return f"{len(bold)} sevens have much ink; the mean grey of the first is {boldest:.0f}"
+
+
+def train(story: Story) -> str:
+    """Train a linear classifier on batches, and count the test rows that it gets right."""
+    from sklearn.linear_model import SGDClassifier
+
+    digits = story.ds.query("SELECT image, label WHERE label <> 'photograph'")
+    train, test = digits.split([0.8, 0.2], by="label", seed=0)
+    model, batches = SGDClassifier(random_state=0), 0
+    loader = train.batches(BATCH, shuffle=True, seed=0)
+    for _ in range(EPOCHS):
+        for batch in loader:  # each time through is another epoch, in another order
+            model.partial_fit(_vectors(batch), batch["label"], classes=np.arange(10))
+            batches += 1
+    right = [model.predict(_vectors(b)) == b["label"] for b in test.batches(BATCH)]
+    share = np.concatenate(right).mean()
+    done = f"{batches} batches of {BATCH} rows in {EPOCHS} epochs"
+    return f"{done}; {share:.0%} of {len(test)} test rows right"
+
+
+def save_page(story: Story) -> str:
+    """Save a page of the browser: the labels that are most likely wrong come first."""
+    practice = open_lake(story.url, branch=PRACTICE)
+    suspects = practice.suspects("label", by="embedding")
+    story.page = suspects.browse().to_html(_free_page(story.url), rows=SHOWN).absolute()
+    size = story.page.stat().st_size / 1e6
+    return (
+        f"{SHOWN} of {len(suspects):,} digits, most suspicious first, {size:.1f} MB: {story.page}"
+    )
+
+
+def _vectors(batch: dict[str, Any]) -> NDArray[Any]:
+    """Return the pixels of a batch's pictures as rows, (n, 64), 0 to 1."""
+    images = np.asarray(batch["image"], np.float32) / np.float32(255)
+    return images.reshape(len(images), -1)
+
+
+def _free_page(url: str) -> Path:
+    """Return a file for the page beside a local lake, else here; numbered where it is taken."""
+    local = Path(url) if "://" not in url else Path(Path(urlsplit(url).path).name or "lake")
+    names = (local.with_name(f"{local.stem}{n}.html") for n in ("", *(f"-{i}" for i in count(2))))
+    return next(name for name in names if not name.exists())
