@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from deeplake_lite.dataset.arrow import numbers_of
+from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.dataset.arrow_types import is_list, is_text
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.htypes import Json, Scalar, Sequence, Text
@@ -133,6 +132,8 @@ def settled(array: pa.Array) -> pa.Array:
 
 def _lists(array: pa.Array, items: pa.Array) -> pa.Array:
     """Return lists with other items in the place of theirs."""
+    import pyarrow.compute as pc  # 0.1 s, for columns of lists alone
+
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
     return pa.LargeListArray.from_arrays(numbers_of(offsets), items, mask=array.is_null())
@@ -185,6 +186,8 @@ def _scalars(array: pa.Array, dtype: str) -> Any:
         return [None] * len(array)
     if array.null_count and not dtype.endswith("]"):  # of times, null is NaT
         return masked(array)
+    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+        return numbers_in(array).astype(dtype, copy=False)  # `to_numpy` would import pandas
     return array.to_numpy(zero_copy_only=False).astype(dtype, copy=False)
 
 

@@ -11,8 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from deeplake_lite.dataset.arrow import array_of, numbers_in, numbers_of, texts_of
 from deeplake_lite.dataset.values import decode_block, decode_one, with_none
@@ -32,6 +30,7 @@ from deeplake_lite.storage import chunks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
@@ -127,7 +126,7 @@ class Source:
         if few and not self.is_kept(f):
             return self._read_scalar(f, slots)
         whole = self._kept(f, "scalar", lambda: self._read_scalar(f, self._every()))
-        return whole if rows is None and self._is_all else pc.take(whole, numbers_of(slots))
+        return whole if rows is None and self._is_all else whole.take(numbers_of(slots))
 
     def is_kept(self, f: Field) -> bool:
         """Tell whether `scalar` reads nothing."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +41,8 @@ def words(text: str) -> list[str]:
     >>> words("Straße & STRASSE, nº 5")
     ['strasse', 'strasse', 'no', '5']
     """
+    import pyarrow.compute as pc  # 0.1 s, which other queries need not spend
+
     parts = pc.split_pattern_regex(pa.array([text]), NO_WORD).flatten().to_pylist()
     return [_folded(part) for part in parts if part]
 
@@ -147,6 +148,8 @@ def _numbered(
     texts: pa.Array, numbers: dict[str, int]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
     """Yield the words of blocks of texts as numbers, and how many words each text has."""
+    import pyarrow.compute as pc
+
     for start in range(0, len(texts), BLOCK_TEXTS):
         block = texts.slice(start, BLOCK_TEXTS).cast(pa.string()).fill_null("")
         parts = pc.split_pattern_regex(block, NO_WORD)

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import google_crc32c
 import numpy as np
-from numcodecs import Blosc
-from zarr.codecs import BloscCodec, Crc32cCodec
 
 from deeplake_lite.errors import DamagedError, LakeError
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.checksums import checksum
+from deeplake_lite.storage.compression import CRC32C, blosc, blosc_codec
 from deeplake_lite.storage.frames import check_blosc
 from deeplake_lite.storage.repo import stream
 
@@ -53,9 +52,6 @@ READS_IN_FLIGHT = 16
 
 NARROW_BYTES = 16
 """Chunks of rows up to this wide are kept for the next read: the lake's index is of such."""
-
-BLOSC = Blosc("zstd", 1, Blosc.SHUFFLE)
-"""What `zarr_arguments` tells Zarr to do."""
 
 WRITES_IN_FLIGHT = 8
 """Wide chunks that are being written at a time."""
@@ -126,10 +122,10 @@ class ArraySpec:
             if out is not None:
                 out[...] = rows
         elif out is None:
-            rows = np.frombuffer(BLOSC.decode(packed), dtype).reshape(shape)
+            rows = np.frombuffer(blosc().decode(packed), dtype).reshape(shape)
         else:
             rows = out
-            BLOSC.decode(packed, out)
+            blosc().decode(packed, out)
         return rows
 
     def encode_chunk(self, rows: NDArray[Any]) -> bytes:
@@ -146,7 +142,7 @@ class ArraySpec:
             whole[: len(rows)] = rows
         if self.is_wide:
             return with_checksum(whole)
-        return with_checksum(np.frombuffer(BLOSC.encode(whole), np.uint8).copy())
+        return with_checksum(np.frombuffer(blosc().encode(whole), np.uint8).copy())
 
     def span(self, index: tuple[Any, ...]) -> tuple[int, int, Callable[[bytes, int], Any]]:
         """Return where in a row the bytes of an index begin, and how many there are.
@@ -178,8 +174,7 @@ class ArraySpec:
 
     def zarr_arguments(self, length: int) -> dict[str, Any]:
         """Return what Zarr needs to make the array, `length` rows long."""
-        blosc = BloscCodec(cname="zstd", clevel=1, shuffle="shuffle")
-        codecs = [Crc32cCodec()] if self.is_wide else [blosc, Crc32cCodec()]
+        codecs = [CRC32C] if self.is_wide else [blosc_codec(), CRC32C]
         axes = self.axes or tuple(f"axis_{i}" for i in range(len(self.shape)))
         return {
             "shape": (length, *self.shape),
@@ -280,7 +275,7 @@ class SlotArray:
     async def stored(self) -> int:
         """Return how many rows are in the Zarr array."""
         if self._stored is None:
-            self._stored = int((await self._session.open_array(self.path)).shape[0])
+            self._stored = await self._session.length(self.path)
         return self._stored
 
     async def length(self) -> int:

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 import google_crc32c
 import numpy as np
 import xxhash
-from numcodecs import Blosc
-from zarr.codecs import BloscCodec, Crc32cCodec
 
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.base import Nested
+from deeplake_lite.storage.compression import CRC32C, blosc, blosc_codec
 from deeplake_lite.storage.frames import check_blosc
 
 if TYPE_CHECKING:
@@ -56,8 +55,7 @@ OFFSETS = {
 }
 """Which of its level's rows an array has, by its name."""
 
-_BLOSC = Blosc("zstd", 1, Blosc.NOSHUFFLE)
-_CODECS = [BloscCodec(cname="zstd", clevel=1, shuffle="noshuffle"), Crc32cCodec()]
+_CODECS = [blosc_codec("noshuffle"), CRC32C]
 """Random bits do not compress, but most of a small lake's table is zeros."""
 
 type Noted = Mapping[tuple[str, int], int]
@@ -170,7 +168,7 @@ class Checksums:
 
 def _encode(block: NDArray[np.uint64]) -> bytes:
     """Return a chunk of the table as Zarr's ``blosc`` and ``crc32c`` codecs write it."""
-    packed = bytes(_BLOSC.encode(block.astype("<u8", copy=False)))
+    packed = bytes(blosc("noshuffle").encode(block.astype("<u8", copy=False)))
     return packed + int(google_crc32c.value(packed)).to_bytes(4, "little")
 
 
@@ -183,6 +181,6 @@ def _decode(key: str, stored: memoryview | None) -> NDArray[np.uint64]:
         raise DamagedError(f"Chunk {key!r} does not match its checksum. Run ds.verify().")
     try:
         check_blosc(packed, 8 * SIDE * SIDE)
-        return np.frombuffer(_BLOSC.decode(packed), "<u8").reshape(SIDE, SIDE)
+        return np.frombuffer(blosc("noshuffle").decode(packed), "<u8").reshape(SIDE, SIDE)
     except (ValueError, RuntimeError) as error:
         raise DamagedError(f"Chunk {key!r} does not read: {error} Run ds.verify().") from error

@@ -7,15 +7,14 @@ frame that says anything else is damaged, and nothing is allocated for it.
 from __future__ import annotations
 
 import numpy as np
-from numcodecs import Zstd
+
+from deeplake_lite.storage.compression import zstd
 
 ZSTD_MAGIC = 0xFD2FB528
 BLOCK_BYTES = 128 * 1024
 """Most that one block of a Zstandard frame unpacks to (RFC 8878, section 3.1.1.2.4)."""
 
 BLOSC_HEADER = 16
-
-_zstd = Zstd()
 
 
 def unzstd(data: bytes | memoryview, size: int) -> bytes:
@@ -30,7 +29,7 @@ def unzstd(data: bytes | memoryview, size: int) -> bytes:
 
     Examples
     --------
-    >>> unzstd(Zstd().encode(b"rose" * 100), 400) == b"rose" * 100
+    >>> unzstd(zstd().encode(b"rose" * 100), 400) == b"rose" * 100
     True
     """
     told, begin = _zstd_header(memoryview(data))
@@ -39,7 +38,7 @@ def unzstd(data: bytes | memoryview, size: int) -> bytes:
         raise ValueError(f"a frame unpacks to {told} bytes instead of {size}.")
     out = np.empty(size, np.uint8)
     if size:
-        _zstd.decode(data, out)
+        zstd().decode(data, out)
     return out.tobytes()
 
 
@@ -57,7 +56,7 @@ def unzstd_within(data: bytes | memoryview, most: int) -> bytes:
     bound = _zstd_bound(memoryview(data), begin)
     if (bound if told is None else told) > max(most, BLOCK_BYTES):
         raise ValueError(f"a frame may unpack to more than {most} bytes.")
-    return b"" if told == 0 else bytes(_zstd.decode(data))
+    return b"" if told == 0 else bytes(zstd().decode(data))
 
 
 def check_blosc(data: bytes | memoryview, size: int) -> None:

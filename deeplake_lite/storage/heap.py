@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import google_crc32c
 import numpy as np
-from numcodecs import Zstd
-from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ChunkCache
+from deeplake_lite.storage.compression import CRC32C, ZSTD, zstd
 from deeplake_lite.storage.frames import unzstd
 from deeplake_lite.storage.repo import gather
 
@@ -71,8 +70,6 @@ MINE_BYTES = 16 * 2**20
 
 WRITES_IN_FLIGHT = 2
 """Chunks that are being written while the next is filled."""
-
-_zstd = Zstd(level=1)
 
 
 class Claims(Protocol):
@@ -213,7 +210,7 @@ class Heap:
 
     async def _create(self, session: Session) -> None:
         self._new = False
-        codec = [ZstdCodec(level=1), Crc32cCodec()]
+        codec = [ZSTD, CRC32C]
         for name, length, chunk, codecs in (
             (
                 "values",
@@ -541,7 +538,7 @@ class Settled:
 
 def _encode(data: bytes) -> bytes:
     """Return the bytes of a chunk as Zarr's ``zstd`` and ``crc32c`` codecs write it."""
-    stored = bytes(_zstd.encode(data))
+    stored = bytes(zstd().encode(data))
     return stored + int(google_crc32c.value(stored)).to_bytes(4, "little")
 
 

@@ -20,10 +20,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import uuid4
 
-from filelock import FileLock, Timeout
-
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage.repo import local_folder, run, translated_files
+from deeplake_lite.storage.repo.locks import file_lock
 from deeplake_lite.storage.state import State
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ class Desk:
 
     def __init__(self, folder: Path, name: str, version: str) -> None:
         self._folder, self._name, self._version = folder, name, version
-        self._lock = FileLock(folder / f"{name}.lock", thread_local=False)
+        self._lock = file_lock(folder / f"{name}.lock", thread_local=False)
         self._started = datetime.now(UTC)
         self._process, self._left = os.getpid(), False
 
@@ -216,10 +215,10 @@ def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
             if path.stem == but:
                 continue
             try:
-                with FileLock(path.with_suffix(".lock"), timeout=0):
+                with file_lock(path.with_suffix(".lock"), timeout=0):
                     path.unlink(missing_ok=True)
                 path.with_suffix(".lock").unlink(missing_ok=True)
-            except Timeout:
+            except TimeoutError:
                 with contextlib.suppress(FileNotFoundError):  # it has just left
                     notes.append(_read_note(path))
     return notes
@@ -241,7 +240,7 @@ def clear_dead(folder: Path) -> None:
             of_writer = re.fullmatch(r"[0-9a-f]{32}", path.stem) is not None
             if path.suffix == ".ticket" or (of_writer and path.suffix in (".lock", ".draft")):
                 lock = path if path.suffix == ".ticket" else path.with_suffix(".lock")
-                with contextlib.suppress(Timeout), FileLock(lock, timeout=0):
+                with contextlib.suppress(TimeoutError), file_lock(lock, timeout=0):
                     path.unlink(missing_ok=True)
                     lock.unlink(missing_ok=True)
 

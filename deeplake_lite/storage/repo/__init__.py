@@ -9,8 +9,6 @@ changed in one place.
 import atexit
 import time
 
-import icechunk
-
 from deeplake_lite.storage.repo.failures import LostChunksError, translated_files
 from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
 from deeplake_lite.storage.repo.places import MEMORY, local_folder, welcome
@@ -35,8 +33,6 @@ __all__ = [
     "use_engine",
     "welcome",
 ]
-
-icechunk.set_logs_filter("error")  # it warns on stderr at every local open
 
 # The engine's threads let go of their last Python objects a moment after a call returns; an
 # interpreter that ends before them aborts (https://github.com/PyO3/pyo3-async-runtimes/issues/40).

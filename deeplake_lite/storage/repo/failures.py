@@ -7,8 +7,6 @@ import errno
 import re
 from typing import TYPE_CHECKING
 
-import icechunk
-
 from deeplake_lite.errors import (
     DamagedError,
     ExistsError,
@@ -16,6 +14,7 @@ from deeplake_lite.errors import (
     StorageError,
     VersionNotFoundError,
 )
+from deeplake_lite.storage.repo.engine import compiled
 from deeplake_lite.storage.repo.forks import use_engine
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def translated() -> Iterator[None]:
     try:
         with translated_files():
             yield
-    except icechunk.IcechunkError as error:
+    except compiled.IcechunkError as error:
         raise _error_of_ours(_missing_key(str(error)) or reason_of(error)) from error
     except BaseException as error:
         if type(error).__name__ != PANIC:

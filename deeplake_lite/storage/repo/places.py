@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-import icechunk
-
 from deeplake_lite.errors import LakeNotFoundError
+from deeplake_lite.storage.repo.engine import compiled, package
 from deeplake_lite.storage.repo.forks import use_engine
 
 if TYPE_CHECKING:
@@ -84,27 +83,32 @@ def forget(url: str) -> None:
         _memory.pop(url).cleanup()
 
 
-def storage_at(url: str, options: Mapping[str, Any] | None) -> icechunk.Storage:
+def storage_at(url: str, options: Mapping[str, Any] | None) -> compiled.Storage:
     """Return the object store behind `url`. Raises LakeNotFoundError for any other kind of URL."""
     use_engine()
     if url.startswith(MEMORY) and local_folder(url) is None:
         _memory[url] = tempfile.TemporaryDirectory(prefix="deeplake-lite-")
     folder, given = local_folder(url), dict(options or {})
     if folder is not None:
-        return icechunk.local_filesystem_storage(str(folder))
-    parts = urlsplit(url)
+        return compiled.Storage.new_local_filesystem(str(folder))
+    parts, engine = urlsplit(url), package()
     where, prefix = parts.netloc, parts.path.strip("/") or None
     match parts.scheme:
         case "s3":
             given.setdefault("from_env", not given.keys() & {"access_key_id", "anonymous"} or None)
-            return icechunk.s3_storage(bucket=where, prefix=prefix, **given)
+            return cast("compiled.Storage", engine.s3_storage(bucket=where, prefix=prefix, **given))
         case "gs" | "gcs":
             given.setdefault("from_env", True)
-            return icechunk.gcs_storage(bucket=where, prefix=prefix, **given)
+            return cast(
+                "compiled.Storage", engine.gcs_storage(bucket=where, prefix=prefix, **given)
+            )
         case "az" | "azure":
             container, _, rest = (prefix or "").partition("/")
             given.setdefault("from_env", True)
-            return icechunk.azure_storage(account=where, container=container, prefix=rest, **given)
+            return cast(
+                "compiled.Storage",
+                engine.azure_storage(account=where, container=container, prefix=rest, **given),
+            )
     raise LakeNotFoundError(
         f"A lake is in a folder, memory://, s3://, gs:// or az://; got {url!r}."
     )

@@ -9,10 +9,8 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
-
-import icechunk
 
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import (
@@ -24,6 +22,7 @@ from deeplake_lite.errors import (
 )
 from deeplake_lite.storage.chunk_files import ChunkFiles, check_regular
 from deeplake_lite.storage.garbage import count, files_of
+from deeplake_lite.storage.repo.engine import compiled, package
 from deeplake_lite.storage.repo.failures import MissingError, translated, translated_files
 from deeplake_lite.storage.repo.names import from_engine, to_engine
 from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
@@ -82,14 +81,14 @@ class Repository:
     url : str
         A folder, ``file://…``, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or
         ``az://account/container/…``.
-    repository : icechunk.Repository
+    repository : PyRepository
         The engine's handle.
     limits : Limits
         How much memory a value that is read or written may take.
     """
 
     def __init__(
-        self, url: str, repository: icechunk.Repository, limits: Limits = DEFAULT_LIMITS
+        self, url: str, repository: compiled.PyRepository, limits: Limits = DEFAULT_LIMITS
     ) -> None:
         self.url, self.limits = settled(url), limits
         self._repository = repository
@@ -136,13 +135,13 @@ class Repository:
     def _create(cls, url: str, options: Mapping[str, Any] | None) -> Repository:
         storage = storage_at(url, options)
         with translated():
-            if icechunk.Repository.exists(storage):
+            if compiled.PyRepository.exists(storage):
                 way_out = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
                 raise ExistsError(
                     f"There is a lake at {url!r} already. Choose another name, or dl.open "
                     f"it{way_out}."
                 )
-            repository = icechunk.Repository.create(storage, config=_config())
+            repository = compiled.PyRepository.create(storage, config=_config())
             repository.save_config()
         return cls(url, repository)
 
@@ -171,7 +170,7 @@ class Repository:
                 check_regular(folder / name)
         storage = storage_at(url, options)
         with translated():
-            return cls(url, icechunk.Repository.open(storage), limits)
+            return cls(url, compiled.PyRepository.open(storage), limits)
 
     @classmethod
     def exists(cls, url: str, options: Mapping[str, Any] | None = None) -> bool:
@@ -183,7 +182,7 @@ class Repository:
         if url.startswith(MEMORY):
             return False
         with translated():
-            return bool(icechunk.Repository.exists(storage_at(url, options)))
+            return bool(compiled.PyRepository.exists(storage_at(url, options)))
 
     def checking(self) -> Repository:
         """Return a handle to the same versions that compares every read with checksums."""
@@ -374,12 +373,13 @@ class Repository:
         except MissingError as error:
             raise VersionNotFoundError(f"There is no version {start!r} in {self.url!r}.") from error
 
-    def _walk(self, repository: icechunk.Repository, start: str) -> Iterator[Commit]:
+    def _walk(self, repository: compiled.PyRepository, start: str) -> Iterator[Commit]:
         """Yield a version and those before it. Raises MissingError, and DamagedError."""
         seen, expected = set[str](), start
         self._check_files(start)
         with translated():
-            for s in repository.ancestry(snapshot_id=start):
+            history = repository.async_ancestry(snapshot_id=start)
+            for s in cast("Iterator[compiled.SnapshotInfo]", history):  # it is both
                 if s.id != expected or s.id in seen:
                     raise DamagedError(
                         f"The history of {start} is damaged: where version {expected} should be "
@@ -427,7 +427,8 @@ class Repository:
         """Delete old objects that no version needs; return the counts."""
         self.check_histories()
         with translated():
-            s = self._repository.garbage_collect(older_than, dry_run=dry_run)
+            engine = package().Repository(self._repository)  # it knows the limits on memory
+            s = engine.garbage_collect(older_than, dry_run=dry_run)
         return {
             "bytes": s.bytes_deleted,
             "chunks": s.chunks_deleted,
@@ -518,11 +519,12 @@ def _link_ends(name: str) -> tuple[str, str] | None:
     return (found[1], found[2]) if found else None
 
 
-def _config() -> icechunk.RepositoryConfig:
+def _config() -> compiled.RepositoryConfig:
     """Return the settings that a new repository keeps."""
-    condition, along = icechunk.ManifestSplitCondition, icechunk.ManifestSplitDimCondition
+    engine = package()  # which completes the compiled classes
+    condition, along = engine.ManifestSplitCondition, engine.ManifestSplitDimCondition
     heaps = condition.name_matches("^(values|tail)$")
-    splitting = icechunk.ManifestSplittingConfig.from_dict(
+    splitting = engine.ManifestSplittingConfig.from_dict(
         {heaps: {along.Any(): HEAP_SPLIT}, condition.AnyArray(): {along.Any(): INDEX_SPLIT}}
     )
-    return icechunk.RepositoryConfig(manifest=icechunk.ManifestConfig(splitting=splitting))
+    return compiled.RepositoryConfig(manifest=compiled.ManifestConfig(splitting=splitting))

@@ -5,18 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-import icechunk
-import numpy as np
 import xxhash
-import zarr.api.asynchronous as zarr_async
-from zarr import AsyncArray
-from zarr.abc.store import RangeByteRequest
-from zarr.core.buffer import cpu, default_buffer_prototype
-from zarr.storage import StorePath
 
 from deeplake_lite.errors import ConflictError, DamagedError, StorageError
+from deeplake_lite.storage.repo.engine import arrays, compiled
 from deeplake_lite.storage.repo.failures import (
     LostChunksError,
     MissingError,
@@ -29,7 +24,8 @@ from deeplake_lite.storage.repo.work import gather, run, stream
 if TYPE_CHECKING:
     from collections.abc import Buffer, Callable, Collection, Mapping, Sequence
 
-    from zarr.core.array_spec import ArrayConfigParams
+    from icechunk import IcechunkStore
+    from zarr import AsyncArray
 
     from deeplake_lite.storage.arrays import ArraySpec
     from deeplake_lite.storage.chunk_files import ChunkFiles
@@ -52,24 +48,8 @@ deletes those that no version needs, once they are older than its grace period."
 
 type Range = tuple[int, int, int]
 
-WRITE_ALL: ArrayConfigParams = {"write_empty_chunks": True}
-"""Chunks of zeros are written too: looking for them costs more, and a chunk that is missing is
-damage."""
-
-
 DIGEST = "digest"
 """Key of a commit's metadata under which its digest is."""
-
-
-class _Whole(cpu.Buffer):
-    """Bytes on their way to the store, which asks for bytes: handed on without a copy."""
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__(np.frombuffer(data, np.uint8))
-        self._data_bytes = data
-
-    def to_bytes(self) -> bytes:
-        return self._data_bytes
 
 
 class Session:
@@ -77,14 +57,23 @@ class Session:
 
     def __init__(
         self,
-        session: icechunk.Session,
+        session: compiled.PySession,
         layouts: dict[str, Any],
         files: ChunkFiles | None = None,
+        *,
+        is_fork: bool = False,
     ) -> None:
         self._session, self._layouts, self._files = session, layouts, files
         self._written: set[str] = set()  # keys that are not as the files say
-        self.store = session.store
         self._begun = time.time(), time.monotonic()
+        self._is_fork = is_fork
+        self._objects = session.store
+        """The engine's own store, by which all is read and chunks are written."""
+
+    @cached_property
+    def store(self) -> IcechunkStore:
+        """What Zarr takes, to make arrays and to write parts of chunks."""
+        return cast("IcechunkStore", arrays().store_of(self._session, is_fork=self._is_fork))
 
     @property
     def snapshot_id(self) -> str:
@@ -196,44 +185,46 @@ class Session:
 
         async def ask(chunk: int, start: int, stop: int) -> memoryview | None:
             async with gate:
-                return await self._get(f"{path}/c/{chunk}{rest}", RangeByteRequest(start, stop))
+                return await self._get(f"{path}/c/{chunk}{rest}", (start, stop))
 
         return await gather(ask(*r) for r in ranges)
 
-    async def _get(self, key: str, part: RangeByteRequest | None) -> memoryview | None:
+    async def _get(self, key: str, part: tuple[int, int] | None) -> memoryview | None:
         with translated():
-            found = await self.store.get(key, default_buffer_prototype(), part)
-        return None if found is None else memoryview(cast("Any", found.as_numpy_array()))
+            try:
+                return memoryview(await self._objects.get(key, part or (None, None)))
+            except KeyError:
+                return None
 
     async def put(self, key: str, data: Buffer) -> None:
         """Store `data` under `key`."""
         self._written.add(key)
         with translated():
-            await self.store.set(key, _Whole(bytes(data)))
+            await self._objects.set(key, bytes(data))
 
     async def delete(self, key: str) -> None:
         """Remove `key`."""
         self._written.add(key)
         with translated():
-            await self.store.delete(key)
+            await self._objects.delete(key)
 
     async def has(self, key: str) -> bool:
         """Tell whether there is something under `key`."""
         with translated():
-            return bool(await self.store.exists(key))
+            return bool(await self._objects.exists(key))
 
     async def open_array(self, path: str, length: int | None = None) -> AsyncArray[Any]:
         """Return the array at `path`; a known `length` saves reading its metadata again."""
         known = self._layouts.get(path)
         if known is None or length is None:
-            array = await zarr_async.open_array(
-                store=self.store, path=path, zarr_format=3, config=WRITE_ALL
-            )
+            array = cast("AsyncArray[Any]", await arrays().open_array(self.store, path))
             self._layouts[path] = array.metadata
             return array
-        metadata = known.update_shape((length, *known.shape[1:]))
-        found: AsyncArray[Any] = AsyncArray(metadata, StorePath(self.store, path), config=WRITE_ALL)
-        return found
+        return cast("AsyncArray[Any]", arrays().with_length(self.store, path, known, length))
+
+    async def length(self, path: str) -> int:
+        """Return how many entries the array at `path` has. Raises DamagedError."""
+        return int((await self._metadata(path))["shape"][0])
 
     async def check_length(self, path: str, length: int) -> None:
         """Refuse an array along whose first axis is another number of entries.
@@ -286,71 +277,68 @@ class Session:
 
     async def create_array(self, path: str, spec: ArraySpec, length: int) -> AsyncArray[Any]:
         """Make the array at `path`, `length` rows long."""
-        return await zarr_async.create_array(
-            store=self.store, name=path, config=WRITE_ALL, **spec.zarr_arguments(length)
-        )
+        found = await arrays().create_array(self.store, path, spec.zarr_arguments(length))
+        return cast("AsyncArray[Any]", found)
 
     async def create_bytes(self, path: str, length: int, chunk: int, codecs: list[Any]) -> None:
         """Make an array of `length` bytes at `path`."""
-        await zarr_async.create_array(
-            store=self.store,
-            name=path,
-            shape=(length,),
-            chunks=(chunk,),
-            dtype="uint8",
-            compressors=codecs,
-            filters=None,
-            fill_value=0,
-            dimension_names=("byte",),
-        )
+        options = {
+            "shape": (length,),
+            "chunks": (chunk,),
+            "dtype": "uint8",
+            "compressors": codecs,
+            "filters": None,
+            "fill_value": 0,
+            "dimension_names": ("byte",),
+        }
+        await arrays().create_array(self.store, path, options)
 
     async def create_table(
         self, path: str, chunk: tuple[int, ...], dtype: str, codecs: list[Any]
     ) -> None:
         """Make an empty array at `path` that grows along all of its axes."""
-        await zarr_async.create_array(
-            store=self.store,
-            name=path,
-            shape=(0,) * len(chunk),
-            chunks=chunk,
-            dtype=dtype,
-            compressors=codecs,
-            filters=None,
-            fill_value=0,
-        )
+        options = {
+            "shape": (0,) * len(chunk),
+            "chunks": chunk,
+            "dtype": dtype,
+            "compressors": codecs,
+            "filters": None,
+            "fill_value": 0,
+        }
+        await arrays().create_array(self.store, path, options)
 
     async def delete_tree(self, path: str) -> None:
         """Remove a group and all below it."""
         self._files = None
-        await self.store.delete_dir(path)
+        await self._objects.delete_dir(path)
 
     async def attributes(self) -> dict[str, Any]:
         """Return the root group's attributes; none where there is no group."""
-        try:
-            group = await zarr_async.open_group(store=self.store, mode="r", zarr_format=3)
-        except FileNotFoundError:
+        stored = await self.get("zarr.json")
+        if stored is None:
             return {}
-        except (ValueError, TypeError, LookupError, RecursionError) as error:
+        try:
+            return dict(json.loads(bytes(stored)).get("attributes") or {})
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedError(
                 f"The lake's document does not read: {error!r:.200}. Restore it from a copy."
             ) from error
-        return dict(group.attrs)
 
     async def set_attributes(self, attributes: Mapping[str, Any]) -> None:
         """Set the root group's attributes, those that are given."""
-        group = await zarr_async.open_group(store=self.store, mode="a", zarr_format=3)
-        await group.update_attributes(dict(attributes))
+        await arrays().set_attributes(self.store, attributes)
 
     def fork(self) -> Session:
         """Return a session that collects chunks on its own until it is merged into a writer."""
         with translated():
-            return Session(self._session.fork(), self._layouts, self._files)
+            copy = compiled.PySession.from_bytes(self._session.as_bytes())
+        return Session(copy, self._layouts, self._files, is_fork=True)
 
     def merge(self, fork: Session) -> None:
         """Take over what `fork` collected, unchecked: the caller knows that it is disjoint."""
         self._written |= fork._written
         with translated():
-            self._session.merge(cast("icechunk.ForkSession", fork._session))
+            self._session.merge(fork._session)
         self._begun = min(self._begun[0], fork._begun[0]), min(self._begun[1], fork._begun[1])
 
     def check_chunks(self) -> None:
@@ -380,7 +368,7 @@ class Session:
 
         async def look(key: str) -> None:
             try:
-                found = await self._get(key, RangeByteRequest(0, 1))
+                found = await self._get(key, (0, 1))
             except MissingError:
                 found = None
             if found is None:
@@ -411,11 +399,11 @@ class Session:
         self.check_chunks()
         try:
             return str(self._session.commit(message, with_digest(message, metadata or {})))
-        except icechunk.ConflictError as error:
+        except compiled.ConflictError as error:
             raise ConflictError(
                 f"The branch moved while this commit was written: {error}"
             ) from error
-        except icechunk.IcechunkError as error:
+        except compiled.IcechunkError as error:
             raise StorageError(
                 f"The store did not confirm the commit: {reason_of(error)}. See to free space, "
                 "permission and network, then commit again: what did arrive is not written twice."

@@ -8,10 +8,9 @@ import shutil
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from filelock import FileLock, Timeout
-
 from deeplake_lite.errors import ExistsError
 from deeplake_lite.storage.repo.failures import translated_files
+from deeplake_lite.storage.repo.locks import file_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +85,7 @@ def clear_staged(folder: Path) -> None:
     with translated_files():
         folder = folder.resolve()
         for staged in _staged(folder):
-            with contextlib.suppress(Timeout), _held(staged, timeout=0):
+            with contextlib.suppress(TimeoutError), _held(staged, timeout=0):
                 for left in (staged, _old(staged)):
                     if left.is_dir() and {p.name for p in left.iterdir()} <= LAKE_ENTRIES:
                         shutil.rmtree(left, ignore_errors=True)
@@ -127,9 +126,9 @@ def _staged(folder: Path) -> set[Path]:
 
 @contextlib.contextmanager
 def _held(staged: Path, timeout: float = -1) -> Iterator[None]:
-    """Hold the lock of a staged lake. Raises filelock's Timeout where somebody else has it."""
+    """Hold the lock of a staged lake. Raises TimeoutError where somebody else has it."""
     lock = staged.with_name(f"{staged.name}.lock")
-    with FileLock(lock, timeout=timeout, poll_interval=0.01):
+    with file_lock(lock, timeout=timeout):
         try:
             yield
         finally:

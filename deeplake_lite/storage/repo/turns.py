@@ -14,14 +14,11 @@ import time
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from filelock import FileLock
+from deeplake_lite.storage.repo.locks import file_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-POLL_SECONDS = 0.01
-"""How often a writer looks whether the one before it has finished."""
 
 
 @contextlib.contextmanager
@@ -37,7 +34,7 @@ def lock_in_turn(folder: Path, purpose: str) -> Iterator[None]:
     mine = folder / f"{purpose}-{time.time_ns():020d}-{uuid4().hex[:8]}.ticket"
     with _locked(mine):
         _await_earlier(mine, purpose)
-        with FileLock(folder / f"{purpose}.lock", poll_interval=POLL_SECONDS):
+        with file_lock(folder / f"{purpose}.lock"):
             yield
 
 
@@ -56,7 +53,7 @@ def _await_earlier(mine: Path, purpose: str) -> None:
 @contextlib.contextmanager
 def _locked(ticket: Path) -> Iterator[None]:
     """Hold the lock of a ticket, and remove it at the end."""
-    with FileLock(ticket, poll_interval=POLL_SECONDS):
+    with file_lock(ticket):
         try:
             yield
         finally:

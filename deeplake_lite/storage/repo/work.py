@@ -6,11 +6,10 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from zarr.core.sync import _get_loop, sync
-
 from deeplake_lite.errors import ForkedError
 from deeplake_lite.storage.repo.failures import translated
 from deeplake_lite.storage.repo.forks import use_engine
+from deeplake_lite.storage.repo.loop import event_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
@@ -29,7 +28,7 @@ def run[T](work: Coroutine[Any, Any, T]) -> T:
         When this process is a fork of one that had used the engine.
     """
     with _begun(work), translated():
-        return sync(work)
+        return asyncio.run_coroutine_threadsafe(work, event_loop()).result()
 
 
 def start[T](work: Coroutine[Any, Any, T]) -> Callable[[], T]:
@@ -39,7 +38,7 @@ def start[T](work: Coroutine[Any, Any, T]) -> Callable[[], T]:
     """
     with _begun(work):
         use_engine()
-    future = asyncio.run_coroutine_threadsafe(work, _get_loop())
+    future = asyncio.run_coroutine_threadsafe(work, event_loop())
 
     def result() -> T:
         with translated():
