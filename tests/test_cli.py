@@ -291,14 +291,14 @@ def test_the_demo_runs_tells_its_steps_and_does_not_run_over_itself(tmp_path, mo
     assert 20 <= len(practice.changed["label"]) <= 30  # its mistakes are there to be found
 
 
-@pytest.fixture(scope="module")
-def story(tmp_path_factory):
-    """Run the demo in a folder, with a name that a shell would take apart; return what it says."""
+@pytest.fixture(scope="module", params=["plain.lake", "my $HOME's digits.lake"])
+def story(request, tmp_path_factory):
+    """Run the demo in a folder, also with a name that a shell would take apart."""
     folder = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("UV_RUN_RECURSION_DEPTH", "1")  # as if it had been started by `uv run`
-        return folder, run_json("demo", "my $HOME's digits.lake")
+        return folder, run_json("demo", request.param)
 
 
 @pytest.mark.parametrize("number", range(5))

@@ -116,12 +116,13 @@ def next_commands(url: str, environ: Mapping[str, str] = os.environ) -> list[str
     """
     runner, lake = "uv run --extra demo " if UV in environ else "", shlex.quote(url)
     code = f"import deeplake_lite as dl; print(dl.open({url!r})[0])"
+    quoted = f'"{code}"' if lake == url else shlex.quote(code)  # what is easier to read
     return [
         f"{runner}deeplake-lite info {lake}",
         f"{runner}deeplake-lite diff {lake} v1 main",
         f"{runner}deeplake-lite log {lake}",
         f'{runner}deeplake-lite query {lake} "{QUERY}"',
-        f"{runner}python -c {shlex.quote(code)}",
+        f"{runner}python -c {quoted}",
     ]
 
 

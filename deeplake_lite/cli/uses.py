@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -72,5 +72,6 @@ def _vectors(batch: dict[str, Any]) -> NDArray[Any]:
 def _free_page(url: str) -> Path:
     """Return a file for the page beside a local lake, else here; numbered where it is taken."""
     local = Path(url) if "://" not in url else Path(Path(urlsplit(url).path).name or "lake")
-    names = (local.with_name(f"{local.stem}{n}.html") for n in ("", *(f"-{i}" for i in count(2))))
+    endings = chain([""], (f"-{number}" for number in count(2)))
+    names = (local.with_name(f"{local.stem}{ending}.html") for ending in endings)
     return next(name for name in names if not name.exists())

@@ -174,6 +174,8 @@ def to_values(array: pa.Array, htype: Htype) -> Any:
 
 def _split(array: pa.Array, items: Any) -> list[Any]:
     """Return a list's items row by row, None where there is no list."""
+    import pyarrow.compute as pc
+
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
     ends = np.cumsum(lengths).tolist()
     rows = zip(array.is_valid().to_pylist(), [0, *ends], ends, strict=False)
