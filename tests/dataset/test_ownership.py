@@ -6,6 +6,7 @@ again: on the same handle, on another handle, and as plain reads of all columns.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from uuid import uuid4
 
 import numpy as np
@@ -31,7 +32,7 @@ NAMES = [name for name in SCHEMA if name != "link"]
 
 def values(rows: int) -> dict[str, list]:
     rng = np.random.default_rng(0)
-    found = {name: (list(VALUES[name]) * rows)[:rows] for name in NAMES}
+    found = {name: (deepcopy(list(VALUES[name])) * rows)[:rows] for name in NAMES}
     found["v"] = list(rng.normal(size=(rows, 3)).astype("float32"))
     found["u"] = list(rng.integers(0, 255, (rows, 4, 6), np.uint8))
     found["vn"] = [None if row % 5 == 0 else [row, 1, 2] for row in range(rows)]
