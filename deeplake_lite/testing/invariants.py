@@ -56,12 +56,13 @@ def _check_reads(ds: Dataset, f: Field) -> None:
 
 
 def _check_shapes(ds: Dataset, f: Field) -> None:
-    """Check that the shapes that are kept are those of the values."""
+    """Check that the shapes that are kept are those of the values; a null has none."""
     shapes = ds[f.name].shapes
     assert len(shapes) == len(ds)
-    for value, kept in zip(ds[f.name][:], shapes.tolist(), strict=True):
+    for row, (value, kept) in enumerate(zip(ds[f.name][:], shapes.tolist(), strict=True)):
         if isinstance(value, np.ndarray):
-            assert value.shape == tuple(n for n in kept if n >= 0)
+            is_null = f.htype.nullable and ds[f.name][row] is None
+            assert tuple(n for n in kept if n >= 0) == (() if is_null else value.shape)
 
 
 def _check_statistics(ds: Dataset, f: Field) -> None:
