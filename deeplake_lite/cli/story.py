@@ -1,4 +1,4 @@
-"""What the steps of the demo share, and what a step is."""
+"""A step of the demo, and the state that the steps share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRACTICE = "practice"
 
 @dataclass
 class Story:
-    """What the steps share."""
+    """State that the steps share."""
 
     url: str
     digits: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
@@ -45,8 +45,8 @@ class Step:
     """One step of the demo."""
 
     title: str
-    """What it shows."""
+    """Description that is printed with the step."""
     code: str
-    """What one types for it."""
+    """Code that does it, or nothing."""
     run: Callable[[Story], str]
     """Does it; returns what was done."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     type Reals = NDArray[np.float64]
 
 TINY = 1e-9
-"""What the error of a sum of floats may be: 0.1 × 30 is not 3."""
+"""Largest rounding error of a sum of floats: 0.1 × 30 is not 3."""
 
 
 def largest_remainder(count: int, shares: Reals) -> Counts:

@@ -31,14 +31,14 @@ type Link = tuple[str, str]
 
 @dataclass(frozen=True)
 class Expiry:
-    """What a vacuum lets go."""
+    """Versions that a vacuum expires."""
 
     expiring: frozenset[str]
     """Versions that no history leads to any more."""
     kept: frozenset[str]
     """Versions that stay."""
     links: frozenset[Link]
-    """What has to be remembered then."""
+    """Links that must be recorded once the versions between have expired."""
 
 
 def plan_expiry(
