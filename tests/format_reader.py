@@ -68,9 +68,12 @@ def read_views(repository):
     if "_aux" not in repository.list_branches():
         return {}
     root = zarr.open_group(repository.readonly_session("_aux").store, mode="r")
-    return {
-        n: v | {"ids": root[v["array"]][:]} for n, v in root.attrs["deeplake_lite_views"].items()
-    }
+    found = root.attrs["deeplake_lite_views"]
+    assert found["digest"] == digest_of(found)
+    views = {n: v | {"ids": root[v["array"]][:]} for n, v in found["views"].items()}
+    for view in views.values():
+        assert view["hash"] == xxhash.xxh3_64_hexdigest(view["ids"].astype("<i8").tobytes())
+    return views
 
 
 # ---- §5, digests and checksums

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
+import xxhash
 
 from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.question import Question, params_from_json, params_to_json
@@ -53,6 +54,7 @@ class Keeper:
         elif whole and np.array_equal(view._live(), view._table.rows.live()):
             return document
         document["array"] = f"views/{uuid4().hex}"
+        document["hash"] = _hash(rows)
         self.arrays[document["array"]] = rows
         return document
 
@@ -96,14 +98,24 @@ class Opener:
 
     def open(self, document: Mapping[str, Any]) -> View:
         """Return the view that a document describes."""
-        path, names = document.get("array"), tuple(document["columns"])
-        rows = None if path is None else self._read(path)
+        names = tuple(document["columns"])
+        rows = self._rows(document) if "array" in document else None
         if "query" in document:
             assert rows is not None
             return self._answer(document["query"])._taken(rows, names, document["query"]["text"])
         lake, table = self._version(document)
         slots = table.rows.live() if rows is None else slots_of(table, rows)
         return View(lake, table, slots, names, "")
+
+    def _rows(self, document: Mapping[str, Any]) -> NDArray[np.int64]:
+        """Read a view's rows. Raises DamagedError when they are another's."""
+        rows = self._read(document["array"])
+        if _hash(rows) != document["hash"]:
+            raise DamagedError(
+                "The rows of a saved view do not match their hash. Restore the lake from a copy, "
+                "or delete the view and save it again."
+            )
+        return rows
 
     def _version(self, document: Mapping[str, Any]) -> tuple[Lake, Table]:
         from deeplake_lite.dataset.opening import open as open_lake
@@ -130,6 +142,10 @@ class Opener:
                 f"{found._table.slots:,}: {query['text']}. A function of yours may have changed."
             )
         return found
+
+
+def _hash(rows: NDArray[np.int64]) -> str:
+    return xxhash.xxh3_64_hexdigest(np.ascontiguousarray(rows, "<i8"))
 
 
 def versions_of(document: Mapping[str, Any]) -> Iterator[str]:

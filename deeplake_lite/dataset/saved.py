@@ -18,9 +18,16 @@ import numpy as np
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.kept_rows import Keeper, Opener, versions_of
 from deeplake_lite.dataset.virtual import VirtualTable
-from deeplake_lite.errors import ConflictError, ExistsError, InvalidValueError, NotFoundError
+from deeplake_lite.errors import (
+    ConflictError,
+    DamagedError,
+    ExistsError,
+    InvalidValueError,
+    NotFoundError,
+)
 from deeplake_lite.storage.arrays import ArraySpec
 from deeplake_lite.storage.repo import Repository, run
+from deeplake_lite.storage.state import check_seal, sealed
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -34,7 +41,7 @@ TRIES = 20
 """Times that a change of the views on an object store is written again when it loses the race."""
 
 KEY = "deeplake_lite_views"
-"""Attribute of the root group on ``_aux``: the documents by name."""
+"""Attribute of the root group on ``_aux``: the documents by name, and their digest."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,8 @@ class SavedView:
     """When it was saved, UTC."""
     array: str
     """Path of the row ids; of the positions in the query's result where there is a query."""
+    hash: str
+    """Hash of these numbers."""
     query: Mapping[str, Any] | None = None
     """The query whose result it shows, as JSON; None for rows of the lake."""
 
@@ -67,6 +76,7 @@ class SavedView:
             "origin": self.origin,
             "saved": self.saved.isoformat(),
             "array": self.array,
+            "hash": self.hash,
         }
         return document if self.query is None else {**document, "query": self.query}
 
@@ -81,6 +91,7 @@ class SavedView:
             str(document["origin"]),
             datetime.fromisoformat(document["saved"]),
             str(document["array"]),
+            str(document["hash"]),
             document.get("query"),
         )
 
@@ -104,7 +115,7 @@ class SavedViews(Mapping[str, "View"]):
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
         self._session = _reader(lake.repository)
-        self._documents = _documents(self._session)
+        self._documents = _documents(lake.repository, self._session)
 
     def __getitem__(self, name: str) -> View:
         """Open a view. Raises NotFoundError."""
@@ -164,6 +175,7 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
         view.origin,
         datetime.now(UTC),
         found["array"],
+        found["hash"],
         found.get("query"),
     )
     change, rows = {name: kept.to_json()}, keeper.arrays
@@ -172,7 +184,7 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
 
 def versions_needed(repository: Repository) -> set[str]:
     """Return the versions that saved views read."""
-    documents = _documents(_reader(repository)).values()
+    documents = _documents(repository, _reader(repository)).values()
     return {version for d in documents for version in versions_of(d)}
 
 
@@ -207,10 +219,22 @@ def _reader(repository: Repository) -> Session | None:
     return repository.reader(tips[versions.AUX]) if versions.AUX in tips else None
 
 
-def _documents(session: Session | None) -> dict[str, Any]:
+def _documents(repository: Repository, session: Session | None) -> dict[str, Any]:
+    """Return the documents of the saved views. Raises DamagedError when they are not as written."""
     if session is None:
         return {}
-    return dict(run(session.attributes()).get(KEY, {}))
+    found = run(session.attributes()).get(KEY)
+    if found is None and session.snapshot_id == _root(repository):
+        return {}  # somebody makes the branch, or was killed after that
+    if not isinstance(found, dict) or not isinstance(found.get("views"), dict):
+        raise DamagedError("The list of saved views is damaged. Restore it from a copy.")
+    check_seal(found, "The list of saved views")
+    return dict(found["views"])
+
+
+def _root(repository: Repository) -> str:
+    """Return the version that all others come from."""
+    return list(repository.ancestry(repository.tip("main")))[-1].id
 
 
 def _write(
@@ -249,11 +273,10 @@ def _write_once(
     overwrite: bool,
 ) -> None:
     if versions.AUX not in repository.branches():
-        root = list(repository.ancestry(repository.tip("main")))[-1].id
         with contextlib.suppress(ExistsError):  # somebody else was faster
-            repository.create_branch(versions.AUX, root)
+            repository.create_branch(versions.AUX, _root(repository))
     session = repository.writer(versions.AUX)
-    there = _documents(session)
+    there = _documents(repository, session)
     if taken := None if overwrite else next(iter(there.keys() & changes.keys()), None):
         raise ExistsError(
             f"There is a saved view {taken!r} already. Choose another name, or overwrite=True."
@@ -265,7 +288,7 @@ def _write_once(
 
 
 async def _put(session: Session, documents: Mapping[str, Any], ids: Mapping[str, Any]) -> None:
-    await session.set_attributes({KEY: dict(documents)})
+    await session.set_attributes({KEY: sealed({"views": dict(documents)})})
     for path, rows in ids.items():
         array = await session.create_array(path, ArraySpec("int64"), len(rows))
         if len(rows):

@@ -6,7 +6,10 @@ from threading import Barrier
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.dataset import saved
 from deeplake_lite.storage import chunks
+from deeplake_lite.storage.repo import Repository, run
+from deeplake_lite.storage.state import sealed
 from deeplake_lite.storage.table import Table
 
 
@@ -156,3 +159,51 @@ def test_a_copy_that_fails_leaves_no_lake(ds, tmp_path, new_url, monkeypatch, wh
     assert not dl.exists(url)
     assert not list(tmp_path.iterdir())
     assert ds.materialize(url)["x"][:].tolist() == list(range(6))
+
+
+def rewrite(ds, change):
+    """Put another attribute in the place of the list of saved views."""
+    session = Repository.open(ds.url).writer("_aux")
+    attributes = run(session.attributes())
+    run(session.set_attributes(change(attributes)))
+    session.commit("rewritten")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: {saved.KEY: None},
+        lambda _: {saved.KEY: 3},
+        lambda _: {saved.KEY: {}},
+        lambda attributes: {saved.KEY: {**attributes[saved.KEY], "views": {}}},
+        lambda attributes: {saved.KEY: {**attributes[saved.KEY], "digest": None}},
+    ],
+)
+def test_a_list_of_views_that_is_not_as_written_is_damaged(ds, change):
+    ds[:2].save("two")
+    rewrite(ds, change)
+    with pytest.raises(dl.DamagedError, match="list of saved views"):
+        dl.open(ds.url).views()
+
+
+def test_rows_of_another_view_are_noticed(ds):
+    ds[:2].save("two")
+    ds[2:4].save("others")
+
+    def exchange(attributes):
+        views = attributes[saved.KEY]["views"]
+        pair = views["two"], views["others"]
+        pair[0]["array"], pair[1]["array"] = pair[1]["array"], pair[0]["array"]
+        return {saved.KEY: sealed(attributes[saved.KEY])}
+
+    rewrite(ds, exchange)
+    with pytest.raises(dl.DamagedError, match="do not match their hash"):
+        dl.open(ds.url).views()["two"]
+
+
+def test_a_branch_of_views_without_any_has_none(ds):
+    repository = Repository.open(ds.url)
+    repository.create_branch("_aux", saved._root(repository))
+    assert list(ds.views()) == []
+    ds[:2].save("two")
+    assert list(ds.views()) == ["two"]
