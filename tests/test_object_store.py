@@ -146,6 +146,18 @@ def test_pins_of_a_vacuum_that_died_on_s3_go_when_they_are_old(options):
     assert ds.vacuum(older_than="0s", dry_run=True).chunks == 0
 
 
+@pytest.mark.parametrize("kind", ["branch", "tag"])
+def test_a_name_on_s3_whose_reply_was_lost_is_there(options, kind):
+    ds = lake(f"named-{kind}", options)
+    repository, tip = ds._lake.repository, ds.version
+    create = getattr(repository, f"create_{kind}")
+    create("twice", tip)
+    create("twice", tip)  # as the engine does that got no reply
+    ds.append(rows(0, 1, 10))
+    with pytest.raises(dl.ExistsError, match="taken"):
+        create("twice", ds.commit("another version"))
+
+
 def test_there_is_no_lake_where_none_was_made_on_s3(options):
     assert not dl.exists("s3://lakes/none", storage_options=options)
     with pytest.raises(dl.LakeNotFoundError, match="There is no lake at 's3://lakes/none'"):

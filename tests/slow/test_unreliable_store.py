@@ -1,8 +1,13 @@
-"""An object store whose replies fail, stall or are cut 10 % of the time loses nothing."""
+"""An object store whose replies fail, stall or are cut 10 % of the time loses nothing.
+
+Two writers append and commit by turns. Now and then a branch is made, committed to, merged and
+deleted, and now and then a vacuum deletes old versions and what failed tries have left.
+"""
 
 import asyncio
 import contextlib
 import random
+import sys
 import threading
 
 import boto3
@@ -13,6 +18,7 @@ from moto.server import ThreadedMotoServer
 import deeplake_lite as dl
 
 COMMITS = 200
+MERGE_EVERY, VACUUM_EVERY = 10, 25
 BAD = 0.1
 STALL_SECONDS = 0.5
 UNAVAILABLE = b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -122,6 +128,43 @@ def rows_of(start):
     }
 
 
+class Writer:
+    """Does things to a lake until they are acknowledged, however often the store refuses."""
+
+    refused = 0
+
+    def __init__(self, url, options):
+        self.url, self.options = url, options
+        self.ds = dl.open(url, storage_options=options)
+
+    def insist(self, action):
+        """Repeat what may be done twice until it is acknowledged."""
+        while True:
+            try:
+                return action()
+            except dl.StorageError:
+                Writer.refused += 1
+
+    def add(self, ds, start):
+        self.insist(lambda: ds.append(rows_of(start)))  # all of them or none
+        self.insist(lambda: ds.commit(f"{start}"))
+
+    def merge(self, name, start):
+        """Bring rows in by way of a branch, whose making and end may have arrived unheard."""
+        self.insist(lambda: name in self.ds.branches or self.make_branch(name))
+        own = self.insist(lambda: dl.open(self.url, branch=name, storage_options=self.options))
+        self.add(own, start)
+        self.insist(lambda: self.ds.merge(name))
+        self.insist(lambda: name not in self.ds.branches or self.ds.delete_branch(name))
+
+    def make_branch(self, name):
+        with contextlib.suppress(dl.ExistsError):  # the engine's second try meets its first
+            self.ds.branch(name)
+
+    def vacuum(self):
+        self.insist(lambda: self.ds.vacuum(older_than="0s", spare="0s"))
+
+
 def test_nothing_acknowledged_is_lost_on_an_unreliable_store(proxy, trials):
     options = {
         "access_key_id": "key",
@@ -132,28 +175,32 @@ def test_nothing_acknowledged_is_lost_on_an_unreliable_store(proxy, trials):
         "force_path_style": True,
     }
     ds = dl.create("s3://lakes/bad", {"x": "int64", "data": "bytes"}, storage_options=options)
-    writers = [dl.open(ds.url, storage_options=options) for _ in range(2)]
-    proxy.bad, refused = BAD, 0
-    acknowledged = []
+    writers = [Writer(ds.url, options) for _ in range(2)]
+    proxy.bad = BAD
+    acknowledged, merges, vacuums = [], 0, 0
     for n in range(trials(COMMITS)):
         writer, start = writers[n % 2], 2 * n
-        appended = committed = False
-        while not committed:  # until it is acknowledged, however often it fails
-            try:
-                if not appended:
-                    writer.append(rows_of(start))
-                    appended = True
-                writer.commit(f"{n}")
-                committed = True
-            except dl.StorageError:
-                refused += 1
+        if n % MERGE_EVERY == MERGE_EVERY - 1:
+            writer.merge(f"branch-{n}", start)
+            merges += 1
+        else:
+            writer.add(writer.ds, start)
         acknowledged += [start, start + 1]
+        if n % VACUUM_EVERY == VACUUM_EVERY - 1:
+            writer.vacuum()
+            vacuums += 1
+            for other in writers:  # what it was at may be gone
+                other.insist(other.ds.refresh)
     proxy.bad = 0.0
     ds = dl.open(ds.url, storage_options=options)
     found = ds["x"][:].tolist()
-    assert sorted(found) == acknowledged, f"{refused} refused, {proxy.counts}"
+    sys.stdout.write(
+        f"{merges} merges, {vacuums} vacuums, {Writer.refused} refused, {proxy.counts}\n"
+    )
+    assert sorted(found) == acknowledged
     assert len(np.unique(ds.row_ids)) == len(ds)
-    for row in ds[-20:]:
-        assert row["data"] == bytes([row["x"] % 256]) * len(row["data"])
+    for row in ds:
+        assert row["data"] == rows_of(row["x"] // 2 * 2)["data"][row["x"] % 2]
+    assert list(ds.branches) == ["main"]
     assert ds.verify()
     assert min(proxy.counts.values()) > 0

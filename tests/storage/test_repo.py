@@ -229,3 +229,21 @@ def test_manifests_are_parsed_once_while_others_read(make_lake, monkeypatch):
         ds["b"][[0, 1]]
     monkeypatch.setattr(ChunkFiles, "_load", None)
     ds["b"][0]
+
+
+class Unreachable:
+    """The engine's store, which cannot fetch a snapshot: it says that there is no metadata."""
+
+    async def get(self, key, _):
+        raise KeyError(key)
+
+    async def exists(self, key):
+        raise StorageError(f"The store refused: {key}.")
+
+
+@pytest.mark.parametrize("ask", [lambda s: s.attributes(), lambda s: s.length("0/rows/id")])
+def test_metadata_that_cannot_be_fetched_does_not_count_as_absent(make_lake, monkeypatch, ask):
+    session = make_lake({"x": "int32"})._lake.repository.writer("main")
+    monkeypatch.setattr(session, "_objects", Unreachable())
+    with pytest.raises(StorageError, match="refused"):
+        run(ask(session))

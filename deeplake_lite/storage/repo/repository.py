@@ -317,9 +317,22 @@ class Repository:
             return {name: str(r.lookup_tag(to_engine(name))) for name in names}
 
     def create_branch(self, name: str, snapshot_id: str) -> None:
-        """Start a branch at a version."""
-        with translated():
-            self._repository.create_branch(to_engine(name), snapshot_id)
+        """Start a branch at a version.
+
+        On an object store the engine asks again when a reply is lost, and is told that the name is
+        taken: by itself, where the branch is at that very version.
+
+        Raises
+        ------
+        ExistsError
+            When there is a branch of that name; on an object store, at another version.
+        """
+        try:
+            with translated():
+                self._repository.create_branch(to_engine(name), snapshot_id)
+        except ExistsError:
+            if local_folder(self.url) is not None or self.tip(name) != snapshot_id:
+                raise
 
     def delete_branch(self, name: str) -> None:
         """Forget a branch; its versions stay until they are vacuumed."""
@@ -333,9 +346,19 @@ class Repository:
             )
 
     def create_tag(self, name: str, snapshot_id: str) -> None:
-        """Name a version for good."""
-        with translated():
-            self._repository.create_tag(to_engine(name), snapshot_id)
+        """Name a version for good; a lost reply is made up for as by `create_branch`.
+
+        Raises
+        ------
+        ExistsError
+            When there is, or was, a tag of that name; on an object store, at another version.
+        """
+        try:
+            with translated():
+                self._repository.create_tag(to_engine(name), snapshot_id)
+        except ExistsError:
+            if local_folder(self.url) is not None or self.tags().get(name) != snapshot_id:
+                raise
 
     def delete_tag(self, name: str) -> None:
         """Forget a tag. Its name can never be used again: the engine keeps a tombstone."""
