@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -18,11 +17,15 @@ from typing import TYPE_CHECKING, Any, Self
 from deeplake_lite.errors import ColumnNotFoundError, FormatError, SchemaError
 from deeplake_lite.htypes import Htype, from_config, resolve
 from deeplake_lite.htypes.plain import fixed
+from deeplake_lite.lazy import LazyModule
 
 if TYPE_CHECKING:
+    import secrets
     from collections.abc import Iterator
 
     from deeplake_lite.codecs.limits import Limits
+else:
+    secrets = LazyModule("secrets")
 
 _ID = re.compile(r"c[0-9a-f]{8}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -40,8 +40,7 @@ loaded, names = {}, {"url": url}
 for name, code in steps.items():
     before = set(sys.modules)
     exec(code, names)
-    loaded[name] = sorted({module.partition(".")[0] for module in sys.modules.keys() - before})
-    loaded[name] += sorted(m for m in sys.modules.keys() - before if m == "pyarrow.compute")
+    loaded[name] = sorted(sys.modules.keys() - before)
 print(json.dumps(loaded))
 """
 
@@ -63,7 +62,7 @@ def lake(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def loaded(lake):
-    """Take the steps in a new process; return the packages that each of them has imported."""
+    """Take the steps in a new process; return the modules that each of them has imported."""
     command = [sys.executable, "-W", "error", "-c", SCRIPT, json.dumps([lake, STEPS])]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
@@ -82,8 +81,18 @@ NOT_TO_READ = {"duckdb", "sqlglot", "pyarrow", "ipywidgets", "anywidget", "IPyth
 
 def test_opening_imports_neither_zarr_nor_what_queries_and_the_browser_need(loaded):
     heavy = NEVER | NOT_TO_READ | {"numcodecs", "PIL", "simplejpeg", "filelock", "yaml"}
+    heavy |= {"tempfile", "shutil", "secrets"}
     assert before(loaded, "open") & heavy == set()
     assert before(loaded, "import") & {"numpy", "asyncio", "dataclasses"} == set()
+
+
+def test_opening_imports_neither_what_changes_lakes_nor_what_draws_them(loaded):
+    ours = {name for name in before(loaded, "open") if name.startswith("deeplake_lite.")}
+    unneeded = "html merge maintenance conflicts edits upserts diff saved splits show pickles"
+    assert ours & {f"deeplake_lite.dataset.{name}" for name in unneeded.split()} == set()
+    types = {name for name in ours if name.startswith("deeplake_lite.htypes.")}
+    absent = "mask keypoints polygons sequence embedding json bytes"
+    assert types & {f"deeplake_lite.htypes.{name}" for name in absent.split()} == set()
 
 
 def test_reading_and_verifying_import_no_more_than_codecs(loaded):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset import show
 from deeplake_lite.dataset.notes import Change, Notes
 from deeplake_lite.dataset.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.reading import read_cells, read_rows, read_value, read_values
@@ -15,15 +14,19 @@ from deeplake_lite.dataset.values import owned
 from deeplake_lite.errors import InvalidValueError, ReadOnlyError, SchemaError
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
+from deeplake_lite.lazy import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Callable, Iterator, MutableMapping
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset import show
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.schema import Field
+else:
+    [show] = lazy(__package__, "show")
 
 
 class Column:

@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from deeplake_lite.dataset import commit as commits
-from deeplake_lite.dataset import edits, maintenance, pickles, saved, upserts, versions
-from deeplake_lite.dataset import merge as merging
-from deeplake_lite.dataset.changes import difference
-from deeplake_lite.dataset.diff import Diff, Status
+from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.notes import Change, Notes
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.errors import ReadOnlyError, UncommittedError
+from deeplake_lite.lazy import lazy
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -27,6 +24,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset import changes, edits, maintenance, pickles, saved, upserts
+    from deeplake_lite.dataset import commit as commits
+    from deeplake_lite.dataset import diff as diffs
+    from deeplake_lite.dataset import merge as merging
+    from deeplake_lite.dataset.diff import Diff, Status
     from deeplake_lite.dataset.incoming import Data
     from deeplake_lite.dataset.plan import Resolution
     from deeplake_lite.dataset.report import Report
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Commit
+else:
+    changes, commits, diffs, edits = lazy(__package__, "changes", "commit", "diff", "edits")
+    maintenance, merging, pickles = lazy(__package__, "maintenance", "merge", "pickles")
+    saved, upserts = lazy(__package__, "saved", "upserts")
 
 
 class Dataset(View):
@@ -486,7 +492,7 @@ class Dataset(View):
         >>> ds.status(), ds.status().added
         (2 rows added, 2)
         """
-        return Status.of(self._table)
+        return diffs.Status.of(self._table)
 
     def discard(self) -> None:
         """Forget the edits of the open transaction, and stay at the version that they build on.
@@ -718,7 +724,7 @@ class Dataset(View):
         older = self._open(self.version if a is None else versions.resolve(repository, a))
         newer = self._table if b is None else self._open(versions.resolve(repository, b))
         names = [versions.version_name(v) for v in (a or self.version, b or self._name)]
-        return Diff(self._lake, older, newer, difference(older, newer), *names)
+        return diffs.Diff(self._lake, older, newer, changes.difference(older, newer), *names)
 
     def merge(
         self, branch: Version, *, on_conflict: Resolution = "raise", message: str = ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
-from deeplake_lite.dataset import show, splits, upward
+from deeplake_lite.dataset import upward
 from deeplake_lite.dataset.asking import Asks
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.exporting import Exports
@@ -21,6 +21,7 @@ from deeplake_lite.dataset.positions import in_brackets, is_position, one_positi
 from deeplake_lite.dataset.reading import read_row, read_rows
 from deeplake_lite.dataset.values import owned
 from deeplake_lite.errors import ColumnNotFoundError, UncommittedError
+from deeplake_lite.lazy import lazy
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
@@ -28,11 +29,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset import pickles, saved, show, splits
     from deeplake_lite.dataset.splits import Fold
     from deeplake_lite.dataset.upward import Browser
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.table import Table
+else:
+    pickles, saved, show, splits = lazy(__package__, "pickles", "saved", "show", "splits")
 
 
 @dataclass(frozen=True)
@@ -313,8 +317,6 @@ class View(LoadsRows, Exports, Asks):
         >>> dl.open(ds.url).views()["backwards"]["x"][:]
         array([3, 2, 1], dtype=int32)
         """
-        from deeplake_lite.dataset import saved
-
         saved.save(self, name, overwrite=overwrite)
 
     def materialize(self, url: str, *, message: str = "materialized") -> Any:
@@ -348,8 +350,6 @@ class View(LoadsRows, Exports, Asks):
         >>> copy.columns, copy["t"][:]
         (('t',), ['c', 'a'])
         """
-        from deeplake_lite.dataset import saved
-
         return saved.materialize(self, url, message)
 
     # ---- showing
@@ -442,8 +442,6 @@ class View(LoadsRows, Exports, Asks):
         return taken
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from deeplake_lite.dataset import pickles
-
         return pickles.view_parts(self)
 
     def _called(self, origin: str) -> Self:

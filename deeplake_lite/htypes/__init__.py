@@ -1,26 +1,67 @@
 """The element types: what a column means, how its values are checked, encoded and shown.
 
-A new type is one file in this folder and one line here.
+A new type is one file in this folder, one line here and one in `registry`. Its module is imported
+when it is first used: a process that opens a lake needs those of the lake's schema.
+
+>>> from deeplake_lite import htypes
+>>> htypes.Boxes
+<class 'deeplake_lite.htypes.boxes.Boxes'>
 """
 
-from deeplake_lite.htypes.array import Array
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from deeplake_lite.htypes.base import Dense, Htype, Layout, Nested, Picture, Ragged
-from deeplake_lite.htypes.boxes import Boxes, convert_boxes
-from deeplake_lite.htypes.bytes import Bytes
-from deeplake_lite.htypes.class_label import ClassLabel
-from deeplake_lite.htypes.embedding import Embedding
-from deeplake_lite.htypes.image import Image
-from deeplake_lite.htypes.json import Json
-from deeplake_lite.htypes.keypoints import Keypoints
-from deeplake_lite.htypes.link import Link
-from deeplake_lite.htypes.mask import Mask
-from deeplake_lite.htypes.polygons import Polygons
-from deeplake_lite.htypes.registry import from_config, register, resolve
-from deeplake_lite.htypes.roots import resolve_link
+from deeplake_lite.htypes.registry import from_config, resolve
 from deeplake_lite.htypes.scalar import Scalar
-from deeplake_lite.htypes.sequence import Sequence
-from deeplake_lite.htypes.show import class_colour
-from deeplake_lite.htypes.text import Text
+
+if TYPE_CHECKING:
+    from deeplake_lite.htypes.array import Array
+    from deeplake_lite.htypes.boxes import Boxes, convert_boxes
+    from deeplake_lite.htypes.bytes import Bytes
+    from deeplake_lite.htypes.class_label import ClassLabel
+    from deeplake_lite.htypes.embedding import Embedding
+    from deeplake_lite.htypes.image import Image
+    from deeplake_lite.htypes.json import Json
+    from deeplake_lite.htypes.keypoints import Keypoints
+    from deeplake_lite.htypes.link import Link
+    from deeplake_lite.htypes.mask import Mask
+    from deeplake_lite.htypes.polygons import Polygons
+    from deeplake_lite.htypes.roots import resolve_link
+    from deeplake_lite.htypes.sequence import Sequence
+    from deeplake_lite.htypes.show import class_colour
+    from deeplake_lite.htypes.text import Text
+
+_HOMES = {
+    "Array": "array",
+    "Boxes": "boxes",
+    "Bytes": "bytes",
+    "ClassLabel": "class_label",
+    "Embedding": "embedding",
+    "Image": "image",
+    "Json": "json",
+    "Keypoints": "keypoints",
+    "Link": "link",
+    "Mask": "mask",
+    "Polygons": "polygons",
+    "Sequence": "sequence",
+    "Text": "text",
+    "class_colour": "show",
+    "convert_boxes": "boxes",
+    "resolve_link": "roots",
+}
+"""Name and module."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
 
 __all__ = [
     "Array",
@@ -46,22 +87,6 @@ __all__ = [
     "class_colour",
     "convert_boxes",
     "from_config",
-    "register",
     "resolve",
     "resolve_link",
 ]
-
-register(Scalar)
-register(Array)
-register(Image)
-register(Mask)
-register(Boxes)
-register(ClassLabel)
-register(Text)
-register(Json)
-register(Bytes)
-register(Embedding)
-register(Keypoints)
-register(Polygons)
-register(Sequence)
-register(Link)

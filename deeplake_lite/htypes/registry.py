@@ -1,7 +1,7 @@
 """Which htypes there are, and which one a user's short word means.
 
 `resolve` reads what users write in a schema, `from_config` what a lake has stored. A type enters
-through `register`, one line in `htypes/__init__.py`.
+with one line of `_HOMES`, and its module is imported when a schema has it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from datetime import datetime, timedelta
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,23 @@ from deeplake_lite.htypes.choices import dtype_name, nearest
 from deeplake_lite.htypes.plain import from_json
 from deeplake_lite.htypes.scalar import DTYPES, WORDS, Scalar
 
-_REGISTRY: dict[str, type[Htype]] = {}
+_HOMES = {
+    "scalar": "Scalar",
+    "array": "Array",
+    "image": "Image",
+    "mask": "Mask",
+    "boxes": "Boxes",
+    "class_label": "ClassLabel",
+    "text": "Text",
+    "json": "Json",
+    "bytes": "Bytes",
+    "embedding": "Embedding",
+    "keypoints": "Keypoints",
+    "polygons": "Polygons",
+    "sequence": "Sequence",
+    "link": "Link",
+}
+"""Name, which is that of the module in this package, and class."""
 
 _BUILTIN: dict[Any, str] = {
     bool: "bool",
@@ -34,9 +52,15 @@ _BUILTIN: dict[Any, str] = {
 }
 
 
-def register(htype: type[Htype]) -> None:
-    """Make a type known under its name."""
-    _REGISTRY[htype.name] = htype
+@cache
+def home(name: str) -> type[Htype]:
+    """Import a type by its name.
+
+    >>> home("class_label")
+    <class 'deeplake_lite.htypes.class_label.ClassLabel'>
+    """
+    found: type[Htype] = getattr(import_module(f"{__package__}.{name}"), _HOMES[name])
+    return found
 
 
 def resolve(spec: Any) -> Htype:
@@ -88,12 +112,12 @@ def from_config(config: Any) -> Htype:
     Scalar('int32')
     """
     name = config.get("htype") if isinstance(config, dict) else None
-    if not isinstance(name, str) or name not in _REGISTRY:
+    if not isinstance(name, str) or name not in _HOMES:
         raise FormatError(
             f"A column's type must be an object with a known 'htype', got {config!r:.120}. "
             f"If a newer release wrote it, upgrade deeplake-lite."
         )
-    cls = _REGISTRY[name]
+    cls = home(name)
     known = {f.name: f for f in fields(cls) if f.metadata.get("stored", True)}
     unknown = [key for key in config if key != "htype" and key not in known]
     if unknown:
@@ -123,15 +147,15 @@ def _from_word(word: str) -> Htype:
     (Text(), ClassLabel(), Scalar('float64'))
     """
     name = WORDS.get(word.casefold(), word.casefold())
-    types = {key.replace("_", ""): htype for key, htype in _REGISTRY.items()}
-    if (htype := types.get(name.replace("_", ""))) is not None:
-        return _without_arguments(htype)
+    types = {key.replace("_", ""): key for key in _HOMES}
+    if (key := types.get(name.replace("_", ""))) is not None:
+        return _without_arguments(home(key))
     dtype = dtype_name(word)
     if dtype in DTYPES or re.match(r"(datetime|timedelta)64", dtype):
         return Scalar(dtype)
-    hint = nearest(word, [*_REGISTRY, *DTYPES, "datetime64[us]", "timedelta64[us]"])
+    hint = nearest(word, [*_HOMES, *DTYPES, "datetime64[us]", "timedelta64[us]"])
     raise SchemaError(
-        f"There is no type {word!r}.{hint} Types: {', '.join(_REGISTRY)}; dtypes: "
+        f"There is no type {word!r}.{hint} Types: {', '.join(_HOMES)}; dtypes: "
         f"{', '.join(DTYPES)}, datetime64[us] and others."
     )
 

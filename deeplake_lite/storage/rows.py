@@ -8,21 +8,25 @@ a counter of 16 bits.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ArraySpec, SlotArray, Slots
 from deeplake_lite.storage.dense import check_arrays
 
 if TYPE_CHECKING:
+    import secrets
+
     from numpy.typing import NDArray
 
     from deeplake_lite.storage.column import Damage, Place
     from deeplake_lite.storage.repo import Session
+else:
+    secrets = LazyModule("secrets")
 
 COUNTER_BITS = 16
 BLOCK_BITS = 47

@@ -14,21 +14,24 @@ import contextlib
 import json
 import os
 import re
-import secrets
 import weakref
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import uuid4
 
 from deeplake_lite.errors import DamagedError
+from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo import local_folder, run, translated_files
 from deeplake_lite.storage.repo.locks import file_lock
 from deeplake_lite.storage.state import State
 
 if TYPE_CHECKING:
+    import secrets
     from pathlib import Path
 
     from deeplake_lite.storage.repo import Repository, Session
+else:
+    secrets = LazyModule("secrets")
 
 SPACING = 2**14
 """Chunks left free behind another writer's claim (64 GiB), which still grows."""

@@ -8,6 +8,5 @@ to look first. `static` is what stays where no kernel runs.
 """
 
 from deeplake_lite.widget.browser import Browser, browse
-from deeplake_lite.widget.difference import Difference, browse_diff
 
-__all__ = ["Browser", "Difference", "browse", "browse_diff"]
+__all__ = ["Browser", "browse"]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from deeplake_lite.errors import LakeNotFoundError
+from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo.engine import compiled, package
 from deeplake_lite.storage.repo.forks import use_engine
 
 if TYPE_CHECKING:
+    import tempfile
     from collections.abc import Mapping
+else:
+    tempfile = LazyModule("tempfile")
 
 MEMORY = "memory://"
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from deeplake_lite.errors import ExistsError
+from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo.failures import translated_files
 from deeplake_lite.storage.repo.locks import file_lock
 
 if TYPE_CHECKING:
+    import shutil
     from collections.abc import Iterator
     from pathlib import Path
+else:
+    shutil = LazyModule("shutil")
 
 LAKE_ENTRIES = frozenset(
     {".writers", "chunks", "config.yaml", "manifests", "refs", "snapshots", "transactions"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from filelock import Timeout
 
 from deeplake_lite.errors import (
     ConflictError,
     LakeError,
     UncommittedError,
 )
+from deeplake_lite.lazy import LazyModule
 from deeplake_lite.widget.edits import journal, writing
 from deeplake_lite.widget.edits.drafts import Drafts
 from deeplake_lite.widget.edits.pending import Pending
@@ -22,6 +22,7 @@ from deeplake_lite.widget.messages import problem_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import filelock
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
+else:
+    filelock = LazyModule("filelock")
 
 type Positions = NDArray[np.int64]
 
@@ -181,7 +184,7 @@ class Editing:
             self._journal = journal.Journal(folder, ds.url, branch, self.discard)
         try:
             why = "" if self._journal.write(line) else "there are too many of them"
-        except (OSError, TypeError, Timeout) as error:
+        except (OSError, TypeError, filelock.Timeout) as error:
             why = f"{error!s:.200}"
         if why:
             self._is_kept = False

@@ -28,15 +28,18 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import xxhash
-from filelock import FileLock, Timeout
 
+from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo import MEMORY, local_folder
 from deeplake_lite.widget.edits.staged import Edit, Staged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import filelock
     from numpy.typing import NDArray
+else:
+    filelock = LazyModule("filelock")
 
 FORMAT = 1
 
@@ -66,7 +69,7 @@ class Journal:
     def __init__(self, folder: Path, url: str, branch: str, release: Callable[[], None]) -> None:
         self.path = folder / f"{token_hex(8)}.jsonl"
         self.release = release
-        self._lock = FileLock(self.path.with_suffix(".lock"), thread_local=False)
+        self._lock = filelock.FileLock(self.path.with_suffix(".lock"), thread_local=False)
         self._left = MOST_BYTES
         self._header = {"format": FORMAT, "url": url, "branch": branch}
 
@@ -157,11 +160,11 @@ def _is_written_elsewhere(path: Path) -> bool:
     """Tell whether a browser of another process is at work on a file."""
     if path in _LIVE:
         return False
-    lock = FileLock(path.with_suffix(".lock"))
+    lock = filelock.FileLock(path.with_suffix(".lock"))
     try:
         with lock.acquire(timeout=0):
             return False
-    except (Timeout, OSError):
+    except (filelock.Timeout, OSError):
         return True
 
 

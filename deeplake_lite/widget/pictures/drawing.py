@@ -12,21 +12,25 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import simplejpeg
 
 from deeplake_lite import codecs
-from deeplake_lite.codecs.jpeg import Jpeg
 from deeplake_lite.htypes import Array, Image, Link, Mask, Sequence
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 from deeplake_lite.htypes.show import class_thumbnail, eight_bits, thumbnail
+from deeplake_lite.lazy import LazyModule, lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import simplejpeg
     from numpy.typing import NDArray
 
+    from deeplake_lite.codecs import jpeg
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
+else:  # Pillow takes its time, and the first pictures are asked for later
+    simplejpeg = LazyModule("simplejpeg")
+    [jpeg] = lazy("deeplake_lite.codecs", "jpeg")
 
 type Drawing = Callable[[int], Drawn]
 """Draws a picture with its longer side at so many pixels, or at its own size for 0."""
@@ -213,7 +217,7 @@ def web_type(htype: Image, data: Any) -> str | None:
         return None
     source = codecs.sniff(data)
     header = source.probe(data, htype.limits)
-    if isinstance(source, Jpeg):
+    if isinstance(source, jpeg.Jpeg):
         upright = source.orientation(data) == 1  # browsers turn some files, and some ways not
         known = simplejpeg.decode_jpeg_header(data)[2] in _COLOURS
         return "image/jpeg" if upright and known else None
