@@ -6,6 +6,7 @@ say. Positions, versions and the order of rows play no part.
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     type Ints = NDArray[np.int64]
 
 
+TOLERANCE = 1e-6
+"""How far from 1 fractions may add up, as those in 32 bits do."""
+
+
 class Fold(NamedTuple):
     """One of several ways to cut rows into those to train on and those to test on."""
 
@@ -48,7 +53,13 @@ def split(
 ) -> list[Ints]:
     """Return the positions of each part, ascending; see `View.split`."""
     shares = _shares(fractions)
-    part = _parts(view, shares, by, group, seed)
+    for keyword, column in (("by", by), ("group", group)):
+        if not isinstance(column, str | None):
+            raise TypeError(
+                f"{keyword} must be the name of a column, but it is a {type(column).__name__}. Add "
+                "what is to count as a column, and pass its name."
+            )
+    part = _parts(view, shares, by, group, _seed(seed))
     counts = np.bincount(part, minlength=len(shares))
     for number in np.flatnonzero((counts == 0) & (shares > 0)).tolist():
         name = names[number] if names else number
@@ -62,6 +73,20 @@ def folds(view: View, k: int, *, by: str | None, group: str | None, seed: int) -
         raise ValueError(f"folds must be an integer of at least 2, but it is {k!r:.60}.")
     names = [f"fold {number}" for number in range(k)]
     return split(view, [1 / int(k)] * int(k), by=by, group=group, seed=seed, names=names)
+
+
+def _seed(seed: Any) -> int:
+    """Return a seed as Python's integer. Raises ValueError.
+
+    >>> _seed(np.int64(3))
+    3
+    """
+    try:
+        return operator.index(seed)
+    except TypeError:
+        raise ValueError(
+            f"seed must be an integer, but it is {seed!r:.60}. Leave it out for 0."
+        ) from None
 
 
 def _parts(
@@ -140,6 +165,12 @@ def _empty(
             f"{np.count_nonzero(shares)} parts, and a group stays in one part. Ask for fewer "
             "parts, or leave group= out."
         )
+    different = len(np.unique(view.row_ids))
+    if different < min(len(view), np.count_nonzero(shares)):
+        return (
+            f"{name} would be empty: the view has {different:,} different rows for "
+            f"{np.count_nonzero(shares)} parts, and a row stays in one part. Ask for fewer parts."
+        )
     return (
         f"{name} would be empty: {shares[number]:.3g} of {len(view):,} rows is less than one. Ask "
         f"for at least {1 / len(view):.3g}, for fewer parts, or add rows."
@@ -167,7 +198,7 @@ def _shares(fractions: Sequence[float]) -> NDArray[np.float64]:
         raise ValueError(
             f"fractions must be 0 to 1, got {bad:g}. Leave the part out, or give it 0."
         )
-    if (total := shares.sum()) == 0 or abs(total - 1) > 1e-6:
+    if (total := shares.sum()) == 0 or abs(total - 1) > TOLERANCE:
         way = "Give one that is not 0." if total == 0 else f"Divide them: {_divided(shares)}."
         raise ValueError(
             f"fractions must add up to 1, got {list(fractions)!r:.60}, which add up to {total:g}. "
@@ -177,7 +208,18 @@ def _shares(fractions: Sequence[float]) -> NDArray[np.float64]:
 
 
 def _divided(shares: NDArray[np.float64]) -> str:
-    return f"[{', '.join(f'{share:.3g}' for share in shares / shares.sum())}]"
+    """Return fractions in as few digits as add up to 1.
+
+    >>> _divided(np.array([3, 1])), _divided(np.array([1, 1, 1]))
+    ('[0.75, 0.25]', '[0.3333333, 0.3333333, 0.3333333]')
+    """
+    whole = shares / shares.sum()
+    digits = next(d for d in range(3, 18) if abs(_rounded(whole, d).sum() - 1) <= TOLERANCE)
+    return f"[{', '.join(f'{share:.{digits}g}' for share in whole)}]"
+
+
+def _rounded(shares: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
+    return np.array([float(f"{share:.{digits}g}") for share in shares])
 
 
 def _has_several(htype: Htype) -> bool:

@@ -239,7 +239,9 @@ def by_groups_and_labels(
     part = np.full(len(sizes), -1)
     total = np.bincount(labels.numbers, weights)
     columns = len(total) + 1  # the last one stands for the rows themselves
-    scale = np.append(1 / np.maximum(total, 1) ** 2, OF_ROWS * len(total) / sizes.sum() ** 2)
+    scale = np.append(
+        1 / np.maximum(total, 1) ** 2, OF_ROWS * max(len(total), 1) / sizes.sum() ** 2
+    )
     missing = shares[:, np.newaxis] * np.append(total, sizes.sum())
     bounds = labels.starts.tolist()
 

@@ -1,5 +1,8 @@
 """Parts for training and testing."""
 
+import json
+import re
+
 import numpy as np
 import pytest
 import xxhash
@@ -362,3 +365,49 @@ def test_folds_of_too_few_rows_or_no_number_are_refused(ds):
     with pytest.raises(ValueError, match=r"'fold 3' would be empty: 0\.2 of 3 rows"):
         ds[:3].folds(5)
     assert [len(fold.test) for fold in ds[:7].folds(np.int64(3))] == [3, 2, 2]
+
+
+@pytest.mark.parametrize("column", ["polygons", "lists", "tags"])
+def test_groups_of_rows_without_any_label_make_parts_of_the_right_size(make_lake, column):
+    n = 60
+    schema = {
+        "x": "int32",
+        "polygons": dl.Polygons(),
+        "lists": dl.Sequence("text"),
+        "tags": dl.ClassLabel(multiple=True),
+    }
+    ds = make_lake(schema, x=range(n), polygons=[[]] * n, lists=[[]] * n, tags=[[]] * n)
+    assert list(map(len, ds.split([0.7, 0.3], by=column, group="x"))) == [42, 18]
+
+
+@pytest.mark.parametrize("seed", [None, 1.5, "a", [1]])
+def test_a_seed_that_is_no_integer_is_refused(ds, seed):
+    for ask in (lambda: ds.split([0.5, 0.5], seed=seed), lambda: ds.folds(2, seed=seed)):
+        with pytest.raises(ValueError, match="seed must be an integer, but it is"):
+            ask()
+
+
+def test_a_seed_may_be_numpys(ds):
+    assert xs(ds.split([0.5, 0.5], seed=np.int64(3))[0]) == xs(ds.split([0.5, 0.5], seed=3)[0])
+
+
+@pytest.mark.parametrize("keyword", ["by", "group"])
+def test_values_in_place_of_a_column_are_refused(ds, keyword):
+    for wrong in (np.zeros(200), ["label"], 3):
+        with pytest.raises(TypeError, match=f"{keyword} must be the name of a column"):
+            ds.split([0.5, 0.5], **{keyword: wrong})
+
+
+@pytest.mark.parametrize(
+    "fractions", [[0.333] * 3, [1, 1, 1], [70, 20, 10], [1 / 7] * 6, np.float16([0.1] * 10)]
+)
+def test_the_fractions_that_an_error_suggests_work(ds, fractions):
+    with pytest.raises(ValueError, match="add up to 1") as error:
+        ds.split(fractions)
+    suggested = re.search(r"Divide them: (\[.*\])\.$", str(error.value))[1]
+    assert len(ds.split(json.loads(suggested))) == len(fractions)
+
+
+def test_one_row_many_times_is_one_row_to_split(ds):
+    with pytest.raises(ValueError, match="has 1 different rows for 2 parts"):
+        ds[[0] * 10].split([0.5, 0.5])
