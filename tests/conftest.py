@@ -19,12 +19,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 _numbers = count()
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _state_home(tmp_path_factory):
-    """Keep drafts of browsers away from those of whoever runs the tests."""
-    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
-
-
 @pytest.fixture
 def make_lake():
     """Make a lake in memory: its schema, then columns of rows to commit."""

@@ -231,7 +231,7 @@ def test_without_an_embedding_the_button_says_why(chrome, tmp_path, about, why):
         assert shown.sent("neighbours") == []
 
 
-def test_a_lasso_over_the_map_selects_within_300_ms(chrome, tmp_path):
+def test_a_lasso_over_the_map_selects_at_once_and_asks_nobody(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200_000, settings={"panel": "map"}) as shown:
         shown.painted()
         shown.page.get_by_text("automobile").first.wait_for()
@@ -243,23 +243,26 @@ def test_a_lasso_over_the_map_selects_within_300_ms(chrome, tmp_path):
             mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=6)
             if not i:
                 mouse.down()
-        took = shown.page.evaluate(
+        asked = shown.page.evaluate("() => __model.sent.length")
+        frames = shown.page.evaluate(
             """() => new Promise((resolve) => {
                 const box = document.querySelector('.dl-map-box');
-                const start = performance.now();
+                let frames = 0;
                 const done = () => {
-                    if (!__model.get('_selected').byteLength) return requestAnimationFrame(done);
-                    requestAnimationFrame(() => resolve(performance.now() - start));
+                    if (__model.get('_selected').byteLength) return resolve(frames);
+                    frames += 1;
+                    return requestAnimationFrame(done);
                 };
                 box.dispatchEvent(new PointerEvent('pointerup', { pointerId: 1 }));
                 done();
             })"""
         )
+        assert frames <= 1
+        assert shown.page.evaluate("() => __model.sent.length") == asked
         mouse.up()
         count = len(shown.selected())
         shown.page.screenshot(path=tmp_path / "map.png")
         assert 20_000 < count < 180_000
-        assert took < 900  # 300 on a quiet machine: see README
 
 
 def test_the_map_shows_the_row_under_the_pointer(chrome, tmp_path):

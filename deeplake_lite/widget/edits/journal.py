@@ -49,8 +49,17 @@ MOST_BYTES = 64 * 2**20
 MOST_DRAFTS = 20
 """Files of a lake that are looked at, the newest first."""
 
+_MISREAD = (
+    ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError,
+    SyntaxError, zlib.error,
+)  # fmt: skip
+"""What reading raises where somebody else has written into a file, or it was cut."""
+
 _LIVE: WeakValueDictionary[Path, Journal] = WeakValueDictionary()
 """The files that browsers of this process write."""
+
+if hasattr(os, "register_at_fork"):  # Windows has none
+    os.register_at_fork(after_in_child=_LIVE.clear)
 
 
 class Journal:
@@ -69,6 +78,7 @@ class Journal:
     def __init__(self, folder: Path, url: str, branch: str, release: Callable[[], None]) -> None:
         self.path = folder / f"{token_hex(8)}.jsonl"
         self.release = release
+        self._process = os.getpid()
         self._lock = filelock.FileLock(self.path.with_suffix(".lock"), thread_local=False)
         self._left = MOST_BYTES
         self._header = {"format": FORMAT, "url": url, "branch": branch}
@@ -78,6 +88,8 @@ class Journal:
 
         Raises OSError where nothing can be written, and TypeError for values that have no JSON.
         """
+        if self._is_inherited:
+            raise OSError("this process is a fork of the one that keeps them")
         text = json.dumps(line)
         if not self._lock.is_locked:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -93,10 +105,17 @@ class Journal:
 
     def remove(self) -> None:
         """Take the file away: its edits are committed, or discarded."""
+        if self._is_inherited:
+            return
         _LIVE.pop(self.path, None)
         _unlink(self.path)
         self._lock.release()
         _unlink(self.path.with_suffix(".lock"))
+
+    @property
+    def _is_inherited(self) -> bool:
+        """Whether file and lock belong to the process that this one is a fork of."""
+        return self._process != os.getpid()
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +190,8 @@ def _is_written_elsewhere(path: Path) -> bool:
 def _read(path: Path) -> Draft | None:
     """Return a draft; None for a file that is none, or none of this version."""
     staged, complete = Staged(), True
+    if not path.is_file():  # opening a pipe would wait
+        return None
     try:
         with path.open(encoding="utf-8") as lines:
             header = json.loads(next(lines))
@@ -181,7 +202,7 @@ def _read(path: Path) -> Draft | None:
                 complete = line.endswith("\n") and _replay(line, staged)
                 if not complete:
                     break
-    except (OSError, ValueError, KeyError, TypeError, StopIteration):
+    except (OSError, StopIteration, *_MISREAD):
         return None
     changed = dt.datetime.fromtimestamp(_modified(path), dt.UTC)
     return Draft(path, branch, staged.edits, complete, changed.isoformat())
@@ -201,7 +222,7 @@ def _replay(line: str, staged: Staged) -> bool:
                 staged.drop(number)
             case _:
                 return False
-    except (ValueError, KeyError, TypeError, zlib.error):
+    except _MISREAD:
         return False
     return True
 

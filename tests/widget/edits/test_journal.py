@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -244,6 +245,75 @@ def test_a_damaged_draft_raises_nothing_and_says_what_is_missing(url, page, dama
     else:
         assert [(d["edits"], d["complete"]) for d in p.w.drafts] == [(1, False)]
         assert p.w.restore() == 1
+
+
+HOSTILE = [
+    "[" * 100_000, '{"do": "add", "edits": 7}', '{"do": "add", "edits": "x"}',
+    {"id": float("inf")}, {"id": float("nan")}, {"ids": None}, {"ids": "eJwDAAAAAAE="}, {"op": []},
+    {"seen": "!"}, {"value": {"number": 2**64, "dtype": "M8[s]"}},
+    {"value": {"number": float("inf"), "dtype": "M8[s]"}}, {"value": {"number": 1, "dtype": "O"}},
+    {"value": {"array": "AAAA", "dtype": "O", "shape": [1]}},
+    {"value": {"array": "AAAAAAAAAAA=", "dtype": "f8", "shape": [2**70]}},
+    {"value": {"array": "AAAAAAAAAAA=", "dtype": "{'a'", "shape": [1]}},
+]  # fmt: skip
+"""Lines of a draft that nobody of ours has written, or fields of an edit."""
+
+
+@pytest.mark.parametrize("line", HOSTILE)
+def test_what_somebody_else_writes_into_a_draft_raises_nothing(url, page, line):
+    work_and_end(url, EDITS[:1])
+    [path] = drafts(url)
+    first, added = path.read_text().splitlines()
+    if isinstance(line, dict):
+        document = json.loads(added)
+        document["edits"][0].update(line)
+        line = json.dumps(document)
+    path.write_text(f"{first}\n{added}\n{line}\n")
+    p = page(dl.open(url))
+    [draft] = p.w.drafts
+    assert (draft["edits"], draft["complete"]) == (1, False)
+    assert p.w.restore() == 1
+    p.w.commit()
+    path.write_text(f"{line}\n")
+    assert page(dl.open(url)).w.drafts == []
+
+
+def test_pipes_and_folders_among_drafts_are_passed_over(url, page):
+    work_and_end(url, EDITS[:1])
+    folder = journal.folder_of(url)
+    os.mkfifo(folder / "pipe.jsonl")
+    (folder / "folder.jsonl").mkdir()
+    assert len(page(dl.open(url)).w.drafts) == 1
+
+
+def test_a_fork_leaves_the_drafts_of_its_parent_alone(url, page):
+    p = page(dl.open(url))
+    edit(p, [0], "note", "new")
+    own = p.w.part(Editing)._journal
+    [path] = drafts(url)
+    before = path.read_bytes()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            with pytest.raises(OSError, match="a fork"):
+                own.write({"do": "undo"})
+            assert list(journal.drafts_in(path.parent, "main", None)) == []  # its parent is at work
+            own.remove()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert path.read_bytes() == before
+    other = subprocess.run(
+        [sys.executable, "-c", OFFERED, url], capture_output=True, text=True, check=True
+    )
+    assert other.stdout == "[]\n"
+    p.w.commit()
+    assert drafts(url) == []
+
+
+OFFERED = "import sys, deeplake_lite as dl; print(dl.open(sys.argv[1]).browse().drafts)"
 
 
 def test_a_draft_has_a_bound_and_says_where_it_is_reached(url, page, monkeypatch):
