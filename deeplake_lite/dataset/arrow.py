@@ -1,7 +1,8 @@
 """Cells as Arrow arrays, and columns as Arrow fields.
 
 Numbers become primitives, arrays of one shape fixed-size lists (with several axes tensors), of
-varying shape nested lists, files binary. A field's metadata has the htype's configuration,
+varying length lists, of otherwise varying shape data and shape, complex numbers
+pairs, files binary. A field's metadata has the htype's configuration,
 so that what reads the table can make the same column again. Imports pyarrow: `export` imports
 this when asked to.
 """
@@ -152,8 +153,8 @@ def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
         return texts_of(FlatCells.of(cells))
     shapes = np.maximum(cells.shapes, 0).astype(np.int64)
     values = _flat(htype, cells, layout.dtype)
-    if isinstance(htype, Image) or (isinstance(htype, Array) and htype.shape is None):
-        return _tensors(values, cells, null)
+    if isinstance(htype, Image) or axes_of(htype).count(None) != 1:
+        return _tensors(htype, values, cells, null)
     if len(values) != shapes.prod(axis=1).sum():
         raise DamagedError("Cells are not as long as their shapes say. Run ds.verify().")
     found, axes = _leaf(htype, values), axes_of(htype)
@@ -166,11 +167,14 @@ def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
     return _lists(shapes[:, 0], found, null)
 
 
-def _tensors(values: NDArray[Any], cells: RaggedCells, null: Null) -> pa.Array:
-    """Return arrays whose number of axes varies as data and shape."""
+def _tensors(htype: Htype, values: NDArray[Any], cells: RaggedCells, null: Null) -> pa.Array:
+    """Return arrays of which several axes vary as data and shape.
+
+    Lists in lists would lose the shape of what has no items, such as the masks of no objects.
+    """
     kept = cells.shapes >= 0
     sizes = np.where(kept, cells.shapes, 1).prod(axis=1, dtype=np.int64) * kept.any(axis=1)
-    data = _lists(sizes, pa.array(values))
+    data = _lists(sizes, _leaf(htype, values))
     shapes = _lists(kept.sum(axis=1), pa.array(cells.shapes[kept]))
     return pa.StructArray.from_arrays([data, shapes], ["data", "shape"], mask=_mask(null))
 

@@ -65,6 +65,10 @@ def _nullable(values: NDArray[Any], null: NDArray[np.bool_]) -> Any:
         case "f":
             wide = np.promote_types(values.dtype, np.float32)  # pandas has no Float16
             return pd.arrays.FloatingArray(values.astype(wide), null)
+    if values.dtype.kind == "c":  # pandas has no complex numbers with nulls
+        objects = values.astype(object)
+        objects[null] = None
+        return objects
     values = values.copy()
-    values[null] = np.nan if values.dtype.kind == "c" else np.array("NaT", values.dtype)
+    values[null] = np.array("NaT", values.dtype)
     return values

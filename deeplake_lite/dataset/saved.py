@@ -23,6 +23,7 @@ from deeplake_lite.errors import (
     DamagedError,
     ExistsError,
     InvalidValueError,
+    LakeError,
     NotFoundError,
 )
 from deeplake_lite.storage.arrays import ArraySpec
@@ -296,4 +297,13 @@ async def _put(session: Session, documents: Mapping[str, Any], ids: Mapping[str,
 
 
 async def _read_ids(session: Session, path: str) -> Any:
-    return np.asarray(await (await session.open_array(path)).getitem(slice(None)))
+    """Read a view's rows. Raises DamagedError where their array is not what was written."""
+    try:
+        return np.asarray(await (await session.open_array(path)).getitem(slice(None)))
+    except LakeError:
+        raise
+    except (ValueError, TypeError, LookupError, ArithmeticError, MemoryError, OSError) as error:
+        raise DamagedError(
+            f"The rows of a saved view do not read: {error!s:.200}. Restore the lake from a copy, "
+            "or delete the view and save it again."
+        ) from error

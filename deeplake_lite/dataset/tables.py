@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes import Json
+from deeplake_lite.errors import InvalidValueError, LakeError
+from deeplake_lite.htypes import Json, from_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
     import pyarrow as pa
+
+    from deeplake_lite.htypes import Htype
 
 
 @runtime_checkable
@@ -77,25 +79,63 @@ def column_values(values: Any) -> Any:
 
 def parsed(values: Any, f: pa.Field) -> Any:
     """Return JSON that left a lake as text as the values it stands for; anything else as it is."""
+    htype = noted_htype(f)
+    return values if htype is None else _values(values, htype.get_config())
+
+
+def noted_htype(f: pa.Field | None) -> Htype | None:
+    """Return the type that a lake has noted with a column that it exported, if any.
+
+    >>> import json, pyarrow as pa
+    >>> note = {"deeplake_lite.htype": json.dumps({"htype": "image", "codec": "png"})}
+    >>> noted_htype(pa.field("image", pa.binary(), metadata=note))
+    Image('png')
+    """
     from deeplake_lite.dataset.arrow import HTYPE
 
-    config = (f.metadata or {}).get(HTYPE.encode())
-    return values if config is None else _values(values, json.loads(config))
+    note = None if f is None else (f.metadata or {}).get(HTYPE.encode())
+    try:
+        return None if note is None else from_config(json.loads(note))
+    except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None  # another release's, or not ours
 
 
 def _values(values: Any, config: Mapping[str, Any]) -> Any:
     match config.get("htype"):
         case "json":
-            return [None if text is None else Json().from_file(text) for text in values]
+            return [Json().from_file(v) if isinstance(v, str) else v for v in values]
         case "sequence":
             return [None if v is None else _values(v, config["of"]) for v in values]
+    if str(config.get("dtype")).startswith("complex"):
+        return complex_of(values, np.dtype(config["dtype"]))
     return values
+
+
+def complex_of(values: Any, dtype: np.dtype[Any]) -> Any:
+    """Return complex numbers, or arrays of them, that left a lake as pairs of floats.
+
+    >>> complex_of([[1.0, 2.0], None], np.dtype("complex64"))
+    [np.complex64(1+2j), None]
+    """
+    return [None if v is None else _complex(v, dtype) for v in values]
+
+
+def _complex(value: Any, dtype: np.dtype[Any]) -> Any:
+    pairs = np.asarray(value)
+    if pairs.dtype.kind == "c":
+        return value
+    if not pairs.size and pairs.shape[-1:] != (2,):
+        return pairs.astype(dtype)
+    pairs = np.ascontiguousarray(pairs, np.empty(0, dtype).real.dtype)
+    return pairs.view(dtype)[..., 0][()] if pairs.shape[-1:] == (2,) else value
 
 
 def _series(column: pd.Series[Any]) -> Any:
     """Return a column of pandas as an array where NumPy has its dtype, else as a list."""
     if isinstance(column.dtype, np.dtype) and column.dtype != object:
         return column.to_numpy()
+    if column.dtype != object and getattr(column.dtype, "kind", "") == "f":  # with nulls of its own
+        return [value if isinstance(value, float) else None for value in column.tolist()]
     return [None if _is_missing(value) else value for value in column.tolist()]
 
 
@@ -103,9 +143,16 @@ def _arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     """Return a column of Arrow as an array where it holds numbers, or tensors, without nulls."""
     import pyarrow as pa
 
+    from deeplake_lite.dataset.arrow_types import is_list
+
     kind = column.type
     if pa.types.is_struct(kind) and {f.name for f in kind} == {"data", "shape"}:
-        return [tensor_of(item) for item in column.to_pylist()]
+        return tensors_in(column)
+    if is_list(kind) and pa.types.is_struct(kind.value_type):
+        return [_arrow(item.values) if item.is_valid else None for item in column]
+    if isinstance(kind, pa.FixedShapeTensorType) and column.null_count:
+        rows = column.cast(kind.storage_type).to_pylist()
+        return [None if row is None else np.reshape(row, kind.shape) for row in rows]
     if column.null_count:
         return column.to_pylist()
     if isinstance(kind, pa.FixedShapeTensorType):
@@ -116,15 +163,25 @@ def _arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     return column.to_pylist()
 
 
-def tensor_of(item: Any) -> Any:
-    """Return an array of data and shape, as `to_arrow` writes those that differ in their axes.
+def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Return arrays of data and shape, as `to_arrow` writes those of which several axes vary.
 
-    >>> tensor_of({"data": [1, 2], "shape": [2, 1]}).tolist()
-    [[1], [2]]
+    >>> import pyarrow as pa
+    >>> tensors_in(pa.array([{"data": [1, 2], "shape": [2, 1]}, None]))
+    [array([[1],
+           [2]]), None]
     """
-    if item is None or item["data"] is None or item["shape"] is None:
+    return [_tensor(item) if item.is_valid else None for item in column]
+
+
+def _tensor(item: pa.StructScalar) -> Any:
+    data, shape = item["data"], item["shape"]
+    if not (data.is_valid and shape.is_valid):
         return None
-    return np.array(item["data"]).reshape(item["shape"])
+    numbers = data.values
+    pairs = hasattr(numbers.type, "list_size")  # complex numbers
+    flat = np.asarray((numbers.flatten() if pairs else numbers).to_numpy(zero_copy_only=False))
+    return flat.reshape([*shape.as_py(), 2] if pairs else shape.as_py())
 
 
 def _is_missing(value: Any) -> bool:

@@ -86,7 +86,7 @@ class Scalar(Htype):
         if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
             valid = ~np.ma.getmaskarray(values) & ~np.isnat(np.ma.getdata(values))
         elif isinstance(values, np.ndarray) and values.dtype != object:
-            return None
+            return super()._validity(values)
         else:
             valid = np.fromiter((not _is_nat(value) for value in values), bool, len(values))
         return None if valid.all() else valid.reshape(len(values), -1).all(axis=1)

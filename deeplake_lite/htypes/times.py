@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 """Units that a time column may have, coarse to fine."""
 
+COUNTED = ("timedelta64[Y]", "timedelta64[M]")
+"""Durations without a length, which Arrow, pandas and CSV know as whole numbers only."""
+
 _MOMENT = re.compile(
     r"(?P<time>\d{4}(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?)?)?)?)"
     r"(?P<zone>Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?"
@@ -30,6 +33,8 @@ _DURATION = re.compile(r"(?P<count>-?\d{1,18}) ?(?P<unit>Y|M|W|D|h|m|s|ms|us|ns)
 
 def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return `array` as `dtype`, which is datetime64 or timedelta64 with a unit.
+
+    Whole numbers count months and years where these are the unit, as in tables of other tools.
 
     Raises
     ------
@@ -44,6 +49,8 @@ def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         return array
     if array.dtype.kind == dtype.kind:
         return _convert(array, dtype)
+    if array.dtype.kind in "iu" and dtype.name in COUNTED:
+        return array.astype(np.int64).view(dtype)
     if array.dtype.kind not in "OU":
         raise _not_a_time(array.reshape(-1)[0], dtype)
     values = array.reshape(-1).tolist()
@@ -124,8 +131,11 @@ def _duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
         return span
     if isinstance(value, timedelta):
         return np.timedelta64(value, "us")
+    if dtype.name in COUNTED and isinstance(value, int | np.integer) and type(value) is not bool:
+        unit: Any = np.datetime_data(dtype)[0]
+        return np.timedelta64(int(value), unit)
     if isinstance(value, str) and (match := _DURATION.fullmatch(value)):
-        unit: Any = match["unit"]
+        unit = match["unit"]
         return np.timedelta64(int(match["count"]), unit)
     raise _not_a_time(value, dtype)
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from deeplake_lite.dataset.column import Column
+from deeplake_lite.dataset.transfer import taken_from
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import (
     Array,
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 4_096
 BLOCK_BYTES = 32 * 2**20
 
+LAKE_ROWS = 256
+"""Rows of another lake that are read at a time."""
+
 
 @takes_options
 def from_arrays(
@@ -52,7 +57,8 @@ def from_arrays(
     Parameters
     ----------
     arrays : mapping
-        Values by column: an array (its first axis are the rows), or a list with one value per row.
+        Values by column: an array (its first axis are the rows), a list with one value per row, or
+        a column of another lake, whose files are kept as they are.
     url : str
         Where the lake is, or is to be.
     on : str, optional
@@ -82,6 +88,30 @@ def from_arrays(
     2
     """
     return ingest(MemorySource.of(arrays, on, options.get("schema")), url, **options)
+
+
+@dataclass(frozen=True)
+class LakeColumn:
+    """A column of a lake among arrays and lists: read in parts, its files are kept."""
+
+    column: Column
+    """The column."""
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    @property
+    def nbytes(self) -> int:
+        """Size that makes blocks of `LAKE_ROWS` rows; what it takes in memory is not known."""
+        return len(self.column) * (BLOCK_BYTES // LAKE_ROWS)
+
+    def htype(self, *, classes: bool = False) -> Htype:  # noqa: ARG002 - as of an ArrowColumn
+        """Return the column's own type."""
+        return self.column.htype
+
+    def values(self, start: int, stop: int, htype: Htype) -> Any:
+        """Return some of the values as `htype` takes them."""
+        return taken_from(self.column, htype)[start:stop]
 
 
 @dataclass(frozen=True)
@@ -136,7 +166,7 @@ class MemorySource:
         found: Htype
         if given is not None and given != ClassLabel():
             return given
-        if hasattr(values, "htype"):  # an ArrowColumn
+        if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
             found = values.htype(classes=given is not None)
             numbered = replace(ClassLabel(), nullable=found.nullable)
             return found if given is None or isinstance(found, ClassLabel) else numbered
@@ -260,6 +290,8 @@ def _of_lists(lists: list[Any]) -> Htype:
 
 def _sequence(name: str, values: Any) -> Any:
     """Return a column's values as an array or a list."""
+    if isinstance(values, Column):
+        return LakeColumn(values)
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
         raise InvalidValueError(
             f"must be an array or a list with one value per row, got {type(values).__name__} "

@@ -17,9 +17,19 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.dataset.arrow_types import dtype_of, is_bytes, is_list, is_text
-from deeplake_lite.dataset.tables import tensor_of
+from deeplake_lite.dataset.tables import complex_of, noted_htype, parsed, tensors_in
+from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError, SchemaError
-from deeplake_lite.htypes import Array, Bytes, ClassLabel, Htype, Json, Scalar, Sequence, Text
+from deeplake_lite.htypes import (
+    Array,
+    Bytes,
+    ClassLabel,
+    Htype,
+    Json,
+    Scalar,
+    Sequence,
+    Text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,10 +99,14 @@ class ArrowColumn:
     array: pa.Array
     """All its values, in one piece."""
 
+    field: pa.Field | None = None
+    """What is known of it, if it comes from a table."""
+
     @classmethod
-    def of(cls, array: pa.Array | pa.ChunkedArray) -> Self:
+    def of(cls, array: pa.Array | pa.ChunkedArray, field: pa.Field | None = None) -> Self:
         """Join the chunks of a column."""
-        return cls(array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array)
+        whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        return cls(whole, field)
 
     def __len__(self) -> int:
         return len(self.array)
@@ -105,6 +119,8 @@ class ArrowColumn:
     def htype(self, *, classes: bool = False) -> Htype:
         """Return the column's type; `classes` makes a ClassLabel of texts."""
         kind, nullable = self.array.type, bool(self.array.null_count)
+        if not classes and (noted := noted_htype(self.field)) is not None:
+            return noted
         if kinds.is_dictionary(kind) and is_text(kind.value_type):
             return htype_of(kind, nullable=nullable, names=self.array.dictionary.to_pylist())
         if classes and is_text(kind):
@@ -113,7 +129,8 @@ class ArrowColumn:
 
     def values(self, start: int, stop: int, htype: Htype) -> Any:
         """Return some of the values as `htype` takes them."""
-        return values_of(self.array.slice(start, stop - start), htype)
+        values = values_of(self.array.slice(start, stop - start), htype)
+        return values if self.field is None else parsed(values, self.field)
 
 
 def class_label(texts: set[str | None]) -> ClassLabel:
@@ -131,14 +148,22 @@ def values_of(array: pa.Array, htype: Htype) -> Any:
 
     >>> values_of(pa.array([1, None]), Scalar("int64", nullable=True))
     masked_array(data=[1, --], mask=[False,  True], fill_value=999999)
+    >>> values_of(pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2)), Scalar("complex64"))
+    [np.complex64(1+2j)]
     """
+    values = _values_of(array, htype)
+    dtype = str(getattr(htype, "dtype", ""))
+    return complex_of(values, np.dtype(dtype)) if dtype.startswith("complex") else values
+
+
+def _values_of(array: pa.Array, htype: Htype) -> Any:
     if isinstance(array.type, pa.FixedShapeTensorType):
         return _tensors(array)
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     kind = array.type
     if kinds.is_struct(kind) and {f.name for f in kind} == {"data", "shape"}:
-        return [tensor_of(item) for item in array.to_pylist()]
+        return tensors_in(array)
     if kinds.is_dictionary(kind):
         return values_of(array.cast(kind.value_type), htype)
     if isinstance(htype, ClassLabel) and is_text(kind):
@@ -151,6 +176,9 @@ def values_of(array: pa.Array, htype: Htype) -> Any:
         return [
             None if item is None else _array(item, row) for row, item in enumerate(_items(array))
         ]
+    if is_list(kind) and isinstance(htype, Sequence):
+        items = _items(array)
+        return [None if item is None else with_none(values_of(item, htype.of)) for item in items]
     if kinds.is_map(kind):
         return [None if item is None else dict(item) for item in array.to_pylist()]
     if kinds.is_struct(kind) and htype.name in ("image", "bytes"):

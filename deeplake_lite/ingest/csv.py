@@ -170,8 +170,10 @@ def _arrow_types(schema: Mapping[str, Any]) -> dict[str, pa.DataType]:
     found: dict[str, pa.DataType] = {}
     for name, spec in schema.items():
         htype = resolve(spec)
-        if not isinstance(htype, Scalar):
+        if not isinstance(htype, Scalar) or htype.dtype.startswith("complex"):
             found[name] = pa.string()
+        elif htype.dtype == "float16":  # which Arrow does not read from texts
+            found[name] = pa.float32()
         elif not htype.dtype.startswith("timedelta"):
             found[name] = pa.from_numpy_dtype(htype.dtype)
     return found

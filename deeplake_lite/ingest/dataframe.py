@@ -67,7 +67,9 @@ def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
         columns = _from_pandas(df.reset_index() if any(df.index.names) else df)
     elif hasattr(df, "__arrow_c_stream__") and not hasattr(df, "iloc"):
         table = pa.table(df)
-        columns = {n: ArrowColumn.of(table.column(n)) for n in chosen(table.schema, None).names}
+        columns = {
+            f.name: ArrowColumn.of(table.column(f.name), f) for f in chosen(table.schema, None)
+        }
     else:
         raise InvalidValueError(
             f"must be a DataFrame (pandas, polars) or an Arrow table, got {type(df).__name__}. "

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.dataset.arrow_types import is_text
-from deeplake_lite.dataset.tables import parsed
+from deeplake_lite.dataset.tables import noted_htype, parsed
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.ingest.columns import class_label, htype_of, values_of
@@ -87,6 +87,8 @@ class TabularSource:
     def _htype(self, f: pa.Field) -> Htype:
         """Return the type of a column: what was asked for, or what Arrow's type means."""
         given = resolve(self.schema[f.name]) if f.name in self.schema else None
+        if given is None:
+            given = noted_htype(f)
         if given is not None and given != ClassLabel():
             return given
         nullable = f.nullable and f.name not in self.full and f.name != self.key

@@ -8,7 +8,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.dataset import saved
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.repo import Repository, run
+from deeplake_lite.storage.repo import Repository, Session, run
 from deeplake_lite.storage.state import sealed
 from deeplake_lite.storage.table import Table
 
@@ -207,3 +207,15 @@ def test_a_branch_of_views_without_any_has_none(ds):
     assert list(ds.views()) == []
     ds[:2].save("two")
     assert list(ds.views()) == ["two"]
+
+
+@pytest.mark.parametrize("kind", [ValueError, KeyError, FileNotFoundError, MemoryError])
+def test_rows_of_a_view_whose_array_is_damaged_raise_our_error(ds, kind, monkeypatch):
+    ds[:2].save("two")
+
+    async def refuse(*_):
+        raise kind("as Zarr does for an array whose metadata is damaged")
+
+    monkeypatch.setattr(Session, "open_array", refuse)
+    with pytest.raises(dl.DamagedError, match="rows of a saved view do not read"):
+        dl.open(ds.url).views()["two"]
