@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from deeplake_lite.dataset.question import Question
 from deeplake_lite.errors import (
+    InvalidValueError,
     Place,
     QueryError,
     QuerySyntaxError,
@@ -96,8 +97,10 @@ def _answer(
     plan = _planned(question, sources)
     try:
         done = execute.run(plan, progress)
-    except QueryTypeError as error:
-        error.args = (named(error.args[0], plan), *error.args[1:])
+    except (QueryError, InvalidValueError) as error:
+        if isinstance(error, QueryTypeError):
+            error.args = (named(error.args[0], plan), *error.args[1:])
+        plan.locate(error)
         raise
     table, rows = done.table, np.arange(len(done.table))
     for clause in plan.clauses:

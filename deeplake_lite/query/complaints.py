@@ -13,9 +13,14 @@ LONGEST = 2_000
 
 _DATE = "A date is written 'YYYY-MM-DD' and a time 'YYYY-MM-DD HH:MM:SS', but it is '{0}'."
 
+
 _RULES: tuple[tuple[str, str], ...] = (
     (r"(?:timestamp|date|time) field value out of range: \"(.*?)\"", _DATE),
     (r"invalid (?:timestamp|date|time) field format: \"(.*?)\"", _DATE),
+    (
+        r"Could not parse string \"(.*?)\" according to format specifier \"(.*?)\"",
+        ("The text '{0}' is no date in the format '{1}'. TRY_STRPTIME gives null for such texts."),
+    ),
     (
         r"Type with name (\S+) does not exist",
         (
@@ -32,27 +37,49 @@ _RULES: tuple[tuple[str, str], ...] = (
         "A value is out of range, or does not convert: {1} is {0}. Use TRY_CAST, or a wider type.",
     ),
     (
+        r"Unimplemented type for cast \((.*?) -> BOOLEAN\)",
+        (
+            "A condition is true or false, but this is of type {0}. Compare it with a value, or "
+            "write x IS NOT NULL."
+        ),
+    ),
+    (
+        r"Unimplemented type for cast \((.*?) -> (.*?)\)",
+        (
+            "Values of type {0} cannot be converted to {1}. Use values of one type, or a function "
+            "that makes one of the other."
+        ),
+    ),
+    (
         r"'\+\((?:VARCHAR|STRING_LITERAL)\b.*?\)'|'\+\(.*?, (?:VARCHAR|STRING_LITERAL)\)'",
         "+ adds numbers. Write || to join texts, or CAST a text that is a number.",
     ),
     (
-        r"No function matches the given name and argument types '(.*?)\((.*?)\)'",
+        r"(?:given name and argument types|function call) ['\"](.*?)\((.*?)\)['\"]",
         "{0} does not take values of types {1}. CAST them, or use another function.",
     ),
     (
-        r"Cannot compare values of type (\S+) and type (\S+)",
+        r"Cannot (?:compare|combine) (?:values|types) of types? (\S+) and (?:of )?(?:type )?(\S+)",
         "Values of types {0} and {1} do not compare. CAST one of them.",
     ),
     (
-        r"Cannot mix values of type (\S+) and (\S+)",
+        r"Cannot (?:mix|combine) (?:values|types) of type (\S+) and (\S+)",
         "Values of types {0} and {1} do not go into one column or list. CAST one of them.",
+    ),
+    (
+        r"inferred to be: - '(.*?)', from .*?- '(.*?)', which is incompatible",
+        "Values of types {0} and {1} do not go into one column or list. CAST one of them.",
+    ),
+    (
+        r"(?i)collations are only supported for type",
+        "COLLATE takes texts. CAST the value AS TEXT.",
     ),
     (
         r"(?i)max expression depth|maximum recursion depth|stack overflow",
         "Expected less within one another: the query is nested too deep.",
     ),
     (
-        r"(?i)out of memory|failed to allocate|could not allocate",
+        r"(?i)out of memory|failed to allocate|could not allocate|failed to offload",
         "A query needs more memory than it may take. Select fewer rows or columns, or aggregate.",
     ),
     (
@@ -74,11 +101,35 @@ _RULES: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"(?i)clause cannot contain (?:aggregate|window)|aggregate function calls cannot",
+        (
+            "GROUP BY, ON and WHERE look at one row, and aggregates and windows at many. Compute "
+            "those in a query within: FROM (SELECT …), or write HAVING."
+        ),
+    ),
+    (
+        r"window \"(.*?)\" does not exist",
+        "There is no window {0}. Name it: WINDOW {0} AS (…), or write OVER (…).",
+    ),
+    (
         r"(?i)UNNEST.*not supported here|nested UNNEST",
         "UNNEST stands in the select list, once within an item.",
     ),
+    (
+        r"A query makes values of at most .*",
+        "{0}",
+    ),
 )
 """What DuckDB says, and what is said instead of it; groups are what it names."""
+
+_OTHERWISE = {
+    "Binder": "This does not take what it is given. CAST its operands, or use another function.",
+    "Parser": "This is no expression that SQL knows. Write it in another way.",
+    "Out of Range": "A number is out of the range that this takes. Use smaller ones, or TRY_CAST.",
+    "Invalid Input": "A value is none that this takes. Leave such rows out by a condition.",
+    "Conversion": "A value does not convert. TRY_CAST(x AS …) gives null for such values.",
+}
+"""What is said of anything else, by the kind of DuckDB's error."""
 
 _KINDS = (
     "Binder", "Conversion", "Invalid Input", "Parser", "Catalog", "Out of Range", "INTERNAL",
@@ -86,10 +137,19 @@ _KINDS = (
 )  # fmt: skip
 
 _TYPES = {
-    "VARCHAR": "TEXT", "STRING_LITERAL": "TEXT", "INTEGER_LITERAL": "INTEGER", "INT32": "INTEGER",
-    "INT64": "BIGINT", "BOOL": "BOOLEAN",
+    "VARCHAR": "TEXT", "STRING_LITERAL": "TEXT", "INTEGER_LITERAL": "INTEGER", "INT8": "TINYINT",
+    "INT16": "SMALLINT", "INT32": "INTEGER", "INT64": "BIGINT", "INT128": "HUGEINT",
+    "BOOL": "BOOLEAN",
 }  # fmt: skip
 """Names of types that users do not write."""
+
+_FUNCTIONS = {
+    "~~": "LIKE", "!~~": "NOT LIKE", "~~~": "GLOB", "~~*": "ILIKE", "!~~*": "NOT ILIKE",
+    "like_escape": "LIKE … ESCAPE", "timezone": "AT TIME ZONE", "date_part": "EXTRACT",
+    "list_value": "[…]", "array_extract": "A subscript", "array_slice": "A slice",
+    "struct_extract": "A key",
+}  # fmt: skip
+"""Names of functions that users do not write."""
 
 
 def explained(error: BaseException) -> str:
@@ -97,14 +157,18 @@ def explained(error: BaseException) -> str:
 
     >>> explained(RuntimeError("Catalog Error: Type with name foo does not exist!"))[:22]
     'There is no type foo. '
-    >>> explained(RuntimeError("Conversion Error: something new"))
-    'something new'
+    >>> explained(RuntimeError("Conversion Error: something new"))[:27]
+    'A value does not convert. '
     """
     text = bare(error)
     for pattern, meaning in _RULES:
         if found := re.search(pattern, text, re.DOTALL):
-            return shortened(meaning.format(*_in_words(found.groups())))
-    return shortened(text)
+            groups = _in_words(found.groups() or [found[0]])
+            if meaning.startswith("{0} does not take"):
+                groups[0] = _FUNCTIONS.get(found[1], found[1].upper())
+            return shortened(meaning.format(*groups))
+    kind = str(error).split(" Error: ")[0]
+    return _OTHERWISE.get(kind, _OTHERWISE["Invalid Input"])
 
 
 def shortened(message: str) -> str:

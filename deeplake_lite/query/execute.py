@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import atexit
 import os
+import secrets
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -63,8 +65,20 @@ MEMORY = _physical_memory() // 2
 MOST_BYTES = MEMORY // 4
 """Bytes of a result that may be larger than its sources, at the most."""
 
+MOST_PAIRS = 1 << 18
+"""Rows of several sources, crossed, in which the place of an error is looked for."""
+
 BATCH_ROWS = 1 << 13
 """Rows of a result that may have more rows than its sources, between looks at its size."""
+
+
+def _spill_folder() -> str:
+    """Return where DuckDB writes what does not fit into memory; it makes and removes the folder.
+
+    Otherwise that would be ``.tmp`` in the current folder.
+    """
+    name = f"deeplake-lite-{os.getpid()}-{secrets.token_hex(4)}"
+    return os.path.join(tempfile.gettempdir(), name)
 
 
 @cache
@@ -77,6 +91,7 @@ def _database() -> duckdb.DuckDBPyConnection:
             "autoload_known_extensions": False,
             "python_enable_replacements": False,
             "memory_limit": f"{MEMORY}B",
+            "temp_directory": _spill_folder(),
         }
     )
     known = "SELECT 1 FROM duckdb_settings() WHERE name = 'error_on_division_by_zero'"
@@ -192,7 +207,10 @@ class _Query:
                 _database.cache_clear()  # it answers nothing any more
             ours = self._ours(error)
             if isinstance(ours, QueryTypeError) and ours is not self._raised:
-                self._place(ours, gist(bare(error)), next(iter(tables), None))
+                if "must appear in the GROUP BY" in str(error) and self._plan.ungrouped:
+                    ours.place = Place.at(self._plan.text, self._plan.ungrouped[0])
+                else:
+                    self._place(ours, gist(bare(error)), next(iter(tables), None))
             raise ours from error
         finally:
             for name in tables:
@@ -224,16 +242,28 @@ class _Query:
         """
         tables = {instance.table for instance in self._plan.instances}
         for start, node in self._plan.traces:
-            known = {c.table for c in node.find_all(exp.Column)}
-            if known - tables or len(known) > 1:
+            within = {source.alias_or_name for source in node.find_all(exp.Table, exp.Subquery)}
+            known = sorted({c.table for c in node.find_all(exp.Column)} - within)
+            if {*known} - tables - self._plan.relations.keys():
                 continue
+            limit = None if len(known) < 2 else max(1, int(MOST_PAIRS ** (1 / len(known))))
+            sources = [self._probed(name, limit, staged) for name in known]
             probe = exp.select(exp.alias_(node.copy(), "x"))
-            if known:
-                table = known.pop()
-                probe = probe.from_(exp.alias_(exp.to_table(staged or table), table, table=True))
+            if sources:
+                probe = probe.from_(sources[0])
+            for source in sources[1:]:
+                probe = probe.join(source, join_type="cross")
             if complaint == self._complaint(probe):
                 error.place = Place.at(self._plan.text, start)
                 return
+
+    def _probed(self, name: str, limit: int | None, staged: str | None) -> exp.Expr:
+        """Return a source, or a query within, under its name: its first rows if it is crossed."""
+        inner = self._plan.relations.get(name)
+        query = inner or exp.select("*").from_(exp.to_table(staged or name))
+        if limit is not None:
+            query = exp.select("*").from_(query.subquery("probed")).limit(limit)
+        return query.subquery(name)
 
     def _complaint(self, probe: exp.Select) -> str | None:
         """Return the kind of what DuckDB has against a query; None for nothing."""

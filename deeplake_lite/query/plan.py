@@ -9,9 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from deeplake_lite.errors import Place
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlglot import exp
 
+    from deeplake_lite.errors import LakeError
     from deeplake_lite.query.sources import Source
     from deeplake_lite.query.values import Kind, Plain, Tensor, Tree
     from deeplake_lite.schema import Field
@@ -123,3 +128,17 @@ class Plan:
     """Seed that was drawn because none was given."""
     traces: tuple[tuple[int, exp.Expr], ...] = ()
     """Where in the text what DuckDB computes comes from, parts before the whole."""
+    relations: Mapping[str, exp.Query] = field(default_factory=dict)
+    """Queries within this one, by the names under which DuckDB knows their results."""
+    ungrouped: tuple[int, ...] = ()
+    """Where in the text columns are that a grouped query neither groups nor aggregates."""
+    starts: Mapping[str, int] = field(default_factory=dict)
+    """Where in the text expressions of tensors are."""
+
+    def locate(self, error: LakeError, text: str = "") -> None:
+        """Give an error the place of the expression that it names, or else of `text`."""
+        if error.place is None and error.args:
+            message = str(error.args[0])
+            named = max((t for t in self.starts if t in message), key=len, default=text)
+            if named in self.starts:
+                error.place = Place.at(self.text, self.starts[named])

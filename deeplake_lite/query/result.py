@@ -56,7 +56,7 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View
     same = _one_source(plan, table)
     if same is not None:
         return same
-    columns = {o.name: _column(o, table) for o in plan.outputs}
+    columns = {o.name: _column(plan, o, table) for o in plan.outputs}
     first = plan.instances[0].source.view if plan.instances else None
     lake = first._lake if first is not None else Lake(Nowhere(), {})  # type: ignore[arg-type]
     virtual = VirtualTable(
@@ -109,13 +109,13 @@ def _positions(column: pa.ChunkedArray) -> Rows:
     return np.asarray(numbers_in(filled), np.int64)
 
 
-def _column(output: Output, table: pa.Table) -> VirtualColumn:
+def _column(plan: Plan, output: Output, table: pa.Table) -> VirtualColumn:
     if output.plain is not None:
         rows = _positions(table[output.plain.row.name])
         return TakenColumn(output.plain.source.view, output.plain.field, rows)
     if output.tensor is not None:
         env = {key: from_arrow(table[node.name]) for key, node in output.tensor.env.items()}
-        return ComputedColumn(output.tensor, env)
+        return ComputedColumn(output.tensor, env, plan.locate)
     assert output.column is not None
     assert output.kind is not None
     return HeldColumn.of(table[output.column], output.kind)

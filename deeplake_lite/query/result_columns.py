@@ -13,6 +13,7 @@ import pyarrow as pa
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.dataset.arrow_types import is_list, is_text
 from deeplake_lite.dataset.values import with_none
+from deeplake_lite.errors import InvalidValueError, LakeError, QueryError
 from deeplake_lite.htypes import Json, Scalar, Sequence, Text
 from deeplake_lite.htypes.base import Ragged
 from deeplake_lite.htypes.cells import RaggedCells
@@ -21,7 +22,7 @@ from deeplake_lite.query.convert import in_one, masked
 from deeplake_lite.query.result_types import htype_of_arrow, htype_of_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Mapping
+    from collections.abc import Buffer, Callable, Mapping
     from typing import Self
 
     from numpy.typing import NDArray
@@ -64,6 +65,8 @@ class ComputedColumn:
     tensor: Tensor
     env: Mapping[str, Any]
     """Per key one entry for each row of the result."""
+    locate: Callable[[LakeError, str], None]
+    """What gives errors their place in the query."""
     computed = True
 
     @property
@@ -73,6 +76,13 @@ class ComputedColumn:
 
     def read(self, rows: Rows) -> Cells:
         """Compute the cells of some rows."""
+        try:
+            return self._computed(rows)
+        except (QueryError, InvalidValueError) as error:
+            self.locate(error, self.tensor.text)
+            raise
+
+    def _computed(self, rows: Rows) -> Cells:
         env = {key: values[rows] for key, values in self.env.items()}
         values = evaluate.evaluate(self.tensor.tree, env, len(rows))
         layout = self.htype.layout

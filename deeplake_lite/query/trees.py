@@ -83,10 +83,19 @@ def objects(items: Sequence[Any]) -> NDArray[Any]:
 
 
 def as_given(values: Any, type_: Type) -> Any:
-    """Return scalars of DuckDB's as functions take them: JSON as the value that it stands for."""
+    """Return values of DuckDB's as functions take them: JSON as the value that it stands for."""
     if type_.dtype != "object" or not values.dtype.hasobject:
         return values
-    return objects([None if v is None else json.loads(v) for v in values])
+    return objects([_given(value, type_) for value in values])
+
+
+def _given(value: Any, type_: Type) -> Any:
+    """Return a row's value, in a list each of its items."""
+    if value is None or type_.dtype != "object":
+        return value
+    if type_.items is None:
+        return json.loads(value)
+    return objects([_given(item, type_.items.of) for item in value])
 
 
 def trimmed(value: Any) -> Any:

@@ -107,5 +107,11 @@ def test_long_chains_answer():
         "SELECT id WHERE " + " || ".join(["text"] * 200) + " = ''",
     ):
         values_of(ds.query(text))
+    for operation in ("EXCEPT", "EXCEPT ALL", "INTERSECT", "INTERSECT ALL"):
+        kept = [f"SELECT id, grid FROM dataset WHERE id <> {n}" for n in range(2, 40)]
+        gone = [f"SELECT id, grid FROM dataset WHERE id = {n}" for n in range(2, 40)]
+        others = kept if operation.startswith("INTERSECT") else gone
+        found = ds.query(f" {operation} ".join(["SELECT id, grid", *others]))
+        assert sorted(found["id"][:].tolist()) == [0, 1], operation
     found = ds.query(" UNION ALL ".join(f"SELECT {n} AS n" for n in range(100)) + " ORDER BY n")
     assert len(found) == 100 * 8

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+
 import duckdb
 import pytest
 
@@ -131,3 +133,19 @@ def test_a_result_is_bounded(ds, text, monkeypatch):
     with pytest.raises(QueryError, match=r"A result takes at most 4 MiB.*Use LIMIT"):
         ds.query(text)
     assert len(ds.query(f"{text} LIMIT 3")) == 3
+
+
+def test_nothing_is_written_to_the_current_folder(ds, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "private"))
+    (tmp_path / "private").mkdir()
+    monkeypatch.setattr(execute, "MEMORY", 48 << 20)
+    execute._database.cache_clear()
+    try:
+        found = ds.query("SELECT COUNT(*) AS n FROM (SELECT DISTINCT range FROM range(3000000))")
+        assert found["n"][:].tolist() == [3_000_000]
+    finally:
+        execute._database().close()
+        execute._database.cache_clear()
+    assert [p.name for p in tmp_path.iterdir()] == ["private"]
+    assert not list((tmp_path / "private").iterdir())

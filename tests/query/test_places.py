@@ -27,7 +27,28 @@ PLACES = {
     "SELECT id WHERE ^text > 3": "do not compare",
     "SELECT ^ABS(text)": "does not take values of types TEXT",
     "SELECT MAX(^id + 9223372036854775807)": "beyond 64 bits",
-    "SELECT ^* EXCLUDE (foo)": "no column 'foo'",
+    "SELECT * EXCLUDE (id, ^foo)": "no column 'foo'",
+    "SELECT id, dataset.* EXCLUDE (^foo)": "no column 'dataset.foo'",
+    "SELECT * RENAME (^foo AS f)": "no column 'foo'",
+    "SELECT id, text UNION ALL SELECT id, text, ^n": "equally many columns",
+    "SELECT id, text UNION ALL SELECT ^id": "equally many columns",
+    "SELECT id, time UNION SELECT id, ^n FROM dataset": "'time' is a time on one side",
+    "SELECT a.id FROM ds AS a JOIN ds AS b ON ^a.text = b.id": "cannot be converted to INTEGER",
+    "SELECT a.id FROM ds AS a, ds AS b WHERE ^a.text + b.text = 'x'": r"Write \|\| to join texts",
+    "SELECT ^UPPER(c) FROM (SELECT score AS c FROM dataset)": "UPPER does not take values of types",
+    "WITH q AS (SELECT id, text FROM dataset) SELECT id, ^q.text + 1 FROM q": r"Write \|\| to join",
+    "SELECT n FROM (SELECT id, CAST(^text AS INT) AS n FROM dataset) WHERE n > 3": "be converted",
+    "SELECT ^ABS(x) FROM (SELECT text AS x UNION SELECT note FROM dataset)": "ABS does not take",
+    "SELECT id WHERE ^time NOT IN (SELECT n FROM dataset)": "TIMESTAMP and INTEGER do not compare",
+    "SELECT id WHERE ^text < ANY (SELECT value FROM dataset)": "TEXT and FLOAT do not compare",
+    "SELECT ^LEAD(boxes, 2.5) OVER (ORDER BY id)": "LEAD does not take values",
+    "SELECT id WHERE id > 3 AND ^time": "A condition is true or false, but this is a time",
+    "SELECT id, ^o.grid FROM owners AS o": "no column 'o.grid'",
+    "SELECT MEAN(flag) > 0 AS k GROUP BY ^1": "GROUP BY looks at one row",
+    "SELECT a.id FROM ds AS a JOIN ds AS b ON ^MAX(a.n) = 3": "ON looks at one row",
+    "SELECT id, ^AREA(tags)": r"boxes are \(n, 4\)",
+    "SELECT id, MAX(^grid + boxes)": "could not be broadcast",
+    "SELECT label, MAX(^mask) AS m GROUP BY label": "tensors of equal shape",
     "SELECT id ORDER BY ^7": "beyond the select list",
     "SELECT id LIMIT ^'a'": "LIMIT is a whole number",
     "SELECT id EXPAND BY ^'a', 2": "EXPAND BY is a whole number",
@@ -41,10 +62,10 @@ PLACES = {
 
 
 @pytest.mark.parametrize("text", PLACES)
-def test_a_caret_is_below_the_expression_at_fault(ds, text):
+def test_a_caret_is_below_the_expression_at_fault(ds, owners, text):
     at, query = text.index("^"), text.replace("^", "")
     with pytest.raises(LakeError, match=re.compile(PLACES[text], re.DOTALL)) as caught:
-        ds.query(query)
+        values_of(ds.query(query, sources={"owners": owners}))
     before = query[:at]
     place = caught.value.place
     assert (place.line, place.column) == (before.count("\n") + 1, at - before.rfind("\n"))

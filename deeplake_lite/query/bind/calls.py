@@ -167,6 +167,11 @@ def _of_tensors(
     if name == "COUNT" and isinstance(first, Tensor):
         scope.aggregated = True
         return Sql(exp.Anonymous(this="COUNT", expressions=[counted(first, low, scope)]), NUMBER)
+    if name in known.BY_ANOTHER and len(args) > 2:
+        raise QueryTypeError(
+            f"{name} of a tensor takes one row's, but it is {text_of(e)}. For several rows, write "
+            "ORDER BY … LIMIT n."
+        )
     if name in known.PICKS and isinstance(first, Tensor) and not any(map(has_axes, args[1:])):
         scope.aggregated = scope.aggregated or name not in known.WINDOWS
         rest = [ordering(a, low, scope) for a in args[1:]]

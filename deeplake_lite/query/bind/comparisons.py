@@ -9,7 +9,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.digests import alike, is_null
 from deeplake_lite.query.bind.json_values import json_text
-from deeplake_lite.query.bind.kinds import agree, is_json, is_numpys
+from deeplake_lite.query.bind.kinds import agree, is_json, is_numpys, kind_of
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.values import BOOL, Constant, Sql, Tensor, Value
 
@@ -35,9 +35,18 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         raise chained(e)
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
     left, right = alike(left, right, low)
-    if not (is_json(left) or is_json(right)) and (is_numpys(left) or is_numpys(right)):
+    if not (is_json(left) or is_json(right)) and _by_elements(left, right):
         return low.call(COMPARISON[type(e)], [left, right], {}, e)
     return Sql(low.compare(type(e), left, right, scope), BOOL)
+
+
+def _by_elements(left: Value, right: Value) -> bool:
+    """Tell whether NumPy compares: tensors, and a list of SQL's, as KEYS gives, with one value."""
+    if is_numpys(left) or is_numpys(right):
+        return True
+    kinds = kind_of(left), kind_of(right)
+    listed = [k.item for k in kinds if k.name == "list"]
+    return len(listed) == 1 and listed[0] is not None and listed[0].name in ("text", "number")
 
 
 def chained(e: exp.Expr) -> QueryTypeError:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.select import Binder
 
 
+MOST_ROWS = 1 << 62
+"""A number of rows that is too large for DuckDB, even when it is added to another one."""
+
+
 def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value]) -> list[exp.Expr]:
     """Return what to sort by."""
     terms: list[exp.Expr] = []
@@ -107,9 +111,11 @@ def _number_of_rows(
     value = binder.low.value(e, scope)
     number: Any = value.value if isinstance(value, Constant) else None
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
-    if is_number and number >= 0 and (percent or number == int(number)):
+    if is_number and 0 <= number < MOST_ROWS and (percent or number == int(number)):
         return cast("int | float", number)
-    raise QueryTypeError(f"{what} is a whole number of rows, 0 or more, got {text_of(e)}.")
+    raise QueryTypeError(
+        f"{what} is a whole number of rows, 0 or more and below 2 ** 62, but it is {text_of(e)}."
+    )
 
 
 def note_enough(

@@ -47,7 +47,14 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
 
 def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
     """Return what GROUP BY compares of an expression, and note what it is over a group."""
+    was, scope.aggregated = scope.aggregated, False
     value = low.value(e, scope)
+    if scope.aggregated:
+        raise QueryError(
+            f"GROUP BY looks at one row, and {text_of(e)} at many. Group the result of a query "
+            "within: FROM (SELECT …)."
+        )
+    scope.aggregated = was
     node = comparable(value, low, scope)
     if isinstance(value, Constant):
         return func("coalesce", node, exp.null())  # to SQL, a position or an error

@@ -117,13 +117,13 @@ def agree(value: Value, other: Value) -> Value:
     if mine.name == "bytes" and theirs.name not in ("bytes", "any"):
         raise QueryTypeError(
             f"{_shown(value)} holds bytes, which compare with bytes alone, but the other side is "
-            f"{_WORDS[theirs.name]}. Pass bytes as a parameter, or write ENCODE('text')."
+            f"{WORDS[theirs.name]}. Pass bytes as a parameter, or write ENCODE('text')."
         )
     if isinstance(value, Constant) and isinstance(value.value, dict):
         if theirs.name not in ("json", "any"):
             raise QueryTypeError(
                 f"A JSON object compares with JSON, but it is {_shown(value)}, a dict, and the "
-                f"other side is {_WORDS[theirs.name]}."
+                f"other side is {WORDS[theirs.name]}."
             )
         return value
     if theirs.name == "json" and isinstance(value, Constant) and isinstance(value.value, list):
@@ -148,7 +148,7 @@ def agree(value: Value, other: Value) -> Value:
     return value
 
 
-_WORDS = {
+WORDS = {
     "number": "a number", "bool": "a truth value", "text": "a text", "class": "a class",
     "bytes": "bytes", "json": "JSON", "time": "a time", "list": "a list", "tensor": "a tensor",
 }  # fmt: skip
@@ -244,7 +244,9 @@ def is_json(value: Value) -> bool:
 
 def of_one_type(what: str, types: Sequence[Type], text: str) -> None:
     """Refuse tensors that cannot be in one column. Raises QueryTypeError."""
-    of_items = [None if t.items is None else (t.items.of.dtype, t.items.of.ndim) for t in types]
+    of_items = [
+        t.is_number if t.items is None else (t.items.of.dtype, t.items.of.ndim) for t in types
+    ]
     if len(set(of_items)) > 1:
         raise QueryTypeError(
             f"{what} takes values of one type, got {' and '.join(map(str, types))}: {text}."

@@ -27,15 +27,18 @@ from deeplake_lite.query.bind import (
     subscripts,
 )
 from deeplake_lite.query.bind.constants import as_array, constant
-from deeplake_lite.query.bind.json_values import json_order
-from deeplake_lite.query.bind.kinds import agree, is_json, is_numpys, kind_of
-from deeplake_lite.query.bind.places import put, start_of
+from deeplake_lite.query.bind.json_values import as_bool, json_order
+from deeplake_lite.query.bind.kinds import WORDS, agree, as_text, is_json, is_numpys, kind_of
+from deeplake_lite.query.bind.places import placed, put, start_of
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.evaluate import evaluate
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
 from deeplake_lite.query.plan import ROW, Instance, Udf
 from deeplake_lite.query.values import (
     ANY,
+    BOOL,
+    NUMBER,
+    TEXT,
     Call,
     Constant,
     Given,
@@ -147,6 +150,13 @@ REBUILT = frozenset(
 """Nodes that are DuckDB's as they are, over parts of this language."""
 
 
+_OF_TEXTS = {
+    "collate": TEXT, "glob": BOOL, "regexpilike": BOOL, "regexplike": BOOL, "similarto": BOOL,
+    "startswith": BOOL, "strposition": NUMBER, "substring": TEXT, "trim": TEXT,
+}  # fmt: skip
+"""Nodes that take texts, classes by their names among them, and what they give."""
+
+
 class Lowering:
     """Turns the expressions of one query into values; collects what they need.
 
@@ -174,6 +184,8 @@ class Lowering:
         """The query, for the places of errors."""
         self.traces: list[tuple[int, exp.Expr]] = []
         """Where in the text what DuckDB computes comes from, parts before the whole."""
+        self.starts: dict[str, int] = {}
+        """Where in the text expressions of tensors are."""
 
     def draw_seed(self) -> int:
         """Return the query's seed, drawn when it is first asked for."""
@@ -276,8 +288,12 @@ class Lowering:
         start = start_of(e) or 0
         return f"{self.text[start : start + 60]}…"
 
-    def value(self, e: exp.Expr, scope: Scope) -> Value:
-        """Return what an expression is."""
+    def value(self, e: exp.Expr | None, scope: Scope) -> Value:
+        """Return what an expression is. Raises QueryTypeError where the parser has found none."""
+        if e is None:
+            raise QueryTypeError(
+                "An expression is missing. Write one in front of ORDER BY, or behind DISTINCT."
+            )
         if scope.keys and not scope.in_aggregate and (key := scope.keys.get(e)) is not None:
             return key
         handler = HANDLERS.get(e.key)
@@ -286,11 +302,22 @@ class Lowering:
         except (QueryError, NotFoundError) as error:
             put(error, self.text, e)
             raise
-        if isinstance(found, Sql) and not isinstance(found.node, exp.Column | exp.Literal):
-            start = start_of(e) if len(self.traces) < _MOST_TRACES else None
-            if start is not None:
-                self.traces.append((start, found.node))
+        self._trace(e, found)
         return found
+
+    def _trace(self, e: exp.Expr, found: Value) -> None:
+        """Note where in the text what DuckDB computes comes from."""
+        if isinstance(found, Tensor) and len(self.starts) < _MOST_TRACES:
+            begins = start_of(e)
+            if begins is not None:
+                self.starts.setdefault(found.text, begins)
+        nodes: list[exp.Expr] = [found.node] if isinstance(found, Sql) else []
+        if isinstance(found, Tensor) and isinstance(e, exp.Window | exp.Anonymous | exp.Filter):
+            nodes = list(found.env.values())
+        start = start_of(e) if nodes and len(self.traces) < _MOST_TRACES else None
+        if start is not None:
+            made = (n for n in nodes if not isinstance(n, exp.Column | exp.Literal))
+            self.traces += ((start, node) for node in made)
 
     def generic(self, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value:
         """Rebuild a node over its parts, all of them scalars.
@@ -302,20 +329,21 @@ class Lowering:
         """
         if e.key not in REBUILT:
             raise QueryError(f"{e.key.upper()} is not part of the language: {text_of(e)}.")
-        node = e.copy()
+        node, of_text = e.copy(), e.key in _OF_TEXTS
         for name, part in list(e.args.items()):
             if isinstance(part, exp.Expr):
-                node.set(name, self._part(part, scope))
+                node.set(name, self._part(part, scope, of_text=of_text))
             elif isinstance(part, list):
-                node.set(name, [self._part(p, scope) for p in part])
-        return Sql(node, kind)
+                node.set(name, [self._part(p, scope, of_text=of_text) for p in part])
+        return Sql(node, _OF_TEXTS.get(e.key, kind))
 
-    def _part(self, part: Any, scope: Scope) -> Any:
+    def _part(self, part: Any, scope: Scope, *, of_text: bool) -> Any:
         if isinstance(part, exp.DataType | exp.Identifier | exp.Var | str) or not isinstance(
             part, exp.Expr
         ):
             return part
-        return self.sql(part, scope)
+        value = self.value(part, scope)
+        return as_text(value, self, scope) if of_text else self.as_sql(value, scope)
 
     def compare(self, kind: type[exp.Expr], left: Value, right: Value, scope: Scope) -> exp.Expr:
         """Return a comparison of scalars: classes by name, JSON by value, NaN equal to nothing."""
@@ -339,7 +367,34 @@ class Lowering:
                 f"A condition has one value per row, got {value.text}, which is {value.type}. Wrap "
                 f"it in ANY(…) or ALL(…)."
             )
-        return self.as_sql(value, scope)
+        kind = kind_of(value).name
+        if kind in ("time", "bytes", "list"):
+            raise QueryTypeError(
+                f"A condition is true or false, but this is {WORDS[kind]}. Compare it with a "
+                "value, or write x IS NOT NULL."
+            )
+        node = self.as_sql(value, scope)
+        return as_bool(node) if kind == "json" else node
+
+    def clause(self, e: exp.Expr, scope: Scope) -> exp.Expr:
+        """Return the condition of a clause."""
+        with placed(self.text, e):
+            value = self.value(e, scope)
+            node, start = self.condition(value, scope), start_of(e)
+        if kind_of(value).name != "bool" and start is not None:
+            self.traces.append((start, exp.cast(node.copy(), "BOOLEAN")))
+        return node
+
+    def clause_of_rows(self, e: exp.Expr, scope: Scope, name: str) -> exp.Expr:
+        """Return the condition of a clause that looks at one row. Raises QueryError otherwise."""
+        was = scope.aggregated
+        node = self.clause(e, scope)
+        if scope.aggregated and not was:
+            with placed(self.text, e):
+                raise QueryError(
+                    f"{name} looks at one row, and {text_of(e)} at many. Use HAVING, or a subquery."
+                )
+        return node
 
     def nested(self, query: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
         """Return a query within an expression, and its columns."""

@@ -65,7 +65,7 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
     if is_numpys(found):
         return low.call("NEG", [found], {}, e)
     _refuse_bytes(e.this, found, e)
-    return Sql(exp.Neg(this=_number(low.as_sql(found, scope), found)), kind_of(found, plain=True))
+    return Sql(exp.Neg(this=_number(low.as_sql(found, scope), found)), kind_of_two(found, found))
 
 
 def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:

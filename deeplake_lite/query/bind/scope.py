@@ -108,10 +108,11 @@ class Scope:
         alike = {n for n in known if n.casefold() == name.casefold()}
         return alike.pop() if len(alike) == 1 else name
 
-    def names(self) -> list[str]:
-        """Return the names of all columns."""
-        own = [name for relation in self.relations for name in relation.columns]
-        return list(dict.fromkeys([*own, *(self.parent.names() if self.parent else ())]))
+    def names(self, table: str | None = None) -> list[str]:
+        """Return the names of all columns, or of those of one source."""
+        relations = [r for r in self.relations if table in (None, r.alias)]
+        own = [name for relation in relations for name in relation.columns]
+        return list(dict.fromkeys([*own, *(self.parent.names(table) if self.parent else ())]))
 
     def unknown(self, name: str, table: str | None) -> ColumnNotFoundError | QueryError:
         """Return the error for a name that means nothing here."""
@@ -125,7 +126,9 @@ class Scope:
             hint = f" Did you mean {near[0]!r}?" if near else ""
             shown = ", ".join(map(repr, known)) or "none"
             return QueryError(f"There is no source {table!r} in FROM.{hint} Known: {shown}.")
-        error = ColumnNotFoundError.named("column", name, self.names())
+        prefix = "" if table is None else f"{table}."
+        names = [f"{prefix}{known}" for known in self.names(table)]
+        error = ColumnNotFoundError.named("column", f"{prefix}{name}", names)
         assert isinstance(error, ColumnNotFoundError)
         return error
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
+from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.aggregates import window_parts
 from deeplake_lite.query.bind.digests import comparable
 from deeplake_lite.query.bind.endings import (
@@ -23,7 +24,7 @@ from deeplake_lite.query.bind.endings import (
 from deeplake_lite.query.bind.grouping import keys_of, over_group
 from deeplake_lite.query.bind.kinds import is_numpys, kind_of
 from deeplake_lite.query.bind.lowering import Lowering
-from deeplake_lite.query.bind.places import placed
+from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.bind.projection import Lowered, Projection
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.bind.sets import set_operation
@@ -81,6 +82,10 @@ class Binder:
         """What WITH names, for each query around this place, innermost last."""
         self.ctes: list[exp.CTE] = []
         """The same, as written."""
+        self.relations: dict[str, exp.Query] = {}
+        """Queries within this one, by the names of their results."""
+        self.ungrouped: list[int] = []
+        """Where in the text columns are that a grouped query neither groups nor aggregates."""
         self.count = 0
         """How many names were made up."""
 
@@ -108,6 +113,9 @@ class Binder:
             tuple(lowered.clauses),
             self.low.seed,
             tuple(self.low.traces),
+            self.relations,
+            tuple(self.ungrouped),
+            self.low.starts,
         )
 
     def _nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
@@ -154,6 +162,7 @@ class Binder:
             names = self.queries.pop()
             del self.ctes[len(self.ctes) - len(names) :]
         if named:
+            self.relations |= {table: lowered.sql for table, lowered in names.values()}
             ctes = [
                 exp.CTE(this=lowered.sql, alias=exp.TableAlias(this=exp.to_identifier(table)))
                 for table, lowered in names.values()
@@ -183,7 +192,7 @@ class Binder:
         outer = exp.Select(expressions=[exp.Star()])
         for key in ("order", "limit", "offset", CLAUSES):
             outer.set(key, tree.args.get(key))
-        source = as_source(inner.sql, name)
+        source = self.as_relation(inner.sql, name)
         return self.finish(outer, Scope([relation], parent), source, [], outermost=True)
 
     def _select(
@@ -222,6 +231,8 @@ class Binder:
             out.set("group", exp.Group(expressions=keys))
         scope.grouped = tree.args.get("group") is not None
         values = self._items(tree, scope, {k.sql("duckdb") for k in keys})
+        for item, value in zip(tree.expressions, values.values(), strict=False):
+            self._note_ungrouped(item, _nodes(value), keys, scope)
         if bare:
             values = {
                 n: Sql(comparable(v, low, scope), TENSOR if is_numpys(v) else kind_of(v))
@@ -231,7 +242,12 @@ class Binder:
             if part := tree.args.get(clause):
                 kind = exp.Having if clause == "having" else exp.Qualify
                 scope.names_first = clause == "having"
-                out.set(clause, kind(this=low.condition(low.value(part.this, scope), scope)))
+                node = low.clause(part.this, scope)
+                if clause == "qualify":
+                    with placed(low.text, part.this):
+                        _check_windows(part.this, [node, *_nodes(*values.values())])
+                self._note_ungrouped(part.this, [node], keys, scope)
+                out.set(clause, kind(this=node))
         scope.names_first = False
         projection = Projection()
         distinct = tree.args.get("distinct")
@@ -247,6 +263,8 @@ class Binder:
             out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=by)))
         if order := tree.args.get("order"):
             terms = order_by(self, order, scope, list(values.values()))
+            for written, term in zip(order.expressions, terms, strict=False):
+                self._note_ungrouped(written, [term], keys, scope)
             if distinct is None and not (scope.grouped or scope.aggregated):
                 terms += by_position(scope)
             out.set("order", exp.Order(expressions=terms))
@@ -266,13 +284,7 @@ class Binder:
         instance = scope.relations[0].instance if alone else None
         conditions: list[exp.Expr] = []
         for part in _conjuncts(where.this):
-            was = scope.aggregated
-            node = self.low.condition(self.low.value(part, scope), scope)
-            if scope.aggregated and not was:
-                raise QueryError(
-                    f"WHERE looks at one row, and {text_of(part)} at many. Use HAVING, or a "
-                    "subquery."
-                )
+            node = self.low.clause_of_rows(part, scope, "WHERE")
             conditions.append(exp.paren(node))
             if instance is not None:
                 _note_condition(instance, node)
@@ -344,8 +356,12 @@ class Binder:
         instead = {a.alias: a.this for a in star.args.get("replace") or ()}
         renamed = {a.this.name: a.alias for a in star.args.get("rename") or ()}
         known = {n for r in scope.relations for n in r.columns if table in (None, "", r.alias)}
-        for name in (left_out | instead.keys() | renamed.keys()) - known:
-            raise scope.unknown(name, None)
+        parts = [*(star.args.get("except_") or ()), *(star.args.get("replace") or ())]
+        named = {part.alias_or_name: part for part in parts}
+        named |= {a.this.name: a for a in star.args.get("rename") or ()}
+        for name in named.keys() - known:
+            with placed(self.low.text, named[name]):
+                raise scope.unknown(name, table or None)
         found: list[_Item] = []
         for relation in scope.relations:
             if table not in (None, "", relation.alias):
@@ -361,6 +377,19 @@ class Binder:
                     value = over_group(value, keys, e, scope, self.low)
                 found.append((renamed.get(name, name), value, e))
         return found
+
+    def _note_ungrouped(
+        self, e: exp.Expr, nodes: list[exp.Expr], keys: list[exp.Expr], scope: Scope
+    ) -> None:
+        """Note an expression over a group that takes the value of a row."""
+        start = start_of(e) if scope.grouped or scope.aggregated else None
+        if start is not None and any(_takes_rows(node, keys) for node in nodes):
+            self.ungrouped.append(start)
+
+    def as_relation(self, query: exp.Query, name: str) -> exp.Subquery:
+        """Return a query in parentheses under a name, by which errors look it up."""
+        self.relations[name] = query
+        return as_source(query, name)
 
     def new_name(self, prefix: str) -> str:
         """Return a name that nothing has yet."""
@@ -396,6 +425,37 @@ def _note_condition(instance: Instance, node: exp.Expr) -> None:
         instance.staged.sort(key=lambda part: any(reads(instance.islands[n]) for n in part[1]))
     elif columns:
         instance.cheap.append(node)
+
+
+def _nodes(*values: Value) -> list[exp.Expr]:
+    """Return what DuckDB computes of values."""
+    found: list[exp.Expr] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found += value.env.values()
+        elif isinstance(value, Sql):
+            found.append(value.node)
+    return found
+
+
+def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
+    """Tell whether an expression over a group has a column that is not within an aggregate."""
+    if node in keys or isinstance(node, exp.Query):
+        return False
+    if isinstance(node, exp.Anonymous) and node.name.upper() in known.AGGREGATES:
+        return False
+    return isinstance(node, exp.Column) or any(
+        _takes_rows(part, keys) for part in node.iter_expressions()
+    )
+
+
+def _check_windows(e: exp.Expr, nodes: list[exp.Expr]) -> None:
+    """Refuse QUALIFY of no window. Raises QueryError."""
+    if not any(node.find(exp.Window) for node in nodes):
+        raise QueryError(
+            f"QUALIFY looks at what functions give OVER windows, and {text_of(e)} has none. Write "
+            "WHERE, or HAVING behind GROUP BY."
+        )
 
 
 def _star(item: exp.Expr) -> exp.Star | None:

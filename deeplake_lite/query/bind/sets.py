@@ -10,10 +10,18 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.digests import comparable
-from deeplake_lite.query.bind.kinds import as_json, as_text, is_numpys, kind_of, of_one_type
+from deeplake_lite.query.bind.kinds import (
+    WORDS,
+    as_json,
+    as_text,
+    is_numpys,
+    kind_of,
+    of_one_type,
+)
+from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
-from deeplake_lite.query.dialect import CLAUSES, as_source, select_from
-from deeplake_lite.query.values import TEXT, Choice, Kind, Sql, Tensor, Value, rename_keys
+from deeplake_lite.query.dialect import CLAUSES, select_from
+from deeplake_lite.query.values import TEXT, Choice, Kind, KindName, Sql, Tensor, Value, rename_keys
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.lowering import Lowering
@@ -44,17 +52,19 @@ def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) 
     queries = [binder.query(part, parent) for part in _halves(tree)]
     counts = [len(query.columns) for query in queries]
     if counts[0] != counts[1]:
-        raise QueryError(
-            f"{name} takes queries of equally many columns, got {counts[0]} and {counts[1]}."
-        )
+        with placed(low.text, _item(tree, min(counts))):
+            raise QueryError(
+                f"{name} takes queries of equally many columns, got {counts[0]} and {counts[1]}."
+            )
     sides = [_side(binder, query, at) for at, query in enumerate(queries)]
     columns = zip(sides[0].columns.items(), sides[1].columns.values(), strict=True)
-    pairs = {label: _pair(low, name, label, a, b) for (label, a), b in columns}
     table = binder.new_name("t")
     compared, carried = _Columns("c"), _Columns("k")
     found: dict[str, Value] = {}
-    for label, pair in pairs.items():
-        found[label] = _compared(low, label, pair, compared, carried, table)
+    for at, ((label, a), b) in enumerate(columns):
+        with placed(low.text, _item(tree, at)):
+            pair = _pair(low, name, label, a, b)
+            found[label] = _compared(low, label, pair, compared, carried, table)
     selects = [
         select_from([*compared.items(at), *carried.items(at)], side.lowered.sql, side.table)
         for at, side in enumerate(sides)
@@ -66,18 +76,30 @@ def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) 
     outer = exp.Select(expressions=[exp.Star()])
     for key in ("order", "limit", "offset", CLAUSES):
         outer.set(key, tree.args.get(key))
-    scope, source = Scope([Relation("", table, found)], parent), as_source(combined, table)
+    scope, source = Scope([Relation("", table, found)], parent), binder.as_relation(combined, table)
     return binder.finish(outer, scope, source, [], outermost=parent is None)
 
 
+def _item(tree: exp.SetOperation, at: int) -> exp.Expr:
+    """Return what the last query selects at a place, or as its last item; of a star, the star."""
+    select = tree.expression.find(exp.Select)
+    items: list[exp.Expr] = [] if select is None else select.expressions
+    return items[min(at, len(items) - 1)] if items else tree
+
+
 def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
-    """Return both sides; of a chain of UNIONs its halves, so that long chains do not nest deep."""
+    """Return both sides; of a chain of one operation its halves, so that it does not nest deep.
+
+    What EXCEPT takes away query by query, it takes away at once: a - b - c is a - (b + c).
+    """
     parts = [tree.expression]
     left = tree.this
-    while isinstance(tree, exp.Union) and _continues(left, tree):
+    while _continues(left, tree):
         parts.append(left.expression)
         left = left.this
     parts = [left, *reversed(parts)]
+    if isinstance(tree, exp.Except) and len(parts) > 2:
+        return parts[0], _chained(parts[1:], exp.Union(distinct=False))
     if len(parts) < 4:
         return tree.this, tree.expression
     middle = len(parts) // 2
@@ -85,7 +107,7 @@ def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
     return first, second
 
 
-def _continues(left: exp.Expr, tree: exp.Union) -> bool:
+def _continues(left: exp.Expr, tree: exp.SetOperation) -> bool:
     """Tell whether a query is the beginning of the same chain."""
     ends = ("order", "limit", "offset", "with_", CLAUSES)
     same = type(left) is type(tree) and left.args.get("distinct") == tree.args.get("distinct")
@@ -102,6 +124,7 @@ def _chained(parts: list[exp.Expr], tree: exp.SetOperation) -> exp.Expr:
 
 def _side(binder: Binder, lowered: Lowered, at: int) -> _Side:
     table = binder.new_name("u")
+    binder.relations[table] = lowered.sql
     return _Side(lowered, table, imported(lowered.columns.items(), table, at))
 
 
@@ -188,17 +211,25 @@ def _compared(
     if any(k.name == "json" for k in kinds):
         name = compared.add(*(as_json(side, low, Scope()) for side in pair))
         return Sql(exp.column(name, table=table), Kind("json", htype=kind.htype))
-    if (kinds[0].name == "bytes") is not (kinds[1].name == "bytes"):
-        raise QueryTypeError(
-            f"Columns of one kind go together, but {label!r} is of bytes on one side only, and of "
-            f"{kinds[1 if kinds[0].name == 'bytes' else 0].name} on the other."
-        )
+    _check_kinds(label, [k.name for k in kinds])
     if is_class and (kinds[0].name, kinds[0].names) != (kinds[1].name, kinds[1].names):
         kind = TEXT
         name = compared.add(as_text(a, low, Scope()), as_text(b, low, Scope()))
     else:
         name = compared.add(low.as_sql(a, Scope()), low.as_sql(b, Scope()))
     return Sql(exp.column(name, table=table), kind)
+
+
+def _check_kinds(label: str, names: list[KindName]) -> None:
+    """Refuse columns that no type holds together. Raises QueryTypeError."""
+    for name, other in (names, names[::-1]):
+        if name in ("bytes", "time", "list") and other not in (name, "any"):
+            if name != "bytes" and other == "text":
+                continue
+            raise QueryTypeError(
+                f"Columns of one kind go together, but {label!r} is {WORDS[name]} on one side, and "
+                f"{WORDS[other]} on the other. CAST one of them, or leave it out."
+            )
 
 
 def _stored_type(value: Tensor) -> str:

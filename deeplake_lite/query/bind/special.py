@@ -21,7 +21,6 @@ from deeplake_lite.query.functions import Type
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.trees import keys
 from deeplake_lite.query.values import (
-    ANY,
     BOOL,
     JSON,
     NUMBER,
@@ -205,7 +204,7 @@ def _name(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 def _keys(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     found = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
     if isinstance(found, Sql) and found.kind.name == "json":
-        return Sql(exp.Anonymous(this="json_keys", expressions=[found.node.copy()]), ANY)
+        return Sql(exp.Anonymous(this="json_keys", expressions=[found.node.copy()]), TEXT.listed)
     return None
 
 

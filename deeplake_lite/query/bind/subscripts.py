@@ -119,8 +119,13 @@ def json_path(low: Lowering, item: exp.Expr, scope: Scope) -> exp.Expr:
     if isinstance(at, Constant) and isinstance(at.value, str):
         escaped = at.value.replace('"', '\\"')
         return exp.Literal.string(f'$."{escaped}"')
-    if isinstance(at, Constant) and isinstance(at.value, int):
+    if isinstance(at, Constant) and type(at.value) is int and abs(at.value) < 1 << 31:
         return exp.Literal.string(f"$[{at.value}]" if at.value >= 0 else f"$[#{at.value}]")
+    if isinstance(at, Constant) or kind_of(at).name not in ("number", "any"):
+        raise QueryTypeError(
+            f"JSON has keys, which are texts, and positions, which are whole numbers of up to 31 "
+            f"bits, but the subscript is {text_of(item)}."
+        )
     return exp.cast(low.as_sql(at, scope), "BIGINT")
 
 
@@ -228,6 +233,8 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
         )
     whole = base.type.shape
     named = sum(_takes(item) or 0 for item in items)
+    if any(_is_shapeless(item) for item in items):
+        return Type(base.type.dtype, None)
     if items.count(...) > 1:
         raise QueryTypeError(f"... stands once among indices, got {text}.")
     if named > len(whole):
@@ -239,6 +246,11 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     items = [*items[:at], *fill, *items[at + 1 :]]
     shape = _indexed_shape(base, items, text)
     return Type(base.type.dtype, shape, kept if _keeps_meaning(base, items, shape) else None)
+
+
+def _is_shapeless(item: Any) -> bool:
+    """Tell whether an index is an array of which not even the number of axes is known."""
+    return item is not None and hasattr(item, "type") and item.type.shape is None
 
 
 def _takes(item: Any) -> int | None:

@@ -13,7 +13,7 @@ from deeplake_lite.query.bind.kinds import (
 )
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.scope import OWN, Relation, imported
-from deeplake_lite.query.dialect import as_source, func, text_of
+from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.plan import ROW, Instance
 from deeplake_lite.query.sources import kind_of as kind_of_htype
 from deeplake_lite.query.sources import type_of
@@ -73,7 +73,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
         ]:
             columns = dict(zip(renamed, columns.values(), strict=False))
         scope.add(Relation(e.alias or name, name, imported(columns.items(), name, binder.count)))
-        return as_source(lowered.sql, name)
+        return binder.as_relation(lowered.sql, name)
     if isinstance(e, exp.Unnest):
         raise QueryError(
             f"UNNEST of a column stands in the select list, got FROM … {text_of(e)}. Write FROM "
@@ -96,6 +96,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
             own = binder.new_name("t")
             columns = imported(lowered.columns.items(), own, binder.count)
             scope.add(Relation(alias, own, columns))
+            binder.relations[own] = lowered.sql
             return exp.alias_(exp.to_table(inner), own, table=True)
     version = e.args.get("version")
     label = None
@@ -174,7 +175,7 @@ def joined(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
         shared = [n for r in left for n in r.columns if n in right.columns]
     if join.args.get("on") is not None:
         low = binder.low
-        out.set("on", low.condition(low.value(join.args["on"], scope), scope))
+        out.set("on", low.clause_of_rows(join.args["on"], scope, "ON"))
     elif shared:
         out.set("on", using(binder, shared, left, right, join, scope))
     elif not join.kind and not join.side:
