@@ -97,21 +97,29 @@ def plain(value):
     return repr(value)
 
 
-OPTIONS = [
-    {},
-    {"cache": "decoded"},
-    {"cache": None},
-    {"num_workers": 0},
-    {"memory_budget": 1},
-    {"shuffle": "block", "memory_budget": 1},
-    {"collate": "list"},
-    {"collate": "pad"},
-    {"transform": dict},
-    {"transform": lambda s: {**s, "more": s["x"]}, "num_workers": 0},
-]
+OPTIONS = {
+    "as they are": {},
+    "decoded": {"cache": "decoded"},
+    "disk": {"cache": "disk"},
+    "nothing held": {"cache": None},
+    "no worker": {"num_workers": 0},
+    "a process": {"workers": "processes", "num_workers": 1},
+    "small budget": {"memory_budget": 1},
+    "blocks": {"shuffle": "block", "memory_budget": 1},
+    "lists": {"collate": "list"},
+    "padded": {"collate": "pad"},
+    "a plain transform": {"transform": dict},
+    "a transform that adds": {"transform": lambda s: {**s, "more": s["x"]}, "num_workers": 0},
+}
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.fixture(autouse=True)
+def cache_folder(monkeypatch, tmp_path):
+    """Keep blocks on disk in a folder of the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 @pytest.mark.parametrize("batch_size", [5])
 def test_what_is_written_into_a_batch_changes_no_other(ds, batch_size, options):
     expected = [plain(batch) for batch in ds.batches(batch_size, **options)]
@@ -145,7 +153,17 @@ def test_a_transform_that_writes_in_place_changes_no_later_epoch(ds):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("options", [{}, {"cache": "decoded"}, {"collate": "ragged"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"cache": "decoded"},
+        {"cache": "disk"},
+        {"collate": "ragged"},
+        {"workers": "processes", "num_workers": 1},
+    ],
+    ids=["as they are", "decoded", "disk", "ragged", "a process"],
+)
 def test_tensors_that_share_a_batch_share_nothing_else(ds, options):
     columns = [name for name in SCHEMA if options.get("collate") != "ragged" or name != "sizes"]
     expected = [plain(batch) for batch in ds.pytorch(5, columns=columns, **options)]

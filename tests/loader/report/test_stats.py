@@ -1,6 +1,7 @@
 """Where the time goes: seconds that add up, bytes, hits and memory."""
 
 import json
+from concurrent.futures import wait
 from dataclasses import FrozenInstanceError
 
 import numpy as np
@@ -308,8 +309,11 @@ def test_what_was_read_ahead_and_not_taken_is_given_back(make_lake):
     loader = lake.batches(10, cache=None, num_workers=1)
     for _ in range(3):
         for _ in loader:
+            assert wait(list(loader._blocks._alone), 60).not_done == set()  # rows read ahead
             break
     loader._pool.shutdown()
+    loader._readers.close()
+    loader._readers._pool.shutdown()  # reads that were under way hold their rows until they end
     assert loader._blocks.tally.held == 0
     assert loader.stats().peak_bytes > 40_000
 
