@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset.apply import apply
 from deeplake_lite.dataset.changes import difference
 from deeplake_lite.dataset.conflicts import check_conflicts
+from deeplake_lite.dataset.modes import merge_rows, modes_of
 from deeplake_lite.dataset.plan import Resolution, Sides, check_resolution, plan_merge
 from deeplake_lite.errors import ConflictError
 from deeplake_lite.storage.table import MovedError
@@ -64,6 +64,11 @@ def _commit_behind_tip(ds: Dataset, message: str, note: Mapping[str, Any], *, me
             _check_merge_fits(ds, tip_id)
         else:
             _check_tip(ds, tip_id)
+        tip = _tip_of_other_modes(ds, tip_id)
+        if tip is not None:
+            if merges:
+                raise MovedError("The branch has moved to a version that has set a mode.")
+            ds._pinned = _copied_onto(ds, tip, "raise")
         try:
             done = ds._pinned.commit(branch, tip_id, message, note)
         except MovedError:
@@ -116,6 +121,16 @@ def _check_tip(ds: Dataset, tip_id: str) -> None:
     check_conflicts(conflicts, {"ours": mine, "theirs": tip}, WAY_OUT)
 
 
+def _tip_of_other_modes(ds: Dataset, tip_id: str) -> Table | None:
+    """Return the tip if its pictures have other modes: ours have to be converted, or its own."""
+    modes = modes_of(ds._pinned.schema)
+    if tip_id == ds.version or not modes:
+        return None
+    tip = ds._open(tip_id)
+    there = modes_of(tip.schema)
+    return tip if any(there.get(column, mode) != mode for column, mode in modes.items()) else None
+
+
 def _check_merge_fits(ds: Dataset, tip_id: str) -> None:
     """Refuse to put a merge behind a tip for which it would have to be another one.
 
@@ -149,7 +164,7 @@ def _copied_onto(
         check_conflicts(conflicts, {"ours": mine, "theirs": tip}, WAY_OUT)
     target = tip.edit().on_branch(str(ds.current_branch))
     try:
-        apply(plan, target, mine)
+        merge_rows(plan, target, mine)
     except BaseException:
         target.release()
         raise

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,15 +20,14 @@ from deeplake_lite.dataset.incoming import (
     named_columns,
     naming_rows,
 )
+from deeplake_lite.dataset.modes import converted
 from deeplake_lite.dataset.positions import as_ids, is_position, many_positions, one_position
 from deeplake_lite.dataset.transfer import taken_from
 from deeplake_lite.dataset.updates import cells_for
 from deeplake_lite.dataset.upserts import column_blocks
-from deeplake_lite.dataset.values import decode_one
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Image
-from deeplake_lite.htypes.cells import take
 from deeplake_lite.htypes.names import check_names
 from deeplake_lite.schema import Schema
 
@@ -39,13 +38,8 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.incoming import Data
-    from deeplake_lite.htypes.base import Check, Htype, Ragged
-    from deeplake_lite.schema import Field
+    from deeplake_lite.htypes.base import Check
     from deeplake_lite.storage.table import Table
-
-
-CONVERTED_ROWS = 256
-"""Pictures that are read at a time to convert them."""
 
 
 def append(ds: Dataset, data: Data | View, check: Check) -> None:
@@ -204,28 +198,8 @@ def set_mode(ds: Dataset, name: str, mode: str | None) -> None:
             raise SchemaError(f"a mode is one of pictures, but column {name!r} is {f.htype}.")
         if f.htype.mode != mode:
             schema = retype(table.schema, name, mode=mode)
-            table.write([], _converted(table, f, schema[name].htype))
+            table.write([], converted(table, f, schema[name].htype))
             table.set_document(schema=schema)
-
-
-def _converted(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArray[np.int64], Any]]:
-    """Yield the rows of a column of pictures that have another shape in a new type, re-encoded.
-
-    All are read, since pictures of 16 bits have no mode; files are kept as they are.
-    """
-    for positions in np.array_split(np.arange(len(table)), -(-len(table) // CONVERTED_ROWS) or 1):
-        slots = table.rows.at(positions)
-        cells: Any = table.read([f.id], slots)[f.id]
-        nulls = np.zeros(len(slots), bool) if cells.valid is None else ~cells.valid
-        values: list[Any] = list(map(bytes, cells.buffers))
-        if cast("Ragged", f.htype.layout).dtype != "bytes":  # pixels, no files
-            values = [decode_one(f.htype, take(cells, np.array([i]))) for i in range(len(slots))]
-        with naming_rows(positions.__getitem__):
-            given = [None if null else v for v, null in zip(values, nulls.tolist(), strict=True)]
-            new: Any = encode_column(replace(f, htype=htype), given, 0, len(given), "header")
-        changed = np.flatnonzero((new.shapes != cells.shapes).any(axis=1))
-        if len(changed):
-            yield slots[changed], {f.id: take(new, changed)}
 
 
 def add_classes(ds: Dataset, name: str, names: Iterable[str]) -> None:

@@ -10,10 +10,11 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset import versions
-from deeplake_lite.dataset.apply import apply, slots_of
+from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.changes import difference
 from deeplake_lite.dataset.commit import TRIES, commit_merge
 from deeplake_lite.dataset.conflicts import NO_DOUBTS, Doubts, check_conflicts
+from deeplake_lite.dataset.modes import merge_rows
 from deeplake_lite.dataset.plan import (
     Resolution,
     Sides,
@@ -73,7 +74,7 @@ def _merge_into_tip(
     plan = _plan(ds, bases, theirs, on_conflict)
     ds._pinned = before.edit().on_branch(str(ds.current_branch))
     try:
-        apply(plan, ds._pinned, theirs)
+        merge_rows(plan, ds._pinned, theirs)
         with contextlib.nullcontext() if locked else ds._lake.repository.lock():
             return commit_merge(ds, message, note)
     except BaseException:
@@ -109,7 +110,7 @@ def restore(ds: Dataset, version: versions.Version) -> None:
         plan = plan_restore(old, difference(ds._pinned, old))
         with ds._editing() as table:
             try:
-                apply(plan, table, old)
+                merge_rows(plan, table, old)
                 table.arrange(slots_of(table, old.ids(old.rows.live())))
             except BaseException:
                 ds.discard()
@@ -133,7 +134,7 @@ def _virtual_base(ds: Dataset, bases: list[str]) -> tuple[Table, Doubts]:
             plan, conflicts = plan_merge(sides, *changes, "ours")
             if base.edits is None:
                 base = base.edit().on_branch(str(ds.current_branch))
-            apply(plan, base, other)
+            merge_rows(plan, base, other)
         except BaseException:
             base.release()
             raise
