@@ -279,14 +279,26 @@ class LoaderError(LakeError, RuntimeError):
         Id of the row.
     column : str, optional
         Name of the column.
+    position : int, optional
+        Position of the row in its view.
+    source : int, optional
+        Number of that view among those of a mix.
     """
 
     def __init__(
-        self, message: str, *, row_id: int | None = None, column: str | None = None
+        self,
+        message: str,
+        *,
+        row_id: int | None = None,
+        column: str | None = None,
+        position: int | None = None,
+        source: int | None = None,
     ) -> None:
         super().__init__(message)
         self.row_id = row_id
         self.column = column
+        self.position = position
+        self.source = source
 
 
 class ForkedError(LakeError, RuntimeError):

@@ -55,22 +55,27 @@ class Loads:
             batches (as on several).
         transform : callable, optional
             From a sample, a dict by column, to a sample. One with a parameter ``rng`` gets a
-            `numpy.random.Generator` that depends on seed, epoch and row alone. One without draws
-            from the generators of `random`, `numpy.random` and torch: in threads, which share
-            them, what it draws differs from run to run. With ``workers="processes"`` they are
-            seeded for each sample, so that it does not; import torch at the top of its module.
+            `numpy.random.Generator` that depends on seed, epoch and row alone. Generators that a
+            transform holds itself (of NumPy, `random` or torch) are seeded for each sample, so that
+            it draws the same, however many threads there are; threads call copies of such an
+            object. The global generators of `random`, `numpy.random` and torch are seeded for each
+            sample with ``workers="processes"`` and ``num_workers=0``. Threads share them, so what
+            is drawn from them there differs from run to run. Import torch at the top of its module.
         batch_transform : callable, optional
             The same for a batch.
         collate : {"stack", "pad", "list", "ragged"}, mapping or callable, optional
             How values go together, of all columns that it fits or by name; or a function of a list
             of samples. Left out: stacked where all rows have one shape, a list otherwise. ``"pad"``
             adds a mask, ``batch["boxes_mask"]``, with the axes up to the last whose size the type
-            leaves open; ``"ragged"`` gives a `RaggedBatch`.
+            leaves open. There is none for a column whose values all have one shape in this version,
+            whatever the view, unless a transform may change that. ``"ragged"`` gives a
+            `RaggedBatch`.
         size : (height, width) or mapping, optional
             Brings pictures to one size, of all image columns or by name; a JPEG is decoded at the
             least scale that will do. Boxes, keypoints and polygons in pixels, and masks, follow the
             picture of their row; with several columns of pictures it is not clear which, and an
-            error says so.
+            error says so. In a `Sequence` each item does; where the pictures are a sequence, too,
+            items follow the picture of their number.
         mode : {"RGB", "L", "RGBA"} or mapping, optional
             Converts pictures as they are read, of all image columns or by name: grey ones and ones
             in colour then go together. 8-bit pictures only. `Dataset.set_mode` does so for good.
@@ -79,7 +84,9 @@ class Loads:
             torchrun and SLURM.
         memory_budget : int or str, optional
             Bytes that may be held, also as ``"4GB"`` or ``"512 MiB"``; a quarter of what is free if
-            left out.
+            left out, and 64 MiB at least. Three batches are held even where they take more, as
+            they are stored and as they are decoded: one is read, one is made, one waits. Chunks
+            that are being decompressed, and memory that a transform takes, come on top.
         cache : {"encoded", "decoded", "disk", None}
             What is kept of the rows for the next epoch, as far as the budget goes.
         workers : {"threads", "processes"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -16,7 +16,14 @@ from deeplake_lite.htypes.cells import take
 from deeplake_lite.loader.make.decoded import Decoded
 from deeplake_lite.loader.make.making import PADDING
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Recipe
-from deeplake_lite.loader.make.sizes import axes_in_mode, counts_pixels, in_mode, sized
+from deeplake_lite.loader.make.sizes import (
+    axes_in_mode,
+    counts_pixels,
+    in_mode,
+    innermost,
+    is_of_pictures,
+    sized,
+)
 from deeplake_lite.loader.mix import samples_of
 from deeplake_lite.loader.order.shares import Shares
 from deeplake_lite.loader.order.topology import found_rank
@@ -41,8 +48,22 @@ if TYPE_CHECKING:
 AHEAD_SHARE = 0.1
 """Part of the budget for rows that are read ahead, and as much for batches that are made ahead."""
 
+MOST_AHEAD_SHARE = 0.3
+"""That part where rows are large: so that no thread waits for room to make a batch in."""
+
 SHOWN_ROWS = 64
 """Rows that are read at a time to find a picture that is not null."""
+
+
+class Room(NamedTuple):
+    """How a budget is divided, bytes."""
+
+    ahead: int
+    """For rows that are read ahead, and as much for batches that are made ahead."""
+    stored: int
+    """For rows as they are stored."""
+    decoded: int
+    """For rows as they are decoded."""
 
 
 class Equipment:
@@ -118,7 +139,7 @@ class Equipment:
         """Bytes of rows that may be held, and rows that an order goes through at a time."""
         in_order = self.shuffle.kind == "none"
         window = self.shares.size * AHEAD if in_order else self.shuffle.window_rows
-        return self._room[0] if self.options.cache is not None else 0, window
+        return self._room.stored if self.options.cache is not None else 0, window
 
     @cached_property
     def _decoded(self) -> Decoded | None:
@@ -126,17 +147,22 @@ class Equipment:
         if self.options.cache != "decoded":
             return None
         columns, tally = self._recipe.columns, self._blocks.tally
-        return Decoded(columns, len(self._samples), self._room[1], tally)
+        return Decoded(columns, len(self._samples), self._room.decoded, tally)
 
     @cached_property
-    def _room(self) -> tuple[int, int]:
-        """Bytes for rows as they are stored, and as they are decoded."""
-        most = int(self.options.budget * (1 - 2 * AHEAD_SHARE))
-        if self.options.cache != "decoded":
-            return most, 0
-        stored = min(int(self._samples.row_bytes * len(self._samples)) + 1, most)
+    def _room(self) -> Room:
+        """How the budget is divided."""
+        budget, samples, o = self.options.budget, self._samples, self.options
+        ahead, total = AHEAD_SHARE * budget, samples.row_bytes * len(samples)
+        if total > budget - 2 * ahead or o.cache is None:  # batches of large rows need more of it
+            wanted = AHEAD * max(1, o.threads) * 2 * samples.row_bytes * o.batch_size
+            ahead = max(ahead, min(wanted, MOST_AHEAD_SHARE * budget))
+        most = int(budget - 2 * ahead)
+        if o.cache != "decoded":
+            return Room(int(ahead), most, 0)
+        stored = min(int(total) + 1, most)
         decoded = max(most - stored, most * 3 // 4)
-        return most - decoded, decoded
+        return Room(int(ahead), most - decoded, decoded)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -163,7 +189,8 @@ class Equipment:
             self._maker,
             self._decoded,
             self.options.threads,
-            int(self.options.budget * AHEAD_SHARE),
+            self._room.ahead,
+            2 if isinstance(self._maker, Crew) else 1,
             self._converted,
         )
 
@@ -177,7 +204,7 @@ class Equipment:
     def _recipe(self) -> Recipe:
         o = self.options
         return Recipe(
-            {f.name: self._column_recipe(f) for f in self._samples.fields},
+            {f.name: self._without_mask(f, self._column_recipe(f)) for f in self._samples.fields},
             o.seed,
             o.transform,
             o.batch_transform,
@@ -186,17 +213,28 @@ class Equipment:
             self._allow,
             o.row_ids,
             self.shares.last == "pad",
-            o.workers == "processes",
+            o.workers == "processes" or not o.threads,
         )
+
+    def _without_mask(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
+        """Note that values have one shape, where they are padded and that is known beforehand.
+
+        It is not after a transform: which keys a batch has should not depend on what one draws.
+        """
+        if recipe.collate != "pad" or self.options.transform is not None:
+            return recipe
+        brought = recipe.stacks and recipe.size is not None and not f.htype.nullable
+        alike = brought or self._samples.of_one_shape(f)
+        return replace(recipe, of_one_shape=True) if alike else recipe
 
     def _column_recipe(self, f: Field) -> ColumnRecipe:
         """Decide how a column becomes part of a batch, by what all its rows have in common."""
         collate, size, picture = self.options.collate_of(f), None, self._followed
         mode = self._mode_of(f)
-        if isinstance(f.htype, Image):
+        if is_of_pictures(f.htype):
             size = self.options.size_of(f.name)
-        if picture is not None and counts_pixels(f.htype):
-            if not isinstance(f.htype, Mask):
+        if picture is not None and counts_pixels(innermost(f.htype)):
+            if not isinstance(innermost(f.htype), Mask):
                 return ColumnRecipe(f.htype, collate=collate, follows=picture)
             size = self.options.size_of(picture)
         if not isinstance(f.htype, Image | Mask) or f.htype.nullable or not len(self._samples):
@@ -207,7 +245,7 @@ class Equipment:
         if not one_size and (shape is None or collate == "list"):
             return ColumnRecipe(f.htype, collate=collate, size=size, mode=mode)
         if mode is not None:
-            kind, dtype = axes_in_mode((), mode), "uint8"
+            kind, dtype = axes_in_mode(f.htype, (), mode), "uint8"
         else:
             sample = self._value(f)
             kind, dtype = sample.shape, str(sample.dtype)
@@ -217,12 +255,12 @@ class Equipment:
 
     def _mode_of(self, f: Field) -> str | None:
         """Return what a column's pictures are converted to; None for what is no picture."""
-        return self.options.mode_of(f.name) if isinstance(f.htype, Image) else None
+        return self.options.mode_of(f.name) if is_of_pictures(f.htype) else None
 
     def _axes_of(self, f: Field) -> tuple[Axis, ...]:
         """Return the shape of a column's values, converted: per axis a size, or least to most."""
         axes, mode = self._samples.axes_of(f), self._mode_of(f)
-        return axes if mode is None else axes_in_mode(axes, mode)
+        return axes if mode is None else axes_in_mode(f.htype, axes, mode)
 
     def _shape_of(self, f: Field) -> tuple[int, ...] | None:
         """Return the shape of a column's values, converted; None where they differ."""

@@ -84,7 +84,8 @@ class Loader(Equipment):
     def skipped(self) -> tuple[Skipped, ...]:
         """Rows that were left out of the epoch that is under way, or was last; in its order.
 
-        Each has `row_id`, `column` (None where the transform failed) and `error`.
+        Each has `position` (in the view), `row_id`, `column` (None where the transform failed) and
+        `error`; of a mix, `source` is the number of the view.
         """
         return tuple(self._skipped)
 
@@ -127,6 +128,18 @@ class Loader(Equipment):
             self._next_epoch = self._progress.epoch + 1
             self._skipped = []
             return self._progress, self._skipped
+
+    def _started_behind(self, skipped: int) -> Iterator[Any]:
+        """Start the next epoch, or resume the one that was loaded, some batches later."""
+        progress, failed = self._started()
+        progress.consumed = min(progress.consumed + skipped * self.shares.size, self.shares.n)
+        return self._epoch(progress, failed)
+
+    @property
+    def _left(self) -> int:
+        """Batches of the next epoch, or of the rest of the one that was loaded."""
+        done = self._progress.consumed // self.shares.size if self._resumed else 0
+        return max(0, len(self) - done)
 
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch that starts next; one that was loaded is resumed where it was.
@@ -324,13 +337,16 @@ class Loader(Equipment):
             if skipped and not given and first == 0:
                 raise LoaderError(
                     f"on_error='skip' left out every row, all {len(skipped):,} of the epoch. The "
-                    f"first, row id {skipped[0].row_id}: {skipped[0].error}. See .skipped.",
+                    f"first, row {skipped[0].position} of its view (row id {skipped[0].row_id}): "
+                    f"{skipped[0].error}. See .skipped.",
                     row_id=skipped[0].row_id,
                     column=skipped[0].column,
+                    position=skipped[0].position,
+                    source=skipped[0].source,
                 )
         finally:
             run.stop()
-            blocks.forget()
+            run.forget()
             self._meters.stop(meter)
 
     def _check_process(self) -> None:

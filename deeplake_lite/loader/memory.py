@@ -24,7 +24,10 @@ MOST_FREE = 16
 """Pieces that are kept for later, at the most."""
 
 MOST_BYTES = 256 * 2**20
-"""Their size, at the most."""
+"""Their size, at the most; less where a loader has a small budget."""
+
+LEAST_BYTES = 4 * LARGE
+"""What that limit is at least."""
 
 
 class _Pool:
@@ -33,6 +36,13 @@ class _Pool:
     def __init__(self) -> None:
         self._free: list[NDArray[np.uint8]] = []
         self._lock = threading.Lock()
+        self._most = MOST_BYTES
+
+    def limit(self, nbytes: int) -> None:
+        """Keep no more than so many bytes from now on."""
+        self._most = min(MOST_BYTES, max(LEAST_BYTES, nbytes))
+        with self._lock:
+            self._drop()
 
     def take(self, size: int) -> NDArray[np.uint8]:
         """Return aligned memory."""
@@ -51,10 +61,14 @@ class _Pool:
             return
         try:
             self._free.append(memory)
-            while len(self._free) > MOST_FREE or self._held() > MOST_BYTES:
-                del self._free[0]
+            self._drop()
         finally:
             self._lock.release()
+
+    def _drop(self) -> None:
+        """Let go of what is too much, of what was kept longest first."""
+        while len(self._free) > MOST_FREE or self._held() > self._most:
+            del self._free[0]
 
     def _held(self) -> int:
         return sum(memory.nbytes for memory in self._free)
@@ -76,6 +90,11 @@ class _Lease:
 
 
 _pool = _Pool()
+
+
+def keep_spare(nbytes: int) -> None:
+    """Say how much memory of batches that are gone may be kept for later: the last one counts."""
+    _pool.limit(nbytes)
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -25,7 +25,7 @@ from deeplake_lite.loader.checks import (
     names,
 )
 from deeplake_lite.loader.make.collate import CHOICES, fits
-from deeplake_lite.loader.make.sizes import picture_followed
+from deeplake_lite.loader.make.sizes import is_of_pictures, picture_followed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -179,7 +179,7 @@ class Options(Keywords):
 
     def _check_pictures(self, fields: Sequence[Field], option: str, value: Any, does: str) -> None:
         """Refuse an option of pictures for what is no picture. Raises ValueError."""
-        pictures = [f.name for f in fields if isinstance(f.htype, Image)]
+        pictures = [f.name for f in fields if is_of_pictures(f.htype)]
         named = list(value) if isinstance(value, Mapping) else pictures
         for f in fields:
             if f.name not in pictures and (f.name in named or not named):
@@ -197,7 +197,7 @@ class Options(Keywords):
         ValueError
             Where it is not clear which.
         """
-        pictures = [f.name for f in fields if isinstance(f.htype, Image)]
+        pictures = [f.name for f in fields if is_of_pictures(f.htype)]
         return picture_followed(fields, [n for n in pictures if self.size_of(n) is not None])
 
     def _keys(self, f: Field) -> list[str]:

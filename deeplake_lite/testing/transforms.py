@@ -36,6 +36,13 @@ class NeedsTwoError(Exception):
         super().__init__(f"{one} and {two}")
 
 
+def fail_label(sample: dict[str, Any]) -> dict[str, Any]:
+    """Fail on label 7."""
+    if sample["label"] == 7:
+        raise ValueError("seven is not liked")
+    return sample
+
+
 def fail(sample: Sample) -> Sample:
     """Fail on the row with x = 7."""
     if sample["x"] == 7:

@@ -11,6 +11,7 @@ import traceback
 import numpy as np
 import pytest
 from PIL import Image
+from torch.utils.data import DataLoader
 
 import deeplake_lite as dl
 from deeplake_lite.dataset import bars
@@ -103,10 +104,55 @@ def test_an_error_in_a_transform_has_the_row_and_its_own_traceback(
     seen, error = collected(load(numbers, **options))
     assert [batch["x"].tolist() for batch in seen] == [[0, 1, 2, 3]]
     assert (error.row_id, error.column) == (numbers.row_ids[7], None)
-    assert f"row id {error.row_id}, transform: ValueError: seven is not liked" in str(error)
+    assert (
+        f"row 7 of the view (row id {error.row_id}), transform: ValueError: seven is not liked"
+        in str(error)
+    )
     assert "on_error='skip'" in str(error)
     assert isinstance(error.__cause__, ValueError)
     assert 'raise ValueError("seven is not liked")' in shown(error)
+
+
+@pytest.mark.parametrize("row_ids", [False, True])
+@pytest.mark.parametrize("shuffle", [False, "exact"])
+@pytest.mark.parametrize("option", ["transform", "batch_transform", "collate"])
+@all_workers
+def test_an_error_has_the_position_in_the_view(
+    numbers, load, workers, num_workers, option, shuffle, row_ids
+):
+    view = numbers[[3, 9, 7, 5, 1, 30]]
+    functions = {"batch_transform": transforms.fail_batch, "collate": transforms.fail_samples}
+    function = {option: functions.get(option, transforms.fail)}
+    how = {"workers": workers, "num_workers": num_workers, "row_ids": row_ids}
+    _, error = collected(load(view, 1, shuffle=shuffle, **function, **how))
+    assert (error.position, error.source, error.row_id) == (2, None, numbers.row_ids[7])
+    assert f"row 2 of the view (row id {error.row_id})" in str(error)
+
+
+@all_workers
+def test_an_error_of_a_mix_has_the_view_and_the_position_in_it(numbers, load, workers, num_workers):
+    mix = dl.mix({numbers[8:20]: 1, numbers[[6, 7]]: 1}, length=24)
+    how = {"workers": workers, "num_workers": num_workers, "shuffle": True}
+    _, error = collected(load(mix, transform=transforms.fail, **how))
+    assert (error.position, error.source, error.row_id) == (1, 1, numbers.row_ids[7])
+    assert f"row 1 of view 1 of the mix (row id {error.row_id}), transform" in str(error)
+    loader = load(mix, transform=transforms.fail, on_error="skip", **how)
+    list(loader)
+    assert {(s.position, s.source, s.row_id) for s in loader.skipped} == {
+        (1, 1, numbers.row_ids[7])
+    }
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+@pytest.mark.parametrize("style", ["map", "iterable"])
+def test_an_error_in_a_dataset_of_pytorch_has_the_position(digits, style, num_workers):
+    dataset = digits[10:20].pytorch_dataset(
+        style=style, columns=["label"], transform=transforms.fail_label
+    )
+    position = int(np.flatnonzero(digits["label"][10:20] == 7)[0])
+    place = rf"row {position} of the view \(row id {digits.row_ids[10 + position]}\), transform"
+    with pytest.raises(LoaderError, match=place):
+        list(DataLoader(dataset, batch_size=4, num_workers=num_workers))
 
 
 @all_workers
@@ -116,7 +162,7 @@ def test_a_picture_that_does_not_decode_is_told_with_row_and_column(
     seen, error = collected(load(pictures, workers=workers, num_workers=num_workers))
     assert len(seen) == 1
     assert (error.row_id, error.column) == (pictures.row_ids[5], "image")
-    assert f"row id {error.row_id}, column 'image'" in str(error)
+    assert f"row 5 of the view (row id {error.row_id}), column 'image'" in str(error)
     assert error.__cause__ is not None
     assert "decode" in shown(error)
 
@@ -171,9 +217,8 @@ def test_an_error_of_a_batch_transform_names_the_batch(numbers, load, workers, n
     options = {"workers": workers, "num_workers": num_workers}
     seen, error = collected(load(numbers, batch_transform=transforms.fail_batch, **options))
     assert len(seen) == 1
-    assert f"begins with row id {numbers.row_ids[4]}: ValueError('seven is not liked')" in str(
-        error
-    )
+    place = f"begins with row 4 of the view (row id {numbers.row_ids[4]})"
+    assert f"{place}: ValueError('seven is not liked')" in str(error)
     assert "in fail_batch" in shown(error)
 
 
@@ -190,7 +235,7 @@ def test_an_error_that_cannot_be_sent_is_told_in_text(numbers, load):
     loader = load(numbers, transform=transforms.fail_awkwardly, workers="processes", num_workers=1)
     _, error = collected(loader)
     assert error.row_id == numbers.row_ids[0]
-    assert f"row id {error.row_id}, transform: NeedsTwoError: 1 and 2" in str(error)
+    assert f"(row id {error.row_id}), transform: NeedsTwoError: 1 and 2" in str(error)
     assert "raise NeedsTwoError(len(sample), 2)" in shown(error)
 
 
@@ -421,7 +466,8 @@ def test_an_error_of_a_collate_function_names_it_and_the_batch(numbers, load, wo
     options = {"workers": workers, "num_workers": num_workers}
     seen, error = collected(load(numbers, collate=transforms.fail_samples, **options))
     assert len(seen) == 1
-    assert f"collate failed on the batch that begins with row id {numbers.row_ids[4]}" in str(error)
+    place = f"row 4 of the view (row id {numbers.row_ids[4]})"
+    assert f"collate failed on the batch that begins with {place}" in str(error)
     assert "ValueError('seven is not liked')" in str(error)
     assert "Mend your function 'fail_samples'" in str(error)
     assert isinstance(error.__cause__, ValueError)

@@ -1,10 +1,12 @@
 """Memory of batches: aligned, and used again."""
 
 import gc
+from concurrent.futures import wait
 
 import numpy as np
 import pytest
 
+import deeplake_lite as dl
 from deeplake_lite.loader.memory import LARGE, _Pool, aligned
 
 
@@ -40,6 +42,63 @@ def test_memory_can_be_written_and_is_aligned_when_it_is_used_again():
         assert array.flags.c_contiguous
         assert array.ctypes.data % 64 == 0
         array[...] = 1
+
+
+# ---- the budget of a loader
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """Make a lake of 48 rows of 256 KiB, in a folder."""
+    rows = np.random.default_rng(0).integers(0, 255, (48, 512, 512), np.uint8)
+    schema = {
+        "dense": dl.Array("uint8", (512, 512)),
+        "ragged": dl.Array("uint8", (None, 512)),
+        "packed": dl.Array("uint8", (None, 512), "zstd"),
+    }
+    ds = dl.create(str(tmp_path_factory.mktemp("large") / "a.lake"), schema)
+    ds.append({"dense": rows, "ragged": list(rows), "packed": list(rows)})
+    ds.commit("rows")
+    return ds
+
+
+@pytest.mark.parametrize("budget", [1, 6, 10, 40])
+@pytest.mark.parametrize("shuffle", [False, "exact", "block"])
+@pytest.mark.parametrize("column", ["dense", "ragged", "packed"])
+def test_a_budget_holds_or_three_batches_do(large, monkeypatch, column, shuffle, budget):
+    monkeypatch.setattr("deeplake_lite.loader.options.LEAST_BUDGET", 1)
+    batch = 2 * 4 * 2**18  # rows as they are stored, and as they are decoded
+    for options in ({}, {"cache": None}, {"num_workers": 4}, {"collate": "list"}):
+        how = {"columns": [column], "shuffle": shuffle, "memory_budget": budget * 2**20, **options}
+        loader = large.batches(4, **how)
+        seen = sum(len(b[column]) for _ in range(2) for b in loader)
+        assert seen == 2 * 48
+        assert loader.stats().peak_bytes <= max(budget * 2**20, 3 * batch), options
+
+
+def test_epochs_beside_each_other_let_go_of_their_own_rows_alone(large):
+    loader = large.batches(4, columns=["ragged"], cache=None, num_workers=1)
+    first, second = iter(loader), iter(loader)
+    next(first)
+    next(second)
+    wait(list(loader._blocks._alone), 60)
+    (run, *_) = [run for run in loader._runs if run._epoch == 1]
+    asked = {request.alone for request in run._outstanding}
+    first.close()
+    assert asked <= {*loader._blocks._alone}
+    assert len(list(second)) == 11
+
+
+def test_a_small_budget_keeps_little_memory_for_later():
+    pool = _Pool()
+    for _ in range(3):
+        pool.give(np.empty(10 * LARGE, np.uint8))
+    pool.limit(20 * LARGE)
+    assert pool._held() == 20 * LARGE
+    pool.limit(0)
+    assert pool._held() == 0
+    pool.give(np.empty(2 * LARGE, np.uint8))
+    assert pool._held() == 2 * LARGE
 
 
 def test_memory_that_is_given_back_while_the_same_thread_takes_some_is_let_go():

@@ -1,5 +1,7 @@
 """Batches belong to whoever gets them: writing into one changes no later batch, and no read."""
 
+import ctypes
+
 import numpy as np
 import pytest
 import torch
@@ -173,6 +175,59 @@ def test_tensors_that_share_a_batch_share_nothing_else(ds, options):
         for number, batch in enumerate(loader):
             assert plain(batch) == expected[number]
             assert spoil(batch)
+
+
+@pytest.mark.parametrize("options", [{}, {"cache": "decoded"}, {"cache": "disk"}], ids=str)
+def test_batches_of_a_mix_share_nothing(ds, options):
+    mix = dl.mix({ds[:5]: 1, ds[5:]: 1}, length=2 * ROWS)
+    expected = [plain(batch) for batch in mix.batches(5, **options)]
+    loader = mix.batches(5, **options)
+    for _ in range(2):
+        loader.set_epoch(0)
+        for number, batch in enumerate(loader):
+            assert plain(batch) == expected[number]
+            assert spoil(batch)
+
+
+def exposed(value):
+    """Return NumPy arrays that look at the memory of whatever a framework gave, writable or not."""
+    match value:
+        case dict():
+            return [array for item in value.values() for array in exposed(item)]
+        case list() | tuple():
+            return [array for item in value for array in exposed(item)]
+        case np.ndarray() if value.dtype.kind in "biuf":
+            return [value]
+    if hasattr(value, "flat_values"):  # a ragged tensor
+        value = value.flat_values
+    if hasattr(value, "numpy") and value.dtype != "string":
+        return [value.numpy()]
+    return [np.asarray(value)] if hasattr(value, "unsafe_buffer_pointer") else []
+
+
+def overwrite(array):
+    """Overwrite memory, also of arrays that say that they are not to be written to."""
+    if array.nbytes:
+        ctypes.memset(array.ctypes.data, 0, array.nbytes)
+    return 1
+
+
+@pytest.mark.parametrize("options", [{}, {"cache": "decoded"}, {"cache": "disk"}], ids=str)
+@pytest.mark.parametrize("exporter", ["tensorflow", "jax"])
+def test_memory_that_frameworks_share_is_the_batches_own(ds, exporter, options):
+    columns = [name for name in SCHEMA if name not in ("meta", "sizes", "outlines")]
+
+    def epoch():
+        loader.loader.set_epoch(0) if exporter == "tensorflow" else loader.set_epoch(0)
+        for batch in loader:
+            arrays = exposed(batch)
+            yield [array.tobytes() for array in arrays]
+            assert sum(map(overwrite, arrays)) > 5
+
+    loader = getattr(ds, exporter)(5, columns=columns, **options)
+    first = list(epoch())
+    assert [list(epoch()) for _ in range(2)] == [first] * 2
+    assert {name: plain(ds[name][:]) for name in SCHEMA} == as_stored(ds)
 
 
 def test_samples_of_a_dataset_share_nothing(ds):

@@ -17,7 +17,7 @@ from deeplake_lite.htypes import Image, Link
 from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.making import PADDING
-from deeplake_lite.loader.make.recipe import ColumnRecipe
+from deeplake_lite.loader.make.recipe import ColumnRecipe, Job
 from deeplake_lite.loader.make.sizes import sized
 from deeplake_lite.loader.options import check_keys
 from deeplake_lite.loader.read.samples import ROW_ID
@@ -145,7 +145,8 @@ class FlatLoader(Loader):
                 "this view has none. Append some first, or leave the transform out."
             )
         places = np.minimum(np.arange(self.batch_size), n - 1)
-        return self._recipe.make(self._samples.read(places), min(n, self.batch_size), 0).batch
+        cells, where = self._samples.read(places), self._samples.where(places)
+        return self._recipe.make(Job(cells, min(n, self.batch_size), where), 0).batch
 
     def _parts(self, f: Field, recipe: ColumnRecipe) -> dict[str, Part]:
         """Return what a batch has of a column."""
@@ -159,8 +160,8 @@ class FlatLoader(Loader):
         parts = {f.name: Part(dtype, (self._rows, *inner), ragged)}
         if f.htype.nullable:
             parts[f"{f.name}_valid"] = Part("bool", (self._rows,))
-        if how == "pad" and f.htype.varying:
-            mask = Part("bool", (self._rows, *axes[: f.htype.varying]))
+        if how == "pad" and recipe.masked:
+            mask = Part("bool", (self._rows, *axes[: recipe.masked]))
             parts[f"{f.name}_mask"] = mask
         return parts
 

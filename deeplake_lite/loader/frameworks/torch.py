@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.base import Nested
 from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, moved, pinned, torch
+from deeplake_lite.loader.frameworks.torch_skipping import Batches, BatchNumbers, whole
 from deeplake_lite.loader.loader import Loader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
@@ -51,6 +52,49 @@ class TorchLoader(Loader):
                 f"device={str(self.device)!r} needs a GPU, and torch.cuda.is_available() is False. "
                 "Leave device out, or install a PyTorch for your GPU."
             )
+
+    # ---- what accelerate.skip_first_batches makes a DataLoader of
+
+    @property
+    def dataset(self) -> Batches:
+        """The batches of the next epoch, for a DataLoader with this loader's `batch_sampler`.
+
+        >>> import accelerate
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://skipped-doc", {"x": "int32"})
+        >>> ds.append({"x": range(6)})
+        >>> loader = ds.pytorch(2)
+        >>> [batch["x"].tolist() for batch in accelerate.skip_first_batches(loader, 1)]
+        [[2, 3], [4, 5]]
+        """
+        return Batches(self)
+
+    @property
+    def batch_sampler(self) -> BatchNumbers:
+        """The batches of the next epoch by number, in order."""
+        return BatchNumbers(self)
+
+    @property
+    def sampler(self) -> BatchNumbers:
+        """The same as `batch_sampler`: rows are drawn by the loader itself."""
+        return self.batch_sampler
+
+    @property
+    def collate_fn(self) -> Callable[[Any], Any]:
+        """Returns a batch as it is: the loader has put it together."""
+        return whole
+
+    @property
+    def prefetch_factor(self) -> None:
+        """None: a DataLoader without workers of its own takes no other."""
+        return
+
+    @property
+    def drop_last(self) -> bool:
+        """Whether a last batch of fewer rows is left out."""
+        return self.shares.last == "drop"
+
+    # ---- within
 
     def _converted(self, batch: Any) -> Any:
         tensors = as_tensors(batch, self._classes)

@@ -17,6 +17,7 @@ from deeplake_lite.loader.frameworks.tensors import as_tensors, torch
 from deeplake_lite.loader.frameworks.torch import TorchLoader
 from deeplake_lite.loader.make.arrays import as_numpy
 from deeplake_lite.loader.make.collate import collate_column, collate_samples
+from deeplake_lite.loader.make.recipe import Job
 from deeplake_lite.loader.options import Options, cores
 from deeplake_lite.loader.order.places import Progress
 from deeplake_lite.loader.order.shares import Shares
@@ -179,7 +180,8 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
         loader, positions = self._loader, many_positions(list(indices), len(self))
         if not len(positions):
             return []
-        made = loader._recipe.make(loader._samples.read(positions), len(positions), self.epoch)
+        cells, where = loader._samples.read(positions), loader._samples.where(positions)
+        made = loader._recipe.make(Job(cells, len(positions), where), self.epoch)
         return cast("list[Any]", loader._converted(made.batch))
 
 

@@ -61,7 +61,7 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, An
         values = values.data
     elif isinstance(values, list) and not valid.all():
         values = _filled(values, recipe.blank, how)
-    out = _together(name, _typed(values, recipe), how, recipe.htype.varying, recipe.most)
+    out = _together(name, _typed(values, recipe), how, recipe.masked, recipe.most)
     if recipe.htype.nullable:
         out[f"{name}_valid"] = valid
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from deeplake_lite.dataset.values import decode_block, owned
 from deeplake_lite.dataset.values import decode_one as decode_cell
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import Image, Mask
-from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
+from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells, take
 from deeplake_lite.htypes.pixels import resized
-from deeplake_lite.loader.make.sizes import in_mode, nearest, scaled
+from deeplake_lite.loader.make.sizes import each, followed, in_mode, innermost, nearest
 from deeplake_lite.loader.memory import aligned
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.make.recipe import ColumnRecipe, Kept
+    from deeplake_lite.loader.make.sizes import Shapes
 
 type Failed = Callable[[Exception, int, str], None]
 """Is told what went wrong, with the row and the column."""
@@ -94,12 +96,15 @@ def decode_into(recipe: ColumnRecipe, cells: Any, row: int, out: NDArray[Any]) -
 
 def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, ...] = ()) -> Any:
     """Return a row's value; None where it is null."""
-    value = decode_cell(recipe.htype, take(cells, np.array([row])), allow)
-    if value is not None and recipe.mode is not None:
-        value = in_mode(value, recipe.mode)
-    if recipe.size is None or value is None:
+    htype = recipe.htype
+    value = decode_cell(htype, take(cells, np.array([row])), allow)
+    if recipe.mode is not None:
+        value = each(htype, value, partial(in_mode, mode=recipe.mode))
+    if recipe.size is None:
         return value
-    return (nearest if isinstance(recipe.htype, Mask) else resized)(value, *recipe.size)
+    (height, width), masks = recipe.size, isinstance(innermost(htype), Mask)
+    change = nearest if masks else resized
+    return each(htype, value, lambda picture: change(picture, height, width))
 
 
 def _is_in_mode(shape: NDArray[np.int32], out: NDArray[Any]) -> bool:
@@ -108,19 +113,37 @@ def _is_in_mode(shape: NDArray[np.int32], out: NDArray[Any]) -> bool:
 
 
 def follow_pictures(
-    values: dict[str, Any], recipes: Mapping[str, ColumnRecipe], cells: Mapping[str, Cells]
+    values: dict[str, Any],
+    recipes: Mapping[str, ColumnRecipe],
+    cells: Mapping[str, Cells],
+    good: NDArray[np.bool_],
+    failed: Failed,
 ) -> None:
-    """Bring coordinates to the size that the picture of their row was brought to."""
+    """Bring coordinates to the size that the picture of their row was brought to.
+
+    Rows where that is not possible are told to `failed`, and become False in `good`.
+    """
     for name, recipe in recipes.items():
         if recipe.follows is None:
             continue
-        size, shapes = recipes[recipe.follows].size, cells[recipe.follows].shapes  # type: ignore[union-attr]
+        size, shapes = recipes[recipe.follows].size, _shapes(cells[recipe.follows])
         assert size is not None
-        factors = (np.array(size) / np.maximum(shapes[:, :2], 1)).tolist()
-        there = (shapes[:, 0] > 0).tolist()  # of a null, nothing is known
-        for row, value in enumerate(values[name]):
-            if value is not None and there[row]:
-                values[name][row] = scaled(recipe.htype, value, *factors[row])
+        for row in np.flatnonzero(good).tolist():
+            try:
+                values[name][row] = followed(recipe.htype, values[name][row], shapes[row], size)
+            except ValueError as error:
+                failed(error, row, name)
+                good[row] = False
+
+
+def _shapes(cells: Cells) -> list[Shapes]:
+    """Return the height and width of the pictures of each row, as they are stored."""
+    if isinstance(cells, NestedCells):
+        items, ends = _shapes(cells.items), np.cumsum(cells.counts)
+        starts = ends - cells.counts
+        return [items[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    assert isinstance(cells, RaggedCells), "pictures are bytes of any length"
+    return [(h, w) if h > 0 and w > 0 else None for h, w in cells.shapes[:, :2].tolist()]
 
 
 def advice(error: Exception, name: str) -> str:

@@ -1,25 +1,39 @@
 """A user's function as a loader calls it: with what it draws from, and what is said where it fails.
 
 What a transform draws depends on the seed, the epoch and the row alone. One with a parameter `rng`
-gets a generator of its own. One without draws from the global generators, which are seeded before
-each sample in processes of a loader: threads share them.
+gets a generator of its own, and generators that it holds itself are seeded before each sample. So
+are the global ones, except in threads, which share them.
 """
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from deeplake_lite.errors import LakeError, LoaderError
 from deeplake_lite.loader.make.chance import seed_globals
+from deeplake_lite.loader.make.generators import OwnGenerators
 from deeplake_lite.loader.order.order import mixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+class FirstRow(NamedTuple):
+    """The first row of a batch."""
+
+    row_id: int
+    """Its id."""
+    place: str = "of no rows"
+    """Where it is, as people read it."""
+    position: int | None = None
+    """In its view."""
+    source: int | None = None
+    """Number of that view among those of a mix."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +69,18 @@ class Function:
     def __call__(self, value: Any, epoch: int, row_id: int) -> Any:
         """Return what the function makes of a value. Raises LoaderError where it forgot to."""
         drawn_from = mixed(self.seed, epoch, row_id)
+        rng = {}
         if self._takes_rng:
-            made = self.call(value, rng=np.random.Generator(np.random.PCG64(drawn_from)))
-        else:
-            if self.seeds:
-                seed_globals(drawn_from)
-            made = self.call(value)
-        return returned(self.option, made)
+            rng = {"rng": np.random.Generator(np.random.PCG64(drawn_from))}
+        elif self.seeds:
+            seed_globals(drawn_from)
+        return returned(self.option, self._seeded(drawn_from, epoch, value, **rng))
 
-    def of_batch(self, value: Any, epoch: int, row_id: int) -> Any:
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def of_batch(self, value: Any, epoch: int, first: FirstRow) -> Any:
         """Return what it makes of a batch, or of its samples.
 
         Raises
@@ -72,12 +89,14 @@ class Function:
             With the function and the batch that it fails on.
         """
         try:
-            return self(value, epoch, row_id)
+            return self(value, epoch, first.row_id)
         except Exception as error:
             raise LoaderError(
-                f"{self.option} failed on the batch that begins with row id {row_id}: {error!r}. "
+                f"{self.option} failed on the batch that begins with {first.place}: {error!r}. "
                 f"{self.advice(error)}",
-                row_id=row_id,
+                row_id=first.row_id,
+                position=first.position,
+                source=first.source,
             ) from error
 
     def advice(self, error: Exception) -> str:
@@ -95,6 +114,11 @@ class Function:
         """
         found = getattr(self.call, "__qualname__", None) or type(self.call).__qualname__
         return repr(found.rpartition("<locals>.")[2])
+
+    @cached_property
+    def _seeded(self) -> OwnGenerators:
+        """The function, its own generators seeded at each call."""
+        return OwnGenerators(self.call)
 
     @cached_property
     def _takes_rng(self) -> bool:

@@ -15,6 +15,7 @@ from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader import clock
 from deeplake_lite.loader.make.collate import collate_column, collate_samples
 from deeplake_lite.loader.make.decode import advice, decode_column, follow_pictures
+from deeplake_lite.loader.make.functions import FirstRow
 from deeplake_lite.loader.read.samples import ROW_ID, UNKNOWN
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Making:
             self._columns[name] = decode_column(
                 name, column, job.cells[name], good, self._failed, job.kept, recipe.allow
             )
-        follow_pictures(self._columns, recipe.columns, job.cells)
+        follow_pictures(self._columns, recipe.columns, job.cells, good, self._failed)
         if not good.all():
             self._keep(np.flatnonzero(good))
 
@@ -144,9 +145,14 @@ class Making:
     # ---- rows
 
     @property
-    def _first(self) -> int:
-        """Id of the first row of the batch."""
-        return int(self._ids[self._rows[0]]) if len(self._rows) else 0
+    def _first(self) -> FirstRow:
+        """The first row of the batch."""
+        if not len(self._rows):
+            return FirstRow(0)
+        row = int(self._rows[0])
+        row_id, where = int(self._ids[row]), self._job.where
+        position = int(where.positions[row])
+        return FirstRow(row_id, where.place(row, row_id), position, where.source(row))
 
     def _given(self) -> Iterator[dict[str, Any]]:
         """Yield the samples as they were decoded, None where null."""
@@ -174,9 +180,9 @@ class Making:
         row_id = int(self._ids[row])
         if self._recipe.skip:
             if row < self._job.own:  # padding repeats a row that is listed already
-                self._made.skip(row_id, column, error)
+                self._made.skip(row_id, column, error, self._job, row)
             return
-        where = "transform" if column is None else f"column {column!r}"
+        rows, stage = self._job.where, "transform" if column is None else f"column {column!r}"
         if column is None:
             way = self._recipe.of_samples.advice(error).removesuffix(".")
         else:
@@ -184,10 +190,12 @@ class Making:
         out = "leave such rows out with on_error='skip'."
         said = str(error).removesuffix(".")
         raise LoaderError(
-            f"row id {row_id}, {where}: {type(error).__name__}: {said}. "
+            f"{rows.place(row, row_id)}, {stage}: {type(error).__name__}: {said}. "
             f"{f'{way}, or {out}' if way else out[0].upper() + out[1:]}",
             row_id=row_id,
             column=column,
+            position=int(rows.positions[row]),
+            source=rows.source(row),
         ) from error
 
     def _lap(self, stage: str) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.describe import dtype_of
-from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.loader.make.chance import globals_kept
 from deeplake_lite.loader.make.functions import Function
 from deeplake_lite.loader.make.making import Making
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.make.decoded import Decoded
     from deeplake_lite.loader.order.order import Positions
+    from deeplake_lite.loader.order.places import Rows
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class ColumnRecipe:
     """Of decoded values, where `shape` is known, or where nulls need it."""
     most: tuple[int, ...] | None = None
     """Shape that ``"pad"`` fills up to, and that nulls are stacked in: one for all batches."""
+    of_one_shape: bool = False
+    """Whether all values have one shape, so that ``"pad"`` needs no mask."""
     follows: str | None = None
     """The picture that coordinates go with, where it is brought to another size."""
 
@@ -64,7 +67,19 @@ class ColumnRecipe:
         """
         if self.shape is not None or isinstance(self.htype.layout, Dense):
             return True
-        return self.size is not None and self.htype.varying <= len(self.size)
+        if self.size is None or isinstance(self.htype.layout, Nested):
+            return False
+        return self.htype.varying <= len(self.size)
+
+    @property
+    def masked(self) -> int:
+        """Axes of a value that the mask of ``"pad"`` has; 0 for no mask.
+
+        >>> from deeplake_lite.htypes import Boxes
+        >>> ColumnRecipe(Boxes()).masked, ColumnRecipe(Boxes(), of_one_shape=True).masked
+        (1, 0)
+        """
+        return 0 if self.of_one_shape else self.htype.varying
 
     @property
     def blank(self) -> NDArray[Any]:
@@ -87,6 +102,8 @@ class Job:
     """By column, and the rows' ids where something depends on them."""
     own: int
     """Rows before the padding."""
+    where: Rows
+    """Which rows they are."""
     kept: Kept | None = None
     """What earlier epochs have decoded."""
 
@@ -106,6 +123,10 @@ class Skipped:
     """What did not decode; None where the transform failed."""
     error: str
     """Type and message."""
+    position: int
+    """Of the row in its view."""
+    source: int | None = None
+    """Number of that view among those of a mix."""
 
 
 @dataclass
@@ -121,9 +142,11 @@ class Made:
     skipped: list[Skipped] = field(default_factory=list)
     """Rows that failed."""
 
-    def skip(self, row_id: int, column: str | None, error: Exception) -> None:
+    def skip(self, row_id: int, column: str | None, error: Exception, job: Job, row: int) -> None:
         """Note a row that is left out."""
-        self.skipped.append(Skipped(row_id, column, f"{type(error).__name__}: {error}"))
+        said = f"{type(error).__name__}: {error}"
+        position, source = int(job.where.positions[row]), job.where.source(row)
+        self.skipped.append(Skipped(row_id, column, said, position, source))
 
 
 @dataclass(frozen=True)
@@ -169,26 +192,20 @@ class Recipe:
         with globals_kept() if self.seeds else nullcontext():
             for job in jobs:
                 try:
-                    made.append(self.make(job.cells, job.own, epoch, job.kept))
+                    made.append(self.make(job, epoch))
                 except Exception as error:
                     return made, error
         return made, None
 
-    def make(
-        self, cells: Mapping[str, Cells], own: int, epoch: int, kept: Kept | None = None
-    ) -> Made:
+    def make(self, job: Job, epoch: int) -> Made:
         """Make a batch.
 
         Parameters
         ----------
-        cells : mapping
-            By column, and the rows' ids where something depends on them.
-        own : int
-            Rows before the padding.
+        job : Job
+            Its rows, as they are stored.
         epoch : int
             What the transform's random numbers depend on, with the seed and the row's id.
-        kept : Kept, optional
-            What earlier epochs have decoded.
 
         Raises
         ------
@@ -196,7 +213,7 @@ class Recipe:
             With the row and the column that failed, or the function.
         """
         made = Made()
-        Making(self, Job(cells, own, kept), epoch, made).run()
+        Making(self, job, epoch, made).run()
         return made
 
     @cached_property

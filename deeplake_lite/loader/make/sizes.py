@@ -1,7 +1,8 @@
 """What goes with a picture that is brought to another size: boxes, points, outlines and masks.
 
 Numbers that count pixels are multiplied, as the picture's sides are; masks take the nearest pixel,
-as classes have no values between them.
+as classes have no values between them. In a `Sequence`, each item is changed; where the pictures
+are a sequence too, items go with the picture of the same number.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from deeplake_lite.htypes.image import CHANNELS
 from deeplake_lite.htypes.pixels import convert_pixels
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -39,20 +40,103 @@ def picture_followed(fields: Iterable[Field], resized: Collection[str]) -> str |
         Where it is not clear which picture that is.
     """
     given = list(fields)
-    pixels = [f for f in given if counts_pixels(_inner(f.htype))]
-    pictures = [f.name for f in given if isinstance(_inner(f.htype), Image)]
+    pixels = [f for f in given if counts_pixels(_linked(f.htype))]
+    pictures = [f.name for f in given if isinstance(_linked(f.htype), Image)]
     if not resized or not pixels:
         return None
-    wrapped = [f.name for f in pixels if _inner(f.htype) is not f.htype]
-    if len(pictures) > 1 or wrapped:
-        what = (wrapped or [pixels[0].name])[0]
+    links = [f.name for f in pixels if _linked(f.htype) is not innermost(f.htype)]
+    if len(pictures) > 1 or links:
+        what = (links or [pixels[0].name])[0]
         raise ValueError(
             f"size= changes {', '.join(map(repr, sorted(resized)))}, and {what!r} counts pixels: "
             f"of which picture is not clear, as there are {', '.join(map(repr, pictures))} and "
-            f"{pixels[0].htype if not wrapped else 'lists or links of values'}. Choose columns= "
+            f"{'links to values' if links else pixels[0].htype}. Choose columns= "
             "with one picture and what belongs to it, or resize in a transform."
         )
     return pictures[0]
+
+
+def is_of_pictures(htype: Htype) -> bool:
+    """Tell whether values are pictures, or sequences of them.
+
+    >>> [is_of_pictures(h) for h in (Image(), Sequence(Image()), Mask())]
+    [True, True, False]
+    """
+    return isinstance(innermost(htype), Image)
+
+
+def innermost(htype: Htype) -> Htype:
+    """Return the type of the items of a sequence, in any depth.
+
+    >>> innermost(Sequence(Sequence(Mask())))
+    Mask()
+    """
+    while isinstance(htype, Sequence):
+        htype = htype.of
+    return htype
+
+
+def each(htype: Htype, value: Any, change: Callable[[Any], Any]) -> Any:
+    """Change a value, or each item of a sequence; what is null stays so.
+
+    >>> each(Sequence(Image()), [1, None, 3], lambda picture: -picture)
+    [-1, None, -3]
+    """
+    if value is None:
+        return None
+    if isinstance(htype, Sequence):
+        return [each(htype.of, item, change) for item in value]
+    return change(value)
+
+
+type Shapes = tuple[int, int] | list[Shapes] | None
+"""Height and width of a picture, or of each of a sequence; None where null."""
+
+
+def followed(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> Any:
+    """Return coordinates, or sequences of them, as their pictures are brought to a size.
+
+    Raises
+    ------
+    ValueError
+        For sequences of other lengths, and coordinates of several pictures that differ in size.
+
+    Examples
+    --------
+    >>> boxes = np.array([[0, 0, 2, 2]])
+    >>> [b.tolist() for b in followed(Sequence(Boxes()), [boxes] * 2, [(4, 4), (8, 2)], (8, 8))]
+    [[[0, 0, 4, 4]], [[0, 0, 8, 2]]]
+    """
+    if value is None or shapes is None:
+        return value
+    if isinstance(htype, Sequence):
+        if not isinstance(shapes, list):
+            return [followed(htype.of, item, shapes, size) for item in value]
+        if len(value) != len(shapes):
+            raise ValueError(
+                "Items of a sequence go with the picture of the same number as size= changes it, "
+                f"but there are {len(value)} items and {len(shapes)} pictures. Choose columns= "
+                "with one picture and what belongs to it, or resize in a transform."
+            )
+        return [followed(htype.of, v, s, size) for v, s in zip(value, shapes, strict=True)]
+    different = {*_flat(shapes)}
+    if len(different) > 1:
+        raise ValueError(
+            "Coordinates of several pictures follow them to another size where all have the same, "
+            f"but they have {sorted(different)}. Keep a Sequence of coordinates, one item for "
+            "each picture, or resize in a transform."
+        )
+    for height, width in different:
+        return scaled(htype, value, size[0] / height, size[1] / width)
+    return value
+
+
+def _flat(shapes: Shapes) -> Iterator[tuple[int, int]]:
+    if isinstance(shapes, list):
+        for one in shapes:
+            yield from _flat(one)
+    elif shapes is not None:
+        yield shapes
 
 
 def counts_pixels(htype: Htype) -> bool:
@@ -111,16 +195,22 @@ def sized(htype: Htype, axes: tuple[Any, ...], size: tuple[int, int]) -> tuple[A
 
     >>> sized(Mask("instance"), (None, 9, 9), (4, 5)), sized(Image(), (None, None, 3), (4, 5))
     ((None, 4, 5), (4, 5, 3))
+    >>> sized(Sequence(Image()), (None, None, None, 3), (4, 5))
+    (None, 4, 5, 3)
     """
+    if isinstance(htype, Sequence):
+        return (*axes[:1], *(sized(htype.of, axes[1:], size) if axes[1:] else ()))
     return (*axes[:-2], *size) if isinstance(htype, Mask) else (*size, *axes[2:])
 
 
-def axes_in_mode(axes: tuple[Any, ...], mode: str) -> tuple[Any, ...]:
-    """Return the shape of a picture in a mode.
+def axes_in_mode(htype: Htype, axes: tuple[Any, ...], mode: str) -> tuple[Any, ...]:
+    """Return the shape of a picture, or of a sequence of them, in a mode.
 
-    >>> axes_in_mode((8, (9, 12), (1, 3)), "RGB"), axes_in_mode((), "L")
+    >>> axes_in_mode(Image(), (8, (9, 12), (1, 3)), "RGB"), axes_in_mode(Image(), (), "L")
     ((8, (9, 12), 3), (None, None))
     """
+    if isinstance(htype, Sequence):
+        return (*axes[:1], *(axes_in_mode(htype.of, axes[1:], mode) if axes[1:] else ()))
     return (*(axes[:2] or (None, None)), *CHANNELS[mode])
 
 
@@ -140,7 +230,7 @@ def _times(value: NDArray[Any], factors: list[float]) -> NDArray[Any]:
     return (np.rint(found) if value.dtype.kind in "iu" else found).astype(value.dtype)
 
 
-def _inner(htype: Htype) -> Htype:
+def _linked(htype: Htype) -> Htype:
     """Return the type of the items of a sequence, or of what a link leads to."""
     while isinstance(htype, Sequence | Link):
         htype = htype.of

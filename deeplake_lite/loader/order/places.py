@@ -64,3 +64,29 @@ def positions_of(places: Places, shares: Shares, batch: int) -> tuple[Positions,
     """Return the rows of this rank's part of a batch, and how many are not padding."""
     start, stop = shares.span(batch)
     return shares.of(places.at(start, stop)), len(shares.rows(batch))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Where rows are, to say which one failed."""
+
+    positions: Positions
+    """Of each, in its view."""
+    sources: Positions | None = None
+    """Numbers of their views, where several are mixed."""
+
+    def source(self, row: int) -> int | None:
+        """Return the number of a row's view, where several are mixed."""
+        return None if self.sources is None else int(self.sources[row])
+
+    def place(self, row: int, row_id: int) -> str:
+        """Say which row it is.
+
+        >>> Rows(np.array([5, 1200])).place(1, row_id=77)
+        'row 1200 of the view (row id 77)'
+        >>> Rows(np.array([5]), sources=np.array([2])).place(0, row_id=77)
+        'row 5 of view 2 of the mix (row id 77)'
+        """
+        source = self.source(row)
+        view = "the view" if source is None else f"view {source} of the mix"
+        return f"row {self.positions[row]} of {view} (row id {row_id})"

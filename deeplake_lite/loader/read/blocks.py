@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 EARLY = 2
 """Batches that do not wait for blocks in the beginning: their rows are read alone."""
 
+EARLY_SHARE = 4
+"""Part of the memory of blocks that such batches may take beside them: one of so many."""
+
 FEW_BYTES = 16 * 2**20
 """Size of blocks that are as well waited for."""
 
@@ -46,7 +49,7 @@ class Fetched(NamedTuple):
     """Of all of them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Request:
     """Rows that were asked for."""
 
@@ -86,7 +89,7 @@ class Blocks:
         self.samples, self._readers, self._disk = samples, readers, disk
         holding = Holding.of(samples, limit, window, on_disk=disk is not None)
         self.mode, self.rows, self.count = holding.mode, holding.rows, holding.count
-        self._kept, self._most = holding.kept, holding.most
+        self._kept, self._most, self._limit = holding.kept, holding.most, limit
         self._nbytes = min(self.rows, len(samples)) * samples.row_bytes
         self._found: dict[int, Future[Block]] = {}
         self._whole: dict[str, DenseCells | RaggedCells] = {}
@@ -119,7 +122,7 @@ class Blocks:
         number = positions // self.rows
         self.tally.ask(number)
         needed = [block for block in np.unique(number).tolist() if block < self._kept]
-        if self._is_early(needed):
+        if self._have_room(positions) and self._is_early(needed):
             return Request(positions, {}, self._begin_alone(positions))
         for block in needed:
             if _failed(self._found.get(block)):
@@ -142,6 +145,10 @@ class Blocks:
         missing = sum(block not in self._found for block in needed)
         return computed or self._nbytes * missing > FEW_BYTES
 
+    def _have_room(self, positions: Positions) -> bool:
+        """Tell whether some batches fit beside the blocks that are held."""
+        return self.samples.row_bytes * len(positions) * EARLY <= self._limit // EARLY_SHARE
+
     def _begin_alone(self, positions: Positions) -> Future[Fetched]:
         """Begin to read some rows by themselves."""
         nbytes = self.samples.row_bytes * len(positions)
@@ -149,10 +156,10 @@ class Blocks:
         self._alone[read] = True
         return read
 
-    def forget(self) -> None:
-        """Let go of rows that were read by themselves and that nobody has taken."""
-        while self._alone:
-            self._alone.popitem()[0].add_done_callback(self._release)
+    def release(self, request: Request) -> None:
+        """Let go of rows that were read by themselves: their batch is made, or never will be."""
+        if request.alone is not None and self._alone.pop(request.alone, False):
+            request.alone.add_done_callback(self._release)
 
     def take(self, request: Request) -> dict[str, Cells]:
         """Wait for rows that were asked for, and return their cells by column, in their order."""
@@ -163,8 +170,6 @@ class Blocks:
         alone = None
         if request.alone is not None:
             alone = request.alone.result().cells
-            if self._alone.pop(request.alone, False):
-                self._release(request.alone)
         return {
             name: gathered(
                 {number: block[name] for number, block in blocks.items()},
@@ -201,7 +206,7 @@ class Blocks:
         return Fetched(cells, nbytes)
 
     def _read_alone(self, positions: Positions) -> Fetched:
-        """Read some rows by themselves: they are held until they are taken."""
+        """Read some rows by themselves: they are held until they are released."""
         found = self._fetch(positions)
         self.tally.hold(found.nbytes)
         return found

@@ -18,8 +18,9 @@ from deeplake_lite.dataset.describe import axes_of, seen_axes
 from deeplake_lite.dataset.question import params_to_json
 from deeplake_lite.dataset.reading import NOWHERE, read_blocks
 from deeplake_lite.dataset.virtual import is_computed, question_of
-from deeplake_lite.htypes.base import Dense, Ragged
+from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.htypes.cells import DenseCells
+from deeplake_lite.loader.order.places import Rows
 from deeplake_lite.loader.order.shuffle import Shuffle
 from deeplake_lite.storage import chunks
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.html.values import Axis
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes.base import Layout
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.order.order import Positions
     from deeplake_lite.loader.order.shuffle import Shuffling
@@ -101,12 +103,23 @@ class Samples(Protocol):
         """Return the ids of some rows, (rows,) int64."""
         ...
 
+    def where(self, positions: Positions) -> Rows:
+        """Return where rows are in their views, to say which one failed."""
+        ...
+
     def only(self, names: Sequence[str]) -> Samples:
         """Return the same rows with some columns alone. Raises ColumnNotFoundError."""
         ...
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
         """Return the shape that a column has in every row; None where they differ, or are null."""
+        ...
+
+    def of_one_shape(self, f: Field) -> bool:
+        """Tell whether every cell of a column has one shape, of those rows too that are not here.
+
+        So parts of one version agree on it. Of what is computed, nothing is known beforehand.
+        """
         ...
 
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
@@ -198,6 +211,10 @@ class ViewSamples:
         table, slots = self.view._located(positions)
         return table.ids(slots)
 
+    def where(self, positions: Positions) -> Rows:
+        """Return where rows are in the view."""
+        return Rows(positions)
+
     @cached_property
     def row_bytes(self) -> float:
         """Stored size of a row, bytes, as some rows have it that lie evenly among all."""
@@ -232,6 +249,24 @@ class ViewSamples:
         kept = tuple(n for n in cast("np.ndarray", first).tolist() if n >= 0)
         return kept or None
 
+    def of_one_shape(self, f: Field) -> bool:
+        """Tell whether every cell of a column has one shape, of those rows too that are not here.
+
+        Deleted rows count until `optimize` drops them.
+        """
+        if isinstance(f.htype.layout, Dense):
+            return True
+        if not _keeps_shapes(f.htype.layout) or is_computed(self.view, f):
+            return False
+        table, _ = self.view._located(np.empty(0, np.int64))
+        first: np.ndarray | None = None
+        for span in chunks.spans(table.slots, SHAPE_ROWS):
+            shapes = table.shapes(f.id, np.arange(span.start, span.stop))
+            first = shapes[0] if first is None else first
+            if (shapes != first).any() or (shapes < 0).all(axis=1).any():
+                return False
+        return first is not None
+
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
         """Return the shape of a column's values: per axis a size, or from least to most."""
         if isinstance(f.htype.layout, Dense):
@@ -262,6 +297,16 @@ class ViewSamples:
         """
         self.view._check_committed("A loader's state, like its cache on disk,")
         return fingerprint(self.view, self.among)
+
+
+def _keeps_shapes(layout: Layout) -> bool:
+    """Tell whether the shape of a cell's value is known without reading it."""
+    match layout:
+        case Ragged(ndim=ndim):
+            return ndim > 0
+        case Nested(item):
+            return isinstance(item.layout, Dense)
+    return True
 
 
 def fingerprint(view: View, columns: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from deeplake_lite.dataset.reading import NOWHERE
 from deeplake_lite.errors import ColumnNotFoundError
 from deeplake_lite.htypes import ClassLabel, Htype, Image, Link, Scalar
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, concat, take
+from deeplake_lite.loader.order.places import Rows
 from deeplake_lite.loader.order.proportions import MixShuffle
 from deeplake_lite.loader.read.samples import ROW_ID, ViewSamples
 from deeplake_lite.schema import Field
@@ -122,6 +123,12 @@ class SeveralSamples:
         out[order] = np.concatenate([self.parts[view].ids(mine) for view, mine in views])
         return out
 
+    def where(self, positions: Positions) -> Rows:
+        """Return where rows are in their views."""
+        views = np.searchsorted(self._ends, positions, side="right")
+        starts = np.concatenate([[0], self._ends])
+        return Rows(positions - starts[views], views)
+
     def _by_view(self, positions: Positions) -> tuple[list[tuple[int, Positions]], Positions]:
         """Return views with positions of theirs, and which of the given ones these are."""
         views = np.searchsorted(self._ends, positions, side="right")
@@ -150,6 +157,12 @@ class SeveralSamples:
             return ()
         shapes = {part.shape_of(part.view.schema[f.name]) for part in self.parts}
         return shapes.pop() if len(shapes) == 1 else None
+
+    def of_one_shape(self, f: Field) -> bool:
+        """Tell whether every cell of a column has one shape, in all versions that are mixed."""
+        fields = [(part, part.view.schema[f.name]) for part in self.parts if f.name != SOURCE]
+        alike = len({part.shape_of(own) for part, own in fields}) <= 1
+        return alike and all(part.of_one_shape(own) for part, own in fields)
 
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
         """Return the shape of a column's values: per axis a size, or from least to most."""

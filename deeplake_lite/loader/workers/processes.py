@@ -98,7 +98,7 @@ class Crew:
             worker.free.append(lane)
         if answer.failure is None:
             return answer.made, None
-        if answer.failure.at_start:
+        if answer.failure.start is not None:
             worker.refusal, worker.ended = answer.failure, True
             raise _not_started(answer.failure)
         return answer.made, raised(answer.failure)
@@ -296,12 +296,23 @@ def raised(failure: Failure) -> Exception:
 
 
 def _not_started(failure: Failure) -> LoaderError:
-    last = failure.traceback.rpartition("\n")[2]
-    error = LoaderError(
-        f"A worker process imports what the transform needs, got {last}. Put what starts training "
-        'below `if __name__ == "__main__":`, define the transform in a module that imports alone, '
-        "or take workers='threads'."
-    )
+    start, said = failure.start, failure.said.strip().partition("\n")[0].removesuffix(".")
+    assert start is not None
+    if start.main is None:
+        where = f" in {start.last}" if start.last else ""
+        error = LoaderError(
+            f"A worker process imports what the transform needs, got {said}{where}. Define the "
+            "transform in a module that imports alone, or take workers='threads'."
+        )
+    else:
+        via = f", by way of {start.last}" if start.last else ""
+        got = f"starts workers there, too{via}" if start.within else f"fails there{via}: {said}"
+        error = LoaderError(
+            "A worker process imports the main module, where the transform is defined, and so "
+            f"comes to {start.main}: it {got}. Put that line below `if __name__ == "
+            '"__main__":`, define the transform in a module of its own, or take '
+            "workers='threads'."
+        )
     error.__cause__ = RemoteTracebackError(failure.traceback)
     return error
 

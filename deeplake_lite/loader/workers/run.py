@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader import clock
 from deeplake_lite.loader.make.recipe import Job, Kept, Made
+from deeplake_lite.loader.memory import keep_spare
 from deeplake_lite.loader.order.places import Task, positions_of
 from deeplake_lite.loader.read.blocks import Request
 from deeplake_lite.loader.read.readers import CLOSED
@@ -44,6 +45,9 @@ SHORT_TASK = 0.001
 MOST_BATCHES = 64
 """Batches that are made at a time."""
 
+GROWTH = 32
+"""How much larger batches may be than they are stored, until the first of them is made."""
+
 
 type Done = tuple[Sequence[Made], Exception | None]
 """Batches up to the first that failed, and its error."""
@@ -69,6 +73,8 @@ class Works:
     """How many make batches; 0 for whoever asks."""
     room: int
     """Bytes for rows that are read ahead, and as many for batches that are made ahead."""
+    copies: int
+    """How often a batch is in memory while it is made: twice on its way between processes."""
     convert: Callable[[Any], Any]
     """Brings a batch to what a framework takes."""
 
@@ -89,10 +95,15 @@ class Run:
         shares, samples = works.shares, works.samples
         self._total = len(shares)
         stored, threads = max(1.0, samples.row_bytes * shares.batch_size), max(1, works.threads)
+        in_memory = works.blocks.mode in ("whole", "disk")  # rows are there, whoever uses them
+        least = AHEAD * threads if in_memory else 1
         most = min(READ_AHEAD_BYTES, works.room)
-        self._ahead = int(max(AHEAD * threads, min(most / stored, 512)))
-        self._most, self._largest = threads, 0
-        self._group = 1
+        self._ahead = int(max(least, min(most / stored, 512)))
+        self._stored = 0.0 if in_memory else stored
+        self._largest, self._group = 0, 1
+        self._most = threads if stored * GROWTH <= works.room else 1
+        self._outstanding: set[Request] = set()
+        keep_spare(works.room)
 
     def batches(self) -> Iterator[Made]:
         """Yield the batches in order, up to the first that fails. Raises its error."""
@@ -133,6 +144,15 @@ class Run:
         for request, _ in list(self._requests):
             if request.alone is not None:
                 request.alone.cancel()
+
+    def forget(self) -> None:
+        """Let go of rows that were read ahead for batches that are not made any more."""
+        for request in list(self._outstanding):
+            self._release(request)
+
+    def _release(self, request: Request) -> None:
+        self._outstanding.discard(request)
+        self._works.blocks.release(request)
 
     def _fill(self) -> None:
         """Begin to read, and to make, what comes next. Raises LoaderError once it was stopped."""
@@ -177,6 +197,8 @@ class Run:
             done = self._next * shares.size
             request = self._works.blocks.request(positions, self._places.order, done, self._coming)
             self._requests.append((request, own))
+            if request.alone is not None:
+                self._outstanding.add(request)
             self._read += 1
 
     def _make(self, task: Task, requests: list[tuple[Request, int]]) -> Done:
@@ -195,9 +217,12 @@ class Run:
         for number in range(task.first, task.first + task.count if not requests else 0):
             positions, own = positions_of(self._places, self._works.shares, number)
             requests.append((Request(positions), own))
-        jobs, waited, unread = self._taken(requests)
-        made, error = self._made(jobs, requests)
-        self._settle(made)
+        try:
+            jobs, waited, unread = self._taken(requests)
+            made, error = self._made(jobs, requests)
+        finally:
+            for request, _ in requests:
+                self._release(request)
         for batch, seconds in zip(made, waited, strict=False):
             batch.seconds["read"] = seconds
         made, refused = self._converted(made)
@@ -206,6 +231,7 @@ class Run:
             self._group = min(MOST_BATCHES, self._group * 2)
         elif spent > 2 * SHORT_TASK:
             self._group = max(1, self._group // 2)
+        self._settle(made)
         return made, refused or error or unread
 
     def _converted(self, made: Sequence[Made]) -> Done:
@@ -219,10 +245,12 @@ class Run:
         return made, None
 
     def _settle(self, made: Sequence[Made]) -> None:
-        """Decide how many batches are made ahead, by the largest so far."""
+        """Decide how many batches are made ahead, by the largest so far and its rows as stored."""
         self._largest = max([self._largest, 1, *(nbytes(one.batch) for one in made[:1])])
-        most = self._works.room // (self._largest * self._group)
-        self._most = max(1, min(AHEAD * max(1, self._works.threads), most))
+        each = (self._largest + self._stored) * self._works.copies
+        most = max(1, int(self._works.room // each))
+        self._group = min(self._group, most)
+        self._most = max(1, min(AHEAD * max(1, self._works.threads), most // self._group))
 
     def _taken(
         self, requests: list[tuple[Request, int]]
@@ -235,7 +263,8 @@ class Run:
             began = clock.now()
             kept = None if decoded is None else Kept(decoded, request.positions)
             try:
-                jobs.append(Job(self._works.blocks.take(request), own, kept))
+                cells = self._works.blocks.take(request)
+                jobs.append(Job(cells, own, self._works.samples.where(request.positions), kept))
             except Exception as error:
                 return jobs, waited, error
             waited.append(clock.now() - began)
@@ -246,9 +275,9 @@ class Run:
         made, error = self._works.maker.make_all(jobs, self._epoch)
         if not isinstance(error, LoaderError) or error.row_id != UNKNOWN:
             return made, error
-        job, (request, own) = jobs[len(made)], requests[len(made)]
+        job, (request, _) = jobs[len(made)], requests[len(made)]
         ids = DenseCells(self._works.samples.ids(request.positions))
         _, told = self._works.maker.make_all(
-            [Job({**job.cells, ROW_ID: ids}, own, job.kept)], self._epoch
+            [replace(job, cells={**job.cells, ROW_ID: ids})], self._epoch
         )
         return made, told or error  # what fails once may not fail again: the batch is not there

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import linecache
 import multiprocessing.process
 import multiprocessing.spawn
 import os
@@ -12,10 +13,12 @@ import selectors
 import signal
 import socket
 import sys
+import sysconfig
 import threading
 import time
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from deeplake_lite.errors import LoaderError
@@ -23,6 +26,7 @@ from deeplake_lite.loader.workers.parcels import Lane
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import FrameType
 
     from deeplake_lite.loader.make.recipe import Job, Made, Recipe
 
@@ -52,8 +56,8 @@ class Failure:
     """Its type and message."""
     traceback: str
     """As Python prints it."""
-    at_start: bool = False
-    """Whether the worker could not start."""
+    start: Start | None = None
+    """Where the worker was when it could not start."""
 
     @classmethod
     def of(cls, error: BaseException, *, at_start: bool = False) -> Failure:
@@ -61,7 +65,54 @@ class Failure:
         cause = error.__cause__
         shown = "".join(traceback.format_exception(cause or error)).rstrip()
         said = f"{type(error).__name__}: {error}"
-        return cls(_pickled(error), _pickled(cause), said, shown, at_start)
+        start = Start.of(error) if at_start else None
+        return cls(_pickled(error), _pickled(cause), said, shown, start)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a worker was when it could not start, as lines of the user's own files."""
+
+    main: str | None
+    """In the main module, which the worker imports; None where it fails elsewhere."""
+    last: str | None
+    """The innermost line; None where that is the same."""
+    within: bool
+    """Whether it was to start workers of its own, for want of a guard."""
+
+    @classmethod
+    def of(cls, error: BaseException) -> Start:
+        """Find the lines in the traceback of an error."""
+        frames = list(traceback.walk_tb(error.__traceback__))
+        names = [frame.f_code.co_name for frame, _ in frames]
+        mine = [(f, line) for f, line in frames if _is_users(f.f_code.co_filename)]
+        main = [
+            (f, line) for f, line in mine
+            if f.f_globals.get("__name__") == "__mp_main__" and f.f_code.co_name == "<module>"
+        ]  # fmt: skip
+        last = None if mine[-1:] == main[-1:] else _line(*mine[-1])
+        within = "_check_not_importing_main" in names
+        return cls(_line(*main[-1]) if main else None, last, within)
+
+
+_NOT_USERS = (
+    str(Path(__file__).parents[2]),
+    *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+    "<",
+)
+"""What the names of files begin with that are not the user's."""
+
+
+def _is_users(file: str) -> bool:
+    """Tell whether a file is the user's own: no library's, and none of Python's."""
+    return not file.startswith(_NOT_USERS)
+
+
+def _line(frame: FrameType, number: int) -> str:
+    """Return a line of code with its file, as people look for it."""
+    file = frame.f_code.co_filename
+    code = linecache.getline(file, number).strip()
+    return f"{Path(file).name}, line {number}, `{code}`"
 
 
 @dataclass(frozen=True)

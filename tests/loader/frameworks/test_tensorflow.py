@@ -166,7 +166,9 @@ def test_a_row_that_fails_reaches_the_user_with_its_id_and_cause(lake):
         return sample
 
     dataset = lake.tensorflow(2, columns=["count"], transform=transform)
-    with pytest.raises(tf.errors.UnknownError, match=f"(?s)LoaderError: row id {row_id}.*two"):
+    with pytest.raises(
+        tf.errors.UnknownError, match=rf"(?s)LoaderError: row 7 of .*\(row id {row_id}\).*two"
+    ):
         list(dataset)
 
 

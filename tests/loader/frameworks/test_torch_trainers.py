@@ -12,7 +12,9 @@ import lightning
 import numpy as np
 import pytest
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, skip_first_batches
+
+import deeplake_lite as dl
 
 SCRIPT = Path(__file__).with_name("rank_of_two.py")
 
@@ -126,3 +128,81 @@ def test_accelerate_keeps_the_loader_as_it_is_and_its_state(digits, tmp_path, ta
     accelerator, _, again = made()
     accelerator.load_state(str(tmp_path))
     assert [batch["_row_id"].tolist() for batch in again] == rest
+
+
+# ---- accelerate.skip_first_batches
+
+
+def ids(batches):
+    return [batch["_row_id"].tolist() for batch in batches]
+
+
+@pytest.mark.parametrize("skipped", [0, 1, 27, 28, 29, 40])
+@pytest.mark.parametrize("options", [{}, {"drop_last": True}, {"last": "pad"}], ids=str)
+def test_skipped_batches_are_left_out_and_the_next_epoch_follows(digits, skipped, options):
+    def made():
+        return digits.pytorch(64, columns=["label"], shuffle=True, row_ids=True, **options)
+
+    one = made()
+    whole = [ids(one), ids(one)]
+    loader = Accelerator(cpu=True).prepare(made())
+    rest = skip_first_batches(loader, skipped)
+    assert len(rest) == max(0, len(whole[0]) - skipped) or skipped > len(whole[0])
+    assert ids(rest) == whole[0][skipped:]
+    assert loader.epoch == 0
+    assert ids(loader) == whole[1]
+
+
+def test_skipped_batches_are_neither_read_nor_made(digits):
+    made = []
+    loader = digits.pytorch(
+        64, columns=["label"], transform=lambda s: made.append(s) or s, cache=None, num_workers=0
+    )
+    rest = iter(skip_first_batches(loader, 20))
+    assert loader.state_dict()["consumed"] == 0  # nothing has been asked for yet
+    next(rest)
+    assert len(made) == 64
+    assert loader.state_dict()["consumed"] == 21 * 64
+
+
+@pytest.mark.parametrize("taken", [3, 9])
+def test_an_epoch_with_skipped_batches_is_resumed_where_it_was(digits, taken):
+    def made():
+        return digits.pytorch(64, columns=["label"], shuffle=True, row_ids=True)
+
+    one = made()
+    whole, following = ids(one), ids(one)
+    loader = made()
+    batches = iter(skip_first_batches(loader, 20))
+    got = [next(batches)["_row_id"].tolist() for _ in range(taken)]
+    state = loader.state_dict()
+    again = made()
+    again.load_state_dict(state)
+    if taken == 9:
+        assert ids(again) == following
+        return
+    assert len(skip_first_batches(again, 2)) == 29 - 20 - taken - 2
+    assert got + ids(batches) == whole[20:]
+    assert ids(skip_first_batches(again, 2)) == whole[20 + taken + 2 :]
+    assert ids(again) == following
+
+
+def test_two_epochs_with_skipped_batches_go_on_beside_each_other(digits):
+    loader = digits.pytorch(64, columns=["label"], shuffle=True, row_ids=True)
+    rest = skip_first_batches(loader, 20)
+    unused = iter(rest)
+    first, second = iter(rest), iter(rest)
+    pairs = [(a, b) for a, b in zip(ids(first), ids(second), strict=True)]
+    one = digits.pytorch(64, columns=["label"], shuffle=True, row_ids=True)
+    assert [a for a, _ in pairs] == ids(one)[20:]
+    assert [b for _, b in pairs] == ids(one)[20:]
+    assert ids(unused) == ids(one)[20:]
+
+
+def test_a_row_of_the_dataset_of_a_loader_is_refused(digits):
+    dataset = digits.pytorch(64).dataset
+    assert len(dataset) == len(digits)
+    with pytest.raises(dl.errors.LoaderError, match=r"view\.pytorch_dataset\(\)"):
+        dataset[3]
+    with pytest.raises(dl.errors.LoaderError, match=r"view\.pytorch_dataset\(\)"):
+        dataset.__getitems__([3, 4])

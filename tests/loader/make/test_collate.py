@@ -121,10 +121,50 @@ def test_masks_have_the_axes_that_the_type_says_may_vary(ds, name, shape, mask):
         assert batch[name][row][~batch[f"{name}_mask"][row]].sum() == 0
 
 
-def test_a_mask_does_not_depend_on_the_rows_of_its_batch(make_lake):
-    ds = make_lake({"a": dl.Array("int32", (None, None))}, a=[np.ones((2, 3), int)] * 2)
-    assert batch_of(ds, ["a"], collate="pad")["a_mask"].shape == (2, 2, 3)
-    assert batch_of(ds[:1], ["a"], collate="pad")["a_mask"].shape == (1, 2, 3)
+SHAPES = {
+    "array": (dl.Array("int32", (None, None)), np.ones((2, 3), int), np.ones((2, 2), int)),
+    "packed": (dl.Array("int32", (None,), "zstd"), np.ones(2, int), np.ones(3, int)),
+    "picture": (dl.Image("png"), np.ones((4, 5, 3), "uint8"), np.ones((5, 5, 3), "uint8")),
+    "mask": (dl.Mask("instance"), np.ones((2, 4, 5), "uint8"), np.ones((1, 4, 5), "uint8")),
+    "boxes": (dl.Boxes(), np.ones((2, 4)), np.ones((0, 4))),
+    "points": (dl.Keypoints(["a", "b"]), np.ones((1, 2, 3)), np.ones((2, 2, 3))),
+    "tags": (dl.ClassLabel(["a", "b"], multiple=True), [1], []),
+    "list": (dl.Sequence("int32"), [1, 2], [1]),
+    "null": (dl.Boxes(nullable=True), np.ones((2, 4)), None),
+}
+"""Types whose values may differ in shape, a value, and one of another shape."""
+
+
+@pytest.mark.parametrize("exporter", ["batches", "pytorch", "jax", "tensorflow"])
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_mask_depends_on_the_column_and_not_on_the_rows_of_a_batch(make_lake, name, exporter):
+    htype, value, other = SHAPES[name]
+    alike = make_lake({name: htype}, **{name: [value] * 3})
+    differ = make_lake({name: htype}, **{name: [value] * 3 + [other]})
+
+    def keys(view, **options):
+        loader = getattr(view, exporter)(2, collate={name: "pad"}, **options)
+        return {tuple(sorted(batch)) for batch in loader}
+
+    valid = [f"{name}_valid"] if htype.nullable else []
+    assert keys(alike) == keys(alike[:1]) == {(name, *valid)}
+    masked = {(name, f"{name}_mask", *valid)}
+    assert keys(differ) == keys(differ[:2]) == keys(differ[3:]) == masked
+    assert keys(alike, transform=dict) == keys(differ, transform=dict) == masked
+
+
+def test_pictures_brought_to_one_size_have_no_mask(make_lake):
+    pixels = [np.full((2, 3, 3), 7, np.uint8), np.full((4, 1, 3), 9, np.uint8)]
+    ds = make_lake({"i": dl.Image("png"), "m": dl.Mask()}, i=pixels, m=[p[..., 0] for p in pixels])
+    assert list(batch_of(ds, ["i", "m"], collate="pad", size=(4, 4))) == ["i", "m"]
+
+
+def test_a_mix_has_a_mask_where_one_of_its_lakes_needs_one(make_lake):
+    schema = {"b": dl.Boxes()}
+    two, also, one = (make_lake(schema, b=[np.ones((n, 4))] * 3) for n in (2, 2, 1))
+    alike, differ = (dl.mix({two: 1, other: 1}) for other in (also, one))
+    assert {tuple(batch) for batch in alike.batches(1, collate="pad")} == {("b",)}
+    assert {tuple(batch) for batch in differ.batches(1, collate="pad")} == {("b", "b_mask")}
 
 
 def test_pictures_are_padded_with_a_mask_of_their_pixels(make_lake):

@@ -9,7 +9,7 @@ import pytest
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.make import functions
 from deeplake_lite.loader.make.chance import globals_kept
-from deeplake_lite.loader.make.functions import Function
+from deeplake_lite.loader.make.functions import FirstRow, Function
 
 
 class Crop:
@@ -50,7 +50,7 @@ def test_the_generators_that_all_share_are_seeded_where_they_are_to_be():
 
 
 def test_an_error_of_a_batch_has_its_cause_and_the_name():
-    with pytest.raises(LoaderError, match=r"row id 5: .*Mend your function 'len'"):
-        Function("collate", len).of_batch(3, 0, 5)
+    with pytest.raises(LoaderError, match=r"row 3 of the view: .*Mend your function 'len'"):
+        Function("collate", len).of_batch(3, 0, FirstRow(5, "row 3 of the view"))
     with pytest.raises(LoaderError, match=r"returned None\. End it with `return`"):
         Function("transform", print)("", 0, 5)

@@ -102,10 +102,92 @@ def test_which_of_several_pictures_is_meant_is_asked(make_lake, size):
                     else ds.batches(1, size=size, columns=["image", "boxes"]))) == 1  # fmt: skip
 
 
-def test_boxes_in_lists_are_not_guessed_at(make_lake):
-    schema = {"image": dl.Image("png"), "frames": dl.Sequence(dl.Boxes())}
-    ds = make_lake(schema, image=[np.zeros((4, 4), "uint8")], frames=[[[]]])
-    with pytest.raises(ValueError, match="'frames' counts pixels"):
+def masked(height, width, *, objects=False):
+    """Return a mask whose upper half is 1."""
+    mask = np.zeros((height, width), "uint8")
+    mask[: height // 2] = 1
+    return mask[np.newaxis] if objects else mask
+
+
+FOLLOWING = {
+    "boxes": (dl.Boxes(), [[1, 2, 3, 4]], [[2, 8, 6, 16]]),
+    "fractions": (dl.Boxes(units="fraction"), [[0, 0, 0.5, 0.5]], [[0, 0, 0.5, 0.5]]),
+    "points": (dl.Keypoints(), [[[1, 2, 2]]], [[[2, 8, 2]]]),
+    "outlines": (dl.Polygons(), [[[1, 2], [3, 2], [3, 4]]], [[[2, 8], [6, 8], [6, 16]]]),
+    "classes": (dl.Mask(), masked(4, 8), masked(16, 16)),
+    "objects": (
+        dl.Mask("instance"), masked(4, 8, objects=True), masked(16, 16, objects=True)
+    ),
+    "pictures": (dl.Image("png"), masked(4, 8) * 200, None),
+    "number": (dl.Scalar("int32"), 5, 5),
+    "text": (dl.Text(), "a", "a"),
+}  # fmt: skip
+"""Types, a value by a picture of 4 × 8 pixels, and what it is by one of 16 × 16."""
+
+
+def listed(value):
+    """Return a value as plain lists."""
+    if isinstance(value, list | tuple):
+        return [listed(v) for v in value]
+    return np.asarray(value).tolist()
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+@pytest.mark.parametrize("name", [n for n in FOLLOWING if n != "pictures"])
+def test_what_counts_pixels_follows_in_sequences_of_any_depth(make_lake, name, depth):
+    htype, value, expected = FOLLOWING[name]
+    for _ in range(depth):
+        htype, value, expected = dl.Sequence(htype), [value, value], [expected, expected]
+    ds = make_lake({"image": dl.Image("png"), "v": htype}, image=[masked(4, 8)], v=[value])
+    (batch,) = ds.batches(1, size=(16, 16), collate="list")
+    assert listed(batch["v"][0]) == listed(expected)
+
+
+@pytest.mark.parametrize("name", [n for n in FOLLOWING if n not in ("pictures", "number", "text")])
+def test_items_of_sequences_follow_the_picture_of_their_number(make_lake, name):
+    htype, value, expected = FOLLOWING[name]
+    schema = {"clip": dl.Sequence(dl.Image("png")), "v": dl.Sequence(htype)}
+    ds = make_lake(schema, clip=[[masked(4, 8), masked(16, 16)], []], v=[[value, expected], []])
+    first, second = ds.batches(1, size=(16, 16), collate="list", num_workers=0)
+    assert listed(first["v"][0]) == listed([expected, expected])
+    assert [frame.shape for frame in first["clip"][0]] == [(16, 16)] * 2
+    assert (second["clip"], second["v"]) == ([[]], [[]])
+
+
+@pytest.mark.parametrize("exporter", ["batches", "pytorch", "jax"])
+def test_pictures_in_sequences_are_brought_to_a_size_and_a_mode(make_lake, exporter):
+    clips = [[masked(4, 8) * 200, np.zeros((6, 6, 3), "uint8")], [masked(8, 8)], None]
+    ds = make_lake({"clip": dl.Sequence(dl.Image("png"), nullable=True)}, clip=clips)
+    (batch,) = getattr(ds, exporter)(3, size=(16, 12), mode="RGB")
+    shapes = [None if clip is None else [tuple(p.shape) for p in clip] for clip in batch["clip"]]
+    assert shapes == [[(16, 12, 3)] * 2, [(16, 12, 3)], None]
+
+
+def test_coordinates_of_several_pictures_need_one_size(make_lake):
+    schema = {"clip": dl.Sequence(dl.Image("png")), "boxes": dl.Boxes()}
+    clips = [[masked(4, 8)] * 2, [masked(4, 8), masked(8, 8)], []]
+    ds = make_lake(schema, clip=clips, boxes=[[[1, 2, 3, 4]]] * 3)
+    loader = ds.batches(3, size=(16, 16), on_error="skip")
+    (batch,) = loader
+    assert [b.tolist() for b in batch["boxes"]] == [[[2, 8, 6, 16]], [[1, 2, 3, 4]]]
+    assert [(s.position, s.column) for s in loader.skipped] == [(1, "boxes")]
+    with pytest.raises(
+        dl.LoaderError, match=r"row 1 of the view .*they have \[\(4, 8\), \(8, 8\)\]"
+    ):
+        list(ds.batches(3, size=(16, 16)))
+
+
+def test_items_without_a_picture_of_their_number_are_told(make_lake):
+    schema = {"clip": dl.Sequence(dl.Image("png")), "boxes": dl.Sequence(dl.Boxes())}
+    ds = make_lake(schema, clip=[[masked(4, 8)]], boxes=[[[], []]])
+    with pytest.raises(dl.LoaderError, match=r"'boxes'.*there are 2 items and 1 pictures"):
+        list(ds.batches(1, size=(16, 16)))
+
+
+def test_links_are_not_guessed_at(make_lake):
+    schema = {"image": dl.Image("png"), "linked": dl.Link(dl.Mask())}
+    ds = make_lake(schema, image=[masked(4, 8)], linked=["a.png"])
+    with pytest.raises(ValueError, match=r"'linked' counts pixels.*links to values"):
         ds.batches(1, size=(8, 8))
 
 

@@ -44,7 +44,7 @@ def program(path, text, *flags):
     return [sys.executable, *flags, str(file), str(path)]
 
 
-def ran(path, text, *flags, seconds=20, **options):
+def ran(path, text, *flags, seconds=120, **options):
     """Run a program to its end."""
     return subprocess.run(
         program(path, text, *flags), capture_output=True, text=True, timeout=seconds, check=False,
@@ -81,10 +81,89 @@ GUARD
 """
     done = ran(tmp_path, text.replace("GUARD", "if True:"))
     assert done.returncode == 1
-    assert "LoaderError: A worker process imports what the transform needs" in done.stderr
+    assert "LoaderError: A worker process imports the main module" in done.stderr
     assert 'if __name__ == "__main__":' in done.stderr
     done = ran(tmp_path, text.replace("GUARD", 'if __name__ == "__main__":'))
     assert (done.stdout, done.stderr) == ("820\n", "")
+
+
+MINE = """
+def mine(sample):
+    return {"x": sample["x"] + 1}
+
+def opened():
+    if not os.path.exists(os.path.join(FOLDER, "program.lake")):
+        lake().commit("rows")
+    return dl.open(os.path.join(FOLDER, "program.lake"))
+
+"""
+AT_THE_TOP = """
+loader = opened().batches(40, workers="processes", num_workers=1, transform=mine)
+for batch in loader: pass  # HERE
+"""
+IN_A_FUNCTION = """
+def train():
+    loader = opened().batches(40, workers="processes", num_workers=1, transform=mine)
+    return list(loader)  # LAST
+
+train()  # HERE
+"""
+IN_A_MODULE = """
+sys.path.insert(0, FOLDER)
+import training
+training.train(opened(), mine)  # HERE
+"""
+IN_AN_IMPORT = """
+opened()
+import sys
+sys.path.insert(0, FOLDER)
+sys.modules["mine"] = sys.modules[__name__]
+import trains_when_imported  # HERE
+"""
+TRAINING = """
+def train(ds, transform):
+    for batch in ds.batches(40, workers="processes", num_workers=1, transform=transform):  # LAST
+        pass
+"""
+TRAINS = """
+from training import train
+import mine
+train(mine.opened(), mine.mine)
+"""
+FAILS = """
+loader = opened().batches(40, workers="processes", num_workers=1, transform=mine)
+if __name__ != "__main__":
+    raise OSError("no\\nwhere.")  # HERE
+list(loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "got"),
+    [
+        (AT_THE_TOP, "it starts workers there, too. Put"),
+        (IN_A_FUNCTION, "it starts workers there, too, by way of LAST. Put"),
+        (IN_A_MODULE, "it starts workers there, too, by way of LAST. Put"),
+        (IN_AN_IMPORT, "it starts workers there, too, by way of LAST. Put"),
+        (FAILS, "it fails there: OSError: no. Put"),
+    ],
+    ids=["at the top", "in a function", "in a module", "in an import", "another error"],
+)
+def test_the_line_is_quoted_that_a_guard_is_missing_at(tmp_path, text, got):
+    (tmp_path / "training.py").write_text(TRAINING)
+    (tmp_path / "trains_when_imported.py").write_text(TRAINS)
+    files = {"training.py": TRAINING, "program.py": HEAD + MINE + text}  # the program's lines win
+    marked = {
+        mark: f"{file}, line {number}, `{line.strip()}`"
+        for file, content in files.items()
+        for number, line in enumerate(content.splitlines(), 1)
+        for mark in ("HERE", "LAST")
+        if line.endswith(mark)
+    }
+    done = ran(tmp_path, MINE + text)
+    assert done.returncode == 1
+    said = f"and so comes to {marked['HERE']}: {got.replace('LAST', marked.get('LAST', ''))}"
+    assert said in done.stderr
 
 
 def test_functions_of_a_notebook_are_sent_by_value(tmp_path):

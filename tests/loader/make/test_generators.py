@@ -1,0 +1,150 @@
+"""Generators that functions hold: the same seed gives the same batches, whoever makes them."""
+
+import functools
+import random
+import threading
+
+import numpy as np
+import pytest
+import torch
+
+from deeplake_lite.loader.make.functions import Function
+from deeplake_lite.loader.make.generators import OwnGenerators
+
+SHARED = np.random.default_rng()
+
+
+class Noise:
+    """A transform with a generator of its own, as libraries have them."""
+
+    def __init__(self, generator, draw):
+        self.generator, self.draw, self.strength = generator, draw, 1.0
+
+    def __call__(self, sample):
+        drawn = [float(self.draw(self.generator)) for _ in range(3)]
+        return {"x": sample["x"], "drawn": np.array(drawn) * self.strength}
+
+
+class Compose:
+    """Transforms one after the other."""
+
+    def __init__(self, *transforms):
+        self.transforms = list(transforms)
+
+    def __call__(self, sample):
+        for transform in self.transforms:
+            sample = transform(sample)
+        return sample
+
+
+class Kept:
+    """A transform whose draws are put behind those of others."""
+
+    def __init__(self, transform):
+        self.transform = transform
+
+    def __call__(self, sample):
+        drawn = self.transform(sample)["drawn"]
+        return {"x": sample["x"], "drawn": np.append(sample.get("drawn", []), drawn)}
+
+
+def closing_over(generator):
+    return lambda sample: {"x": sample["x"], "drawn": generator.random(3)}
+
+
+def of_module(sample):
+    return {"x": sample["x"], "drawn": SHARED.random(3)}
+
+
+def of_numpy(generator):
+    return generator.random()
+
+
+def of_torch(generator):
+    return torch.rand((), generator=generator)
+
+
+def with_argument(generator, sample):
+    return {"x": sample["x"], "drawn": generator.random(3)}
+
+
+MAKERS = {
+    "numpy": lambda: Noise(np.random.default_rng(), of_numpy),
+    "numpy, another": lambda: Noise(np.random.Generator(np.random.MT19937()), of_numpy),
+    "numpy, old": lambda: Noise(np.random.RandomState(), of_numpy),
+    "python": lambda: Noise(random.Random(), of_numpy),
+    "torch": lambda: Noise(torch.Generator(), of_torch),
+    "composed": lambda: Compose(lambda s: s, Noise(np.random.default_rng(), of_numpy)),
+    "a method": lambda: Noise(np.random.default_rng(), of_numpy).__call__,
+    "a closure": lambda: closing_over(np.random.default_rng()),
+    "a partial": lambda: functools.partial(with_argument, np.random.default_rng()),
+    "a module's": lambda: of_module,
+}
+
+
+def drawn(loader):
+    return {int(x): d.tolist() for b in loader for x, d in zip(b["x"], b["drawn"], strict=True)}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_the_same_seed_gives_the_same_numbers_whatever_the_count_of_threads(numbers, kind):
+    loader = numbers.batches(3, seed=1, transform=MAKERS[kind](), num_workers=0)
+    first, second = drawn(loader), drawn(loader)
+    assert len({tuple(d) for d in (*first.values(), *second.values())}) == 2 * len(numbers)
+    for threads in (1, 4):
+        options = {"seed": 1, "num_workers": threads, "shuffle": True}
+        loader = numbers.batches(2, transform=MAKERS[kind](), **options)
+        assert [drawn(loader), drawn(loader)] == [first, second]
+    assert drawn(numbers.batches(3, seed=2, transform=MAKERS[kind]())) != first
+
+
+def test_processes_draw_what_threads_draw(numbers):
+    kinds = [MAKERS[kind]() for kind in ("numpy", "python", "torch")]
+    options = {"seed": 1, "transform": Compose(*map(Kept, kinds)), "columns": ["x"]}
+    threads = drawn(numbers.batches(8, **options, num_workers=2))
+    with numbers.batches(8, **options, workers="processes", num_workers=1) as loader:
+        assert drawn(loader) == threads
+
+
+def test_a_generator_of_the_user_is_left_where_it_was(numbers):
+    generator = np.random.default_rng(5)
+    before = generator.bit_generator.state
+    list(numbers.batches(4, transform=closing_over(generator), num_workers=2))
+    noise = Noise(random.Random(5), of_numpy)
+    state = noise.generator.getstate()
+    list(numbers.batches(4, transform=noise, num_workers=2))
+    assert generator.bit_generator.state == before
+    assert noise.generator.getstate() == state
+
+
+def test_what_the_user_changes_between_epochs_is_seen(numbers):
+    noise = Noise(np.random.default_rng(), of_numpy)
+    loader = numbers.batches(4, transform=noise, num_workers=2)
+    assert max(map(max, drawn(loader).values())) > 0
+    noise.strength = 0.0
+    assert max(map(max, drawn(loader).values())) == 0
+
+
+def test_large_arrays_are_not_copied():
+    noise = Noise(np.random.default_rng(), of_numpy)
+    noise.table = np.zeros(1000)
+    function, _ = OwnGenerators(noise)._copied(0)
+    assert function is not noise
+    assert function.table is noise.table
+
+
+def test_an_object_that_cannot_be_copied_is_called_by_one_thread_at_a_time(numbers):
+    noise, lock = Noise(np.random.default_rng(), of_numpy), threading.Lock()
+    noise.lock = lock  # locks are not copied
+    loader = numbers.batches(2, seed=1, transform=noise, num_workers=4)
+    expected = numbers.batches(2, seed=1, transform=MAKERS["numpy"](), num_workers=0)
+    assert drawn(loader) == drawn(expected)
+
+
+def test_a_function_without_generators_is_called_as_it_is():
+    calls = []
+    function = Function("transform", calls.append, 0)
+    assert OwnGenerators(calls.append)._sources == []
+    with pytest.raises(Exception, match="returned None"):
+        function(1, 0, 0)
+    assert calls == [1]
