@@ -57,7 +57,8 @@ RULES = {
     ),
     "JSON": (
         "Numbers sort by size, before texts. With a number beside it, a JSON value is one; with a "
-        "text, its text. `LEN` and `CONTAINS` look at items and keys."
+        "text, its text. `LEN` and `CONTAINS` look at items and keys. Values are equal, and make "
+        "one group, where their documents are: keys in another order make another value."
     ),
     "Conditions": "One truth value per row: wrap a tensor in `ANY(…)` or `ALL(…)`.",
     "Division": (

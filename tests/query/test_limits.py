@@ -149,3 +149,11 @@ def test_nothing_is_written_to_the_current_folder(ds, tmp_path, monkeypatch):
         execute._database.cache_clear()
     assert [p.name for p in tmp_path.iterdir()] == ["private"]
     assert not list((tmp_path / "private").iterdir())
+
+
+@pytest.mark.parametrize("operator", ["+", "||"])
+def test_names_that_double_stop(ds, operator):
+    names = [f"a{n} {operator} a{n} AS a{n + 1}" for n in range(40)]
+    with pytest.raises(QueryError, match="at most 2,000 times in a query") as caught:
+        ds.query(f"SELECT id {operator} id AS a0, {', '.join(names)}")
+    assert caught.value.place is not None

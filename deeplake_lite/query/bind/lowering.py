@@ -180,6 +180,8 @@ class Lowering:
         self.params, self._lower_query, self.one_value = params, subquery, one_value
         self.udfs: dict[str, Udf] = {}
         self.seed: int | None = None
+        self.unfolded = 0
+        """How often a name of the select list was replaced by what it stands for."""
         self.text = ""
         """The query, for the places of errors."""
         self.traces: list[tuple[int, exp.Expr]] = []

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.scope import Scope
 
 
+MOST_UNFOLDED = 2_000
+"""How often names of the select list are replaced by what they stand for: each may double it."""
+
+
 def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:
     """Return what a name means: a column, a key within one, or what the SELECT calls so.
 
@@ -50,7 +54,14 @@ def _is_called_so(e: exp.Column, scope: Scope) -> bool:
 
 
 def _aliased(low: Lowering, name: str, scope: Scope) -> Value:
-    """Return what the select list calls so."""
+    """Return what the select list calls so. Raises QueryError where names unfold without end."""
+    low.unfolded += 1
+    if low.unfolded > MOST_UNFOLDED:
+        raise QueryError(
+            "Names of the select list stand for their expressions, at most "
+            f"{MOST_UNFOLDED:,} times in a query, but {name!r} makes it more. Compute it in a "
+            f"query within: FROM (SELECT … AS {name})."
+        )
     alias = scope.aliases.pop(name)  # so that it cannot mean itself
     try:
         meant = low.value(alias, scope)
