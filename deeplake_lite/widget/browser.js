@@ -80,7 +80,7 @@ export function scrollTo(layout, position, top, height) {
 	return beyond > 0 ? Math.min(top + beyond, top + rect.y - MARGIN) : top;
 }
 
-/** Positions whose card the lasso encloses or touches; `polygon` in pixels of the content. */
+/** Positions of cards in a lasso: Points, pixels of the content. */
 export function cardsInLasso(layout, polygon, rows) {
 	const [x0, y0, x1, y1] = bounds(polygon);
 	const first = Math.max(0, Math.floor((y0 - MARGIN) / layout.step));
@@ -188,7 +188,7 @@ export function unpackPositions(/** @type {unknown} */ packed) {
 	return positions;
 }
 
-/** Ascending positions as runs [start, stop): what a large selection of a reader consists of. */
+/** Ascending positions as runs [start, stop). */
 export function runsOf(/** @type {Uint32Array} */ positions) {
 	/** @type {[number, number][]} */
 	const runs = [];
@@ -549,7 +549,7 @@ export function shortTime(ms, span = Infinity) {
 	return span < 3 * 86_400_000 ? `${text.slice(0, 10)} ${text.slice(11, 16)}` : text.slice(0, 10);
 }
 
-/** The values a brush over a histogram means: whole bins, from the pixels of its ends. */
+/** Range of values under a brush: whole bins. */
 export function brushed(edges, x0, x1, width) {
 	const bins = edges.length - 1;
 	const bin = (x) => clamp(Math.floor((x / width) * bins), 0, bins - 1);
@@ -565,7 +565,6 @@ export function alongEdges(edges, value) {
 
 // ---- keeping and asking
 
-/** Keeps what was used last within a budget of bytes; what falls out is disposed of. */
 export class Lru {
 	constructor(budget, dispose = (_value) => {}) {
 		this.budget = budget;
@@ -1198,7 +1197,7 @@ class Core extends Listeners {
 	/** For screen readers. */
 	say(text) { this.emit("say", text); }
 
-	/** What an edit is for: the row at large, the selected ones (hosts may hold a trait back), or that with the focus. */
+	/** What an edit is for: the row at large, those selected (hosts may hold a trait back), or that with the focus. */
 	targets() {
 		if (this.large >= 0) return [this.large];
 		if (!this.selection.count) return this.state.rows ? [this.active] : [];
@@ -1215,7 +1214,6 @@ class Core extends Listeners {
 		return this.writable && this.targetCount() > 0;
 	}
 
-	/** What a button for rows like one says and does; where there are none to find it says why. */
 	alike() {
 		const { alike = [], has_ids: known = true } = this.about;
 		const why = this.static ? "This page is a copy: open the dataset in a notebook to find rows like this one"
@@ -1333,7 +1331,6 @@ function paletteOf(root) {
 
 const CELL_BYTES = 192 * 2 ** 20;
 
-/** Thumbnails and marks of rows: asked by the viewport, kept within a budget. */
 class Cells {
 	constructor(core, /** @type {() => void} */ changed) {
 		this.core = core;
@@ -1783,7 +1780,7 @@ const LARGEST = 1024;
 const SMALLEST = 48;
 let instances = 0;
 
-/** Cards on one canvas, with a transparent grid of elements over it for screen readers. */
+/** Cards on a canvas, under elements for screen readers. */
 class Grid extends Painted {
 	/** @param {Core} core @param {{aspect?: number, paint?: any, open: (position: number) => void, lines?: () => number}} how */
 	constructor(core, { aspect = 1, paint = drawPicture, open, lines }) {
@@ -2756,7 +2753,6 @@ function readFacet(facet, core) {
 /** ISO text, of UTC where it says nothing, as milliseconds; numbers as they are. */
 export const timeOf = (value) => (typeof value === "string" ? Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/.test(value) || !value.includes("T") ? value : value + "Z") : value);
 
-/** Heading of a facet: its name folds it; sort and clear stand at the right. */
 class FacetFrame {
 	constructor(/** @type {Facets} */ owner, facet) {
 		this.owner = owner;
@@ -3514,7 +3510,6 @@ class Viewer extends Painted {
 	}
 }
 
-/** Boxes of one column while they are edited: each finished gesture is staged. */
 class BoxEditor {
 	constructor(core, /** @type {Viewer} */ viewer, column, marks, /** @type {() => number} */ position) {
 		this.core = core;
@@ -4451,14 +4446,29 @@ export class StaticModel extends Listeners {
 			}
 			case "facets": return { facets: (this.data.facets?.facets ?? []).map((facet) => this.count(facet)), ms: 0 };
 			case "filter": return this.filter(message);
-			case "points": return (this.shown === this.all && this.data.points?.[message.column]?.[message.colour ?? ""]) || null;
+			case "points": return this.points(message);
 			case "select": return this.select(message.what);
 			case "tab": return this.show(this.pairs(message), { tab: message.tab, column: message.column });
 			default: return null;
 		}
 	}
 
-	/** Which of two versions' rows changed, came or went; of those that changed perhaps one column. */
+	/** The map of the rows that are shown. */
+	points({ column, colour }) {
+		const map = this.data.points?.[column]?.[colour ?? ""];
+		if (!map || this.shown === this.all) return map;
+		const [xy, rows, values] = [map.v.xy, map.v.positions, map.v.colour].map((at) => at && numbersAt(this.bytes, at, Uint32Array));
+		const of = this.shown.length;
+		const places = new Map(this.shown.map((row, place) => [row, place]));
+		const kept = [...rows.keys()].filter((i) => places.has(rows[i]));
+		const n = kept.length;
+		const at = new Uint8Array(Uint32Array.from([
+			...kept.flatMap((i) => [xy[2 * i], xy[2 * i + 1]]), ...kept.map((i) => places.get(rows[i])), ...(values ? kept.map((i) => values[i]) : []),
+		]).buffer);
+		return { ...map, n, of, at, v: { xy: [0, 8 * n], positions: [8 * n, 4 * n], colour: values && [12 * n, 4 * n] } };
+	}
+
+	/** Rows of two versions that changed, perhaps in one column, came or went. */
 	pairs({ tab, column }) {
 		return this.all.filter((i) => this.data.cells[i].tab === tab && (!column || this.data.cells[i].changed.includes(column)));
 	}

@@ -518,6 +518,35 @@ describe("the static page", () => {
 		assert.deepEqual(shown.map((cell) => cell.p), [4, 5]);
 	});
 
+	test("maps the rows that are left by filters, in their colours", async () => {
+		const xy = Float32Array.of(0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5); // of rows 5, 4, 3, 1 and 0: one has no vector
+		const bytes = new Uint8Array(80);
+		bytes.set(new Uint8Array(xy.buffer));
+		bytes.set(new Uint8Array(Uint32Array.of(5, 4, 3, 1, 0).buffer), 40);
+		bytes.set(new Uint8Array(Int32Array.of(1, 0, 1, -1, 0).buffer), 60);
+		const plain = { n: 5, of: 6, colour: null, v: { xy: [0, 40], positions: [40, 20], colour: null } };
+		const coloured = { ...plain, colour: { kind: "classes" }, v: { ...plain.v, colour: [60, 20] } };
+		const points = JSON.parse('{"__proto__": {}, "constructor": {}}');
+		for (const column of Object.keys(points)) Object.assign(points[column], { "": plain, __proto__: null, label: coloured });
+		const model = new logic.StaticModel({ traits: { about: {}, state: { generation: 1, rows: 6 } }, cells, facets, points }, bytes);
+		for (const column of ["__proto__", "constructor"]) {
+			model.answer({ type: "filter", expression: "label", kind: "classes", op: "set", values: [1] }); // rows 1, 3, 5
+			const found = await ask(model, { type: "points", column, colour: "label" });
+			const read = (span, Kind) => [...logic.numbersAt(found.buffers[0], span, Kind)];
+			assert.deepEqual([found.ok, found.n, found.of], [true, 3, 3]);
+			assert.deepEqual(read(found.v.xy, Float32Array), [0, 0.5, 2, 2.5, 3, 3.5]);
+			assert.deepEqual(read(found.v.positions, Uint32Array), [2, 1, 0]);
+			assert.deepEqual(read(found.v.colour, Int32Array), [1, 1, -1]);
+			assert.equal((await ask(model, { type: "points", column, colour: null })).v.colour, null);
+			model.answer({ type: "filter", expression: "score", kind: "numbers", op: "set", values: [7, 8] });
+			assert.deepEqual((await ask(model, { type: "points", column, colour: null })).n, 0);
+			model.answer({ type: "filter", expression: "score", kind: "numbers", op: "clear", values: [] });
+			model.answer({ type: "filter", expression: "label", kind: "classes", op: "clear", values: [] });
+			assert.equal((await ask(model, { type: "points", column, colour: null })).n, 5);
+		}
+		assert.equal((await ask(model, { type: "points", column: "none", colour: null })).ok, false);
+	});
+
 	test("filters what it has, and counts it", async () => {
 		const model = make();
 		await ask(model, { type: "filter", expression: "label", kind: "classes", op: "toggle", values: [1] });

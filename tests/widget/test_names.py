@@ -20,6 +20,7 @@ NAMES = [
     "it's", 'say "x"', "a.b", "deep/a", "dataset.b", "😀", "<b>x</b>", "_row_id", "rowid", "id",
     "-- x", "x;", "constructor", "toString", "1", "%", "a\\b", "$1", "?", ":p", "{x}", "*", "tags",
     "\u202eevil", "position", "slot", "text", "COUNT(*)", "true", "null", "epoch", "floor",
+    "proto__", "hasOwnProperty", "valueOf", "prototype", "it", "IT", "é", "e\u0301", "\u00a0",
 ]  # fmt: skip
 KINDS = [
     (dl.Scalar("int32"), [1, 5, 5, 7]),
