@@ -166,7 +166,7 @@ def _empty(
             "parts, or leave group= out."
         )
     different = len(np.unique(view.row_ids))
-    if different < min(len(view), np.count_nonzero(shares)):
+    if different < min(len(view), int(np.count_nonzero(shares))):
         return (
             f"{name} would be empty: the view has {different:,} different rows for "
             f"{np.count_nonzero(shares)} parts, and a row stays in one part. Ask for fewer parts."

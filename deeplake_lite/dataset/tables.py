@@ -122,7 +122,7 @@ def complex_of(values: Any, dtype: np.dtype[Any]) -> Any:
 
 def _complex(value: Any, dtype: np.dtype[Any]) -> Any:
     pairs = np.asarray(value)
-    if pairs.dtype.kind == "c":
+    if pairs.dtype.kind not in "iuf":
         return value
     if not pairs.size and pairs.shape[-1:] != (2,):
         return pairs.astype(dtype)

@@ -26,6 +26,7 @@ from deeplake_lite.htypes import (
     ClassLabel,
     Htype,
     Json,
+    Link,
     Scalar,
     Sequence,
     Text,
@@ -166,7 +167,7 @@ def _values_of(array: pa.Array, htype: Htype) -> Any:
         return tensors_in(array)
     if kinds.is_dictionary(kind):
         return values_of(array.cast(kind.value_type), htype)
-    if isinstance(htype, ClassLabel) and is_text(kind):
+    if is_text(kind) and (isinstance(htype, ClassLabel | Link) or htype.takes_files):
         return [text or None for text in array.to_pylist()]
     if dtype_of(kind) is not None:
         return _numbers(array)

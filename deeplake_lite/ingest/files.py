@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import xxhash
 
-from deeplake_lite.errors import NotFoundError
+from deeplake_lite.errors import InvalidValueError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,14 +22,20 @@ def find_files(path: str | os.PathLike[str], suffix: str) -> list[str]:
     ------
     NotFoundError
         When there is none.
+    InvalidValueError
+        For a pipe or device, which might never end.
     """
     here = Path(path).expanduser()
     if here.is_dir():
         found = sorted(str(p) for p in here.rglob(f"*{suffix}") if p.is_file())
     elif here.exists():
+        if not here.is_file():
+            raise InvalidValueError(
+                f"{str(path)!r} is no regular file, but a pipe or a device. Copy it to a file."
+            )
         found = [str(here)]
     else:
-        found = sorted(glob.glob(str(here), recursive=True))
+        found = sorted(filter(os.path.isfile, glob.glob(str(here), recursive=True)))
     if not found:
         raise NotFoundError(f"There is no {suffix} file at {str(path)!r}. Check the path.")
     return found

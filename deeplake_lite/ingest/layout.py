@@ -124,7 +124,9 @@ def scan(folder: Path) -> Scanned:
     found = Scanned([], [], [])
     for entry, path in _walk(folder, "", frozenset()):
         is_picture = os.path.splitext(entry.name)[1].lower() in SUFFIXES
-        if entry.is_file() or not os.path.exists(entry.path):  # a link that leads nowhere is bad
+        if os.path.isfile(entry.path) or not os.path.exists(
+            entry.path
+        ):  # a link that leads nowhere is bad
             (found.pictures if is_picture else found.others).append(Found(path, _size(entry)))
         else:
             found.odd.append(Skipped(path, "no regular file"))
@@ -136,9 +138,9 @@ def scan(folder: Path) -> Scanned:
 def no_pictures(folder: Path, others: list[Found]) -> InvalidValueError:
     """Return the error for a folder without pictures."""
     kinds = sorted({Path(o.path).suffix or "no suffix" for o in others})
-    there = f"{len(others)} other files ({', '.join(kinds[:5])})" if others else "no files"
+    there = f", only {len(others)} other files ({', '.join(kinds[:5])})" if others else ""
     return InvalidValueError(
-        f"there are no pictures (JPEG, PNG, WebP, TIFF, BMP) below {str(folder)!r}, only {there}. "
+        f"there are no pictures (JPEG, PNG, WebP, TIFF, BMP) below {str(folder)!r}{there}. "
         "Check the folder."
     )
 
@@ -155,10 +157,18 @@ def _walk(
         path = below + entry.name
         if entry.name.startswith(".") or path == COLUMNS:
             continue
-        if not entry.is_dir():
+        if not _is_folder(entry):
             yield entry, path
         elif (found := entry.stat()) and (found.st_dev, found.st_ino) not in above:
             yield from _walk(Path(entry.path), f"{path}/", above)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Tell folders from files; a link to itself is a file, found out when it is read."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _size(entry: os.DirEntry[str]) -> int:

@@ -189,7 +189,7 @@ def test_a_folder_that_is_missing_empty_or_a_file_says_so(tmp_path, url):
     with pytest.raises(dl.NotFoundError, match=r"no folder '.*nowhere'"):
         dl.from_folder(tmp_path / "nowhere", url)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(dl.InvalidValueError, match=r"no pictures .* only no files"):
+    with pytest.raises(dl.InvalidValueError, match=r"no pictures .* below '[^']*'. Check"):
         dl.from_folder(tmp_path / "empty", url)
     (tmp_path / "empty/a.txt").write_text("a")
     with pytest.raises(dl.InvalidValueError, match=r"only 1 other files \(\.txt\)"):
