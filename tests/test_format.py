@@ -444,9 +444,10 @@ def test_the_reader_finds_rows_versions_and_notes(lake, readings):
     assert set(found["ids"] >> 16) <= set(found["blocks"])
     version, parent, notes = found["metadata"][0]
     assert (version, parent) == (last, found["metadata"][1][0])
-    assert notes.keys() == {"merge", "merged", "transaction", "digest"}
+    assert notes.keys() == {"merge", "merged", "transaction", "branch", "digest"}
     assert (notes["merge"], notes["merged"]) == (merged, "side")
     assert re.fullmatch("[0-9a-f]{32}", notes["transaction"])
+    assert notes["branch"] == "main"
     view = found["views"]["three"]
     assert (view["version"], view["rows"], view["columns"]) == (last, 3, ["title"])
     assert view["ids"].tolist() == ds.row_ids[[3, 0, 0]].tolist()

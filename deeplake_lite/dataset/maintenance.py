@@ -76,7 +76,10 @@ def verify(ds: Dataset) -> Report:
     every = np.arange(fresh.slots)  # rows that were deleted, too: older versions may have them
     lost = fresh.verify_rows()
     unnamed = {damage.slot for damage in lost}
-    found = [Damaged(None, row_of.get(d.slot), None, finding(d.reason)) for d in lost]
+    found = [
+        Damaged(None, None, None, reason, ref) for ref, reason in repository.doubtful_refs().items()
+    ]
+    found += [Damaged(None, row_of.get(d.slot), None, finding(d.reason)) for d in lost]
     for f in fresh.schema:
         for slot, reason in ((d.slot, d.reason) for d in fresh.verify(f.id, every)):
             known = slot is not None and slot not in unnamed
@@ -94,6 +97,8 @@ def vacuum(ds: Dataset, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuum
     cutoff = None if older_than is None else _cutoff(older_than, now)
     with repository.lock():
         _check_named(repository)
+        if not dry_run:
+            repository.renew_witnesses()
         _clear_dead(repository)
         repository.unpin(now - PIN_AGE)
         others = _open_transactions(repository)

@@ -146,6 +146,8 @@ def open(
         repository = repository.checking()
     roots = (allow,) if isinstance(allow, str) else tuple(map(str, allow))
     lake = Lake(repository, dict(storage_options or {}), roots)
+    if verify == "read":
+        versions.check_refs(repository, branch if version is None else version)
     if version is None:
         return at_branch(lake, branch)
     reader = repository.reader(versions.resolve(repository, version))

@@ -17,13 +17,15 @@ class Damaged:
     """One damaged cell, or column."""
 
     column: str | None
-    """Name of the column; None where it is the index of the rows themselves."""
+    """Name of the column; None where it is the index of the rows, a branch or a tag."""
     row: int | None
     """Position of the row; None where the column as a whole does not read."""
     row_id: int | None
     """Id of the row; None where that does not read."""
     reason: str
     """What was found."""
+    ref: str | None = None
+    """The branch or tag, such as "tag 'v1'", that names another version than it should."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Report:
     columns: int
     """Columns read."""
     damaged: list[Damaged] = field(default_factory=list)
-    """Every damaged cell."""
+    """Every damaged cell, and every branch and tag that names another version than it should."""
 
     def __bool__(self) -> bool:
         return not self.damaged
@@ -49,7 +51,9 @@ class Report:
             return f"{read}: all bytes are what was written"
         lines = _lines(self.damaged)
         more = f"\n  … {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
-        lost = count(len(self.damaged), "damaged cell")
+        refs = sum(d.ref is not None for d in self.damaged)
+        parts = [(len(self.damaged) - refs, "damaged cell"), (refs, "wrong ref")]
+        lost = ", ".join(count(n, what) for n, what in parts if n)
         return f"{read}, {lost}:\n" + "\n".join(lines[:SHOWN]) + more
 
 
@@ -68,13 +72,11 @@ def _lines(damaged: list[Damaged]) -> list[str]:
     >>> print(*_lines([Damaged("x", row, None, "is missing") for row in (0, 1, 2, 7)]))
       column 'x', rows 0–2, 7: is missing
     """
-    rows: dict[tuple[str | None, str], list[int]] = {}
+    rows: dict[tuple[str, str], list[int]] = {}
     for d in damaged:
-        rows.setdefault((d.column, d.reason), []).extend([] if d.row is None else [d.row])
-    return [
-        ("  index" if column is None else f"  column {column!r}") + f"{_place(where)}: {reason}"
-        for (column, reason), where in rows.items()
-    ]
+        part = d.ref or ("index" if d.column is None else f"column {d.column!r}")
+        rows.setdefault((part, d.reason), []).extend([] if d.row is None else [d.row])
+    return [f"  {part}{_place(where)}: {reason}" for (part, reason), where in rows.items()]
 
 
 def _place(rows: list[int]) -> str:

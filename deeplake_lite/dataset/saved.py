@@ -27,7 +27,7 @@ from deeplake_lite.errors import (
     NotFoundError,
 )
 from deeplake_lite.storage.arrays import ArraySpec
-from deeplake_lite.storage.repo import Repository, run
+from deeplake_lite.storage.repo import Repository, branch_ref, run
 from deeplake_lite.storage.state import check_seal, sealed
 from deeplake_lite.storage.table import Table
 
@@ -216,6 +216,8 @@ def _ids_to_keep(table: Table, slots: NDArray[np.int64]) -> NDArray[np.int64] | 
 
 
 def _reader(repository: Repository) -> Session | None:
+    if repository.checks_reads:
+        repository.check_ref(branch_ref(versions.AUX))
     tips = repository.branches()
     return repository.reader(tips[versions.AUX]) if versions.AUX in tips else None
 

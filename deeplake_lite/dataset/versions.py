@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, VersionNotFoundError
-from deeplake_lite.storage.repo import Commit
+from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
@@ -185,6 +185,22 @@ def check_branch(repository: Repository, name: str) -> str:
     if name not in known:
         raise _unknown("branch", name, known)
     return known[name]
+
+
+def check_refs(repository: Repository, version: Version) -> None:
+    """Refuse what names a version, unless it names what its writer made it name.
+
+    Raises
+    ------
+    DamagedError
+    """
+    if isinstance(version, date):
+        repository.check_ref(branch_ref("main"))
+    elif isinstance(version, str):
+        if version in repository.branches():
+            repository.check_ref(branch_ref(version))
+        if version in repository.tags():
+            repository.check_ref(tag_ref(version))
 
 
 def check_tag(repository: Repository, name: str) -> None:

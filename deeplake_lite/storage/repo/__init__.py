@@ -12,7 +12,13 @@ import time
 from deeplake_lite.storage.repo.failures import LostChunksError, translated_files
 from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
 from deeplake_lite.storage.repo.places import MEMORY, local_folder, welcome
-from deeplake_lite.storage.repo.repository import TRANSACTION, Commit, Repository
+from deeplake_lite.storage.repo.repository import (
+    TRANSACTION,
+    Commit,
+    Repository,
+    branch_ref,
+    tag_ref,
+)
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.work import gather, run, start, stream
 
@@ -23,12 +29,14 @@ __all__ = [
     "LostChunksError",
     "Repository",
     "Session",
+    "branch_ref",
     "engine_is_lost",
     "gather",
     "local_folder",
     "run",
     "start",
     "stream",
+    "tag_ref",
     "translated_files",
     "use_engine",
     "welcome",

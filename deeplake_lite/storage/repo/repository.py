@@ -16,6 +16,7 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import (
     DamagedError,
     ExistsError,
+    LakeError,
     LakeNotFoundError,
     StorageError,
     VersionNotFoundError,
@@ -26,7 +27,7 @@ from deeplake_lite.storage.repo.engine import compiled, package
 from deeplake_lite.storage.repo.failures import MissingError, translated, translated_files
 from deeplake_lite.storage.repo.names import from_engine, to_engine
 from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
-from deeplake_lite.storage.repo.session import Session, without_digest
+from deeplake_lite.storage.repo.session import BRANCH, Session, without_digest
 from deeplake_lite.storage.repo.staging import (
     check_replaceable,
     clear_staged,
@@ -34,6 +35,7 @@ from deeplake_lite.storage.repo.staging import (
     staging,
 )
 from deeplake_lite.storage.repo.turns import lock_in_turn
+from deeplake_lite.storage.repo.witnesses import Witnesses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -50,6 +52,12 @@ LINK = "_base-"
 
 TRANSACTION = "transaction"
 """Key of a commit's metadata under which the writer finds it again."""
+
+REF_WAY_OUT = (
+    "Restore its file in the lake's refs/ from a copy. If it is meant to be so, delete the "
+    "files *.ref in the lake's .writers/, which note where writers left the branches and tags."
+)
+"""What to do about a branch or tag that names another version than it should."""
 
 HEAP_SPLIT = 16_384
 """Heap chunks per manifest: the address space of a heap is 2**28 chunks, and its splits are
@@ -71,6 +79,8 @@ class Commit:
     """What the writer noted: a merge commit has the merged snapshot's id under ``"merge"``."""
     transaction: str | None = None
     """What the open transaction was called, so that a commit whose reply was lost is found."""
+    branch: str | None = None
+    """The branch that it was written to; None where that is not noted."""
 
 
 class Repository:
@@ -231,7 +241,8 @@ class Repository:
             self._check_files(self.tip(branch))
         with translated():
             session = self._repository.writable_session(to_engine(branch))
-        return Session(session, self._layouts, self._files_of(str(session.snapshot_id)))
+        files = self._files_of(str(session.snapshot_id))
+        return Session(session, self._layouts, files, committed=self._note_commit)
 
     def fork(self, branch: str, snapshot_id: str) -> Session:
         """Return a session that collects chunks on top of a version that was the branch's tip."""
@@ -268,7 +279,12 @@ class Repository:
 
     def branches(self) -> dict[str, str]:
         """Return the snapshot id of each branch's tip, but for pins and links."""
-        return {n: self.tip(n) for n in self._branch_names() if not n.startswith((PIN, LINK))}
+        found = {}
+        for name in self._branch_names():
+            if not name.startswith((PIN, LINK)):
+                with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
+                    found[name] = self.tip(name)
+        return found
 
     def links(self) -> dict[str, set[str]]:
         """Return versions that come from others although the history between them was cut.
@@ -333,9 +349,11 @@ class Repository:
         except ExistsError:
             if local_folder(self.url) is not None or self.tip(name) != snapshot_id:
                 raise
+        self._note_ref(branch_ref(name), snapshot_id)
 
     def delete_branch(self, name: str) -> None:
         """Forget a branch; its versions stay until they are vacuumed."""
+        self._forget_ref(branch_ref(name))
         with translated():
             self._repository.delete_branch(to_engine(name))
         with contextlib.suppress(VersionNotFoundError):
@@ -359,11 +377,144 @@ class Repository:
         except ExistsError:
             if local_folder(self.url) is not None or self.tags().get(name) != snapshot_id:
                 raise
+        self._note_ref(tag_ref(name), snapshot_id)
 
     def delete_tag(self, name: str) -> None:
         """Forget a tag. Its name can never be used again: the engine keeps a tombstone."""
+        self._forget_ref(tag_ref(name))
         with translated():
             self._repository.delete_tag(to_engine(name))
+
+    def doubtful_refs(self) -> dict[str, str]:
+        """Return what is wrong with branches and tags, by what they are called.
+
+        On a local folder they are compared with what their writers have noted; a ref of which there
+        is no note counts as right. On an object store only names that say so themselves are.
+        """
+        noted = self._witnesses.all() if self._witnesses else {}  # first: refs only move on
+        found, named = dict[str, str](), self._named_by_refs()
+        for ref, tip in named.items():
+            if isinstance(tip, LakeError):
+                found[ref] = tip.finding
+            elif (reason := self._doubt(ref, tip, noted.get(ref))) and (
+                self._witnesses is None or self._witnesses.of(ref) == noted.get(ref)
+            ):  # the name was not given anew meanwhile
+                found[ref] = reason
+        for ref in noted.keys() - named.keys():
+            if self._witnesses and self._witnesses.of(ref) is not None:  # it is not just deleted
+                found[ref] = f"is not there; it named version {noted[ref]}"
+        return {_in_words(ref): reason for ref, reason in found.items()}
+
+    def _named_by_refs(self) -> dict[str, str | LakeError]:
+        """Return what each branch and tag but pins names, or why that does not read."""
+        with translated():
+            tags = list(map(from_engine, self._repository.list_tags()))
+        found: dict[str, str | LakeError] = {}
+        for ref, look_up in [
+            *((branch_ref(n), self.tip) for n in self._branch_names() if not is_pin(n)),
+            *((tag_ref(n), self._tagged) for n in tags),
+        ]:
+            with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
+                try:
+                    found[ref] = look_up(ref.partition(".")[2])
+                except VersionNotFoundError:
+                    raise
+                except LakeError as error:
+                    found[ref] = error
+        return found
+
+    def _tagged(self, name: str) -> str:
+        """Return the snapshot id of a tag."""
+        self._check_files(refs=[f"tag.{to_engine(name)}"])
+        with translated():
+            return str(self._repository.lookup_tag(to_engine(name)))
+
+    def check_ref(self, ref: str) -> None:
+        """Refuse a branch or tag that names another version than its writer made it name.
+
+        Raises
+        ------
+        DamagedError
+        """
+        kind, _, name = ref.partition(".")
+        witness = self._witnesses.of(ref) if self._witnesses else None
+        if witness is None:
+            return
+        try:
+            tip = self.tip(name) if kind == "branch" else self._tagged(name)
+        except VersionNotFoundError:
+            reason: str | None = f"is not there; it named version {witness}"
+        else:
+            reason = self._doubt(ref, tip, witness)
+        if reason:
+            raise DamagedError(f"The {_in_words(ref)} {reason}. {REF_WAY_OUT}")
+
+    def renew_witnesses(self) -> None:
+        """Note what refs name that have no note, or an older one. The caller holds the lock.
+
+        Raises
+        ------
+        DamagedError
+            When one names another version than its writer made it name.
+        """
+        if self._witnesses is None:
+            return
+        if doubts := self.doubtful_refs():
+            ref, reason = next(iter(doubts.items()))
+            raise DamagedError(f"The {ref} {reason}. {REF_WAY_OUT}")
+        noted = self._witnesses.all()
+        for ref, tip in self._named_by_refs().items():
+            if isinstance(tip, str) and noted.get(ref) != tip:
+                self._note_ref(ref, tip)
+
+    @property
+    def _witnesses(self) -> Witnesses | None:
+        """Notes on refs; None on an object store, where nobody keeps them."""
+        folder = local_folder(self.url)
+        return None if folder is None else Witnesses(folder / ".writers")
+
+    def _doubt(self, ref: str, tip: str, witness: str | None) -> str | None:
+        """Return what is wrong with a ref that names `tip`; None where nothing is.
+
+        The note that is its witness was read before the ref: both only move on.
+        """
+        kind, _, name = ref.partition(".")
+        if ends := _link_ends(name):
+            witness = ends[0]
+        if witness in (None, tip):
+            return None
+        if kind == "branch" and not ends and self._follows(tip, str(witness), name):
+            return None
+        return f"names version {tip}, but its writer left it at {witness}"
+
+    def _follows(self, tip: str, before: str, branch: str) -> bool:
+        """Tell whether a version comes from another one by commits to a branch alone."""
+        for commit in self.ancestry(tip):
+            if commit.id == before:
+                return True
+            if commit.branch not in (None, branch):
+                break
+        return False
+
+    def _note_commit(self, branch: str, before: str, after: str) -> None:
+        """Note a commit of ours, unless the branch was not where its last writer left it."""
+        ref = branch_ref(branch)
+        if self._witnesses is None or is_pin(branch):
+            return
+        with contextlib.suppress(LakeError, OSError):  # the commit is there, whatever happens now
+            if not self._doubt(ref, before, self._witnesses.of(ref)):
+                self._note_ref(ref, after)
+
+    def _note_ref(self, ref: str, version: str) -> None:
+        if self._witnesses is not None and not is_pin(ref.partition(".")[2]):
+            with contextlib.suppress(LakeError, OSError):
+                self.writers_folder()
+                self._witnesses.note(ref, version)
+
+    def _forget_ref(self, ref: str) -> None:
+        if self._witnesses is not None:
+            with translated_files():
+                self._witnesses.forget(ref)
 
     def ancestry(self, snapshot_id: str) -> Iterator[Commit]:
         """Yield a version and those before it, newest first, each read when it is asked for.
@@ -412,8 +563,8 @@ class Repository:
                 seen.add(s.id)
                 expected = s.parent_id or ""
                 notes = without_digest(s.id, s.message, s.metadata)
-                known = notes.pop(TRANSACTION, None)
-                yield Commit(s.id, s.parent_id, s.message, s.written_at, notes, known)
+                known, branch = notes.pop(TRANSACTION, None), notes.pop(BRANCH, None)
+                yield Commit(s.id, s.parent_id, s.message, s.written_at, notes, known, branch)
                 self._check_files(expected)
 
     def changed_chunks(self, older: str, newer: str) -> dict[str, set[int]]:
@@ -514,6 +665,31 @@ class Repository:
         with translated_files():
             writers.mkdir(exist_ok=True)
         return writers
+
+
+def branch_ref(name: str) -> str:
+    """Return what notes on refs call a branch."""
+    return f"branch.{name}"
+
+
+def tag_ref(name: str) -> str:
+    """Return what notes on refs call a tag."""
+    return f"tag.{name}"
+
+
+def is_pin(name: str) -> bool:
+    """Tell whether a branch only keeps a version for a while."""
+    return name.startswith(PIN)
+
+
+def _in_words(ref: str) -> str:
+    """Return how a message calls a ref.
+
+    >>> _in_words("tag.v1.0")
+    "tag 'v1.0'"
+    """
+    kind, _, name = ref.partition(".")
+    return f"{kind} {name!r}"
 
 
 def pin_name(now: datetime) -> str:

@@ -19,6 +19,7 @@ from deeplake_lite.storage.repo.failures import (
     translated,
 )
 from deeplake_lite.storage.repo.forks import use_engine
+from deeplake_lite.storage.repo.names import from_engine
 from deeplake_lite.storage.repo.work import gather, run, stream
 
 if TYPE_CHECKING:
@@ -51,9 +52,26 @@ type Range = tuple[int, int, int]
 DIGEST = "digest"
 """Key of a commit's metadata under which its digest is."""
 
+BRANCH = "branch"
+"""Key of a commit's metadata under which is the branch that it was written to."""
+
 
 class Session:
-    """Reads and writes of Zarr arrays at one snapshot, or on top of one."""
+    """Reads and writes of Zarr arrays at one snapshot, or on top of one.
+
+    Parameters
+    ----------
+    session : PySession
+        The engine's.
+    layouts : dict
+        Zarr metadata by path, shared by the sessions of a repository.
+    files : ChunkFiles, optional
+        Where the chunks of a local lake are.
+    is_fork : bool
+        Whether it only collects chunks for another.
+    committed : callable, optional
+        Is told of a commit: the branch, the version before, and the new one.
+    """
 
     def __init__(
         self,
@@ -62,8 +80,10 @@ class Session:
         files: ChunkFiles | None = None,
         *,
         is_fork: bool = False,
+        committed: Callable[[str, str, str], None] | None = None,
     ) -> None:
         self._session, self._layouts, self._files = session, layouts, files
+        self._committed = committed
         self._written: set[str] = set()  # keys that are not as the files say
         self._begun = time.time(), time.monotonic()
         self._is_fork = is_fork
@@ -401,8 +421,10 @@ class Session:
         """
         use_engine()
         self.check_chunks()
+        branch, before = from_engine(str(self._session.branch)), self.snapshot_id
+        notes = with_digest(message, {**(metadata or {}), BRANCH: branch})
         try:
-            return str(self._session.commit(message, with_digest(message, metadata or {})))
+            done = str(self._session.commit(message, notes))
         except compiled.ConflictError as error:
             raise ConflictError(
                 f"The branch moved while this commit was written: {error}"
@@ -412,6 +434,9 @@ class Session:
                 f"The store did not confirm the commit: {reason_of(error)}. See to free space, "
                 "permission and network, then commit again: what did arrive is not written twice."
             ) from error
+        if self._committed is not None:
+            self._committed(branch, before, done)
+        return done
 
 
 def with_digest(message: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
