@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.tables import Tabular, column_values, table_columns
-from deeplake_lite.dataset.transfer import taken_from, transferred
+from deeplake_lite.dataset.transfer import Transfer, naming_types, taken_from, transferred
+from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.reencoding import noting, warn_once
@@ -40,8 +41,8 @@ MOST_ROWS = 65_536
 STREAMED_ROWS = 1_024
 """Rows that are taken from a generator at a time."""
 
-type Data = Mapping[str, Any] | Iterable[Mapping[str, Any]] | Tabular
-"""Columns by name, rows as dicts (a generator of them, too), a DataFrame or an Arrow table."""
+type Data = Mapping[str, Any] | Iterable[Mapping[str, Any]] | Tabular | View
+"""Columns by name, rows as dicts (or a generator of them), a DataFrame, an Arrow table, a view."""
 
 
 def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
@@ -54,7 +55,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
     InvalidValueError
         For columns of different lengths, or values that are no sequence.
     """
-    if not isinstance(data, Mapping | Tabular):
+    if not isinstance(data, Mapping | Tabular | View):
         data = list(_rows(data))
     columns = named_columns(data, schema)
     for name, values in columns.items():
@@ -79,7 +80,9 @@ def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
     ColumnNotFoundError
         For a column that the schema does not have.
     """
-    if isinstance(data, Tabular):
+    if isinstance(data, View):
+        columns = {name: data[name] for name in data.columns}
+    elif isinstance(data, Tabular):
         columns = table_columns(data)
     elif isinstance(data, Mapping):
         columns = {n: _listed(v) for n, v in data.items()}
@@ -167,10 +170,12 @@ def _copied(f: Field, of: Field, cells: Cells, span: slice) -> Cells:
     if same and (f.htype.nullable or cells.valid is None):
         return cells
     try:
-        return encode_column(f, transferred(of.htype, cells, f.htype), 0, len(cells), "header")
+        with naming_types(of.htype, f.htype):
+            values = transferred(of.htype, cells, f.htype)
+            return encode_column(f, values, 0, len(cells), "header")
     except InvalidValueError as error:
         row = None if error.row is None else error.row + span.start
-        raise error.at(row=row) from error.__cause__
+        raise error.at(column=f.name, row=row) from error.__cause__
 
 
 def encode_column(f: Field, values: Any, start: int, stop: int, check: Check) -> Cells:
@@ -178,7 +183,8 @@ def encode_column(f: Field, values: Any, start: int, stop: int, check: Check) ->
     try:
         if values is None:
             return f.htype.encode_default(stop - start)
-        with noting() as notes:
+        of = values.of if isinstance(values, Transfer) else f.htype
+        with naming_types(of, f.htype), noting() as notes:
             cells = f.htype.encode(values[start:stop], check=check)
         warn_once(f.id, f.name, notes)
     except InvalidValueError as error:

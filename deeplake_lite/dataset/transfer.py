@@ -7,17 +7,26 @@ otherwise; links as paths, or as the files that they lead to.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.portable import values_of
-from deeplake_lite.dataset.positions import is_position
+from deeplake_lite.dataset.positions import in_brackets, is_position
 from deeplake_lite.dataset.reading import read_cells
 from deeplake_lite.dataset.values import decode_block, with_none
-from deeplake_lite.htypes import Array, ClassLabel, Link, Scalar, Sequence
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes import Link
 from deeplake_lite.htypes.roots import resolve_link
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
 
@@ -30,15 +39,24 @@ def taken_from(values: Any, to: Htype) -> Any:
 class Transfer:
     """Values of a column, as one of another type takes them."""
 
-    def __init__(self, column: Column, to: Htype) -> None:
+    def __init__(
+        self, column: Column, to: Htype, positions: NDArray[np.int64] | None = None
+    ) -> None:
         self._column, self._to = column, to
+        self._positions = np.arange(len(column)) if positions is None else positions
+        self.of = column.htype
+        """Type of the values."""
 
     def __len__(self) -> int:
-        return len(self._column)
+        return len(self._positions)
+
+    def at(self, rows: NDArray[np.int64]) -> Transfer:
+        """Return the values of some rows, still to be read."""
+        return Transfer(self._column, self._to, self._positions[rows])
 
     def __getitem__(self, index: Any) -> Any:
         column, single = self._column, is_position(index)
-        positions = column._positions([index] if single else index)
+        positions = self._positions[in_brackets([index] if single else index, len(self))]
         cells = read_cells(column._view, column._field, positions)
         values = transferred(column.htype, cells, self._to, column._view._lake.allow)
         return values[0] if single else values
@@ -60,6 +78,7 @@ def transferred(of: Htype, cells: Cells, to: Htype, allow: tuple[str, ...] | Non
 
     Examples
     --------
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> label = ClassLabel(["rose", "tulip"])
     >>> transferred(label, label.encode([1, 0]), ClassLabel(["tulip", "rose"]))
     ['tulip', 'rose']
@@ -71,22 +90,20 @@ def transferred(of: Htype, cells: Cells, to: Htype, allow: tuple[str, ...] | Non
             return decode_block(of, cells, allow)
         paths = of.decode_cells(cells)
         return [None if path is None else resolve_link(path, allow) for path in paths]
-    values = with_none(decode_block(of, cells, follow=False))
-    return values if _is_number(to) else _by_name(of, values)
+    return to.values_from(of, with_none(decode_block(of, cells, follow=False)))
 
 
-def _is_number(htype: Htype) -> bool:
-    return (
-        _is_number(htype.of) if isinstance(htype, Sequence) else isinstance(htype, Scalar | Array)
-    )
-
-
-def _by_name(htype: Htype, values: Any) -> Any:
-    """Return values with classes by name."""
-    if isinstance(htype, Sequence):
-        return [None if v is None else _by_name(htype.of, v) for v in values]
-    if not isinstance(htype, ClassLabel) or not htype.names:
-        return values
-    if htype.multiple:
-        return [None if v is None else htype.to_names(v) for v in values]
-    return [None if v is None else htype.to_names([v])[0] for v in values]
+@contextmanager
+def naming_types(of: Htype, to: Htype) -> Iterator[None]:
+    """Let errors of values that come from a column of another type name both types."""
+    try:
+        yield
+    except InvalidValueError as error:
+        of, to = (replace(htype, nullable=False, default=None) for htype in (of, to))
+        if of == to:
+            raise
+        raise type(error)(
+            f"{error.args[0]} The values come from a column of type {of}; this one is {to}.",
+            column=error.column,
+            row=error.row,
+        ) from error.__cause__

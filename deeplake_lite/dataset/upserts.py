@@ -128,6 +128,8 @@ def _check_unique(keys: NDArray[np.uint64], what: str, on: str) -> None:
 
 def _pick(values: Any, rows: NDArray[np.int64]) -> Any:
     """Return the values of some rows, of an array or any sequence."""
-    if isinstance(values, np.ndarray | Transfer):
+    if isinstance(values, Transfer):
+        return values.at(rows)
+    if isinstance(values, np.ndarray):
         return values[rows]
     return [values[i] for i in rows.tolist()]

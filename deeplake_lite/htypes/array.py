@@ -105,6 +105,11 @@ class Array(Htype):
         """Axes up to the last whose size is not declared."""
         return max((i + 1 for i, size in enumerate(self._sizes) if size is None), default=0)
 
+    @override
+    def values_from(self, of: Htype, values: Any) -> Any:
+        """Return values as numbers, whatever they mean in the other type."""
+        return values
+
     @property
     @override
     def blank(self) -> NDArray[Any]:

@@ -171,6 +171,35 @@ class Htype(ABC):
         """Tell whether stored cells are files that `other` takes for the same values."""
         return False
 
+    @property
+    def item(self) -> Htype | None:
+        """Type of the items, where a value is a list of them that have a meaning each."""
+        return None
+
+    def values_from(self, of: Htype, values: Any) -> Any:
+        """Return the values of a column of another type in the form that this type takes.
+
+        Equal numbers may mean different things in two types: classes, corners, points. A type
+        whose numbers have such a meaning converts them here, or refuses.
+
+        Parameters
+        ----------
+        of : Htype
+            Type of the values.
+        values : sequence or ndarray
+            Decoded values, None where null; files may be bytes.
+
+        Raises
+        ------
+        InvalidValueError
+            For values that have no equivalent in this type.
+        """
+        return of.named(values)
+
+    def named(self, values: Any) -> Any:
+        """Return decoded values in a form that says what they mean: classes by name."""
+        return values
+
     @abstractmethod
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> Cells:
         """Check and encode values, none of which is None. Raises InvalidValueError with its row."""

@@ -92,6 +92,28 @@ class Boxes(Htype):
         return np.zeros((0, 4), self.dtype)
 
     @override
+    def values_from(self, of: Htype, values: Any) -> Any:
+        """Return boxes in this format. Raises InvalidValueError for boxes in other units."""
+        if not isinstance(of, Boxes):
+            return super().values_from(of, values)
+        if self.units != of.units:
+            way = "Divide by" if self.units == "fraction" else "Multiply by"
+            raise InvalidValueError(
+                f"boxes in {of.units} do not become boxes in {self.units}, since the sizes of the "
+                f"pictures are not known. {way} them: boxes[:] is a list, and each row of xyxy or "
+                "xywh goes with (width, height, width, height)."
+            )
+        if self.format == of.format:
+            return values
+        return [None if v is None else self._converted(v, of.format) for v in values]
+
+    def _converted(self, boxes: Any, source: str) -> NDArray[Any]:
+        exact = np.asarray(boxes, np.float64).reshape(-1, 4)
+        converted = convert_boxes(exact, source, self.format)
+        is_whole = "int" in self.dtype and bool((converted == np.rint(converted)).all())
+        return converted.astype(np.int64) if is_whole else converted
+
+    @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
         arrays = each(values, self._as_boxes)
         if arrays and self._fault(np.concatenate(arrays)):

@@ -73,6 +73,21 @@ class ClassLabel(Htype):
     def blank(self) -> Any:
         return [] if self.multiple else 0
 
+    @property
+    @override
+    def item(self) -> Htype | None:
+        """Type of one of several classes."""
+        return ClassLabel(self.names) if self.multiple else None
+
+    @override
+    def named(self, values: Any) -> Any:
+        if not self.names:
+            return values
+        names: Any = np.array(self.names, object)
+        if self.multiple:
+            return [None if v is None else names[np.asarray(v, np.int64)].tolist() for v in values]
+        return [None if v is None else self.names[v] for v in values]
+
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {name: number for number, name in enumerate(self.names)}

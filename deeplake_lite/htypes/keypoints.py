@@ -79,6 +79,33 @@ class Keypoints(Htype):
         return np.zeros((0, len(self.names), self.dims), np.float32)
 
     @override
+    def values_from(self, of: Htype, values: Any) -> Any:
+        """Return points in the order of the names.
+
+        Raises
+        ------
+        InvalidValueError
+            For points of other names, or with another number of dims.
+        """
+        if not isinstance(of, Keypoints):
+            return super().values_from(of, values)
+        if of.dims != self.dims:
+            lost = "have no visibility" if of.dims == 2 else "have a visibility, too"
+            way = "append it" if of.dims == 2 else "leave it out, points[..., :2]"
+            raise InvalidValueError(f"points must have {self.dims} dims, but these {lost}: {way}.")
+        if not self.names or not of.names or self.names == of.names:
+            return values
+        if set(self.names) != set(of.names):
+            other = min(set(self.names) ^ set(of.names))
+            raise InvalidValueError(
+                "points are matched by name, so both types must name the same points, but only "
+                f"one names {other!r}. Choose the points yourself, and give them as arrays: "
+                "[row[:, order] for row in column[:]]."
+            )
+        order = [of.names.index(name) for name in self.names]
+        return [None if v is None else _reordered(v, order) for v in values]
+
+    @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> RaggedCells:
         arrays = each(values, self._read)
         return RaggedCells([as_buffer(array) for array in arrays], shapes_of(arrays, 3))
@@ -122,6 +149,16 @@ class Keypoints(Htype):
     def preview(self, value: Any) -> str:
         count = f"{len(value)} instance{'' if len(value) == 1 else 's'}"
         return f"{count} of {value.shape[1]} points" if len(value) else count
+
+
+def _reordered(points: Any, order: list[int]) -> NDArray[Any]:
+    """Return the points of a row in another order.
+
+    >>> _reordered([[[1, 1], [2, 2]]], [1, 0]).tolist()
+    [[[2.0, 2.0], [1.0, 1.0]]]
+    """
+    array = np.asarray(points, np.float32)
+    return array[:, order] if len(array) else array.reshape(0, len(order), 0)
 
 
 def _check_connections(connections: Any, count: int) -> tuple[tuple[int, int], ...]:

@@ -103,7 +103,53 @@ class Mask(Htype):
 
     @override
     def hands_files_to(self, other: Htype) -> bool:
-        return isinstance(other, Mask) and other.takes_files and self.layout.dtype == "bytes"
+        files = isinstance(other, Mask) and other.takes_files and self.layout.dtype == "bytes"
+        return files and _same_numbers(self, other)
+
+    @override
+    def values_from(self, of: Htype, values: Any) -> Any:
+        """Return masks with this type's class numbers.
+
+        Raises
+        ------
+        InvalidValueError
+            For a class that this type does not name, and for masks of another kind.
+        """
+        if not isinstance(of, Mask):
+            return super().values_from(of, values)
+        if of.kind != self.kind:
+            raise InvalidValueError(
+                f"masks of kind {of.kind!r} do not become masks of kind {self.kind!r}. Give "
+                + (
+                    "an array of bool for each object: [mask == k for k in …]."
+                    if self.kind == "instance"
+                    else "one class number per pixel: masks.argmax(axis=0), for one."
+                )
+            )
+        if _same_numbers(of, self):
+            return values
+        return each(values, partial(self._renumbered, of))
+
+    def _renumbered(self, of: Mask, value: Any) -> NDArray[Any] | None:
+        """Return a mask of another type with this type's numbers for the same names."""
+        if value is None:
+            return None
+        mask = np.asarray(of.from_file(value) if isinstance(value, bytes) else value, np.int64)
+        numbers = {name: number for number, name in enumerate(self.names)}
+        renumbered = np.full_like(mask, _VOID)
+        for number in np.unique(mask).tolist():
+            name = of.names[number] if 0 <= number < len(of.names) else None
+            if name is None and number == _VOID:
+                continue
+            if name not in numbers:
+                what = f"class {name!r}" if name else f"pixels of class {number}, without a name"
+                raise InvalidValueError(
+                    f"classes are matched by name, but the mask has {what}, which is not one of "
+                    f"{', '.join(map(repr, self.names[:10]))}. Declare it in a new column, or map "
+                    "the numbers yourself and give arrays."
+                )
+            renumbered[mask == number] = numbers[name]
+        return renumbered
 
     @property
     @override
@@ -236,6 +282,17 @@ class Mask(Htype):
         return plain(
             value if isinstance(value, list) else self.decode_cells(self.encode([value]))[0]
         )
+
+
+def _same_numbers(of: Mask, to: Mask) -> bool:
+    """Tell whether the class numbers of one type are those of another, where both have names.
+
+    >>> _same_numbers(Mask(names=["a"]), Mask(names=["a", "b"]))
+    True
+    >>> _same_numbers(Mask(names=["a", "b"]), Mask(names=["b", "a"]))
+    False
+    """
+    return not of.names or not to.names or of.names == to.names[: len(of.names)]
 
 
 def _indexed() -> ImageCodec:

@@ -55,6 +55,16 @@ class Polygons(Htype):
         return []
 
     @override
+    def values_from(self, of: Htype, values: Any) -> Any:
+        """Return outlines. Raises InvalidValueError for points that are no corners."""
+        if of.name == "keypoints":
+            raise InvalidValueError(
+                "the points of a body are no corners of an outline. If they are, give them as "
+                "arrays: column[:]."
+            )
+        return super().values_from(of, values)
+
+    @override
     def _encode(self, values: Sequence[Any] | NDArray[Any], check: Check) -> NestedCells:
         return nest(values, _POLYGON, check)
 

@@ -74,6 +74,11 @@ class Scalar(Htype):
     def layout(self) -> Dense:
         return Dense(stored_dtype(self.dtype))
 
+    @override
+    def values_from(self, of: Htype, values: Any) -> Any:
+        """Return values as numbers, whatever they mean in the other type."""
+        return values
+
     @property
     @override
     def blank(self) -> Any:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, override
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, cast, override
 
+from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.base import Check, Htype, Nested, Picture
 from deeplake_lite.htypes.nesting import nest
 from deeplake_lite.htypes.registry import resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Sequence as Rows
 
     from numpy.typing import NDArray
@@ -60,6 +63,22 @@ class Sequence(Htype):
 
     @property
     @override
+    def item(self) -> Htype | None:
+        """Type of the items."""
+        return cast("Htype", self.of)
+
+    @override
+    def values_from(self, of: Htype, values: Any) -> Any:
+        if of.item is None:
+            return super().values_from(of, values)
+        return _itemwise(partial(self.of.values_from, of.item), values)
+
+    @override
+    def named(self, values: Any) -> Any:
+        return _itemwise(self.of.named, values)
+
+    @property
+    @override
     def blank(self) -> list[Any]:
         return []
 
@@ -84,3 +103,32 @@ class Sequence(Htype):
             return first
         count = f"{len(value)} item{'' if len(value) == 1 else 's'}"
         return f"{count}: {first}{', …' if len(value) > 1 else ''}"
+
+
+def _itemwise(convert: Callable[[Any], Any], rows: Any) -> list[Any]:
+    """Convert the items of all rows at once; an error names the row and, in its text, the item."""
+    lists = [[] if row is None else list(row) for row in rows]
+    try:
+        items = iter(convert([item for items in lists for item in items]))
+    except InvalidValueError as error:
+        if error.row is None:
+            raise
+        row, place = _place(lists, error.row)
+        raise type(error)(f"item {place}: {error.args[0]}", row=row) from error
+    return [
+        None if row is None else [next(items) for _ in some]
+        for row, some in zip(rows, lists, strict=True)
+    ]
+
+
+def _place(lists: list[list[Any]], item: int) -> tuple[int, int]:
+    """Return the row that an item is in, and its place there.
+
+    >>> _place([["a"], [], ["b", "c"]], 2)
+    (2, 1)
+    """
+    for row, some in enumerate(lists):
+        if item < len(some):
+            return row, item
+        item -= len(some)
+    raise IndexError(item)
