@@ -12,6 +12,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.errors import ConflictError, StorageError
 from deeplake_lite.storage.repo import Repository, Session
+from deeplake_lite.storage.repo.witnesses import Witnesses
 from deeplake_lite.storage.scratch import Desk, open_transactions
 
 
@@ -114,7 +115,8 @@ def test_notes_of_dead_writers_are_cleared_away(tmp_path):
     code = f"""
         import os
         from pathlib import Path
-        from deeplake_lite.storage.scratch import Desk
+        from deeplake_lite.storage.repo.witnesses import Witnesses
+from deeplake_lite.storage.scratch import Desk
         desk = Desk.take(Path({str(tmp_path)!r}), "V1")
         desk.write({{"0/c/values": 3}})
         os._exit(9)
@@ -137,8 +139,11 @@ def test_a_transaction_leaves_nothing_behind_when_it_ends(tmp_path):
     ds.commit("large")
     ds.append({"b": [bytes(5 * 2**20)]})
     ds.discard()
-    writers = {p.name for p in (tmp_path / "lake" / ".writers").iterdir()}
-    assert writers <= {"commit.lock", "claims.lock", "pins.lock"}
+    folder = tmp_path / "lake" / ".writers"
+    assert Witnesses(folder).all() == {"branch.main": ds.version}
+    [note] = folder.glob("*.ref")
+    left = {p.name for p in folder.iterdir()}
+    assert left <= {"commit.lock", "claims.lock", "pins.lock", note.name}
 
 
 def test_a_handle_that_moves_on_gives_the_place_of_a_refused_edit_back(tmp_path):
