@@ -115,8 +115,7 @@ def test_notes_of_dead_writers_are_cleared_away(tmp_path):
     code = f"""
         import os
         from pathlib import Path
-        from deeplake_lite.storage.repo.witnesses import Witnesses
-from deeplake_lite.storage.scratch import Desk
+        from deeplake_lite.storage.scratch import Desk
         desk = Desk.take(Path({str(tmp_path)!r}), "V1")
         desk.write({{"0/c/values": 3}})
         os._exit(9)
