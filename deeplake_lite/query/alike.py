@@ -165,7 +165,7 @@ class _Walk:
 
     def _given(self, values: Any, type_: Type) -> Alike:
         if values.dtype != object:
-            return self._split(values)
+            return self._split(as_given(values, type_))
         if not type_.is_number:
             return Alike.of(as_given(values, type_), self._every)
         arrays = [None if v is None else np.asarray(v, type_.dtype) for v in values]

@@ -15,6 +15,7 @@ from deeplake_lite.dataset.arrow_types import is_bytes, is_list, is_text
 from deeplake_lite.dataset.portable import common_times
 from deeplake_lite.dataset.texts import plain
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.spans import check_spans, durations_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,7 +84,9 @@ def as_arrow(values: Any, dtype: str) -> pa.Array:
 def _times(values: Any, dtype: str) -> pa.Array:
     """Return moments or spans of time; NaT and None are null."""
     moments = np.array([None if v is np.ma.masked else v for v in values], dtype)
-    return numbers_of(common_times(moments), np.isnat(moments))
+    times = numbers_of(common_times(moments), np.isnat(moments))
+    check_spans(times, "a computed value")
+    return times
 
 
 def as_sql_numbers(array: pa.Array) -> pa.Array:
@@ -102,6 +105,8 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     array = in_one(column)
     if pa.types.is_decimal(array.type):
         array = array.cast(pa.float64())
+    if array.type == pa.month_day_nano_interval():
+        array = durations_of(array)
     if is_list(array.type) and pa.types.is_struct(array.type.value_type):
         return _groups(array)
     if pa.types.is_nested(array.type) or is_text(array.type) or is_bytes(array.type):

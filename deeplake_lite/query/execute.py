@@ -30,6 +30,7 @@ from deeplake_lite.query.complaints import bare, explained, gist
 from deeplake_lite.query.convert import as_arrow, from_arrow, sql_type
 from deeplake_lite.query.progress import Bar
 from deeplake_lite.query.record import Run
+from deeplake_lite.query.spans import with_durations, without_intervals
 from deeplake_lite.query.staging import Staging
 
 if TYPE_CHECKING:
@@ -219,6 +220,13 @@ class _Query:
     def _table(self, text: str, *, grows: bool) -> pa.Table:
         """Run a statement; look at the size of its result as it grows. Raises QueryError."""
         relation = self.connection.sql(text)
+        counted = without_intervals(relation)
+        if counted is not None:
+            return with_durations(self._fetched(counted, grows=grows), relation.types)
+        return self._fetched(relation, grows=grows)
+
+    def _fetched(self, relation: duckdb.DuckDBPyRelation, *, grows: bool) -> pa.Table:
+        """Return the rows of a relation. Raises QueryError where they take too much memory."""
         if not grows or not hasattr(relation, "to_arrow_reader"):
             return relation.to_arrow_table()
         batches, held = [], 0

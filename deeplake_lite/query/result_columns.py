@@ -20,6 +20,7 @@ from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.query import evaluate
 from deeplake_lite.query.convert import in_one, masked
 from deeplake_lite.query.result_types import htype_of_arrow, htype_of_tree
+from deeplake_lite.query.spans import durations_of
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Callable, Mapping
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from deeplake_lite.query.values import Kind, Tensor
 
 type Rows = NDArray[np.int64]
-
-MONTH_DAYS = 30
-"""Days of a month in a span of time, as in DuckDB's comparisons."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +131,7 @@ def settled(array: pa.Array) -> pa.Array:
     if pa.types.is_decimal(kind):
         return _numbers(array)
     if kind == pa.month_day_nano_interval():
-        spans = [None if v is None else _microseconds(v) for v in array.to_pylist()]
-        return pa.array(spans, pa.duration("us"))
+        return durations_of(array)
     if pa.types.is_time(kind):
         return pa.array([None if v is None else str(v) for v in array.to_pylist()], pa.string())
     return array
@@ -156,11 +153,6 @@ def _numbers(array: pa.Array) -> pa.Array:
     if whole and all(v is None or -(2**63) <= v < 2**63 for v in values):
         return pa.array([None if v is None else int(v) for v in values], pa.int64())
     return pa.array([None if v is None else float(v) for v in values], pa.float64())
-
-
-def _microseconds(span: Any) -> int:
-    days = MONTH_DAYS * span.months + span.days
-    return int(days * 86_400_000_000 + span.nanoseconds // 1000)
 
 
 def to_values(array: pa.Array, htype: Htype) -> Any:

@@ -74,16 +74,41 @@ def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
     ClassLabel(['cat', 'dog'])
     """
     names, nullable = list(kind.names), bool(array.null_count)
+    if (unchanged := _unchanged(array.type, kind)) is not None:
+        return Scalar(unchanged, nullable=nullable)
     if is_list(array.type):
         item = array.type.value_type
         if is_list(item):
             nested = htype_of_arrow(pa.array([], item), kind.of_item)
             return Sequence(nested, nullable=True)
-        inner = _scalar(item, kind.of_item, nullable=True)
+        inner = _item(item, kind)
         return Sequence(ClassLabel(names, nullable=True) if names else inner, nullable=True)
     if kind.name == "class" and pa.types.is_integer(array.type):
         return ClassLabel(names, nullable=nullable)
     return _scalar(array.type, kind, nullable=nullable)
+
+
+def _item(type_: pa.DataType, kind: Kind) -> Htype:
+    """Return the htype of a list's items."""
+    unchanged = None if kind.item is None else _unchanged(type_, kind.item)
+    if unchanged is not None:
+        return Scalar(unchanged, nullable=True)
+    return _scalar(type_, kind.of_item, nullable=True)
+
+
+def _unchanged(type_: pa.DataType, kind: Kind) -> str | None:
+    """Return the dtype of the column whose values these are, where DuckDB has another for it."""
+    if not isinstance(kind.htype, Scalar):
+        return None
+    dtype, given = kind.htype.dtype, dtype_of(type_)
+    if given is None or given == dtype:
+        return None
+    if dtype == "float16":
+        return dtype if given == "float32" else None
+    if not dtype.endswith("]"):
+        return None
+    is_count = given == "int64" and dtype.startswith("timedelta64")
+    return dtype if is_count or given.split("[")[0] == dtype.split("[")[0] else None
 
 
 def _scalar(type_: pa.DataType, kind: Kind, *, nullable: bool) -> Htype:

@@ -22,6 +22,7 @@ from deeplake_lite.query import interrupt
 from deeplake_lite.query.cache import CACHE
 from deeplake_lite.query.convert import as_sql_numbers
 from deeplake_lite.query.functions.base import Type
+from deeplake_lite.query.spans import check_spans
 from deeplake_lite.query.text_search import TextIndex
 from deeplake_lite.query.trees import objects, rows_of
 from deeplake_lite.query.values import Kind
@@ -200,7 +201,9 @@ class Source:
         cells = self._cells(f, slots)
         if isinstance(f.htype, ClassLabel):
             return numbers_of(cells.values, None if cells.valid is None else ~cells.valid)
-        return as_sql_numbers(array_of(f.htype, cells))
+        array = array_of(f.htype, cells)
+        check_spans(array, f.name)
+        return as_sql_numbers(array)
 
     def _cells(self, f: Field, slots: Rows) -> Any:
         return self.tally.cells(self.table.read([f.id], slots)[f.id])

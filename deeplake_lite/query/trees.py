@@ -83,7 +83,12 @@ def objects(items: Sequence[Any]) -> NDArray[Any]:
 
 
 def as_given(values: Any, type_: Type) -> Any:
-    """Return values of DuckDB's as functions take them: JSON as the value that it stands for."""
+    """Return values of DuckDB's as functions take them: JSON as the value that it stands for.
+
+    Durations come as numbers of microseconds.
+    """
+    if type_.dtype == "timedelta64[us]" and values.dtype == np.int64:
+        return values.astype("m8[us]")
     if type_.dtype != "object" or not values.dtype.hasobject:
         return values
     return objects([_given(value, type_) for value in values])

@@ -305,7 +305,8 @@ def _result_kind(name: str, first: Value | None) -> Kind:
         kind = kind_of(first)
         if kind.name == "class" and name in known.KEEPS_CLASS:
             return kind
-        kept = kind.htype if name in known.KEEPS_CLASS and kind.name == "number" else None
+        keeps = name in known.KEEPS_CLASS and kind.name in ("number", "time")
+        kept = kind.htype if keeps else None
         return Kind(kind.name if kind.name != "class" else "number", kind.real, htype=kept)
     return ANY
 

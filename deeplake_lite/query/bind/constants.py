@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.errors import InvalidValueError, QueryTypeError
+from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
@@ -81,17 +82,36 @@ def _time(value: Any) -> Constant:
     if isinstance(value, np.datetime64 | np.timedelta64):
         if np.isnat(value):
             return Constant(None, exp.null())
-        exact = value.astype(f"{type(value).__name__}[us]")
-        if isinstance(value, np.datetime64) and exact != value:  # finer than Python's
+        if isinstance(value, np.datetime64) and _finer(value):
             text = np.datetime_as_string(value, unit="ns").replace("T", " ")
             return Constant(value, exp.cast(exp.Literal.string(text), exp.DType.TIMESTAMP_NS))
-        value = exact.item()
+        value = _in_microseconds(value)
     if isinstance(value, dt.timedelta):
         span = f"{value // dt.timedelta(microseconds=1)} microseconds"
         return Constant(value, exp.cast(exp.Literal.string(span), "INTERVAL"))
     if isinstance(value, dt.time):
         return Constant(value, exp.cast(exp.Literal.string(value.isoformat()), "TIME"))
     return Constant(value, exp.convert(value))
+
+
+def _finer(value: np.datetime64) -> bool:
+    """Tell whether a moment is in nanoseconds that microseconds do not hold."""
+    return np.datetime_data(value.dtype)[0] == "ns" and value != value.astype("M8[us]")
+
+
+def _in_microseconds(value: Any) -> Any:
+    """Return a moment or a span as Python's, exactly. Raises QueryTypeError."""
+    kind = f"{value.dtype.kind}8[us]"
+    try:
+        found = cast_time(np.asarray(value), np.dtype(kind)).item()
+    except InvalidValueError as error:
+        found = error
+    if not isinstance(found, dt.date | dt.timedelta):  # Python's years have four digits
+        raise QueryTypeError(
+            f"A time as a parameter has a length in whole microseconds, and a year from 1 to 9999, "
+            f"got {value!r}. Months and years of a duration compare as numbers: pass their count."
+        )
+    return found
 
 
 def as_array(value: Any) -> tuple[Any, Type]:

@@ -215,7 +215,8 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         ], TEXT
     real = any(k.real for k in kinds)
     first = kinds[0] if kinds else ANY
-    return values, REAL if real else replace(first, htype=None)
+    same = first.htype if len({str(k.htype) for k in kinds}) == 1 else None
+    return values, replace(REAL if real else first, htype=same)
 
 
 def _with_kinds(values: list[Value]) -> list[tuple[Value, Kind]]:

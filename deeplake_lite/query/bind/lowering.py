@@ -232,6 +232,8 @@ class Lowering:
             case Constant(constant):
                 return Tensor(Literal_(*as_array(constant)), {}, text)
             case Sql(node, kind):
+                if _is_span(kind):  # as DuckDB gives spans to Arrow, those of 292 years overflow
+                    node = func("epoch_us", node.copy())
                 key = _key(node)
                 return Tensor(Given(key, _given_type(kind)), {key: node}, text)
 
@@ -483,6 +485,12 @@ def _list_type(item: Kind) -> Type:
     return (Type("float64") if item.name == "any" else _given_type(item)).listed()
 
 
+def _is_span(kind: Kind) -> bool:
+    """Tell whether a value is a column's duration, which is an INTERVAL to DuckDB."""
+    dtype = getattr(kind.htype, "dtype", "") if kind.name == "time" else ""
+    return dtype.startswith("timedelta64") and np.datetime_data(dtype)[0] not in "YM"
+
+
 def _given_type(kind: Kind) -> Type:
     match kind.name:
         case "bool":
@@ -497,6 +505,8 @@ def _given_type(kind: Kind) -> Type:
             return Type("object")
         case "bytes":
             return Type("bytes")
+        case "time" if _is_span(kind):
+            return Type("timedelta64[us]")
         case "time":
             return Type(getattr(kind.htype, "dtype", "datetime64[us]"))
         case "number" if isinstance(kind.htype, Scalar):

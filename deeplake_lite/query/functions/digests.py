@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.value_type import Type
 from deeplake_lite.storage.digests import row_digests
@@ -32,8 +34,8 @@ def _digest(value: Any) -> int:
     """Return the digest of an array, of a list by those of its items, or of any other value."""
     if isinstance(value, np.datetime64 | np.timedelta64 | dt.date | dt.timedelta):
         return xxhash.xxh3_64_intdigest(_time_text(value).encode())
-    if isinstance(value, np.ndarray) and value.dtype.hasobject and not value.ndim:
-        return _digest(value.item())
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OmM" and not value.ndim:
+        return _digest(value[()])
     if isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object):
         if (stack := _stacked(value)) is not None:
             return _digest(stack)
@@ -58,6 +60,12 @@ def _stacked(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
 
 def _time_text(value: Any) -> str:
     """Return a moment or a span in a form that does not depend on its unit."""
-    if isinstance(value, np.timedelta64 | dt.timedelta):
-        return f"{np.timedelta64(value).astype('m8[us]').astype(np.int64)} us"
-    return str(np.datetime64(value).astype("M8[us]"))
+    kind = "m8" if isinstance(value, np.timedelta64 | dt.timedelta) else "M8"
+    time = np.asarray(value, None if isinstance(value, np.generic) else f"{kind}[us]")
+    for unit in ("us", "ns", "s"):  # the first that is exact does not depend on the unit either
+        try:
+            exact = cast_time(time, np.dtype(f"{kind}[{unit}]"))
+        except InvalidValueError:
+            continue
+        return f"{exact.astype(np.int64)} {unit}" if kind == "m8" else str(exact)
+    return f"{time.astype(np.int64)} {time.dtype}"

@@ -1,0 +1,143 @@
+"""Spans of time between Arrow and DuckDB, exactly or not at all.
+
+DuckDB counts a span in months, days and microseconds. It rounds nanoseconds on the way in, and on
+the way out it gives Arrow the rest as nanoseconds in int64, which overflow after 292 years. So
+spans come in only where microseconds hold them, and leave as int64 microseconds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from deeplake_lite.errors import QueryTypeError
+
+if TYPE_CHECKING:
+    import duckdb
+
+MONTH_DAYS = 30
+"""Days of a month in a span of time, as in DuckDB's comparisons."""
+
+_PER_MICROSECOND = 1000
+_MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
+"""Microseconds of each unit of Arrow's that is no finer."""
+
+
+def check_spans(array: pa.Array, name: str) -> None:
+    """Refuse durations that SQL would change; arrays of anything else pass.
+
+    Raises
+    ------
+    QueryTypeError
+        For durations that are finer than microseconds, or too long for them.
+
+    >>> check_spans(pa.array([2_000, 1_500], pa.duration("ns")), "took")
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.QueryTypeError: SQL computes with durations in whole microseconds, ...
+    """
+    if not pa.types.is_duration(array.type):
+        return
+    values = array.to_numpy(zero_copy_only=False)
+    counts = values.view(np.int64)
+    if array.type.unit == "ns":
+        wrong = counts % _PER_MICROSECOND != 0
+    else:
+        most = np.iinfo(np.int64).max // _MICROSECONDS[array.type.unit]
+        wrong = (counts > most) | (counts < -most)
+    wrong &= ~np.isnat(values)
+    if wrong.any():
+        raise QueryTypeError(
+            "SQL computes with durations in whole microseconds, up to 292,271 years, but "
+            f"{name} has {values[wrong][0]!r}. Round it, or keep it as a count in an int64 column."
+        )
+
+
+def durations_of(array: pa.Array) -> pa.Array:
+    """Return spans in DuckDB's own form, within 292 years, as durations in microseconds."""
+    spans = [None if v is None else _microseconds(v) for v in array.to_pylist()]
+    return pa.array(spans, pa.duration("us"))
+
+
+def _microseconds(span: Any) -> int:
+    days = MONTH_DAYS * span.months + span.days
+    return int(days * 86_400_000_000 + span.nanoseconds // _PER_MICROSECOND)
+
+
+def without_intervals(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation | None:
+    """Return a relation with spans as int64 microseconds; None where it has no spans."""
+    if not any(map(_has_interval, relation.types)):
+        return None
+    pairs = zip(relation.columns, relation.types, strict=True)
+    return relation.project(", ".join(f"{_count(_quoted(n), t)} AS {_quoted(n)}" for n, t in pairs))
+
+
+def with_durations(table: pa.Table, types: list[Any]) -> pa.Table:
+    """Return the table of such a relation, with int64 microseconds as the spans that they are."""
+    columns = [
+        column.cast(_duration(column.type, type_)) if _has_interval(type_) else column
+        for column, type_ in zip(table.columns, types, strict=True)
+    ]
+    return pa.table(columns, table.column_names)
+
+
+def _has_interval(type_: Any) -> bool:
+    if type_.id == "interval":
+        return True
+    return type_.id in _NESTED and any(_has_interval(part) for _, part in _parts(type_))
+
+
+_NESTED = ("list", "struct", "map", "array")
+
+
+def _parts(type_: Any) -> list[tuple[str, Any]]:
+    return [part for part in type_.children if not isinstance(part[1], int)]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _count(node: str, type_: Any, depth: int = 0) -> str:
+    """Return the SQL of a value with its spans as microseconds."""
+    if not _has_interval(type_):
+        return node
+    if type_.id == "interval":
+        return f"epoch_us({node})"
+    parts, item = _parts(type_), f"lake_item{depth}"
+    match type_.id:
+        case "struct":
+            fields = (
+                f"{_quoted(name)} := "
+                + _count(f"struct_extract({node}, '{name.replace("'", "''")}')", part, depth)
+                for name, part in parts
+            )
+            found = f"struct_pack({', '.join(fields)})"
+        case "map":
+            keys, values = (
+                f"[{_count(item, part, depth + 1)} FOR {item} IN map_{which}({node})]"
+                for (_, part), which in zip(parts, ("keys", "values"), strict=True)
+            )
+            found = f"map({keys}, {values})"
+        case _:
+            found = f"[{_count(item, parts[0][1], depth + 1)} FOR {item} IN {node}]"
+    return f"CASE WHEN {node} IS NOT NULL THEN {found} END"
+
+
+def _duration(kind: pa.DataType, type_: Any) -> pa.DataType:
+    """Return an Arrow type with durations where DuckDB's has spans."""
+    if not _has_interval(type_):
+        return kind
+    if type_.id == "interval":
+        return pa.duration("us")
+    parts = [part for _, part in _parts(type_)]
+    match type_.id:
+        case "struct":
+            fields = zip(kind, parts, strict=True)
+            return pa.struct([f.with_type(_duration(f.type, part)) for f, part in fields])
+        case "map":
+            key, value = parts
+            return pa.map_(_duration(kind.key_type, key), _duration(kind.item_type, value))
+    return pa.list_(_duration(kind.value_type, parts[0]))
