@@ -101,7 +101,33 @@ def expand(rows: Rows, total: int, *, before: int, after: int) -> Rows:
     >>> expand(np.array([5, 1]), 7, before=1, after=2).tolist()
     [4, 5, 6, 0, 1, 2, 3]
     """
+    before, after = min(before, total), min(after, total)
+    if len(rows) * (before + after + 1) > total:
+        return _expand_many(rows, total, before, after)
     around = rows[:, np.newaxis] + np.arange(-before, after + 1)
     flat = around[(around >= 0) & (around < total)]
     _, first = np.unique(flat, return_index=True)
     return np.asarray(flat[np.sort(first)])
+
+
+def _expand_many(rows: Rows, total: int, before: int, after: int) -> Rows:
+    """Return the same in memory of `total`: a row is first reached by the first one near it."""
+    first = np.full(after + total + before, len(rows))
+    np.minimum.at(first, rows + after, np.arange(len(rows)))
+    reached = _minimum_within(first, before + after + 1)[:total]
+    near = np.flatnonzero(reached < len(rows))
+    return np.asarray(near[np.argsort(reached[near], kind="stable")])
+
+
+def _minimum_within(values: Rows, length: int) -> Rows:
+    """Return the least of each `length` values in a row, by doubling the length.
+
+    >>> _minimum_within(np.array([3, 1, 2, 5, 4]), 3).tolist()
+    [1, 1, 2]
+    """
+    span = 1
+    while 2 * span <= length:
+        values = np.minimum(values[:-span], values[span:])
+        span *= 2
+    rest = length - span
+    return np.minimum(values[: len(values) - rest], values[rest:])

@@ -74,6 +74,12 @@ RULES = {
         "Null, where shapes differ from row to row, or the index does: `boxes[2]` of two boxes, "
         "`image[:, :, 2]` of a grey picture. Of a fixed shape, an error."
     ),
+    "Order of rows": (
+        "The same on every run. Without ORDER BY, rows come in the order of their source, joined "
+        "rows in that of the left source and then of the right one, groups and distinct rows in "
+        "the order of their first rows. Ties keep that order, and so do the values of a LIST; sums "
+        "of floats may differ in their last bits."
+    ),
     "Order of conditions": (
         "Those on scalars are checked first, then those on `SHAPE`, `NDIM`, `SIZE` and `NBYTES`, "
         "then those that read; each on the rows that are left."

@@ -65,15 +65,6 @@ def item_number(e: exp.Expr, count: int, what: str) -> int:
     return int(text) - 1
 
 
-def by_position(scope: Scope) -> list[exp.Expr]:
-    """Return what settles ties: rows keep the order that they have in their sources."""
-    return [
-        exp.Ordered(this=exp.column(ROW, table=relation.table), nulls_first=False)
-        for relation in scope.relations
-        if relation.instance is not None
-    ]
-
-
 def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int | None:
     """Set LIMIT and OFFSET; return how many rows are looked at, or None for all."""
     end: int | None = None

@@ -36,6 +36,10 @@ class Relation:
     """Its columns, in order, by the names that users see."""
     instance: Instance | None = None
     """The source, if it is one."""
+    source: exp.Expr | None = None
+    """What FROM has for it, to which a column of positions can be added."""
+    tested: bool = False
+    """Whether a SEMI or ANTI join only tests its rows, which do not come out."""
     hidden: set[str] = field(default_factory=set)
     """Columns that ``*`` leaves out: those of USING come from the left."""
 

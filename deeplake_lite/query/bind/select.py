@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind import known
+from deeplake_lite.query.bind import known, row_order
 from deeplake_lite.query.bind.aggregates import window_parts
 from deeplake_lite.query.bind.digests import comparable
 from deeplake_lite.query.bind.endings import (
-    by_position,
     clauses,
     limit,
     note_enough,
@@ -188,11 +187,12 @@ class Binder:
     def _wrapped(self, tree: exp.Expr, inner: Lowered, parent: Scope | None) -> Lowered:
         """Return a query in parentheses with clauses behind them."""
         name = self.new_name("t")
-        relation = Relation("", name, imported(inner.columns.items(), name, self.count))
+        columns = imported(inner.columns.items(), name, self.count)
+        source = self.as_relation(inner.sql, name)
+        relation = Relation("", name, columns, source=source)
         outer = exp.Select(expressions=[exp.Star()])
         for key in ("order", "limit", "offset", CLAUSES):
             outer.set(key, tree.args.get(key))
-        source = self.as_relation(inner.sql, name)
         return self.finish(outer, Scope([relation], parent), source, [], outermost=True)
 
     def _select(
@@ -265,8 +265,6 @@ class Binder:
             terms = order_by(self, order, scope, list(values.values()))
             for written, term in zip(order.expressions, terms, strict=False):
                 self._note_ungrouped(written, [term], keys, scope)
-            if distinct is None and not (scope.grouped or scope.aggregated):
-                terms += by_position(scope)
             out.set("order", exp.Order(expressions=terms))
         if named := tree.args.get("windows"):
             out.set("windows", [window_parts(low, w, scope) for w in named])
@@ -274,6 +272,7 @@ class Binder:
         ending = clauses(self, tree, scope, projection)
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
         note_enough(self, tree, scope, out, count)
+        row_order.settle(out, scope, rows=not bare or count is not None)
         return Lowered(out, columns, count, ending)
 
     def _where(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:

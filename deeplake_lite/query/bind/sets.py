@@ -19,6 +19,7 @@ from deeplake_lite.query.bind.kinds import (
     of_one_type,
 )
 from deeplake_lite.query.bind.places import placed
+from deeplake_lite.query.bind.row_order import by_position, numbered
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.dialect import CLAUSES, select_from
 from deeplake_lite.query.values import TEXT, Choice, Kind, KindName, Sql, Tensor, Value, rename_keys
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 type Pair = tuple[Value, Value]
 """A column of the result: what it is on either side."""
-
-_OPERATIONS = {"UNION": exp.Union, "INTERSECT": exp.Intersect, "EXCEPT": exp.Except}
-
 
 @dataclass(frozen=True)
 class _Side:
@@ -69,14 +67,12 @@ def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) 
         select_from([*compared.items(at), *carried.items(at)], side.lowered.sql, side.table)
         for at, side in enumerate(sides)
     ]
-    if carried.pairs:
-        combined = _carrying(name, keep_all, selects, compared.names())
-    else:
-        combined = _OPERATIONS[name](this=selects[0], expression=selects[1], distinct=not keep_all)
+    combined = _carrying(name, keep_all, selects, compared.names())
     outer = exp.Select(expressions=[exp.Star()])
     for key in ("order", "limit", "offset", CLAUSES):
         outer.set(key, tree.args.get(key))
-    scope, source = Scope([Relation("", table, found)], parent), binder.as_relation(combined, table)
+    source = binder.as_relation(combined, table)
+    scope = Scope([Relation("", table, found, source=source)], parent)
     return binder.finish(outer, scope, source, [], outermost=parent is None)
 
 
@@ -254,27 +250,28 @@ def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str) -> 
     return Tensor(Choice(f"{table}_{tag}", tuple(renamed), a.type), env, label)
 
 
-# ---- set operations that carry columns which are not compared
+# ---- set operations that keep the order of rows, and carry columns which are not compared
 
 
 def _carrying(name: str, keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Query:
     """Return a set operation that compares some columns and carries the others."""
     if name == "UNION":
         return _union(keep_all, selects, by)
-    numbered = [_numbered(select, by) for select in selects]
+    counted = [_counted(select, by) for select in selects]
     same = [
         exp.NullSafeEQ(this=exp.column(n, table="l"), expression=exp.column(n, table="r"))
         for n in [*by, *(["n"] if keep_all else [])]
     ]
-    right = select_from([exp.convert(1)], numbered[1], "r")
+    right = select_from([exp.convert(1)], counted[1], "r")
     right.set("where", exp.Where(this=exp.and_(*same)))
     test: exp.Expr = exp.Exists(this=right)
     if name == "EXCEPT":
         test = exp.Not(this=test)
     if not keep_all:
         test = exp.and_(test, exp.EQ(this=exp.column("n", table="l"), expression=exp.convert(1)))
-    out = select_from([exp.Star()], numbered[0], "l")
+    out = select_from([exp.Star()], counted[0], "l")
     out.set("where", exp.Where(this=test))
+    out.set("order", by_position())
     return out
 
 
@@ -282,15 +279,17 @@ def _union(keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Quer
     both = exp.Union(this=selects[0], expression=selects[1], distinct=False)
     if keep_all:
         return both
-    out = select_from([exp.Star()], both, "u")
+    out = select_from([exp.Star()], numbered(both, "u"), "u")
     out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=[exp.column(n) for n in by])))
+    out.set("order", by_position())
     return out
 
 
-def _numbered(select: exp.Select, by: list[str]) -> exp.Select:
+def _counted(select: exp.Select, by: list[str]) -> exp.Select:
     """Return a query with the number of each row among those that are equal to it."""
     number = exp.Window(
         this=exp.Anonymous(this="ROW_NUMBER", expressions=[]),
         partition_by=[exp.column(n) for n in by],
+        order=by_position(),
     )
-    return select_from([exp.Star(), exp.alias_(number, "n")], select, "v")
+    return select_from([exp.Star(), exp.alias_(number, "n")], numbered(select, "v"), "v")

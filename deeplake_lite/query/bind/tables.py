@@ -60,7 +60,9 @@ def known_parts(tree: exp.Expr, known: set[str]) -> None:
 def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     """Put a relation into the scope; return it as DuckDB's."""
     with placed(binder.low.text, e):
-        return _table(binder, e, scope)
+        source = _table(binder, e, scope)
+    scope.relations[-1].source = source
+    return source
 
 
 def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
@@ -169,6 +171,7 @@ def joined(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
     left = list(scope.relations)
     source = table(binder, join.this, scope)
     right = scope.relations[-1]
+    right.tested = (join.kind or "").upper() in ("SEMI", "ANTI")
     out = exp.Join(this=source, side=join.side or None, kind=join.kind or None)
     shared = [c.name for c in join.args.get("using") or ()]
     if (join.args.get("method") or "").upper() == "NATURAL":

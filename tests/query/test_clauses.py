@@ -1,0 +1,32 @@
+"""EXPAND BY: rows around rows, whatever the extent."""
+
+import numpy as np
+import pytest
+
+from deeplake_lite.query.clauses import expand
+
+
+def in_turn(rows, total, before, after):
+    """Return the rows as they are reached, one after the other."""
+    around = (r for row in rows for r in range(row - before, row + after + 1) if 0 <= r < total)
+    return list(dict.fromkeys(around))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rows_come_where_they_are_first_reached(seed):
+    chance = np.random.default_rng(seed)
+    total = int(chance.integers(1, 40))
+    rows = chance.integers(0, total, chance.integers(0, 30))
+    before, after = (int(n) for n in chance.integers(0, 12, 2))
+    found = expand(rows, total, before=before, after=after)
+    assert found.tolist() == in_turn(rows.tolist(), total, before, after)
+
+
+def test_an_extent_beyond_all_rows_takes_no_more_memory_than_they_do():
+    rows = np.arange(0, 1_000, 3)
+    found = expand(rows, 1_000, before=10**15, after=10**15)
+    assert found.tolist() == list(range(1_000))
+
+
+def test_a_query_expands_by_more_than_there_is(ds):
+    assert len(ds.query("SELECT id WHERE id = 3 EXPAND BY 1000000000000, 1000000000000")) == len(ds)

@@ -1,0 +1,196 @@
+"""The same query of the same version gives the same rows in the same order, on any machine.
+
+The lake has so many rows that DuckDB shares them out among its threads, and few values, so that
+orders have ties and groups are large. What is expected is computed by plain Python.
+"""
+
+from itertools import groupby
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+ROWS = 150_000
+
+
+@pytest.fixture(scope="module")
+def columns():
+    chance = np.random.default_rng(0)
+    k = chance.integers(0, 3_000, ROWS)
+    return {
+        "id": np.arange(ROWS),
+        "k": k,
+        "g": chance.integers(0, 7, ROWS),
+        "v": np.stack([k, k % 5], axis=1).astype("float32"),
+    }
+
+
+@pytest.fixture(scope="module")
+def lake(columns):
+    schema = {"id": "int64", "k": "int64", "g": "int64", "v": dl.Array("float32", (2,))}
+    ds = dl.create("memory://row-order", schema)
+    ds.append(columns)
+    ds.commit("many rows of few values")
+    return ds
+
+
+def first_rows(keys):
+    """Return the position of each key's first row, in order."""
+    return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def members(columns, key):
+    """Return the positions of each group's rows, groups by their first row."""
+    order = np.argsort(columns[key], kind="stable")
+    groups = [list(rows) for _, rows in groupby(order, key=lambda row: columns[key][row])]
+    return sorted(groups, key=lambda rows: rows[0])
+
+
+IN_ORDER = {
+    "filter": ("SELECT id WHERE g < 3", lambda c: np.flatnonzero(c["g"] < 3)),
+    "in a query": (
+        "SELECT id WHERE k IN (SELECT k FROM dataset WHERE id % 1000 = 0)",
+        lambda c: np.flatnonzero(np.isin(c["k"], c["k"][::1000])),
+    ),
+    "exists": (
+        "SELECT id FROM dataset AS a WHERE EXISTS (SELECT 1 FROM dataset AS b WHERE b.k = a.g)",
+        lambda c: np.flatnonzero(np.isin(c["g"], c["k"])),
+    ),
+    "ties of ORDER BY": ("SELECT id ORDER BY g", lambda c: np.argsort(c["g"], kind="stable")),
+    "ties of a query's ORDER BY": (
+        "SELECT id FROM (SELECT id, g FROM dataset WHERE id % 2 = 0) ORDER BY g",
+        lambda c: 2 * np.argsort(c["g"][::2], kind="stable"),
+    ),
+    "descending": ("SELECT id ORDER BY g DESC", lambda c: np.argsort(-c["g"], kind="stable")),
+    "join": (
+        "SELECT a.id FROM dataset AS a JOIN (SELECT DISTINCT k FROM dataset) AS b ON a.k = b.k",
+        lambda c: c["id"],
+    ),
+    "join of the larger side first": (
+        "SELECT b.id FROM (SELECT DISTINCT g FROM dataset) AS a JOIN dataset AS b ON a.g = b.g",
+        lambda c: np.concatenate(members(c, "g")),
+    ),
+    "left join": (
+        "SELECT a.id FROM dataset AS a LEFT JOIN dataset AS b ON a.id = b.id AND b.g = 1",
+        lambda c: c["id"],
+    ),
+    "distinct": ("SELECT DISTINCT k", lambda c: c["k"][first_rows(c["k"])]),
+    "distinct on": ("SELECT DISTINCT ON (k) id", lambda c: first_rows(c["k"])),
+    "distinct tensors": ("SELECT DISTINCT v", lambda c: c["v"][first_rows(c["k"])]),
+    "groups": ("SELECT k, COUNT(*) AS n GROUP BY k", lambda c: c["k"][first_rows(c["k"])]),
+    "groups by a tensor": ("SELECT FIRST(id) AS i GROUP BY v", lambda c: first_rows(c["k"])),
+    "groups in ties": (
+        "SELECT FIRST(id) AS i GROUP BY k ORDER BY k % 5",
+        lambda c: np.array(sorted(first_rows(c["k"]), key=lambda row: c["k"][row] % 5)),
+    ),
+    "groups of a join": (
+        "SELECT a.k FROM dataset AS a JOIN dataset AS b ON a.id = b.id GROUP BY a.k",
+        lambda c: c["k"][first_rows(c["k"])],
+    ),
+    "first": ("SELECT FIRST(id) AS i GROUP BY k", lambda c: first_rows(c["k"])),
+    "last": (
+        "SELECT LAST(id) AS i GROUP BY k",
+        lambda c: np.array([rows[-1] for rows in members(c, "k")]),
+    ),
+    "first of equals": (
+        "SELECT ARG_MAX(id, g) AS i GROUP BY k",
+        lambda c: np.array([max(rows, key=lambda row: c["g"][row]) for rows in members(c, "k")]),
+    ),
+    "first of equals by least": (
+        "SELECT MIN_BY(id, g) AS i GROUP BY k",
+        lambda c: np.array([min(rows, key=lambda row: c["g"][row]) for rows in members(c, "k")]),
+    ),
+    "tensor of the first of equals": (
+        "SELECT ARG_MAX(v, g) AS i GROUP BY k",
+        lambda c: c["v"][first_rows(c["k"])],
+    ),
+    "row numbers in ties": (
+        "SELECT ROW_NUMBER() OVER (PARTITION BY k ORDER BY g) AS n WHERE k < 50",
+        lambda c: numbers_in_ties(c),
+    ),
+    "lag in ties": (
+        "SELECT LAG(id, 1, -1) OVER (ORDER BY g) AS n",
+        lambda c: lagged(np.argsort(c["g"], kind="stable")),
+    ),
+    "union": (
+        "SELECT k UNION SELECT id AS k FROM dataset WHERE id < 10000",
+        lambda c: unique([*c["k"], *range(10_000)]),
+    ),
+    "union of tensors": ("SELECT v UNION SELECT v", lambda c: c["v"][first_rows(c["k"])]),
+    "union all": ("SELECT id UNION ALL SELECT k", lambda c: np.concatenate([c["id"], c["k"]])),
+    "intersect": (
+        "SELECT k INTERSECT SELECT id AS k FROM dataset WHERE id < 1500",
+        lambda c: np.array([k for k in unique(c["k"]) if k < 1500]),
+    ),
+    "except": (
+        "SELECT k EXCEPT SELECT id AS k FROM dataset WHERE id < 1500",
+        lambda c: np.array([k for k in unique(c["k"]) if k >= 1500]),
+    ),
+    "named query, twice": (
+        "WITH q AS (SELECT k, COUNT(*) AS n FROM dataset GROUP BY k) "
+        "SELECT a.k FROM q AS a JOIN q AS b ON a.k = b.k",
+        lambda c: c["k"][first_rows(c["k"])],
+    ),
+    "limit of a join": (
+        "SELECT a.id FROM dataset AS a JOIN dataset AS b ON a.id = b.id LIMIT 5",
+        lambda c: c["id"][:5],
+    ),
+    "arranged": (
+        "SELECT id ARRANGE BY k",
+        lambda c: np.concatenate(members(c, "k")),
+    ),
+}
+
+
+def unique(values):
+    return np.array(list(dict.fromkeys(values)))
+
+
+def lagged(order):
+    out = np.full(len(order), -1)
+    out[order[1:]] = order[:-1]
+    return out
+
+
+def numbers_in_ties(columns):
+    rows = np.flatnonzero(columns["k"] < 50)
+    order = rows[np.lexsort([columns["g"][rows], columns["k"][rows]])]
+    numbers, seen = {}, {}
+    for row in order:
+        key = columns["k"][row]
+        seen[key] = numbers[row] = seen.get(key, 0) + 1
+    return np.array([numbers[row] for row in rows])
+
+
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_rows_come_in_the_order_of_their_sources(lake, columns, name):
+    query, expected = IN_ORDER[name]
+    view = lake.query(query)
+    np.testing.assert_array_equal(view[view.columns[0]][:], expected(columns))
+
+
+LISTS = {
+    "LIST(id)": lambda rows, c: rows,
+    "ARRAY_AGG(g)": lambda rows, c: c["g"][rows].tolist(),
+    "LIST(DISTINCT g)": lambda rows, c: sorted(set(c["g"][rows].tolist())),
+    "STRING_AGG(CAST(id AS TEXT), ',')": lambda rows, c: ",".join(map(str, rows)),
+    "LIST(v)": lambda rows, c: c["v"][rows].tolist(),
+    "LIST(id) FILTER (WHERE g = 2)": lambda rows, c: [r for r in rows if c["g"][r] == 2] or None,
+}
+
+
+@pytest.mark.parametrize("call", LISTS)
+def test_values_of_a_group_come_in_the_order_of_its_rows(lake, columns, call):
+    found = lake.query(f"SELECT {call} AS x GROUP BY k LIMIT 200")["x"][:]
+    for value, rows in zip(found, members(columns, "k")[:200], strict=True):
+        expected = LISTS[call]([int(row) for row in rows], columns)
+        plain = value if value is None or isinstance(value, str) else np.array(value).tolist()
+        assert plain == expected
+
+
+def test_values_of_a_window_come_in_the_order_of_its_rows(lake, columns):
+    found = lake.query("SELECT LIST(id) OVER (PARTITION BY k) AS x WHERE k < 20")["x"][:]
+    groups = {rows[0]: rows for rows in members(columns, "k")}
+    for value in found:
+        assert list(value) == groups[value[0]]
