@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset import comparing
 from deeplake_lite.dataset.notes import Change, Notes
 from deeplake_lite.dataset.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.reading import read_cells, read_rows, read_value, read_values
 from deeplake_lite.dataset.values import owned
-from deeplake_lite.errors import InvalidValueError, ReadOnlyError, SchemaError
-from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.errors import ReadOnlyError, SchemaError
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 from deeplake_lite.lazy import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Callable, Iterator, MutableMapping
+    from collections.abc import Buffer, Iterator, MutableMapping
 
     from numpy.typing import NDArray
 
@@ -107,7 +107,7 @@ class Column:
     def __eq__(self, other: Any) -> Any:
         """Compare each value with `other`, a value or one per row: (n,) bool. Classes go by name.
 
-        None is equal to null, and to nothing else.
+        None is equal to null, and to nothing else. Moments may be written as text.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://equal-doc", {"label": dl.ClassLabel(["rose", "tulip"])})
@@ -115,18 +115,7 @@ class Column:
         >>> ds["label"] == "rose"
         array([ True, False,  True])
         """
-        values, other = self[:], self._numbered(other)
-        if isinstance(values, np.ndarray):
-            axes = tuple(range(1, values.ndim))
-            if other is None:
-                return np.ma.getmaskarray(values).any(axis=axes)
-            same = np.ma.filled(values == other, False)
-            return np.broadcast_to(same, values.shape).all(axis=axes)
-        if isinstance(other, list | tuple | np.ndarray) and len(other) == len(values):
-            return np.array(
-                [np.array_equal(a, b) for a, b in zip(values, other, strict=True)], bool
-            )
-        return np.array([np.array_equal(value, other) for value in values], bool)
+        return comparing.equal(self, other)
 
     def __ne__(self, other: Any) -> Any:
         """Compare as ``==`` does, the other way round."""
@@ -141,25 +130,22 @@ class Column:
         >>> ds["x"] < 4, ds["x"] >= 3
         (array([ True, False,  True]), array([False,  True,  True]))
         """
-        return self._compared(operator.lt, other)
+        return comparing.compare(self, operator.lt, other)
 
     def __le__(self, other: Any) -> NDArray[np.bool_]:
         """Compare as ``<`` does."""
-        return self._compared(operator.le, other)
+        return comparing.compare(self, operator.le, other)
 
     def __gt__(self, other: Any) -> NDArray[np.bool_]:
         """Compare as ``<`` does."""
-        return self._compared(operator.gt, other)
+        return comparing.compare(self, operator.gt, other)
 
     def __ge__(self, other: Any) -> NDArray[np.bool_]:
         """Compare as ``<`` does."""
-        return self._compared(operator.ge, other)
+        return comparing.compare(self, operator.ge, other)
 
     def __contains__(self, value: object) -> bool:
-        try:
-            return bool(np.any(self == value))
-        except InvalidValueError:
-            return False  # no class of that name
+        return bool(comparing.equal(self, value, unknown=True).any())
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -215,27 +201,6 @@ class Column:
 
     def _positions(self, index: Any) -> NDArray[np.int64]:
         return in_brackets(index, len(self._view))
-
-    def _numbered(self, other: Any) -> Any:
-        """Return names of classes as their numbers, anything else as it is."""
-        htype = self.htype
-        if not isinstance(htype, ClassLabel):
-            return other
-        try:
-            if isinstance(other, str):
-                return htype.index(other)
-            if isinstance(other, list | tuple | np.ndarray) and not htype.multiple:
-                return np.array([htype.index(v) if isinstance(v, str) else v for v in other])
-        except InvalidValueError as error:
-            raise error.at(column=self.name) from None
-        return other
-
-    def _compared(self, compare: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
-        values = self[:]
-        if isinstance(values, np.ndarray):
-            found: NDArray[np.bool_] = np.ma.filled(compare(values, other), False)
-            return found
-        return np.array([v is not None and bool(compare(v, other)) for v in values], bool)
 
     def _writable(self) -> Any:
         from deeplake_lite.dataset.dataset import Dataset

@@ -68,28 +68,32 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
     (array([7, 9]), array([9, 0]))
     >>> many_positions([True, False, True], 3)
     array([0, 2])
+    >>> many_positions(np.ma.array([True, True], mask=[False, True]), 2)  # null is not true
+    array([0])
     """
     if isinstance(index, slice):
         return np.arange(*index.indices(length))
     if isinstance(index, range):
         return many_positions(np.array(index, np.int64), length)
-    found = np.asarray(index)
+    found = np.ma.asarray(index) if np.ma.isMaskedArray(index) else np.asarray(index)
     if found.ndim == 1 and found.dtype == bool:
         if len(found) != length:
             raise IndexError(
                 f"a mask has one element per row: there are {length} rows, got {len(found)}."
             )
-        return np.flatnonzero(found)
+        return np.flatnonzero(np.ma.filled(found, fill_value=False))
     if found.ndim == 1 and len(found) == 0:
         return np.empty(0, np.int64)
+    if np.ma.getmaskarray(found).any():
+        raise IndexError(f"row {int(np.ma.getmaskarray(found).argmax())} of the index is null.")
     if found.ndim != 1 or found.dtype.kind not in "iu":
         raise IndexError(
             "rows are chosen with an integer, a slice, a list of integers or a boolean mask, "
             f"got {index!r:.80}."
         )
-    found = found.astype(np.int64)
     if (bad := (found < -length) | (found >= length)).any():
         raise IndexError(_out_of_range(int(found[bad][0]), length))
+    found = np.ma.getdata(found).astype(np.int64)
     return np.where(found < 0, found + length, found)
 
 
@@ -111,7 +115,8 @@ def as_ids(ids: Any) -> NDArray[np.int64]:
     found = np.atleast_1d(np.asarray(ids))
     if found.ndim == 1 and not len(found):
         return np.empty(0, np.int64)
-    if found.ndim != 1 or found.dtype.kind not in "iu":
+    whole = found.dtype.kind in "iu" and not np.ma.getmaskarray(ids).any()
+    if found.ndim != 1 or not whole or (found > np.iinfo(np.int64).max).any():
         raise InvalidValueError(
             "ids must be integers, such as batch['_row_id'] of a loader with row_ids=True or "
             f"view.row_ids, but they are {ids!r:.60}."

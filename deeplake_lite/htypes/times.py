@@ -64,6 +64,20 @@ def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return np.array(converted, dtype=dtype).reshape(array.shape)
 
 
+def read_time(value: Any, dtype: np.dtype[Any]) -> np.datetime64 | np.timedelta64:
+    """Return a moment, or a duration, in the unit that it comes in.
+
+    Raises
+    ------
+    InvalidValueError
+        For anything else.
+
+    >>> read_time("2026-01-02", np.dtype("datetime64[ns]"))
+    np.datetime64('2026-01-02')
+    """
+    return _moment(value, dtype) if dtype.kind == "M" else _duration(value, dtype)
+
+
 def _moments_of_one_form(values: list[Any]) -> NDArray[Any] | None:
     """Read datetimes, or texts of one unit, without time zones in one go; None for all else."""
     kinds = set(map(type, values))

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+MOST_DRAWN = 100_000_000
+"""Rows that SAMPLE BY … REPLACE draws, at the most."""
+
 type Rows = NDArray[np.int64]
 
 
@@ -73,6 +76,11 @@ def sample(
         raise QueryError(f"SAMPLE BY takes finite weights of 0 or more, got {wrong[0]:g}.")
     likely, rng = np.flatnonzero(weights), np.random.default_rng(seed)
     wanted = len(weights) if limit is None else limit * len(weights) / 100 if percent else limit
+    if replace and wanted > MOST_DRAWN:
+        raise QueryError(
+            f"SAMPLE BY … REPLACE draws at most {MOST_DRAWN:,} rows, but it was to draw "
+            f"{round(wanted):,}. Lower its LIMIT."
+        )
     draw = _drawn_again if replace else _drawn_once
     return likely[draw(weights[likely], round(wanted), rng)] if len(likely) else likely
 

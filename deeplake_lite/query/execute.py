@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from duckdb.func import FunctionNullHandling, PythonUDFType
 from sqlglot import exp
 
@@ -177,7 +178,7 @@ class _Query:
         """Run the query over its tables."""
         self.create_functions()
         before, started = sum(len(i.source) for i in self._plan.instances), time.perf_counter()
-        self.run.table = self.ask(self._plan.sql)
+        self.run.table = _in_order(self.ask(self._plan.sql), self._plan.order)
         self.run.note("sql", "", before, len(self.run.table), started)
         return self.run
 
@@ -334,6 +335,14 @@ class _Query:
             udf.name, call, None, kind, type=PythonUDFType.ARROW, null_handling=NULLS_PASS
         )
         self._functions.append(udf.name)
+
+
+def _in_order(table: pa.Table, names: tuple[str, ...]) -> pa.Table:
+    """Return a result sorted by columns of positions; rows without one come last."""
+    if not names or len(table) < 2:
+        return table
+    keys = [(name, "ascending") for name in names]
+    return table.take(pc.sort_indices(table, sort_keys=keys, null_placement="at_end"))
 
 
 _MULTIPLIES = ("RANGE", "GENERATE_SERIES", "UNNEST", "REPEAT", "LPAD", "RPAD", "FORMAT", "PRINTF")

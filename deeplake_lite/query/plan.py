@@ -134,6 +134,8 @@ class Plan:
     """Where in the text columns are that a grouped query neither groups nor aggregates."""
     starts: Mapping[str, int] = field(default_factory=dict)
     """Where in the text expressions of tensors are."""
+    order: tuple[str, ...] = ()
+    """Columns of positions by which DuckDB's result is sorted."""
 
     def locate(self, error: LakeError, text: str = "") -> None:
         """Give an error the place of the expression that it names, or else of `text`."""

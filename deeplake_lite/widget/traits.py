@@ -58,7 +58,7 @@ def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
     if array.dtype == bool:
         if array.shape != (rows,):
             raise IndexError(f"A mask has one value for each of {rows:,} rows, got {array.shape}.")
-        return np.flatnonzero(array)
+        return np.flatnonzero(np.ma.filled(value, fill_value=False))
     if not array.size:
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 1:

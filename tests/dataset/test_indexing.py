@@ -226,3 +226,39 @@ def test_none_is_equal_to_null_in_columns_of_all_kinds(make_lake):
     assert (ds["x"] == None).tolist() == [False, True]  # noqa: E711
     assert (ds["t"] == None).tolist() == [True, False]  # noqa: E711
     assert (ds["y"] == None).tolist() == [False, False]  # noqa: E711
+
+
+ALL_ONES = [np.array([2**64 - 1], "uint64"), np.uint64(2**64 - 1), [np.uint64(2**63)]]
+
+
+@pytest.mark.parametrize("index", ALL_ONES, ids=["array", "scalar", "list"])
+def test_an_index_beyond_64_bits_with_a_sign_does_not_wrap_around(make_lake, index):
+    ds = make_lake({"x": "int32"}, x=[1, 2, 3])
+    ds.commit()
+    many = index if isinstance(index, np.ndarray | list) else [index]
+    for use in (
+        lambda: ds[index],
+        lambda: ds["x"][index],
+        lambda: ds["x"].__setitem__(index, 7),
+        lambda: ds.update(many, {"x": [7]}),
+        lambda: ds.delete(many),
+    ):
+        with pytest.raises(IndexError, match="is out of range"):
+            use()
+    with pytest.raises(dl.InvalidValueError, match="ids must be integers"):
+        ds.update(ids=many, data={"x": [7]})
+    assert ds["x"][:].tolist() == [1, 2, 3]
+
+
+def test_null_in_a_mask_chooses_no_row(make_lake):
+    ds = make_lake({"x": dl.Scalar("bool", nullable=True)}, x=[True, None, False])
+    assert len(ds[ds["x"][:]]) == 1
+    assert len(ds[~ds["x"][:]]) == 1
+    ds.delete(~ds["x"][:])
+    assert ds["x"][:].tolist() == [True, None]
+
+
+def test_null_in_a_list_of_positions_is_an_index_error(make_lake):
+    ds = make_lake({"x": dl.Scalar("int32", nullable=True)}, x=[0, None, 2])
+    with pytest.raises(IndexError, match="row 1 of the index is null"):
+        ds[ds["x"][:]]

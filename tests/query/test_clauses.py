@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import deeplake_lite as dl
 from deeplake_lite.query.clauses import expand
 
 
@@ -30,3 +31,9 @@ def test_an_extent_beyond_all_rows_takes_no_more_memory_than_they_do():
 
 def test_a_query_expands_by_more_than_there_is(ds):
     assert len(ds.query("SELECT id WHERE id = 3 EXPAND BY 1000000000000, 1000000000000")) == len(ds)
+
+
+@pytest.mark.parametrize("clause", ["LIMIT 1000000000000", "LIMIT 100000000000 PERCENT"])
+def test_a_sample_of_more_rows_than_memory_holds_is_refused(ds, clause):
+    with pytest.raises(dl.QueryError, match="draws at most 100,000,000 rows"):
+        ds.query(f"SELECT id SAMPLE BY 1 REPLACE {clause}")

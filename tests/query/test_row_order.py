@@ -128,13 +128,33 @@ IN_ORDER = {
         lambda c: np.array([k for k in unique(c["k"]) if k >= 1500]),
     ),
     "named query, twice": (
-        "WITH q AS (SELECT k, COUNT(*) AS n FROM dataset GROUP BY k) "
-        "SELECT a.k FROM q AS a JOIN q AS b ON a.k = b.k",
+        """WITH q AS (SELECT k, COUNT(*) AS n FROM dataset GROUP BY k)
+        SELECT a.k FROM q AS a JOIN q AS b ON a.k = b.k""",
         lambda c: c["k"][first_rows(c["k"])],
     ),
     "limit of a join": (
         "SELECT a.id FROM dataset AS a JOIN dataset AS b ON a.id = b.id LIMIT 5",
         lambda c: c["id"][:5],
+    ),
+    "items in ties": (
+        "SELECT UNNEST([id, id + 1, id + 2]) AS i ORDER BY g",
+        lambda c: (np.argsort(c["g"], kind="stable")[:, None] + np.arange(3)).ravel(),
+    ),
+    "items of several lists": (
+        "SELECT UNNEST([id, id + 1]) AS i, UNNEST([k]) AS k WHERE k IN (SELECT k FROM dataset)",
+        lambda c: (c["id"][:, None] + np.arange(2)).ravel(),
+    ),
+    "items of tensors": (
+        "SELECT UNNEST(v) AS x ORDER BY g",
+        lambda c: c["v"][np.argsort(c["g"], kind="stable")].ravel(),
+    ),
+    "items of groups": (
+        "SELECT UNNEST(LIST(id)) AS i GROUP BY k",
+        lambda c: np.concatenate(members(c, "k")),
+    ),
+    "items of a join": (
+        "SELECT UNNEST(a.v) AS x FROM dataset AS a JOIN dataset AS b ON a.id = b.id",
+        lambda c: c["v"].ravel(),
     ),
     "arranged": (
         "SELECT id ARRANGE BY k",
@@ -171,10 +191,10 @@ def test_rows_come_in_the_order_of_their_sources(lake, columns, name):
 
 
 LISTS = {
-    "LIST(id)": lambda rows, c: rows,
+    "LIST(id)": lambda rows, _: rows,
     "ARRAY_AGG(g)": lambda rows, c: c["g"][rows].tolist(),
     "LIST(DISTINCT g)": lambda rows, c: sorted(set(c["g"][rows].tolist())),
-    "STRING_AGG(CAST(id AS TEXT), ',')": lambda rows, c: ",".join(map(str, rows)),
+    "STRING_AGG(CAST(id AS TEXT), ',')": lambda rows, _: ",".join(map(str, rows)),
     "LIST(v)": lambda rows, c: c["v"][rows].tolist(),
     "LIST(id) FILTER (WHERE g = 2)": lambda rows, c: [r for r in rows if c["g"][r] == 2] or None,
 }

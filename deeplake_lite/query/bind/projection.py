@@ -22,6 +22,8 @@ class Lowered:
     columns: dict[str, Value]
     limit: int | None = None
     clauses: list[Clause] = field(default_factory=list)
+    order: tuple[str, ...] = ()
+    """Columns of positions by which the result is sorted, unless DuckDB has sorted it."""
 
 
 class Projection:

@@ -1,10 +1,10 @@
 """Rows of a result come in the order of their sources, however many threads DuckDB has.
 
-DuckDB returns rows that it joins, groups, numbers or tests against a subquery in whatever order its
-threads finish. A view is trained on and saved, so here the same query of the same version always gives the
-same rows in the same order: joined rows in the order of the left source and then of the right one,
-groups and distinct rows in the order in which each first occurs. Positions also break the ties of
-ORDER BY, of window functions, and of aggregates that depend on the order of their rows.
+DuckDB returns rows that it joins, groups, numbers or tests against a subquery in whatever order
+its threads finish. A view is trained on and saved, so the same query of the same version must give
+the same rows in the same order: joined rows in the order of the left source and then of the right
+one, groups and distinct rows in the order in which each first occurs. Positions also break the ties
+of ORDER BY, of window functions, and of aggregates that depend on the order of their rows.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ ORDERED = {
     "GROUP_CONCAT", "MODE",
 }  # fmt: skip
 """Aggregates whose result depends on the order of the rows."""
+
+ITEM = "__item"
+"""Column of the position of an item in the list that UNNEST takes apart."""
 
 GREATEST = {"ARG_MAX", "ARGMAX", "MAX_BY"}
 LEAST = {"ARG_MIN", "ARGMIN", "MIN_BY"}
@@ -57,7 +60,19 @@ def settle(select: exp.Select, scope: Scope, *, rows: bool) -> None:
         order = select.args.get("order")
         terms = [*(order.expressions if order is not None else ()), *_of_rows(scope)]
         if terms:
+            terms += _of_items(select)
             select.set("order", exp.Order(expressions=terms))
+
+
+def sorted_afterwards(select: exp.Select, scope: Scope) -> list[exp.Expr]:
+    """Return positions by which the result is sorted once it is there; none if DuckDB sorts it.
+
+    A join may have far more rows than memory holds, which is an error. DuckDB would sort them
+    before anybody can count them.
+    """
+    parts = ("order", "limit", "offset", "group", "distinct")
+    is_join = select.args.get("joins") and not any(select.args.get(part) for part in parts)
+    return _positions(scope) if is_join and not scope.aggregated else []
 
 
 def numbered(query: exp.Query, name: str) -> exp.Select:
@@ -97,6 +112,18 @@ def _of_rows(scope: Scope) -> list[exp.Expr]:
         row = positions[0] if len(positions) == 1 else func("ROW", *positions)
         positions = [func("MIN", row)]
     return [_ascending(position) for position in positions]
+
+
+def _of_items(select: exp.Select) -> list[exp.Expr]:
+    """Return the term that keeps the items of an unnested list in order, and add its column."""
+    calls = [call for call in _own(select, exp.Anonymous) if call.name.upper() == "UNNEST"]
+    lengths = [func("LEN", call.expressions[0].copy()) for call in calls]
+    if not lengths or any(call.find_ancestor(exp.Order) for call in calls):
+        return []
+    longest = lengths[0] if len(lengths) == 1 else func("GREATEST", *lengths)
+    number = func("UNNEST", func("RANGE", longest))
+    select.append("expressions", exp.alias_(number, ITEM))
+    return [_ascending(exp.column(ITEM))]
 
 
 def _ascending(position: exp.Expr) -> exp.Ordered:

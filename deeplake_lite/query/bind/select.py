@@ -115,6 +115,7 @@ class Binder:
             self.relations,
             tuple(self.ungrouped),
             self.low.starts,
+            lowered.order,
         )
 
     def _nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
@@ -270,10 +271,13 @@ class Binder:
             out.set("windows", [window_parts(low, w, scope) for w in named])
         count = limit(self, tree, out, scope)
         ending = clauses(self, tree, scope, projection)
+        sorts = row_order.sorted_afterwards(out, scope) if outermost else []
+        order = [projection.column(position).name for position in sorts]
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
         note_enough(self, tree, scope, out, count)
-        row_order.settle(out, scope, rows=not bare or count is not None)
-        return Lowered(out, columns, count, ending)
+        rows = (not bare or count is not None) and not sorts
+        row_order.settle(out, scope, rows=rows)
+        return Lowered(out, columns, count, ending, tuple(order))
 
     def _where(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
         where = tree.args.get("where")

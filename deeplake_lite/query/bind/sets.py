@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 type Pair = tuple[Value, Value]
 """A column of the result: what it is on either side."""
 
+
 @dataclass(frozen=True)
 class _Side:
     """One of the two queries."""
