@@ -139,7 +139,7 @@ def _loses_order(select: exp.Select) -> bool:
     return any(part is not None and part.find(exp.Query, exp.Window) is not None for part in parts)
 
 
-def _own(select: exp.Select, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
+def _own[T: exp.Expr](select: exp.Select, kind: type[T]) -> Iterator[T]:
     """Yield the nodes of a SELECT outside FROM and the queries within it."""
     parts = [select.args.get(part) for part in ("having", "qualify", "distinct", "order", "group")]
     parts += [*select.expressions, *(select.args.get("windows") or ())]
