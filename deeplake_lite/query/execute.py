@@ -342,7 +342,7 @@ def _in_order(table: pa.Table, names: tuple[str, ...]) -> pa.Table:
     if not names or len(table) < 2:
         return table
     keys = [(name, "ascending") for name in names]
-    return table.take(pc.sort_indices(table, sort_keys=keys, null_placement="at_end"))
+    return table.take(pc.sort_indices(table, sort_keys=keys))  # nulls come last
 
 
 _MULTIPLIES = ("RANGE", "GENERATE_SERIES", "UNNEST", "REPEAT", "LPAD", "RPAD", "FORMAT", "PRINTF")
