@@ -80,6 +80,7 @@ def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
     ColumnNotFoundError
         For a column that the schema does not have.
     """
+    columns: dict[str, Any]
     if isinstance(data, View):
         columns = {name: data[name] for name in data.columns}
     elif isinstance(data, Tabular):

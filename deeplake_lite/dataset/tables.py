@@ -7,6 +7,7 @@ and which values are null.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -77,10 +78,39 @@ def column_values(values: Any) -> Any:
     return _arrow(values) if hasattr(values, "to_pylist") else values
 
 
+@dataclass(frozen=True)
+class Exported:
+    """Values that left a lake in a table which names their type."""
+
+    values: Any
+    """One per row, None where null."""
+
+    of: Htype
+    """Type of the values."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.values[index]
+
+
 def parsed(values: Any, f: pa.Field) -> Any:
-    """Return JSON that left a lake as text as the values it stands for; anything else as it is."""
-    htype = noted_htype(f)
-    return values if htype is None else _values(values, htype.get_config())
+    """Return values that left a lake with their type; any other, and names of classes, as is."""
+    of = noted_htype(f)
+    if of is None:
+        return values
+    values = _values(values, of.get_config())
+    return values if goes_by_name(of) else Exported(values, of)
+
+
+def goes_by_name(of: Htype) -> bool:
+    """Tell whether values leave a lake as texts that say what they mean: names of classes.
+
+    >>> goes_by_name(from_config({"htype": "class_label"}))
+    True
+    """
+    return of.name == "class_label" or (of.item is not None and goes_by_name(of.item))
 
 
 def noted_htype(f: pa.Field | None) -> Htype | None:

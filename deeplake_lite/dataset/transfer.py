@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +18,14 @@ from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.portable import values_of
 from deeplake_lite.dataset.positions import in_brackets, is_position
 from deeplake_lite.dataset.reading import read_cells
+from deeplake_lite.dataset.tables import Exported
 from deeplake_lite.dataset.values import decode_block, with_none
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Link
 from deeplake_lite.htypes.roots import resolve_link
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -33,33 +35,62 @@ if TYPE_CHECKING:
 
 def taken_from(values: Any, to: Htype) -> Any:
     """Return values for a column of type `to`; those of another column are read when asked for."""
-    return Transfer(values, to) if isinstance(values, Column) else values
+    if isinstance(values, Column):
+        return Transfer(values.htype, partial(_read_column, values, to), np.arange(len(values)))
+    if not isinstance(values, Exported):
+        return values
+    if _alike(values.of, to):
+        return values.values
+    given = replace(values, values=with_none(values.values))
+    return Transfer(values.of, partial(_read_exported, given, to), np.arange(len(values)))
 
 
 class Transfer:
-    """Values of a column, as one of another type takes them."""
+    """Values of a column, as one of another type takes them.
+
+    Parameters
+    ----------
+    of : Htype
+        Type of the values.
+    read : callable
+        Returns the values at some positions, (n,) int64, as the other type takes them.
+    positions : ndarray, (n,) int64
+        Of the values that these are.
+    """
 
     def __init__(
-        self, column: Column, to: Htype, positions: NDArray[np.int64] | None = None
+        self, of: Htype, read: Callable[[NDArray[np.int64]], Any], positions: NDArray[np.int64]
     ) -> None:
-        self._column, self._to = column, to
-        self._positions = np.arange(len(column)) if positions is None else positions
-        self.of = column.htype
-        """Type of the values."""
+        self.of, self._read, self._positions = of, read, positions
 
     def __len__(self) -> int:
         return len(self._positions)
 
-    def at(self, rows: NDArray[np.int64]) -> Transfer:
+    def at(self, rows: NDArray[np.int64] | list[int]) -> Transfer:
         """Return the values of some rows, still to be read."""
-        return Transfer(self._column, self._to, self._positions[rows])
+        return Transfer(self.of, self._read, self._positions[rows])
 
     def __getitem__(self, index: Any) -> Any:
-        column, single = self._column, is_position(index)
+        single = is_position(index)
         positions = self._positions[in_brackets([index] if single else index, len(self))]
-        cells = read_cells(column._view, column._field, positions)
-        values = transferred(column.htype, cells, self._to, column._view._lake.allow)
+        values = self._read(positions)
         return values[0] if single else values
+
+
+def _read_column(column: Column, to: Htype, positions: NDArray[np.int64]) -> Any:
+    cells = read_cells(column._view, column._field, positions)
+    return transferred(column.htype, cells, to, column._view._lake.allow)
+
+
+def _read_exported(values: Exported, to: Htype, positions: NDArray[np.int64]) -> Any:
+    cells = replace(values.of, nullable=True).encode([values[i] for i in positions.tolist()])
+    return transferred(values.of, cells, to)
+
+
+def _alike(of: Htype, to: Htype) -> bool:
+    """Tell whether two types differ in nulls and defaults at the most."""
+    plain = [replace(htype, nullable=False, default=None) for htype in (of, to)]
+    return plain[0] == plain[1]
 
 
 def transferred(of: Htype, cells: Cells, to: Htype, allow: tuple[str, ...] | None = None) -> Any:
@@ -99,9 +130,9 @@ def naming_types(of: Htype, to: Htype) -> Iterator[None]:
     try:
         yield
     except InvalidValueError as error:
-        of, to = (replace(htype, nullable=False, default=None) for htype in (of, to))
-        if of == to:
+        if _alike(of, to):
             raise
+        of, to = (replace(htype, nullable=False, default=None) for htype in (of, to))
         raise type(error)(
             f"{error.args[0]} The values come from a column of type {of}; this one is {to}.",
             column=error.column,

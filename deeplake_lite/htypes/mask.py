@@ -103,8 +103,9 @@ class Mask(Htype):
 
     @override
     def hands_files_to(self, other: Htype) -> bool:
-        files = isinstance(other, Mask) and other.takes_files and self.layout.dtype == "bytes"
-        return files and _same_numbers(self, other)
+        if not isinstance(other, Mask) or not other.takes_files or self.layout.dtype != "bytes":
+            return False
+        return _same_numbers(self, other)
 
     @override
     def values_from(self, of: Htype, values: Any) -> Any:

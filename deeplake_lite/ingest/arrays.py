@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from deeplake_lite.dataset.column import Column
-from deeplake_lite.dataset.transfer import taken_from
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import (
     Array,
@@ -109,9 +108,9 @@ class LakeColumn:
         """Return the column's own type."""
         return self.column.htype
 
-    def values(self, start: int, stop: int, htype: Htype) -> Any:
-        """Return some of the values as `htype` takes them."""
-        return taken_from(self.column, htype)[start:stop]
+    def values(self, start: int, stop: int, htype: Htype) -> Column:  # noqa: ARG002 - as above
+        """Return the column of some rows, whose values the lake's type takes."""
+        return Column(self.column._view[start:stop], self.column.name)
 
 
 @dataclass(frozen=True)

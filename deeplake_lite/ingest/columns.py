@@ -130,7 +130,7 @@ class ArrowColumn:
 
     def values(self, start: int, stop: int, htype: Htype) -> Any:
         """Return some of the values as `htype` takes them."""
-        values = values_of(self.array.slice(start, stop - start), htype)
+        values = values_of(self.array.slice(start, stop - start), noted_htype(self.field) or htype)
         return values if self.field is None else parsed(values, self.field)
 
 

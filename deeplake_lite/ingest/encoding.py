@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from deeplake_lite.dataset.transfer import Transfer, naming_types, taken_from
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import Cells, concat, take
 from deeplake_lite.htypes.files import rebased
@@ -75,7 +76,7 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
     for f in fields:
         with noting() as reencoded[f.id]:
             try:
-                cells[f.id] = f.htype.encode(_values(block, f), check=check)
+                cells[f.id] = _encode(f.htype, _values(block, f), check)
             except InvalidValueError as error:
                 if on_error == "raise" or error.row is None:
                     raise _placed(error, f.name, block) from error.__cause__
@@ -88,10 +89,23 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
     return select(done, good)
 
 
+def _encode(htype: Htype, values: Any, check: Check) -> Cells:
+    """Encode values; errors of those that another type gave name both types."""
+    if not isinstance(values, Transfer):
+        return htype.encode(values, check=check)
+    with naming_types(values.of, htype):
+        return htype.encode(values[:], check=check)
+
+
+def _part(values: Any, row: int) -> Any:
+    """Return the values of a single row."""
+    return values.at([row]) if isinstance(values, Transfer) else values[row : row + 1]
+
+
 def _values(block: Block, f: Field) -> Any:
     """Return a column's values; relative paths of files start where the table is."""
-    values = block.columns[f.name]
-    if block.base is None or not f.htype.takes_files:
+    values = taken_from(block.columns[f.name], f.htype)
+    if block.base is None or not f.htype.takes_files or isinstance(values, Transfer):
         return values
     return [rebased(value, block.base) for value in values]
 
@@ -130,7 +144,7 @@ def _encode_rows(htype: Htype, values: Any, check: Check) -> tuple[Cells, dict[i
     def one(i: int) -> tuple[Cells | str, list[str]]:
         with noting() as notes:
             try:
-                return htype.encode(values[i : i + 1], check=check), notes
+                return _encode(htype, _part(values, i), check), notes
             except InvalidValueError as error:
                 return str(error.args[0]), notes
 

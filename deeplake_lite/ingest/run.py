@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset import versions
+from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.commit import commit
 from deeplake_lite.dataset.keys import Keys
+from deeplake_lite.dataset.tables import Exported
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.htypes.reencoding import warn_once
@@ -247,6 +249,10 @@ def pick(values: Any, rows: list[int]) -> Any:
     >>> pick(["a", "b", "c"], [2, 0])
     ['c', 'a']
     """
+    if isinstance(values, Column):
+        return Column(values._view[rows], values.name)
+    if isinstance(values, Exported):
+        return replace(values, values=pick(values.values, rows))
     return values[rows] if isinstance(values, np.ndarray) else [values[i] for i in rows]
 
 

@@ -81,8 +81,8 @@ class TabularSource:
 
     def _values(self, batch: pa.RecordBatch, name: str) -> Any:
         """Return the values of a column; JSON that a lake wrote as text is parsed."""
-        values = values_of(batch.column(name), self.columns[name])
-        return parsed(values, self.arrow.field(name))
+        f = self.arrow.field(name)
+        return parsed(values_of(batch.column(name), noted_htype(f) or self.columns[name]), f)
 
     def _htype(self, f: pa.Field) -> Htype:
         """Return the type of a column: what was asked for, or what Arrow's type means."""
