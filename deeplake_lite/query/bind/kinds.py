@@ -31,11 +31,8 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
-    from deeplake_lite.query.functions import Type
 
 
 def kind_of(value: Value, *, plain: bool = False) -> Kind:
@@ -130,6 +127,8 @@ def agree(value: Value, other: Value) -> Value:
         return Constant(value.value, exp.Literal.string(json_document(value.value)))
     if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
         return constant(class_number(value.value, theirs))
+    if mine.name == "list" and theirs.name == "list" and mine.names != theirs.names:
+        return _by_name(value)
     if mine.name == "class" and theirs.name == "class" and mine.names != theirs.names:
         assert isinstance(value, Sql)
         return Sql(class_name(value.node, mine.names), TEXT)
@@ -173,10 +172,20 @@ def class_number(name: str, kind: Kind) -> int:
         raise QueryTypeError(f"A class {error.args[0]}") from error
 
 
+def settled(value: Value, low: Lowering, scope: Scope) -> Value:
+    """Return a scalar that NumPy computes as DuckDB's, so that it is converted as those are."""
+    if isinstance(value, Tensor) and not is_numpys(value):
+        return Sql(low.as_sql(value, scope), kind_of(value))
+    return value
+
+
 def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return a scalar as a text where it has one: a class's name."""
+    value = settled(value, low, scope)
     if isinstance(value, Sql) and value.kind.name == "class":
         return class_name(value.node, value.kind.names)
+    if isinstance(value, Sql) and value.kind.name == "list" and value.kind.names:
+        return class_names(value.node, value.kind.names)
     if isinstance(value, Sql) and value.kind.name == "json":
         return json_text(value.node)
     return low.as_sql(value, scope)
@@ -187,7 +196,7 @@ def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     node = low.as_sql(value, scope)
     if is_json(value):
         return node
-    if kind_of(value).name == "class":
+    if kind_of(value).names:
         node = as_text(value, low, scope)
     is_null = exp.Is(this=node.copy(), expression=exp.null())
     text = exp.cast(func("to_json", node), "VARCHAR")
@@ -199,7 +208,10 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
 
     Classes of the same names stay numbers, also beside the text of one; others become their names.
     """
+    values = [settled(v, low, scope) for v in values]
     kinds = [kind_of(v) for v in values if not is_null_constant(v)]
+    if len({k.names for k in kinds if k.name == "list"}) > 1:
+        return [_by_name(v) for v in values], Kind("list", item=TEXT)
     classes = {k.names for k in kinds if k.name == "class"}
     if len(classes) == 1:
         [names] = classes
@@ -238,30 +250,26 @@ def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
     return func("list_extract", listed, exp.paren(node.copy()) + 1)
 
 
+def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
+    """Return the names of a list of classes."""
+    item = exp.to_identifier("lake_class")
+    named = exp.Comprehension(
+        this=class_name(exp.column("lake_class"), names), expression=item, iterator=node.copy()
+    )
+    is_there = exp.not_(exp.Is(this=node.copy(), expression=exp.null()))
+    return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[named]))])
+
+
+def _by_name(value: Value) -> Value:
+    """Return a list of classes as one of their names; anything else as it is."""
+    if isinstance(value, Sql) and value.kind.name == "list" and value.kind.names:
+        return Sql(class_names(value.node, value.kind.names), Kind("list", item=TEXT))
+    return value
+
+
 def is_json(value: Value) -> bool:
     """Tell whether a value is JSON."""
     return kind_of(value).name == "json"
-
-
-def of_one_type(what: str, types: Sequence[Type], text: str) -> None:
-    """Refuse tensors that cannot be in one column. Raises QueryTypeError."""
-    of_items = [
-        t.is_number if t.items is None else (t.items.of.dtype, t.items.of.ndim) for t in types
-    ]
-    if len(set(of_items)) > 1:
-        raise QueryTypeError(
-            f"{what} takes values of one type, got {' and '.join(map(str, types))}: {text}."
-        )
-    if len({t.ndim for t in types}) > 1:
-        raise QueryTypeError(
-            f"{what} takes tensors of as many axes, got {' and '.join(map(str, types))}: {text}."
-        )
-    formats = {t.box_format or "xyxy" for t in types if t.shape is None or t.shape[-1:] == (4,)}
-    if len(formats) > 1:
-        raise QueryTypeError(
-            f"{what} takes boxes of one format, got {' and '.join(sorted(formats))}: {text}. "
-            "BOX_CONVERT(x, 'xyxy') gives them in another."
-        )
 
 
 def ordering(value: Value, low: Lowering, scope: Scope) -> exp.Expr:

@@ -27,8 +27,17 @@ from deeplake_lite.query.bind import (
     subscripts,
 )
 from deeplake_lite.query.bind.constants import as_array, constant
+from deeplake_lite.query.bind.forms import with_one_list_of_names
 from deeplake_lite.query.bind.json_values import as_bool, json_order
-from deeplake_lite.query.bind.kinds import WORDS, agree, as_text, is_json, is_numpys, kind_of
+from deeplake_lite.query.bind.kinds import (
+    WORDS,
+    agree,
+    as_text,
+    is_json,
+    is_numpys,
+    kind_of,
+    settled,
+)
 from deeplake_lite.query.bind.places import placed, put, start_of
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.evaluate import evaluate
@@ -351,6 +360,7 @@ class Lowering:
 
     def compare(self, kind: type[exp.Expr], left: Value, right: Value, scope: Scope) -> exp.Expr:
         """Return a comparison of scalars: classes by name, JSON by value, NaN equal to nothing."""
+        left, right = settled(left, self, scope), settled(right, self, scope)
         left, right = agree(left, right), agree(right, left)
         a, b = self.as_sql(left, scope), self.as_sql(right, scope)
         if is_json(left) and is_json(right) and kind not in (exp.EQ, exp.NEQ):
@@ -418,6 +428,7 @@ class Lowering:
         shown = self.shown(e)
         texts = [self.shown(part) for part in _parts(e)] + [shown] * len(args)
         tensors = [self.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
+        tensors = with_one_list_of_names(tensors)
         given = _named_classes([_arg(t) for t in tensors])
         bound = entry.bind(*given, **options)
         env: dict[str, exp.Expr] = {}

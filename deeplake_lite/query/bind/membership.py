@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.constants import constant
-from deeplake_lite.query.bind.kinds import agree, as_text, class_name, is_numpys, kind_of
+from deeplake_lite.query.bind.kinds import agree, as_text, class_name, is_numpys, kind_of, settled
 from deeplake_lite.query.dialect import func, select_from, text_of
-from deeplake_lite.query.values import ANY, BOOL, Constant, Sql, Value
+from deeplake_lite.query.values import ANY, BOOL, TEXT, Constant, Sql, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.lowering import Lowering
@@ -34,7 +34,8 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     this = low.value(e.this, scope)
     if is_numpys(this):
         raise _of_tensor(e.this)
-    values = _listed(low, e, scope)
+    this = settled(this, low, scope)
+    values = [settled(value, low, scope) for value in _listed(low, e, scope)]
     options = [agree(value, this) for value in values]
     if not options:
         return Sql(exp.false(), BOOL)
@@ -76,6 +77,7 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     columns: list[exp.Expr] = []
     for value, column in zip(values, found, strict=True):
         node, kind = exp.column(column.node.name, table=_SOUGHT), column.kind
+        value = settled(value, low, scope)
         if kind.name == "class" and kind_of(value).names != kind.names:
             columns.append(class_name(node, kind.names))
             sides.append(as_text(value, low, scope))
@@ -129,7 +131,11 @@ def quantified(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
             f"{e.key.upper()} takes a query of one column with one value per row, got "
             f"{text_of(inner)}."
         )
-    return Sql(type(e)(this=exp.Subquery(this=_without_nan(query, found[0]))), ANY)
+    query, kind = _without_nan(query, found[0]), ANY
+    if found[0].kind.name == "class":  # by name: what it is compared with may have another order
+        named = class_name(exp.column(found[0].node.name, table=_SOUGHT), found[0].kind.names)
+        query, kind = select_from([named], query, _SOUGHT), TEXT
+    return Sql(type(e)(this=exp.Subquery(this=query)), kind)
 
 
 def _without_nan(query: exp.Query, column: Sql) -> exp.Query:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind import comparisons, growth
 from deeplake_lite.query.bind.constants import null_tensor
+from deeplake_lite.query.bind.forms import in_one_form
 from deeplake_lite.query.bind.json_values import as_number
 from deeplake_lite.query.bind.kinds import (
     agree,
@@ -20,7 +21,6 @@ from deeplake_lite.query.bind.kinds import (
     is_numpys,
     kind_of,
     kind_of_two,
-    of_one_type,
     unified,
 )
 from deeplake_lite.query.dialect import text_of
@@ -268,11 +268,13 @@ def _case_of_tensors(
 ) -> Tensor:
     """Return CASE of tensors: DuckDB says which one counts."""
     found = [None if is_null_constant(r) else low.as_tensor(r, text_of(e)) for r in results]
-    type_ = next(t.type for t in found if t is not None)
+    present = [t for t in found if t is not None]
+    aligned, type_ = in_one_form("CASE", present, text_of(e), low)
+    following = iter(aligned)
+    found = [None if t is None else next(following) for t in found]
     options = [null_tensor(type_, text_of(e)) if t is None else t for t in found]
     if len(options) == len(tests):
         options.append(null_tensor(type_, text_of(e)))
-    of_one_type("CASE", [o.type for o in options], text_of(e))
     ifs = [exp.If(this=test, true=exp.convert(number)) for number, test in enumerate(tests)]
     which = exp.Case(ifs=ifs, default=exp.convert(len(tests)))
     key = f"w_{which.sql('duckdb')}"

@@ -5,19 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.digests import comparable
-from deeplake_lite.query.bind.kinds import (
-    WORDS,
-    as_json,
-    as_text,
-    is_numpys,
-    kind_of,
-    of_one_type,
-)
+from deeplake_lite.query.bind.forms import in_one_form
+from deeplake_lite.query.bind.kinds import WORDS, as_json, as_text, is_numpys, kind_of
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.row_order import by_position, numbered
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
@@ -28,6 +21,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.projection import Lowered
     from deeplake_lite.query.bind.select import Binder
+    from deeplake_lite.query.functions import Type
 
 type Pair = tuple[Value, Value]
 """A column of the result: what it is on either side."""
@@ -153,8 +147,8 @@ class _Columns:
 def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
     """Return what is on either side in one form. Raises QueryTypeError where there is none."""
     if isinstance(a, Tensor) and isinstance(b, Tensor):
-        of_one_type(name, [a.type, b.type], label)
-        return _of_one_dtype(low, name, label, a, b)
+        (left, right), _ = in_one_form(name, [a, b], label, low)
+        return left, right
     if is_numpys(a) or is_numpys(b):
         raise QueryTypeError(
             f"{name} takes columns of one kind, and {label!r} is a tensor on one side only."
@@ -164,23 +158,6 @@ def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
 
 def _scalar(low: Lowering, value: Value) -> Value:
     return Sql(low.as_sql(value, Scope()), kind_of(value)) if isinstance(value, Tensor) else value
-
-
-def _of_one_dtype(low: Lowering, name: str, label: str, a: Tensor, b: Tensor) -> Pair:
-    """Return numbers of different dtypes in one that holds both. Raises QueryTypeError."""
-    if a.type.dtype == b.type.dtype:
-        return a, b
-    if not (a.type.is_number and b.type.is_number):
-        raise QueryTypeError(
-            f"{name} takes columns of one kind, and {label!r} is {a.type} and {b.type}."
-        )
-    dtype = np.promote_types(a.type.dtype, b.type.dtype).name
-    e = exp.column(label)
-    left, right = (
-        side if side.type.dtype == dtype else low.call("CAST", [side], {"type": dtype}, e)
-        for side in (a, b)
-    )
-    return left, right
 
 
 # ---- what is compared, and what is carried beside it
@@ -195,7 +172,8 @@ def _compared(
         stored = _stored_type(a) == _stored_type(b)
         left, right = (comparable(value, low, Scope(), stored=stored) for value in (a, b))
         compared.add(left, right)
-        return _choice(label, a, b, carried, table)
+        type_ = in_one_form("", [a, b], label, low)[1]
+        return _choice(label, a, b, carried, table, type_)
     kinds = kind_of(a), kind_of(b)
     kind = Kind(
         kinds[0].name,
@@ -204,13 +182,13 @@ def _compared(
         names=kinds[0].names,
         htype=kinds[0].htype if str(kinds[0].htype) == str(kinds[1].htype) else None,
     )
-    is_class = any(k.name == "class" for k in kinds)
+    is_class = any(k.names for k in kinds)
     if any(k.name == "json" for k in kinds):
         name = compared.add(*(as_json(side, low, Scope()) for side in pair))
         return Sql(exp.column(name, table=table), Kind("json", htype=kind.htype))
     _check_kinds(label, [k.name for k in kinds])
     if is_class and (kinds[0].name, kinds[0].names) != (kinds[1].name, kinds[1].names):
-        kind = TEXT
+        kind = Kind("list", item=TEXT) if kind.name == "list" else TEXT
         name = compared.add(as_text(a, low, Scope()), as_text(b, low, Scope()))
     else:
         name = compared.add(low.as_sql(a, Scope()), low.as_sql(b, Scope()))
@@ -234,7 +212,7 @@ def _stored_type(value: Tensor) -> str:
     return "" if value.plain is None else str(value.plain.field.htype)
 
 
-def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str) -> Tensor:
+def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str, type_: Type) -> Tensor:
     """Return a tensor of either side: a tag says which, and the other's keys are null."""
     tag = carried.add(exp.convert(0), exp.convert(1))
     env: dict[str, exp.Expr] = {f"{table}_{tag}": exp.column(tag, table=table)}
@@ -248,7 +226,7 @@ def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str) -> 
             names[key] = f"{table}_{name}"
             env[names[key]] = exp.column(name, table=table)
         renamed.append(rename_keys(side.tree, names.__getitem__))
-    return Tensor(Choice(f"{table}_{tag}", tuple(renamed), a.type), env, label)
+    return Tensor(Choice(f"{table}_{tag}", tuple(renamed), type_), env, label)
 
 
 # ---- set operations that keep the order of rows, and carry columns which are not compared

@@ -14,8 +14,9 @@ from deeplake_lite.query.bind.aggregates import count
 from deeplake_lite.query.bind.bytes_values import bytes_contain
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import digest, key_of_row
+from deeplake_lite.query.bind.forms import named, names_of
 from deeplake_lite.query.bind.json_values import json_contains, json_length
-from deeplake_lite.query.bind.kinds import agree, class_name, is_json, kind_of
+from deeplake_lite.query.bind.kinds import agree, as_text, is_json, kind_of, settled
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.plan import ROW
@@ -29,6 +30,7 @@ from deeplake_lite.query.values import (
     Given,
     Grouped,
     Index,
+    Kind,
     Meta,
     Sql,
     Tensor,
@@ -194,11 +196,19 @@ def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _name(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Return a class by its name: NAME(label)."""
-    found = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
-    if isinstance(found, Sql) and found.kind.name == "class":
-        return Sql(class_name(found.node, found.kind.names), TEXT)
-    return None
+    """Return a class by its name, NAME(label); of several labels, a list of names."""
+    if len(e.expressions) != 1:
+        raise QueryTypeError(f"NAME takes one label, but it is {text_of(e)}.")
+    found = settled(low.value(e.expressions[0], scope), low, scope)
+    kind = kind_of(found)
+    if isinstance(found, Sql) and kind.names:
+        of_list = kind.name == "list"
+        return Sql(as_text(found, low, scope), Kind("list", item=TEXT) if of_list else TEXT)
+    if isinstance(found, Tensor) and (names := names_of(found.type)):
+        return named(found, names, text_of(e))
+    raise QueryTypeError(
+        f"NAME gives the name of a class, but {text_of(e.expressions[0])} has no classes."
+    )
 
 
 def _keys(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:

@@ -1,0 +1,172 @@
+"""Tensors that one column is to hold, or that are compared, in one form.
+
+Classes get one list of names, numbers one dtype; boxes of other units or formats are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.htypes import Boxes, ClassLabel
+from deeplake_lite.query.functions import Type
+from deeplake_lite.query.functions.base import Bound
+from deeplake_lite.query.trees import objects
+from deeplake_lite.query.values import Call, Literal_, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.query.bind.lowering import Lowering
+
+
+def in_one_form(
+    what: str, tensors: Sequence[Tensor], text: str, low: Lowering
+) -> tuple[list[Tensor], Type]:
+    """Return tensors that one column is to hold, and its type. Raises QueryTypeError."""
+    _check(what, [t.type for t in tensors], text)
+    found = _of_one_dtype(what, with_one_list_of_names(tensors), text, low)
+    first, *others = [t.type for t in found]
+    return found, reduce(_both, others, first)
+
+
+def names_of(type_: Type) -> tuple[str, ...]:
+    """Return the names of the classes that values are; of a list, its items'."""
+    if type_.items is not None:
+        return names_of(type_.items.of)
+    return tuple(getattr(type_.meaning, "names", None) or ())
+
+
+def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Return tensors whose classes are numbers of one list of names, the first's and then more."""
+    of_each = [names_of(t.type) if _is_labels(t.type) else () for t in tensors]
+    if len({names for names in of_each if names}) < 2:
+        return list(tensors)
+    merged = tuple(dict.fromkeys(name for names in of_each for name in names))
+    return [
+        _relabelled(tensor, names, merged) if names and names != merged else tensor
+        for tensor, names in zip(tensors, of_each, strict=True)
+    ]
+
+
+def named(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
+    """Return the names of several classes per row."""
+
+    def compute(value: Any, *, lead: int) -> Any:
+        return _named(value, names)
+
+    bound = Bound(Type("str", (None,)), compute, stacks=False)
+    return Tensor(Call("NAME", bound, (tensor.tree,), (("names", names),)), tensor.env, text)
+
+
+def _named(value: Any, names: tuple[str, ...]) -> Any:
+    if value is None:
+        return None
+    if np.ndim(value):
+        return objects([_named(item, names) for item in value])
+    return names[int(value)]
+
+
+def _is_labels(type_: Type) -> bool:
+    """Tell whether values are classes, whose numbers mean nothing without their names."""
+    of = type_.items.of if type_.items is not None else type_
+    return isinstance(of.meaning, ClassLabel) or (of.items is not None and _is_labels(of))
+
+
+def _relabelled(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...]) -> Tensor:
+    """Return a tensor of classes by their numbers in another list of names."""
+    numbers = np.array([merged.index(name) for name in names])
+
+    def compute(value: Any, *, lead: int) -> Any:
+        return _renumbered(value, numbers)
+
+    bound = Bound(_renamed(tensor.type, merged), compute, stacks=tensor.type.items is None)
+    options = (("from", names), ("to", merged))
+    return Tensor(Call("RELABEL", bound, (tensor.tree,), options), tensor.env, tensor.text)
+
+
+def _renumbered(value: Any, numbers: NDArray[Any]) -> Any:
+    """Return classes, in lists too, by other numbers; None stays."""
+    if value is None:
+        return None
+    if isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype.hasobject):
+        return objects([_renumbered(item, numbers) for item in value])
+    array = np.asarray(value)
+    return numbers.astype(array.dtype)[array]
+
+
+def _renamed(type_: Type, names: tuple[str, ...]) -> Type:
+    if type_.items is None:
+        return replace(type_, meaning=ClassLabel(list(names)))
+    return replace(
+        type_, meaning=replace(type_.items, of=_renamed(type_.items.of, names), htype=None)
+    )
+
+
+def _check(what: str, types: Sequence[Type], text: str) -> None:
+    """Refuse tensors that cannot be in one column. Raises QueryTypeError."""
+    shown = " and ".join(map(str, types))
+    of_items = [
+        t.is_number if t.items is None else (t.items.of.dtype, t.items.of.ndim) for t in types
+    ]
+    if len(set(of_items)) > 1:
+        raise QueryTypeError(f"{what} takes values of one type, but they are {shown}: {text}.")
+    if len({t.ndim for t in types}) > 1:
+        raise QueryTypeError(f"{what} takes tensors of as many axes, but they are {shown}: {text}.")
+    inner = [t if t.items is None else t.items.of for t in types]
+    formats = {t.box_format or "xyxy" for t in inner if t.shape is None or t.shape[-1:] == (4,)}
+    if len(formats) > 1:
+        raise QueryTypeError(
+            f"{what} takes boxes of one format, got {' and '.join(sorted(formats))}: "
+            f"{text}. BOX_CONVERT(x, 'xyxy') gives them in another."
+        )
+    units = {t.meaning.units for t in inner if isinstance(t.meaning, Boxes)}
+    if len(units) > 1:
+        raise QueryTypeError(
+            f"{what} takes boxes of one unit, but they are in {' and '.join(sorted(units))}: "
+            f"{text}. Multiply fractions by the size of the image first."
+        )
+
+
+def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) -> list[Tensor]:
+    """Return numbers in a dtype that holds all of them; constants take that of the others."""
+    dtypes = {t.type.dtype for t in tensors}
+    if len(dtypes) == 1:
+        return tensors
+    if not all(t.type.is_number for t in tensors):
+        shown = " and ".join(str(t.type) for t in tensors)
+        raise QueryTypeError(f"{what} takes columns of one kind, but they are {shown}: {text}.")
+    columns = {t.type.dtype for t in tensors if not isinstance(t.tree, Literal_)} or dtypes
+    dtype = reduce(np.promote_types, sorted(columns), np.dtype(min(columns)))
+    for tensor in tensors:
+        if isinstance(tensor.tree, Literal_) and not _holds(dtype, np.asarray(tensor.tree.value)):
+            dtype = np.promote_types(dtype, tensor.type.dtype)
+    e = exp.column(text)
+    return [
+        t if t.type.dtype == dtype.name else low.call("CAST", [t], {"type": dtype.name}, e)
+        for t in tensors
+    ]
+
+
+def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
+    """Tell whether a constant does not change much in a dtype: whole numbers not at all."""
+    if dtype.kind == "f" and value.dtype.kind in "fiu":
+        return bool(np.isfinite(value.astype(dtype)).all())
+    with np.errstate(all="ignore"):
+        return bool((value.astype(dtype) == value).all())
+
+
+def _both(a: Type, b: Type) -> Type:
+    """Return the type of values of either type, which have one dtype."""
+    shape = a.shape
+    if a.shape is not None and b.shape is not None:
+        shape = tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True))
+    named = names_of(a) == names_of(b)
+    return replace(a, shape=shape, meaning=a.meaning if named else None)
