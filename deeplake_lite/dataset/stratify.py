@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from math import floor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,12 +110,19 @@ def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
         rows = rows[part[rows] < 0]
         behind = room - room.sum() * shares  # what earlier labels have left over by rounding
         counts = _filled(missing[label], room, count, behind)
-        part[rows] = _spread(alike[rows], rank[rows], counts)
         room -= counts
-        numbers, which = labels.at(rows)
-        touched, at = np.unique(numbers, return_inverse=True)
-        np.subtract.at(missing, (numbers, part[rows][which]), 1.0)
-        left[touched] -= np.bincount(at.ravel())
+        if count == 1:  # most labels, where there are about as many as rows
+            row, mine = int(rows[0]), int(counts.argmax())
+            part[row] = mine
+            touched = labels.numbers[labels.starts[row] : labels.starts[row + 1]]
+            missing[touched, mine] -= 1.0
+            left[touched] -= 1
+        else:
+            part[rows] = _spread(alike[rows], rank[rows], counts)
+            numbers, which = labels.at(rows)
+            np.subtract.at(missing, (numbers, part[rows][which]), 1.0)
+            touched, sizes = np.unique(numbers, return_counts=True)
+            left[touched] -= sizes
         for other, rest in zip(touched.tolist(), left[touched].tolist(), strict=True):
             heappush(queue, (rest, other))
     rest = np.flatnonzero(part < 0)  # rows without a label
@@ -153,19 +161,34 @@ def _filled(wanted: Reals, room: Ints, count: int, behind: Reals) -> Ints:
     >>> _filled(np.array([4.5, 0.5]), np.array([99, 9]), 5, np.array([-0.5, 0.5])).tolist()
     [4, 1]
     """
-    counts = np.clip(np.floor(wanted + TINY), 0, room).astype(np.int64)
-    while (rest := count - int(counts.sum())) != 0:
-        short = wanted - counts
+    # Plain numbers: there are few parts, and NumPy would take twenty times as long.
+    want, free, late = wanted.tolist(), room.tolist(), behind.tolist()
+    counts = [min(max(floor(w + TINY), 0), f) for w, f in zip(want, free, strict=True)]
+    while (rest := count - sum(counts)) != 0:
+        short = [w - c for w, c in zip(want, counts, strict=True)]
         if rest > 0:
-            order = np.lexsort((-short - behind, short <= TINY, counts >= room))
-            counts[order[0]] += 1
+            _, most = min(
+                ((c >= f, s <= TINY, -s - d), part)
+                for part, (c, f, s, d) in enumerate(zip(counts, free, short, late, strict=True))
+            )
+            counts[most] += 1
         else:
-            counts[np.argmin(np.where(counts > 0, short + behind, np.inf))] -= 1
-    return counts
+            _, least = min(
+                (s + d, part)
+                for part, (c, s, d) in enumerate(zip(counts, short, late, strict=True))
+                if c > 0
+            )
+            counts[least] -= 1
+    return np.array(counts, np.int64)
 
 
 def _spread(kind: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
     """Return the part of each row of a label, each kind of row in the same proportions."""
+    order = np.argsort(kind, kind="stable")
+    if (np.diff(kind[order]) > 0).all():  # `apportioned` would give out rows that all differ so
+        part = np.empty(len(kind), np.int64)
+        part[order] = np.repeat(np.arange(len(counts)), counts)
+        return part
     _, number, sizes = np.unique(kind, return_inverse=True, return_counts=True)
     return cut(number.ravel(), rank, apportioned(sizes, counts / counts.sum()))
 

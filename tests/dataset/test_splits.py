@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
-from deeplake_lite.dataset import splits
+from deeplake_lite.dataset import splits, stratify
 from deeplake_lite.dataset.apportion import apportioned, largest_remainder
 from deeplake_lite.dataset.hashing import xxh3_64
-from deeplake_lite.dataset.stratify import Labels, by_labels
+from deeplake_lite.dataset.stratify import Labels, by_labels, cut
 
 
 @pytest.fixture
@@ -274,6 +274,38 @@ def test_any_labels_give_every_row_a_part_of_the_right_size(data):
     found = by_labels(Labels.of(at, labels, len(rows)), shares, rank)
     sizes = np.bincount(found, minlength=len(shares))
     assert sizes.tolist() == largest_remainder(len(rows), shares).tolist()
+
+
+def test_labels_of_a_few_rows_each_are_not_apportioned_one_by_one(monkeypatch):
+    """With as many labels as rows, the costly rounding over classes would run for each label."""
+    calls, count = [], 2_000
+
+    def counted(sizes, shares):
+        calls.append(len(sizes))
+        return apportioned(sizes, shares)
+
+    monkeypatch.setattr(stratify, "apportioned", counted)
+    rows, rng = np.repeat(np.arange(count), 2), np.random.default_rng(0)
+    own = np.stack([np.arange(count), rng.permutation(count)], axis=1)
+    for labels in (own, own // 5):
+        part = by_labels(
+            Labels.of(rows, labels.ravel(), count),
+            np.array([0.8, 0.1, 0.1]),
+            xxh3_64(np.arange(count)),
+        )
+        assert np.bincount(part).tolist() == [1600, 200, 200]
+        assert len(calls) < 20
+
+
+@given(st.lists(st.integers(-99, 99), min_size=1, max_size=30, unique=True), st.data())
+def test_rows_that_all_differ_are_given_out_as_if_they_were_apportioned(kind, data):
+    counts = np.zeros(3, np.int64)
+    for part in data.draw(st.lists(st.integers(0, 2), min_size=len(kind), max_size=len(kind))):
+        counts[part] += 1
+    kinds, rank = np.array(kind), xxh3_64(np.arange(len(kind)))
+    _, number, sizes = np.unique(kinds, return_inverse=True, return_counts=True)
+    wanted = cut(number, rank, apportioned(sizes, counts / counts.sum()))
+    assert stratify._spread(kinds, rank, counts).tolist() == wanted.tolist()
 
 
 # ---- groups and strata
