@@ -47,17 +47,31 @@ def constant(value: Any) -> Constant:
             return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
         case decimal.Decimal() if value.is_finite():
             return Constant(float(value), exp.Literal.number(format(value, "f")))
-        case None | bool() | int() | float() | str():
+        case str():
+            return Constant(value, exp.convert(_encodable(value)))
+        case None | bool() | int() | float():
             return Constant(value, exp.convert(value))
         case bytes() | bytearray() | memoryview():
             return Constant(bytes(value), func("unhex", exp.Literal.string(bytes(value).hex())))
         case dict():
-            return Constant(value, exp.Literal.string(json_document(value)))
+            return Constant(value, exp.Literal.string(_encodable(json_document(value))))
     raise QueryTypeError(
         "A parameter is a number, a text, bytes, a truth value, a date or time, a list, a JSON "
         "object or an array, got "
         f"{type(value).__name__} {value!r:.60}."
     )
+
+
+def _encodable(text: str) -> str:
+    """Return a text that UTF-8 can hold. Raises QueryTypeError for half a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise QueryTypeError(
+            f"A text as a parameter is Unicode, but {text!a:.60} has half a surrogate pair at "
+            f"position {error.start}. Decode it with errors='replace'."
+        ) from error
+    return text
 
 
 def _of_array(value: Any) -> Any:
