@@ -12,7 +12,7 @@ from deeplake_lite.dataset.changes import difference
 from deeplake_lite.dataset.conflicts import check_conflicts
 from deeplake_lite.dataset.modes import merge_rows, modes_of
 from deeplake_lite.dataset.plan import Resolution, Sides, check_resolution, plan_merge
-from deeplake_lite.errors import ConflictError
+from deeplake_lite.errors import ConflictError, InvalidValueError
 from deeplake_lite.storage.table import MovedError
 
 if TYPE_CHECKING:
@@ -27,11 +27,25 @@ TRIES = 20
 WAY_OUT = "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit."
 
 
+def check_message(message: Any) -> None:
+    """Refuse a message that cannot be written as UTF-8. Raises InvalidValueError."""
+    if not isinstance(message, str):
+        raise InvalidValueError(f"a commit's message must be text, got {message!r:.60}.")
+    try:
+        message.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidValueError(
+            f"a commit's message must be Unicode text, got half a surrogate pair at character "
+            f"{error.start}. Leave it out: message.encode(errors='replace').decode()."
+        ) from error
+
+
 def commit(ds: Dataset, message: str, note: Mapping[str, Any], *, empty: bool = False) -> str:
     """Make the edits the branch's next version; see `Dataset.commit`.
 
     With `empty` there is a version for the note, too, where the open transaction has no edits.
     """
+    check_message(message)
     with ds._guard:
         ds._check_writable()
         if not ds._pinned.edits and not empty:

@@ -5,18 +5,26 @@ Keys are compared by digest: equal values have equal ones, whatever their type.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.base import Dense, Ragged
+from deeplake_lite.htypes.cells import DenseCells, RaggedCells
+from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ChunkCache
 from deeplake_lite.storage.column import Place
 from deeplake_lite.storage.layouts import make_column
 
 if TYPE_CHECKING:
+    from collections.abc import Buffer
+
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.table import Table
@@ -37,7 +45,8 @@ class Keys:
         # A column of our own: `digest` is asked for in the thread that reads ahead, too.
         self._column = make_column(key.htype, Place(table.session, key.id, ChunkCache(), new=True))
         slots = table.rows.live()
-        digests = table.digests(key.id, slots)
+        self._htype = key.htype
+        digests = key_digests(table, key, slots)
         order = np.argsort(digests, kind="stable")
         self._digests, self._slots = digests[order], slots[order]
         self._twice = np.append(self._digests[1:] == self._digests[:-1], False)
@@ -46,7 +55,7 @@ class Keys:
 
     def digest(self, cells: Cells) -> NDArray[np.uint64]:
         """Return the digests of keys, (n,) uint64."""
-        return self._column.digest(cells)
+        return self._column.digest(canonical(self._htype, cells))
 
     def find(self, digests: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the slot of each key, (n,) int64; -1 where there is none.
@@ -81,3 +90,60 @@ class Keys:
     def add(self, digests: NDArray[np.uint64], slots: NDArray[np.int64]) -> None:
         """Note rows that were added."""
         self._added.update(zip(digests.tolist(), slots.tolist(), strict=True))
+
+
+def key_digests(table: Table, key: Field, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the digests of some rows' keys, (n,) uint64: equal for equal values."""
+    if not _has_synonyms(key.htype):
+        return table.digests(key.id, slots)
+    column = make_column(key.htype, Place(table.session, key.id, ChunkCache(), new=True))
+    found = [np.empty(0, np.uint64)]
+    for span in chunks.spans(len(slots), chunks.COPY_ROWS):
+        cells = table.read([key.id], slots[span])[key.id]
+        found.append(column.digest(canonical(key.htype, cells)))
+    return np.concatenate(found)
+
+
+def canonical(htype: Htype, cells: Cells) -> Cells:
+    """Return cells whose bytes are equal where the values are: 0.0 for -0.0, JSON with sorted keys.
+
+    >>> from deeplake_lite.htypes import Json, Scalar
+    >>> canonical(Scalar("float32"), Scalar("float32").encode([-0.0])).values
+    array([0.], dtype=float32)
+    >>> canonical(Json(), Json().encode([{"b": 1.0, "a": True}])).buffers
+    [b'{"a": true, "b": 1}']
+    """
+    if not _has_synonyms(htype):
+        return cells
+    if isinstance(cells, DenseCells):
+        return replace(cells, values=cells.values + cells.values.dtype.type(0))
+    if isinstance(cells, RaggedCells):
+        valid = [True] * len(cells) if cells.valid is None else cells.valid.tolist()
+        texts: list[Buffer] = [
+            _sorted(b) if v else b"" for b, v in zip(cells.buffers, valid, strict=True)
+        ]
+        return replace(cells, buffers=texts)
+    return cells
+
+
+def _has_synonyms(htype: Htype) -> bool:
+    """Tell whether equal values may be stored as different bytes."""
+    match htype.layout:
+        case Dense(dtype=dtype):
+            return dtype.startswith(("float", "complex"))
+        case Ragged(dtype=dtype):
+            return dtype == "json"
+    return False
+
+
+def _sorted(text: Buffer) -> bytes:
+    return json.dumps(_whole(json.loads(bytes(text))), sort_keys=True).encode()
+
+
+def _whole(value: Any) -> Any:
+    """Return JSON with whole numbers as integers: 1.0 equals 1."""
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

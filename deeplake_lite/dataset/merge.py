@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.changes import difference
-from deeplake_lite.dataset.commit import TRIES, commit_merge
+from deeplake_lite.dataset.commit import TRIES, check_message, commit_merge
 from deeplake_lite.dataset.conflicts import NO_DOUBTS, Doubts, check_conflicts
 from deeplake_lite.dataset.modes import merge_rows
 from deeplake_lite.dataset.plan import (
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 def merge(ds: Dataset, version: versions.Version, on_conflict: Resolution, message: str) -> str:
     """Bring the edits of another version into a branch; see `Dataset.merge`."""
+    check_message(message)
     check_resolution(on_conflict)
     with ds._guard:
         ds._check_clean("branches are merged")

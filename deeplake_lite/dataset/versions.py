@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, VersionNotFoundError
 from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref
@@ -30,6 +30,9 @@ AUX = "_aux"
 
 MOST_NAMES = 10
 """Branches and tags that an error message names."""
+
+LONGEST_NAME = 200
+"""Characters of a branch's or tag's name: it becomes a file's, with a suffix."""
 
 NEAREST = 3
 """Of these, those that look most like what was asked for."""
@@ -63,6 +66,8 @@ def resolve(repository: Repository, version: Version) -> str:
         When nothing of that name, or from before that time, is there; and for what is no name.
     """
     if isinstance(version, date):
+        if hasattr(version, "to_pydatetime"):  # pandas' Timestamp compares differently
+            version = cast("datetime", version.to_pydatetime(warn=False))
         whole = version if isinstance(version, datetime) else datetime.combine(version, time.min)
         return _at_time(repository, whole)
     version = version_name(version)
@@ -164,10 +169,11 @@ def check_new_name(repository: Repository, kind: str, name: str) -> None:
     ------
     ExistsError, SchemaError
     """
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*(/[A-Za-z0-9][A-Za-z0-9._+-]*)*", name):
+    pattern = r"[A-Za-z0-9][A-Za-z0-9._+-]*(/[A-Za-z0-9][A-Za-z0-9._+-]*)*"
+    if not isinstance(name, str) or len(name) > LONGEST_NAME or not re.fullmatch(pattern, name):
         raise SchemaError(
-            f"A {kind} is named with letters, digits and ._+-/ and begins with a letter or digit, "
-            f"got {name!r}. Choose another name."
+            f"A {kind} is named with letters, digits and ._+-/, at most {LONGEST_NAME} in all, and "
+            f"begins with a letter or digit, got {name!r:.60}. Choose another name."
         )
     for other, names in (("branch", branches(repository)), ("tag", tags(repository))):
         if name in names:

@@ -21,6 +21,7 @@ from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.portable import common_times
 from deeplake_lite.dataset.values import owned
 from deeplake_lite.dataset.view import View
+from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.base import Dense
 from deeplake_lite.htypes.cells import DenseCells
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.schema import Field
+
+
+LARGEST_EXACT = 2**53
+"""The whole numbers up to here are exact in float64."""
 
 
 class LakeBackend(BackendEntrypoint):
@@ -203,9 +208,25 @@ def _filled(f: Field, cells: Any) -> NDArray[Any]:
     if not f.htype.nullable:
         return owned(values)
     null = np.zeros(len(values), bool) if cells.valid is None else ~cells.valid
+    _check_exact(f, values[~null])
     values = values.astype(_with_nulls(f, values.dtype))
     values[null] = _null(f, values.dtype)
     return values
+
+
+def _check_exact(f: Field, values: NDArray[Any]) -> None:
+    """Refuse whole numbers that would be rounded in order to make room for NaN."""
+    if isinstance(f.htype, ClassLabel) or values.dtype.kind not in "iu" or values.itemsize < 8:
+        return
+    least = 0 if values.dtype.kind == "u" else -LARGEST_EXACT
+    beyond = (values > LARGEST_EXACT) | (values < least)
+    if beyond.any():
+        raise InvalidValueError(
+            f"xarray has no nulls among whole numbers, so nullable columns become float64, which "
+            f"is exact up to 2**53, but there is {values[beyond][0]}. Leave the column out: "
+            f"drop_variables={f.name!r}, or export it with to_arrow() or to_pandas().",
+            column=f.name,
+        )
 
 
 def _with_nulls(f: Field, dtype: np.dtype[Any]) -> np.dtype[Any]:

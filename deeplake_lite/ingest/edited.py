@@ -16,6 +16,7 @@ import numpy as np
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.changes import NONE, Changes, difference
+from deeplake_lite.dataset.keys import key_digests
 from deeplake_lite.errors import LakeError
 from deeplake_lite.ingest.notes import NOTE
 
@@ -108,11 +109,9 @@ class History:
         table = self._open(older)
         changes = difference(table, self._open(newer))
         gone = slots_of(table, changes.removed)
-        deleted = table.digests(self._key, gone) if self._has_key(table) else Edited().deleted
+        key = next((f for f in table.schema if f.id == self._key), None)
+        deleted = Edited().deleted if key is None else key_digests(table, key, gone)
         return Edited(dict(changes.cells), deleted)
-
-    def _has_key(self, table: Table) -> bool:
-        return any(f.id == self._key for f in table.schema)
 
     def _open(self, version: str) -> Table:
         return self._ds._open(version)
