@@ -18,7 +18,7 @@ from deeplake_lite.schema import Field, Schema
 from deeplake_lite.storage.digests import digests_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -180,6 +180,11 @@ class VirtualTable:
     def ids(self, slots: Rows) -> Rows:
         """Return the ids of some rows."""
         return slots if self._ids is None else self._ids[slots]
+
+    def positions(self) -> Iterator[Rows]:
+        """Yield the positions in other views of the rows that columns take from there."""
+        taken = (c.positions for c in self._columns.values() if isinstance(c, TakenColumn))
+        yield from {id(positions): positions for positions in taken}.values()
 
     def shapes(self, column: str, slots: Rows) -> NDArray[np.int32]:
         """Return (n, ndim) int32 shapes; -1 for axes that a cell does not have."""

@@ -141,3 +141,17 @@ def test_a_state_that_was_changed_is_refused(make_lake, field, value):
     with pytest.raises(ValueError, match=field):
         loader.load_state_dict(loader.state_dict() | {field: value})
     assert sum(len(batch["x"]) for batch in loader) == 100
+
+
+def test_a_state_of_a_query_whose_function_gives_other_rows_now_is_of_another_view(ds):
+    """Both queries have as many rows, but a function of the user's chooses others."""
+    chosen = [0]
+
+    @dl.function(returns="bool")
+    def is_chosen(x):
+        return int(x) % 2 == chosen[0]
+
+    text = "SELECT x, t WHERE IS_CHOSEN(x)"
+    state = stopped(ds.query(text))
+    chosen[0] = 1
+    refused(state, ds.query(text), "another view of this version, of 25 rows")

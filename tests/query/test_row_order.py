@@ -4,6 +4,7 @@ The lake has so many rows that DuckDB shares them out among its threads, and few
 orders have ties and groups are large. What is expected is computed by plain Python.
 """
 
+from collections import Counter
 from itertools import groupby
 
 import numpy as np
@@ -105,6 +106,10 @@ IN_ORDER = {
         "SELECT ARG_MAX(v, g) AS i GROUP BY k",
         lambda c: c["v"][first_rows(c["k"])],
     ),
+    "the most frequent of equals": (
+        "SELECT MODE(g) AS i GROUP BY k",
+        lambda c: np.array([most_frequent(c["g"][rows]) for rows in members(c, "k")]),
+    ),
     "row numbers in ties": (
         "SELECT ROW_NUMBER() OVER (PARTITION BY k ORDER BY g) AS n WHERE k < 50",
         lambda c: numbers_in_ties(c),
@@ -165,6 +170,10 @@ IN_ORDER = {
 
 def unique(values):
     return np.array(list(dict.fromkeys(values)))
+
+
+def most_frequent(values):
+    return Counter(values.tolist()).most_common(1)[0][0]
 
 
 def lagged(order):

@@ -17,7 +17,7 @@ import xxhash
 from deeplake_lite.dataset.describe import axes_of, seen_axes
 from deeplake_lite.dataset.question import params_to_json
 from deeplake_lite.dataset.reading import NOWHERE, read_blocks
-from deeplake_lite.dataset.virtual import is_computed, question_of
+from deeplake_lite.dataset.virtual import VirtualTable, is_computed, question_of
 from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.order.places import Rows
@@ -319,6 +319,9 @@ def fingerprint(view: View, columns: Sequence[str]) -> str:
         asked = [] if question.asked is None else [question.asked]
         for source in (*asked, *question.sources.values()):
             digest.update(fingerprint(source, source.columns).encode())
+    if isinstance(view._table, VirtualTable):  # a function of the user's may give other rows
+        for positions in view._table.positions():
+            digest.update(np.ascontiguousarray(positions))
     digest.update("\0".join(columns).encode())
     digest.update(np.ascontiguousarray(view._live()))
     return digest.hexdigest()
