@@ -2,6 +2,7 @@
 
 import os
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from uuid import uuid4
 
 import boto3
@@ -10,7 +11,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 import deeplake_lite as dl
-from deeplake_lite.storage.repo import Session
+from deeplake_lite.storage.repo import Repository, Session
 from deeplake_lite.storage.repo.repository import pin_name
 
 KEYS = {"access_key_id": "key", "secret_access_key": "secret", "region": "us-east-1"}
@@ -200,7 +201,7 @@ def old(monkeypatch):
     monkeypatch.setattr("deeplake_lite.storage.repo.session.CONFIRM_AFTER", -1.0)
 
 
-def chunk_objects(endpoint, name):
+def objects(endpoint, name, kind):
     client = boto3.client(
         "s3",
         endpoint_url=endpoint,
@@ -208,7 +209,7 @@ def chunk_objects(endpoint, name):
         aws_access_key_id="key",
         aws_secret_access_key="secret",
     )
-    found = client.list_objects_v2(Bucket="lakes", Prefix=f"{name}/chunks/").get("Contents", [])
+    found = client.list_objects_v2(Bucket="lakes", Prefix=f"{name}/{kind}").get("Contents", [])
     return client, {found["Key"] for found in found}
 
 
@@ -241,9 +242,9 @@ def test_a_commit_on_s3_whose_chunks_somebody_vacuumed_is_refused(options, endpo
     ds = lake(name, options)
     ds.append(rows(0, 2, 10))
     before = ds.commit("two rows")
-    _, there = chunk_objects(endpoint, name)
+    _, there = objects(endpoint, name, "chunks/")
     edit(ds)
-    client, now = chunk_objects(endpoint, name)
+    client, now = objects(endpoint, name, "chunks/")
     assert now > there
     other = dl.open(ds.url, storage_options=options)
     assert other.vacuum(spare="0s").chunks == len(now - there)
@@ -270,16 +271,16 @@ def test_merges_and_rewrites_on_s3_whose_chunks_somebody_vacuumed_are_refused(op
     fix.commit("fix")
     ds["x"][0] = 5
     before = ds.commit("on main")
-    check, left = Session.check_chunks, []
+    commit, left = Session.commit, []
 
-    def vacuum_first(self):
+    def vacuum_first(self, message, metadata=None):
         if not left:
             left.append(True)
             dl.open(ds.url, storage_options=options).vacuum(spare="0s")
-        check(self)
+        return commit(self, message, metadata)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Session, "check_chunks", vacuum_first)
+        patch.setattr(Session, "commit", vacuum_first)
         with pytest.raises(dl.StorageError, match="are gone"):
             ds.merge("fix")
         left.clear()
@@ -290,6 +291,154 @@ def test_merges_and_rewrites_on_s3_whose_chunks_somebody_vacuumed_are_refused(op
     fix.optimize()
     assert ds.verify()
     assert fix.verify()
+
+
+@pytest.mark.usefixtures("old")
+def test_a_vacuum_between_the_check_of_an_old_commit_and_its_end_deletes_nothing(
+    options, monkeypatch
+):
+    ds = lake("vacuumed-between", options)
+    ds.append(rows(0, 2, 5_000_000))
+    check, other = Session.check_chunks, dl.open(ds.url, storage_options=options)
+    freed = []
+
+    def vacuum_then(self, keys):
+        check(self, keys)
+        freed.append(other.vacuum(spare="0s", older_than="0s").chunks)
+
+    monkeypatch.setattr(Session, "check_chunks", vacuum_then)
+    ds.commit("old")
+    assert freed == [0]
+    assert dl.open(ds.url, storage_options=options).verify()
+    assert [name for name in ds._lake.repository._branch_names() if name != "main"] == []
+
+
+@pytest.fixture
+def at_work(monkeypatch):
+    """Return a vacuum that read the names long ago: what it does when it is waited for."""
+    todo = []
+
+    def sleep(_):
+        if todo:
+            todo.pop(0)()
+
+    clock = SimpleNamespace(sleep=sleep)
+    monkeypatch.setattr("deeplake_lite.storage.repo.repository.time", clock)
+    return todo
+
+
+@pytest.mark.usefixtures("old")
+def test_an_old_commit_on_s3_waits_for_the_vacuum_that_deletes_its_chunks(
+    options, endpoint, at_work
+):
+    ds = lake("vacuumed-meanwhile", options)
+    before = ds.version
+    ds.append(rows(0, 2, 5_000_000))
+    client, chunks = objects(endpoint, "vacuumed-meanwhile", "chunks/")
+    vacuum = ds._lake.repository.announced(datetime.now(UTC))
+    vacuum.__enter__()
+    at_work += [
+        lambda: [client.delete_object(Bucket="lakes", Key=key) for key in chunks],
+        lambda: vacuum.__exit__(None, None, None),
+    ]
+    with pytest.raises(dl.StorageError, match=r"chunks of 'data' are gone.*ds\.discard"):
+        ds.commit("old")
+    assert not at_work
+    assert ds["x"][:].tolist() == [0, 1]
+    other = dl.open(ds.url, storage_options=options)
+    assert other.version == before
+    assert other.verify()
+    client.close()
+
+
+@pytest.mark.usefixtures("old", "at_work")
+def test_the_wait_for_a_vacuum_on_s3_ends_and_one_that_died_is_cleared(options, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.storage.repo.repository.POLLS", 3)
+    ds = lake("vacuum-died", options)
+    repository, now, day = ds._lake.repository, datetime.now(UTC), timedelta(hours=24)
+    before = ds.version
+    ds.append(rows(0, 2, 10))
+    with repository.announced(now):
+        with pytest.raises(dl.StorageError, match=r"began at .* UTC is still at work.*try again"):
+            ds.commit("rows")
+        assert list(ds.branches) == ["main"]
+        assert dl.open(ds.url, storage_options=options).version == before
+        assert ds.status().added == 2
+    with repository.announced(now - timedelta(minutes=2)):  # it spares what is younger
+        ds.commit("rows")
+    left = pin_name(now - 1.01 * day).replace("_pin", "_vacuum") + "-0fffffffffff"
+    repository.create_branch(left, repository.tip("main"))
+    ds.append(rows(2, 1, 10))
+    ds.commit("a vacuum that was announced a day ago is dead")
+    first = ds.version
+    ds.append(rows(3, 1, 10))
+    ds.commit("more")
+    assert left in repository._branch_names()
+    ds.vacuum()
+    assert repository._branch_names() == ["main"]
+    with repository.announced(now):
+        kept = len(ds.log())
+        assert ds.vacuum(older_than="0s", spare="0s").expired == kept - 1
+    assert first not in [commit.id for commit in dl.open(ds.url, storage_options=options).log()]
+
+
+NAMES = {"tag": lambda ds: ds.tag, "branch": lambda ds: ds.branch, "view": lambda ds: ds[[0]].save}
+
+
+def expiring(name, options):
+    """Return a handle at a version of a lake that no branch names any more."""
+    ds = lake(name, options)
+    ds.append(rows(0, 1, 10))
+    old = dl.open(ds.url, version=ds.commit("old"), storage_options=options)
+    ds.append(rows(1, 1, 10))
+    ds.commit("new")
+    return old, ds
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_version_on_s3_is_kept_from_vacuums_while_it_gets_a_name(options, monkeypatch, kind):
+    old, ds = expiring(f"naming-{kind}", options)
+    method = {"tag": "create_tag", "branch": "create_branch", "view": "writer"}[kind]
+    inner, left = getattr(Repository, method), [True]
+
+    def vacuum_first(self, name, *args):
+        if left and not name.startswith("_pin"):
+            left.clear()
+            ds.vacuum(spare="0s", older_than="0s")
+        return inner(self, name, *args)
+
+    monkeypatch.setattr(Repository, method, vacuum_first)
+    NAMES[kind](old)("kept")
+    assert not left
+    again = dl.open(ds.url, storage_options=options)
+    there = (
+        again.views()["kept"]
+        if kind == "view"
+        else dl.open(ds.url, version="kept", storage_options=options)
+    )
+    assert there["x"][:].tolist() == [0]
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_version_on_s3_that_a_vacuum_deletes_meanwhile_gets_no_name(
+    options, endpoint, at_work, kind
+):
+    old, ds = expiring(f"unnamed-{kind}", options)
+    old.log()  # the engine remembers it
+    client, [key] = objects(endpoint, f"unnamed-{kind}", f"snapshots/{old.version}")
+    vacuum = ds._lake.repository.announced(datetime.now(UTC))
+    vacuum.__enter__()
+    at_work += [
+        lambda: client.delete_object(Bucket="lakes", Key=key),
+        lambda: vacuum.__exit__(None, None, None),
+    ]
+    with pytest.raises(dl.VersionNotFoundError, match="a vacuum has deleted"):
+        NAMES[kind](old)("kept")
+    assert not at_work
+    assert not ds.tags
+    assert list(ds.branches) == ["main"]
+    assert not list(ds.views())
+    client.close()
 
 
 def test_a_young_commit_on_s3_asks_for_no_chunk_again(options, monkeypatch):

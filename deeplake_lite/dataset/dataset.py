@@ -573,8 +573,8 @@ class Dataset(View):
         repository = self._lake.repository
         with repository.lock():
             versions.check_new_name(repository, "branch", name)
-            versions.check_there(repository, self.version)
-            repository.create_branch(name, self.version)
+            with versions.kept(repository, self.version):
+                repository.create_branch(name, self.version)
 
     def checkout(self, branch: str) -> Self:
         """Go to the tip of a branch, in place.
@@ -650,8 +650,8 @@ class Dataset(View):
         repository = self._lake.repository
         with repository.lock():
             versions.check_new_name(repository, "tag", name)
-            versions.check_there(repository, self.version)
-            repository.create_tag(name, self.version)
+            with versions.kept(repository, self.version):
+                repository.create_tag(name, self.version)
 
     def delete_tag(self, name: str) -> None:
         """Forget a tag; its version stays until it is vacuumed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from deeplake_lite.dataset import saved, versions
 from deeplake_lite.dataset.expiry import Expiry, plan_expiry
 from deeplake_lite.dataset.report import Damaged, Report, finding
 from deeplake_lite.errors import ConflictError, DamagedError
-from deeplake_lite.storage.repo import local_folder
+from deeplake_lite.storage.repo import ANNOUNCED_AGE, local_folder
 from deeplake_lite.storage.scratch import clear_dead, open_transactions
 from deeplake_lite.storage.table import Table
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.scratch import Note
-
-PIN_AGE = timedelta(hours=24)
-"""On an object store, names that another vacuum has given for a while are forgotten after this."""
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -95,12 +93,15 @@ def vacuum(ds: Dataset, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuum
     repository, now = ds._lake.repository, datetime.now(UTC)
     grace, plan = _grace(spare), Expiry(frozenset(), frozenset(), frozenset())
     cutoff = None if older_than is None else _cutoff(older_than, now)
-    with repository.lock():
+    with contextlib.ExitStack() as working:
+        working.enter_context(repository.lock())
+        if not dry_run:
+            working.enter_context(repository.announced(now - grace))
         _check_named(repository)
         if not dry_run:
             repository.renew_witnesses()
         _clear_dead(repository)
-        repository.unpin(now - PIN_AGE)
+        repository.unpin(now - ANNOUNCED_AGE)
         others = _open_transactions(repository)
         held = {*saved.versions_needed(repository), *(note["version"] for note in others)}
         limit = min([now - grace, *(datetime.fromisoformat(note["started"]) for note in others)])

@@ -255,10 +255,10 @@ def _write(
     ExistsError
         When one of the names is taken, unless it is to be overwritten.
     """
-    with repository.lock():
-        for document in filter(None, changes.values()):
-            for version in versions_of(document):
-                versions.check_there(repository, version)
+    needed = {v for document in filter(None, changes.values()) for v in versions_of(document)}
+    with repository.lock(), contextlib.ExitStack() as held:
+        for version in sorted(needed):
+            held.enter_context(versions.kept(repository, version))
         for _ in range(TRIES):
             try:
                 return _write_once(repository, changes, message, ids or {}, overwrite=overwrite)

@@ -2,11 +2,13 @@
 
 A name is a branch, a tag, a commit id (or enough of its beginning), a time, or a commit of a log.
 Names that begin with an underscore are the lake's own: ``_aux`` holds saved views, ``_pin-…`` keeps
-a version while the vacuum works, ``_base-…`` one that lines of history have in common.
+a version for a while, ``_vacuum-…`` tells of a vacuum that is at work, and ``_base-…`` keeps a
+version that lines of history have in common.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
@@ -18,7 +20,7 @@ from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, Versio
 from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from deeplake_lite.storage.repo import Repository
 
@@ -216,15 +218,22 @@ def check_tag(repository: Repository, name: str) -> None:
         raise _unknown("tag", name, (), known)
 
 
-def check_there(repository: Repository, snapshot_id: str) -> None:
-    """Refuse to name a version that a vacuum has deleted. Raises VersionNotFoundError."""
-    try:
-        next(repository.ancestry(snapshot_id))
-    except NotFoundError as error:
-        raise VersionNotFoundError(
-            f"Only versions that are there get a name, but a vacuum has deleted {snapshot_id}. "
-            "Go to the branch's newest version with ds.refresh(), or write the rows again."
-        ) from error
+@contextlib.contextmanager
+def kept(repository: Repository, snapshot_id: str) -> Iterator[None]:
+    """Keep a version while it gets a name. Raises VersionNotFoundError where a vacuum deleted it.
+
+    The caller holds the writers' lock.
+    """
+    with contextlib.ExitStack() as held:
+        try:
+            next(held.enter_context(repository.kept(snapshot_id)).ancestry(snapshot_id))
+        except NotFoundError as error:
+            raise VersionNotFoundError(
+                "Only versions that are there get a name, but a vacuum has deleted "
+                f"{snapshot_id}. Go to the branch's newest version with ds.refresh(), or write "
+                "the rows again."
+            ) from error
+        yield
 
 
 def parents(commit: Commit) -> list[str]:

@@ -273,10 +273,9 @@ class Table(Snapshot):
             raise ConflictError(f"Branch {branch!r} has moved on from {tip_id}.")
         run(self._write(session))
         edits, _ = self._open_edits()
-        with self._lost_columns_named():
-            session.check_chunks()
         edits.tried.add(edits.transaction)
-        return session.commit(message, {**metadata, TRANSACTION: edits.transaction})
+        with self._lost_columns_named():
+            return session.commit(message, {**metadata, TRANSACTION: edits.transaction})
 
     @contextlib.contextmanager
     def _lost_columns_named(self) -> Iterator[None]:

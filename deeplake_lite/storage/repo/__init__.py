@@ -13,6 +13,7 @@ from deeplake_lite.storage.repo.failures import LostChunksError, translated_file
 from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
 from deeplake_lite.storage.repo.places import MEMORY, local_folder, welcome
 from deeplake_lite.storage.repo.repository import (
+    ANNOUNCED_AGE,
     TRANSACTION,
     Commit,
     Repository,
@@ -23,6 +24,7 @@ from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.work import gather, run, start, stream
 
 __all__ = [
+    "ANNOUNCED_AGE",
     "MEMORY",
     "TRANSACTION",
     "Commit",

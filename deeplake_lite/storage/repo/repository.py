@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import time
 from copy import copy
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import (
+    ConflictError,
     DamagedError,
     ExistsError,
     LakeError,
@@ -24,7 +26,12 @@ from deeplake_lite.errors import (
 from deeplake_lite.storage.chunk_files import ChunkFiles, check_regular
 from deeplake_lite.storage.garbage import count, files_of
 from deeplake_lite.storage.repo.engine import compiled, package
-from deeplake_lite.storage.repo.failures import MissingError, translated, translated_files
+from deeplake_lite.storage.repo.failures import (
+    LostChunksError,
+    MissingError,
+    translated,
+    translated_files,
+)
 from deeplake_lite.storage.repo.names import from_engine, to_engine
 from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
 from deeplake_lite.storage.repo.session import BRANCH, Session, without_digest
@@ -38,7 +45,7 @@ from deeplake_lite.storage.repo.turns import lock_in_turn
 from deeplake_lite.storage.repo.witnesses import Witnesses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
 INDEX_SPLIT = 64
@@ -47,8 +54,23 @@ INDEX_SPLIT = 64
 PIN = "_pin-"
 """Begin of the branches that `Repository.pinned` makes."""
 
+VACUUM = "_vacuum-"
+"""Begin of the branches that `Repository.announced` makes."""
+
+ANNOUNCED_AGE = timedelta(hours=24)
+"""On an object store, pins and announced vacuums that are older than this count as dead."""
+
+SKEW = timedelta(minutes=1)
+"""By how much the clocks of writers and of an object store may differ."""
+
+POLLS, POLL_SECONDS = 600, 1.0
+"""How often a writer looks whether a vacuum is done, and how long it sleeps in between."""
+
 LINK = "_base-"
 """Begin of the branches that `Repository.set_links` makes."""
+
+ROOT = "1CECHNKREP0F1RSTCMT0"
+"""The engine's own first snapshot, the same in every lake: no vacuum deletes it."""
 
 TRANSACTION = "transaction"
 """Key of a commit's metadata under which the writer finds it again."""
@@ -242,7 +264,48 @@ class Repository:
         with translated():
             session = self._repository.writable_session(to_engine(branch))
         files = self._files_of(str(session.snapshot_id))
-        return Session(session, self._layouts, files, committed=self._note_commit)
+        land = self._land if local_folder(self.url) is None else None
+        return Session(session, self._layouts, files, committed=self._note_commit, land=land)
+
+    def _land(
+        self, branch: str, before: str, done: str, begun: datetime, keys: Collection[str]
+    ) -> None:
+        """Move a branch on to a version that has no name yet, if all of its chunks are there.
+
+        The version is kept from vacuums before it is looked at. Nobody sees it if it is refused.
+
+        Raises
+        ------
+        ConflictError
+            When the branch is not at `before` any more.
+        LostChunksError
+            When a vacuum has deleted some of the chunks.
+        StorageError
+            When a vacuum that may delete them goes on for too long.
+        """
+        with contextlib.ExitStack() as held:
+            try:
+                fresh = held.enter_context(self.kept(done, begun))
+                fresh.reader(done).check_chunks(keys)
+                parent = next(fresh.ancestry(done)).parent
+            except (MissingError, VersionNotFoundError) as error:
+                raise LostChunksError(
+                    "The version that was written was not there any more: a vacuum that spares "
+                    "nothing deleted it. Nothing was committed; write the rows again.",
+                    keys,
+                ) from error
+            if parent != before:
+                raise ConflictError(
+                    f"A commit follows the branch's tip {before}, but a vacuum has just cut the "
+                    "history behind this one. Nothing was committed; commit again."
+                )
+            try:
+                with translated():
+                    self._repository.reset_branch(to_engine(branch), done, before)
+            except ExistsError as error:
+                raise ConflictError(
+                    f"The branch moved while this commit was written: {error}"
+                ) from error
 
     def fork(self, branch: str, snapshot_id: str) -> Session:
         """Return a session that collects chunks on top of a version that was the branch's tip."""
@@ -264,6 +327,97 @@ class Repository:
             for name in names.keys() & set(self._branch_names()):
                 self.delete_branch(name)
 
+    @contextlib.contextmanager
+    def kept(self, snapshot_id: str, begun: datetime | None = None) -> Iterator[Repository]:
+        """Keep a version while it gets a name, and give a handle that sees what is there of it.
+
+        On a local folder the caller holds the writers' lock, and no vacuum is at work. On an object
+        store the version is pinned. A vacuum that starts later sees that; one that is at work
+        already may not, and is waited for. What it has deleted, the handle does not find.
+
+        Parameters
+        ----------
+        snapshot_id : str
+            The version.
+        begun : datetime, optional
+            When its first object was written. Vacuums that spare what is younger are not waited
+            for.
+
+        Raises
+        ------
+        NotFoundError
+            When the version is not there.
+        StorageError
+            When a vacuum goes on for too long.
+        """
+        if local_folder(self.url) is not None:
+            yield self._reopened()
+            return
+        pin = pin_name(datetime.now(UTC))
+        try:
+            try:
+                self.create_branch(pin, snapshot_id)
+            except MissingError as error:
+                raise VersionNotFoundError(f"There is no version {snapshot_id!r}.") from error
+            if begun is not None or snapshot_id not in self._tips():
+                self._await_vacuums(begun)
+            yield self._reopened()
+        finally:
+            with contextlib.suppress(LakeError):  # it is forgotten when it is old
+                self.delete_branch(pin)
+
+    def _reopened(self) -> Repository:
+        """Return a handle that remembers nothing of what it has read."""
+        other = copy(self)
+        with translated():
+            other._repository = self._repository.reopen()
+        other._newest_files = None
+        return other
+
+    def _tips(self) -> set[str]:
+        """Return the versions that branches and tags name: no vacuum deletes these."""
+        return {*self.branches().values(), *self.tags().values()}
+
+    @contextlib.contextmanager
+    def announced(self, limit: datetime) -> Iterator[None]:
+        """Tell writers of an object store of a vacuum, before it reads which versions have names.
+
+        Parameters
+        ----------
+        limit : datetime
+            Younger objects are spared.
+        """
+        if local_folder(self.url) is not None:
+            yield
+            return
+        milliseconds = max(0, int(limit.timestamp() * 1000))
+        name = f"{VACUUM}{_uuid7(datetime.now(UTC))}-{milliseconds:012x}"
+        self.create_branch(name, ROOT)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(LakeError):  # it counts as dead when it is old
+                self.delete_branch(name)
+
+    def _await_vacuums(self, begun: datetime | None) -> None:
+        """Wait until no vacuum is at work that may delete objects written since `begun`.
+
+        Raises
+        ------
+        StorageError
+        """
+        for _ in range(POLLS):
+            names = self._branch_names()
+            if not (at_work := [name for name in names if _may_delete(name, begun)]):
+                return
+            time.sleep(POLL_SECONDS)
+        raise StorageError(
+            f"Old transactions and versions wait for vacuums, but one that began at "
+            f"{_made_at(at_work[0]):%Y-%m-%d %H:%M:%S} UTC is still at work. Nothing was changed: "
+            "try again later. If it was killed, delete the file "
+            f"refs/branch.{at_work[0]}/ref.json in the lake, or wait until the next day."
+        )
+
     def unpin(self, older_than: datetime) -> None:
         """Forget the pins of processes that died. The caller holds the writers' lock.
 
@@ -273,15 +427,15 @@ class Repository:
         local = local_folder(self.url) is not None
         with self.lock("pins"):
             for name in self._branch_names():
-                made = pinned_at(name)
-                if name.startswith(PIN) and (local or (made and made < older_than)):
+                made = _made_at(name)
+                if is_pin(name) and (local or (made and made < older_than)):
                     self.delete_branch(name)
 
     def branches(self) -> dict[str, str]:
-        """Return the snapshot id of each branch's tip, but for pins and links."""
+        """Return the snapshot id of each branch's tip, but for pins, vacuums and links."""
         found = {}
         for name in self._branch_names():
-            if not name.startswith((PIN, LINK)):
+            if not is_pin(name) and not name.startswith(LINK):
                 with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
                     found[name] = self.tip(name)
         return found
@@ -678,8 +832,8 @@ def tag_ref(name: str) -> str:
 
 
 def is_pin(name: str) -> bool:
-    """Tell whether a branch only keeps a version for a while."""
-    return name.startswith(PIN)
+    """Tell whether a branch is only there for a while: a pin, or a vacuum that is at work."""
+    return name.startswith((PIN, VACUUM))
 
 
 def _in_words(ref: str) -> str:
@@ -696,16 +850,46 @@ def pin_name(now: datetime) -> str:
     """Return a new name for a pin: a UUID of version 7, which begins with the time.
 
     >>> name = pin_name(datetime(2026, 1, 31, tzinfo=UTC))
-    >>> name[:18], pinned_at(name).isoformat()
+    >>> name[:18], _made_at(name).isoformat()
     ('_pin-019c115970007', '2026-01-31T00:00:00+00:00')
     """
-    return f"{PIN}{int(now.timestamp() * 1000):012x}7{uuid4().hex[13:]}"
+    return f"{PIN}{_uuid7(now)}"
 
 
-def pinned_at(name: str) -> datetime | None:
-    """Return when a pin was made, None where its name does not tell."""
-    found = re.fullmatch(f"{PIN}([0-9a-f]{{12}})7[0-9a-f]{{19}}", name)
-    return datetime.fromtimestamp(int(found[1], 16) / 1000, UTC) if found else None
+def _uuid7(now: datetime) -> str:
+    return f"{int(now.timestamp() * 1000):012x}7{uuid4().hex[13:]}"
+
+
+def _made_at(name: str) -> datetime | None:
+    """Return when a pin was made or a vacuum announced, None where the name does not tell."""
+    found = re.fullmatch(
+        f"(?:{PIN}|{VACUUM})([0-9a-f]{{12}})7[0-9a-f]{{19}}(?:-[0-9a-f]{{12}})?", name
+    )
+    return _at(found[1]) if found else None
+
+
+def _may_delete(name: str, begun: datetime | None) -> bool:
+    """Tell whether a name is of a vacuum that is at work and may delete what is as old as `begun`.
+
+    >>> name = "_vacuum-" + _uuid7(datetime.now(UTC)) + "-019c11597000"
+    >>> _may_delete(name, None), _may_delete(name, datetime(2026, 1, 30, tzinfo=UTC))
+    (True, True)
+    >>> _may_delete(name, datetime(2026, 2, 1, tzinfo=UTC)), _may_delete("main", None)
+    (False, False)
+    """
+    made = _made_at(name) if name.startswith(VACUUM) else None
+    if made is None or made < datetime.now(UTC) - ANNOUNCED_AGE:
+        return False
+    limit = _at(name.rpartition("-")[2]) if name.count("-") > 1 else made
+    return begun is None or begun - SKEW < limit
+
+
+def _at(milliseconds: str) -> datetime:
+    """Return the time of a hexadecimal number of milliseconds."""
+    try:
+        return datetime.fromtimestamp(int(milliseconds, 16) / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return datetime.max.replace(tzinfo=UTC)
 
 
 def _link_ends(name: str) -> tuple[str, str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -49,6 +50,8 @@ deletes those that no version needs, once they are older than its grace period."
 
 type Range = tuple[int, int, int]
 
+type Land = Callable[[str, str, str, datetime, Collection[str]], None]
+
 DIGEST = "digest"
 """Key of a commit's metadata under which its digest is."""
 
@@ -71,6 +74,10 @@ class Session:
         Whether it only collects chunks for another.
     committed : callable, optional
         Is told of a commit: the branch, the version before, and the new one.
+    land : callable, optional
+        Moves a branch on to the version of an old session: is given the branch, the version before,
+        the new one, when the session was begun, and the keys of the chunks that it has written.
+        None where the writers' lock keeps vacuums away.
     """
 
     def __init__(
@@ -81,9 +88,10 @@ class Session:
         *,
         is_fork: bool = False,
         committed: Callable[[str, str, str], None] | None = None,
+        land: Land | None = None,
     ) -> None:
         self._session, self._layouts, self._files = session, layouts, files
-        self._committed = committed
+        self._committed, self._land = committed, land
         self._written: set[str] = set()  # keys that are not as the files say
         self._begun = time.time(), time.monotonic()
         self._is_fork = is_fork
@@ -365,18 +373,21 @@ class Session:
             self._session.merge(fork._session)
         self._begun = min(self._begun[0], fork._begun[0]), min(self._begun[1], fork._begun[1])
 
-    def check_chunks(self) -> None:
-        """Look whether all chunks of a session that is old are still there.
+    @property
+    def _age(self) -> float:
+        """Seconds since the session, or the oldest that it took over, was begun."""
+        begun, monotonic = self._begun  # clocks are set back, and monotonic ones stop in sleep
+        return max(time.time() - begun, time.monotonic() - monotonic)
+
+    def check_chunks(self, keys: Collection[str]) -> None:
+        """Look whether chunks are still there.
 
         Raises
         ------
         LostChunksError
-            When some are not. Nothing is committed, and the session is as before.
+            When some are not.
         """
-        begun, monotonic = self._begun  # clocks are set back, and monotonic ones stop in sleep
-        if max(time.time() - begun, time.monotonic() - monotonic) < CONFIRM_AFTER:
-            return
-        if lost := run(self._lost_chunks()):
+        if lost := run(self._lost_chunks(keys)):
             raise LostChunksError(
                 f"{len(lost):,} chunks that this commit needs are gone, such as {lost[0]}: it was "
                 "open for longer than the grace period of a vacuum, which deleted them. Nothing "
@@ -384,10 +395,18 @@ class Session:
                 lost,
             )
 
-    async def _lost_chunks(self) -> list[str]:
-        """Return the keys of the chunks that were written in this session and are not there."""
+    def _chunks_written(self) -> list[str]:
+        """Return the keys of the chunks that were written in this session."""
         with translated():
             written = self._session.status().updated_chunks
+        return [
+            "/".join([path.strip("/"), "c", *map(str, chunk)])
+            for path, chunks in written.items()
+            for chunk in chunks
+        ]
+
+    async def _lost_chunks(self, keys: Collection[str]) -> list[str]:
+        """Return those of some keys under which there is no chunk."""
         lost: list[str] = []
 
         async def look(key: str) -> None:
@@ -398,11 +417,6 @@ class Session:
             if found is None:
                 lost.append(key)
 
-        keys = (
-            "/".join([path.strip("/"), "c", *map(str, chunk)])
-            for path, chunks in written.items()
-            for chunk in chunks
-        )
         await stream(map(look, keys), IN_FLIGHT)
         return sorted(lost)
 
@@ -420,11 +434,10 @@ class Session:
             When the store refuses, or its reply is lost: the commit may be there all the same.
         """
         use_engine()
-        self.check_chunks()
         branch, before = from_engine(str(self._session.branch)), self.snapshot_id
         notes = with_digest(message, {**(metadata or {}), BRANCH: branch})
         try:
-            done = str(self._session.commit(message, notes))
+            done = self._write_version(branch, before, message, notes)
         except compiled.ConflictError as error:
             raise ConflictError(
                 f"The branch moved while this commit was written: {error}"
@@ -436,6 +449,23 @@ class Session:
             ) from error
         if self._committed is not None:
             self._committed(branch, before, done)
+        return done
+
+    def _write_version(self, branch: str, before: str, message: str, notes: dict[str, Any]) -> str:
+        """Make what was written a version, and the branch's tip.
+
+        On an object store that of an old session first gets no name but a pin: a vacuum that had
+        read the names before that may have deleted its chunks, or be about to.
+        """
+        if self._age < CONFIRM_AFTER:
+            return str(self._session.commit(message, notes))
+        keys = self._chunks_written()
+        if self._land is None:
+            self.check_chunks(keys)
+            return str(self._session.commit(message, notes))
+        done = str(self._session.flush(message, notes))
+        begun = datetime.fromtimestamp(time.time() - self._age, UTC)
+        self._land(branch, before, done, begun, keys)
         return done
 
 
