@@ -896,7 +896,7 @@ class Dataset(View):
         UncommittedError
             When there are edits.
         ConflictError
-            When the branch has moved: refresh first.
+            When the branch moves again and again meanwhile. What others committed is kept.
         ReadOnlyError
             When this is a version that never moves.
 

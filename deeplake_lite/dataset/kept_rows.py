@@ -6,6 +6,7 @@ to rows of lakes. Arrays lie beside the document, by path.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -20,11 +21,31 @@ from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import Lake
+
+DEEPEST = 32
+"""Queries of queries that a document may hold within each other."""
+
+MOST_ROWS = 2**47
+"""Most rows of a view or a result."""
+
+ANY = r".*"
+TEXTS = {
+    "version": r"[0-9A-Z]{20}",
+    "url": r".+",
+    "array": r"views/[0-9a-f]{32}",
+    "hash": r"[0-9a-f]{16}",
+    "origin": ANY,
+    "saved": ANY,
+}
+"""What the texts in a document look like, by key."""
+
+REQUIRED = {True: {"version", "array", "hash", "origin", "saved"}, False: {"version"}}
+"""Those that are there, by whether the document is that of a saved view itself."""
 
 type Document = dict[str, Any]
 
@@ -99,13 +120,27 @@ class Opener:
     def open(self, document: Mapping[str, Any]) -> View:
         """Return the view that a document describes."""
         names = tuple(document["columns"])
+        if len(set(names)) < len(names):
+            raise DamagedError("A saved view names a column twice. Delete it, and save it again.")
         rows = self._rows(document) if "array" in document else None
         if "query" in document:
             assert rows is not None
-            return self._answer(document["query"])._taken(rows, names, document["query"]["text"])
+            answer = self._answer(document["query"])
+            self._check_columns(names, answer.columns)
+            return answer._taken(rows, names, document["query"]["text"])
         lake, table = self._version(document)
+        self._check_columns(names, table.schema.names)
         slots = table.rows.live() if rows is None else slots_of(table, rows)
         return View(lake, table, slots, names, "")
+
+    @staticmethod
+    def _check_columns(names: Collection[str], there: Collection[str]) -> None:
+        """Refuse columns that are not there. Raises DamagedError."""
+        if odd := next((name for name in names if name not in there), None):
+            raise DamagedError(
+                f"A saved view has the column {odd!r:.60}, which its version has not. Delete the "
+                "view, and save it again."
+            )
 
     def _rows(self, document: Mapping[str, Any]) -> NDArray[np.int64]:
         """Read a view's rows. Raises DamagedError when they are another's."""
@@ -121,7 +156,8 @@ class Opener:
         from deeplake_lite.dataset.opening import open as open_lake
 
         if document.get("url") is not None:
-            ds = open_lake(document["url"], version=document["version"])
+            limits = self._lake.repository.limits
+            ds = open_lake(document["url"], version=document["version"], limits=limits)
             return ds._lake, ds._table
         repository = self._lake.repository
         return self._lake, Table.open(repository, repository.reader(document["version"]))
@@ -142,6 +178,87 @@ class Opener:
                 f"{found._table.slots:,}: {query['text']}. A function of yours may have changed."
             )
         return found
+
+
+def check_document(name: str, document: Any, *, saved: bool) -> None:
+    """Refuse a document that is not one of a view.
+
+    Only the views that a query read may be of another lake; the view itself never is.
+
+    Parameters
+    ----------
+    name : str
+        The saved view that it is of.
+    saved : bool
+        Whether it is that of the saved view itself, and not of one that its query read.
+
+    Raises
+    ------
+    DamagedError
+    """
+    try:
+        _check(document, saved=saved, depth=0)
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise DamagedError(
+            f"The saved view {name!r:.60} is damaged: {error!s:.200} Delete it, or restore the "
+            "lake from a copy."
+        ) from error
+
+
+def _check(document: Any, *, saved: bool, depth: int) -> None:
+    """Check a document, and those within. Raises ValueError, TypeError, LookupError."""
+    if depth > DEEPEST:
+        raise ValueError(f"it is a query of a query, and so on, more than {DEEPEST} deep.")
+    for key, pattern in TEXTS.items():
+        if key in document or key in REQUIRED[saved]:
+            _check_text(document, key, pattern)
+    if saved and "url" in document:
+        raise ValueError("it is of another lake.")
+    names = document["columns"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"'columns' must be a list of names, but it is {names!r:.60}.")
+    if ("array" in document) != ("hash" in document):
+        raise ValueError("'array' and 'hash' come together.")
+    if saved:
+        _check_count(document)
+    if "query" in document:
+        _check_text(document, "array", TEXTS["array"])
+        _check_query(document["query"], depth)
+
+
+def _check_query(query: Any, depth: int) -> None:
+    """Check the query of a document. Raises ValueError, TypeError, LookupError."""
+    _check_text(query, "text", ANY)
+    _check_count(query)
+    if query.get("kind", "query") not in ("query", "suspects"):
+        raise ValueError(f"'kind' is 'query' or 'suspects', but it is {query['kind']!r:.60}.")
+    if not isinstance(query["params"], list | dict):
+        raise TypeError(f"'params' must be a list or an object, but it is {query['params']!r:.60}.")
+    if query["seed"] is not None and type(query["seed"]) is not int:
+        raise TypeError(f"'seed' must be a whole number or null, but it is {query['seed']!r:.60}.")
+    if query["asked"] is not None:
+        _check(query["asked"], saved=False, depth=depth + 1)
+    if not isinstance(query["sources"], list):
+        raise TypeError(f"'sources' must be a list, but it is {query['sources']!r:.60}.")
+    for source in query["sources"]:
+        _check_text(source, "name", ANY)
+        if source["label"] is not None:
+            _check_text(source, "label", ANY)
+        _check(source, saved=False, depth=depth + 1)
+
+
+def _check_text(document: Any, key: str, pattern: str) -> None:
+    if not isinstance(document, dict):
+        raise TypeError(f"it must be an object, but it is {document!r:.60}.")
+    value = document[key]
+    if not isinstance(value, str) or not re.fullmatch(pattern, value, re.DOTALL):
+        raise ValueError(f"{key!r} must be a text like {pattern}, but it is {value!r:.60}.")
+
+
+def _check_count(document: Mapping[str, Any]) -> None:
+    value = document["rows"]
+    if type(value) is not int or not 0 <= value <= MOST_ROWS:
+        raise ValueError(f"'rows' must be a whole number up to {MOST_ROWS}, got {value!r:.60}.")
 
 
 def _hash(rows: NDArray[np.int64]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset import saved, versions
+from deeplake_lite.dataset.commit import TRIES
 from deeplake_lite.dataset.expiry import Expiry, plan_expiry
 from deeplake_lite.dataset.report import Damaged, Report, finding
 from deeplake_lite.errors import ConflictError, DamagedError
@@ -51,16 +52,20 @@ class Vacuumed:
 
 def optimize(ds: Dataset, *, shuffle: bool, seed: int) -> str:
     """Rewrite a lake contiguously; see `Dataset.optimize`."""
-    repository, branch = ds._lake.repository, str(ds.current_branch)
-    with repository.lock():
-        if repository.tip(branch) != ds.version:
-            raise ConflictError(f"Branch {branch!r} has moved. Run ds.refresh(), then optimise.")
-        order = ds._table.rows.live()
-        if shuffle:
-            order = order[np.random.default_rng(seed).permutation(len(order))]
-        done = ds._table.rewrite(branch, order, "optimised" + (", shuffled" if shuffle else ""))
-    ds.refresh()
-    return done
+    branch, message = str(ds.current_branch), "optimised" + (", shuffled" if shuffle else "")
+    with ds._lake.repository.lock():
+        for _ in range(TRIES):
+            ds.refresh()
+            order = ds._table.rows.live()
+            if shuffle:
+                order = order[np.random.default_rng(seed).permutation(len(order))]
+            try:
+                done = ds._table.rewrite(branch, order, message)
+            except ConflictError:  # on an object store, somebody else has committed meanwhile
+                continue
+            ds.refresh()
+            return done
+    raise ConflictError(f"The branch moved {TRIES} times while it was optimised. Try again.")
 
 
 def verify(ds: Dataset) -> Report:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset import versions
-from deeplake_lite.dataset.kept_rows import Keeper, Opener, versions_of
+from deeplake_lite.dataset.kept_rows import Keeper, Opener, check_document, versions_of
 from deeplake_lite.dataset.virtual import VirtualTable
 from deeplake_lite.errors import (
     ConflictError,
@@ -40,6 +40,19 @@ if TYPE_CHECKING:
 
 TRIES = 20
 """Times that a change of the views on an object store is written again when it loses the race."""
+
+DAMAGE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+)
+"""What reading something that was not written so may raise."""
 
 KEY = "deeplake_lite_views"
 """Attribute of the root group on ``_aux``: the documents by name, and their digest."""
@@ -83,16 +96,24 @@ class SavedView:
 
     @classmethod
     def from_json(cls, name: str, document: Mapping[str, Any]) -> SavedView:
-        """Read a document."""
+        """Read a document. Raises DamagedError where it is none."""
+        check_document(name, document, saved=True)
+        try:
+            saved = datetime.fromisoformat(document["saved"])
+        except ValueError as error:
+            raise DamagedError(
+                f"The saved view {name!r:.60} is damaged: {error!s:.200} Delete it, or restore the "
+                "lake from a copy."
+            ) from error
         return cls(
             name,
-            str(document["version"]),
-            int(document["rows"]),
+            document["version"],
+            document["rows"],
             tuple(document["columns"]),
-            str(document["origin"]),
-            datetime.fromisoformat(document["saved"]),
-            str(document["array"]),
-            str(document["hash"]),
+            document["origin"],
+            saved,
+            document["array"],
+            document["hash"],
             document.get("query"),
         )
 
@@ -119,9 +140,10 @@ class SavedViews(Mapping[str, "View"]):
         self._documents = _documents(lake.repository, self._session)
 
     def __getitem__(self, name: str) -> View:
-        """Open a view. Raises NotFoundError."""
+        """Open a view. Raises NotFoundError, and DamagedError where its document is none."""
         kept = self.info(name)
-        return self._opener().open(kept.to_json())._called(kept.origin)
+        with damage_named(name):
+            return self._opener().open(kept.to_json())._called(kept.origin)
 
     def _opener(self) -> Opener:
         session = self._session
@@ -142,7 +164,8 @@ class SavedViews(Mapping[str, "View"]):
 
     def delete(self, name: str) -> None:
         """Forget a view; its rows stay where they are."""
-        self.info(name)
+        if name not in self._documents:
+            raise NotFoundError.named("saved view", name, self._documents)
         _write(self._lake.repository, {name: None}, f"delete view {name}")
         del self._documents[name]
 
@@ -152,6 +175,20 @@ class SavedViews(Mapping[str, "View"]):
             for k in map(self.info, self)
         )
         return "\n".join(lines) or "no saved views"
+
+
+@contextlib.contextmanager
+def damage_named(name: str) -> Iterator[None]:
+    """Raise what a document leads to that contradicts itself as an error of ours."""
+    try:
+        yield
+    except LakeError:
+        raise
+    except DAMAGE as error:
+        raise DamagedError(
+            f"The saved view {name!r:.60} does not open: {error!s:.200}. Delete it, or restore the "
+            "lake from a copy."
+        ) from error
 
 
 def save(view: View, name: str, *, overwrite: bool) -> None:
@@ -180,13 +217,22 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
         found.get("query"),
     )
     change, rows = {name: kept.to_json()}, keeper.arrays
+    try:
+        check_document(name, change[name], saved=True)
+    except DamagedError as error:
+        raise InvalidValueError(
+            "A query of a query of a view, and so on, is saved up to some depth, and this one is "
+            "deeper. Materialize one of them first."
+        ) from error
     _write(view._lake.repository, change, f"save view {name}", rows, overwrite=overwrite)
 
 
 def versions_needed(repository: Repository) -> set[str]:
     """Return the versions that saved views read."""
-    documents = _documents(repository, _reader(repository)).values()
-    return {version for d in documents for version in versions_of(d)}
+    documents = _documents(repository, _reader(repository))
+    for name, document in documents.items():
+        check_document(name, document, saved=True)
+    return {version for d in documents.values() for version in versions_of(d)}
 
 
 def materialize(view: View, url: str, message: str) -> Dataset:
@@ -299,12 +345,22 @@ async def _put(session: Session, documents: Mapping[str, Any], ids: Mapping[str,
 
 
 async def _read_ids(session: Session, path: str) -> Any:
-    """Read a view's rows. Raises DamagedError where their array is not what was written."""
+    """Read a view's rows. Raises DamagedError where their array is not what was written.
+
+    Memory is taken for chunks that are there, whatever the array's metadata says.
+    """
+    spec, parts = ArraySpec("int64"), [np.empty(0, np.int64)]
     try:
-        return np.asarray(await (await session.open_array(path)).getitem(slice(None)))
+        length = await session.length(path)
+        for chunk in range(-(-length // spec.chunk_rows)):
+            data = await session.get(f"{path}/c/{chunk}", spec.most_bytes)
+            if data is None:
+                raise ValueError(f"chunk {chunk} is missing")
+            parts.append(spec.decode_chunk(data)[: length - chunk * spec.chunk_rows])
+        return np.concatenate(parts)
     except LakeError:
         raise
-    except (ValueError, TypeError, LookupError, ArithmeticError, MemoryError, OSError) as error:
+    except DAMAGE as error:
         raise DamagedError(
             f"The rows of a saved view do not read: {error!s:.200}. Restore the lake from a copy, "
             "or delete the view and save it again."

@@ -10,6 +10,7 @@ import deeplake_lite as dl
 from deeplake_lite.dataset.commit import commit
 from deeplake_lite.dataset.portable import read_blocks
 from deeplake_lite.storage.repo import Session
+from deeplake_lite.storage.table import Table
 from deeplake_lite.testing.invariants import check_consistent
 
 SIZE = 5 * 2**20  # more than one chunk of a heap
@@ -183,11 +184,33 @@ def test_one_optimises_while_the_other_appends_and_edits(a, b):
     check_consistent(b)
 
 
-def test_optimising_a_branch_that_moved_is_refused(a, b):
+def test_optimising_a_branch_that_moved_keeps_what_moved_it(a, b):
     b["x"][0] = 10
-    b.commit("b")
-    with pytest.raises(dl.ConflictError, match=r"has moved. Run ds\.refresh\(\)"):
+    done = b.commit("b")
+    assert a.optimize() == a.version
+    assert a["x"][0] == 10
+    assert a.log()[0].parent == done
+    check_consistent(a)
+
+
+@pytest.mark.parametrize("times", [3, 20])
+def test_optimising_a_branch_that_moves_meanwhile_is_done_again(a, monkeypatch, times):
+    rewrite, before, left = Table.rewrite, a.version, [dl.ConflictError("moved")] * times
+
+    def beaten(self, *args):
+        if left:
+            raise left.pop()
+        return rewrite(self, *args)
+
+    monkeypatch.setattr(Table, "rewrite", beaten)
+    if times == 20:
+        with pytest.raises(dl.ConflictError, match="moved 20 times while it was optimised"):
+            a.optimize()
+        assert a.version == before
+    else:
         a.optimize()
+        assert a.log()[0].message == "optimised"
+        check_consistent(a)
 
 
 def test_edits_with_large_cells_are_copied_onto_a_tip_they_cannot_follow(make_lake):

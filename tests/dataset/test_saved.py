@@ -1,8 +1,13 @@
 """Views under a name, and copies of views."""
 
+import contextlib
+import copy
+import json
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
+import numpy as np
 import pytest
 
 import deeplake_lite as dl
@@ -216,6 +221,112 @@ def test_rows_of_a_view_whose_array_is_damaged_raise_our_error(ds, kind, monkeyp
     async def refuse(*_):
         raise kind("as Zarr does for an array whose metadata is damaged")
 
-    monkeypatch.setattr(Session, "open_array", refuse)
+    monkeypatch.setattr(Session, "length", refuse)
     with pytest.raises(dl.DamagedError, match="rows of a saved view do not read"):
         dl.open(ds.url).views()["two"]
+
+
+WRONG = [None, True, -1, 2**200, 1.5, "", "x" * 10_000, [], {}, [[[]]], {"a": {}}, [1, None]]
+
+
+def places(document, path=()):
+    """Yield the path of every part of a document."""
+    yield path
+    parts = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, part in parts if isinstance(document, dict | list) else ():
+        yield from places(part, (*path, key)) if isinstance(part, dict | list) else [(*path, key)]
+
+
+def put(document, path, value):
+    *above, last = path
+    for key in above:
+        document = document[key]
+    if value is ...:
+        del document[last]
+    else:
+        document[last] = value
+
+
+@pytest.fixture
+def documents(ds, make_lake):
+    """Return a lake with saved views of each kind, and their list."""
+    other = make_lake({"x": "int32"}, x=[1, 2])
+    ds[:2].save("rows")
+    inner = ds.query("SELECT x * 10 AS y WHERE x > ?", [np.float32(0)])
+    inner.query("SELECT y + 1 AS z").save("nested")
+    ds.query("SELECT x, o.x + 1 AS y FROM ds JOIN o USING (x)", sources={"o": other}).save("join")
+    session = Repository.open(ds.url).reader(Repository.open(ds.url).tip("_aux"))
+    return run(session.attributes())[saved.KEY]["views"]
+
+
+def outcome(lake, documents):
+    """Do all that reads the documents of saved views; only errors of ours may leave."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(saved, "_documents", lambda *_: documents)
+        views = lake.views()
+        for do in (lambda: repr(views), lambda: saved.versions_needed(lake._lake.repository)):
+            with contextlib.suppress(dl.LakeError):
+                do()
+        for name in views:
+            with contextlib.suppress(dl.LakeError):
+                view = views[name]
+                for column in view.columns:
+                    view[column][:]
+
+
+def test_a_mutated_document_of_a_saved_view_gives_rows_or_our_error(ds, documents):
+    paths = [path for path in places(documents) if len(path) > 1]
+    draws = np.random.default_rng(0)
+    for path in paths:
+        for value in [..., *(WRONG[i] for i in draws.permutation(len(WRONG))[:2])]:
+            mutated = copy.deepcopy(documents)
+            put(mutated, path, value)
+            chosen = {path[0]: mutated[path[0]]}
+            outcome(ds, chosen)
+
+
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:12])
+@pytest.mark.parametrize("key", ["version", "rows", "saved", "array", "hash", "columns", "query"])
+def test_a_document_of_wrong_types_is_damage(documents, key, value):
+    if (key, value) == ("columns", []):
+        return
+    document = {**documents["nested"], key: value}
+    with pytest.raises(dl.DamagedError, match=r"saved view 'v' is damaged: .*Delete it"):
+        saved.SavedView.from_json("v", document)
+
+
+def test_a_crafted_view_opens_no_other_lake_and_no_deeper_query(documents, make_lake):
+    secret = make_lake({"x": "int32"}, x=[42, 43])
+    document = {**documents["rows"], "url": secret.url, "version": secret.version}
+    with pytest.raises(dl.DamagedError, match="it is of another lake"):
+        saved.SavedView.from_json("v", document)
+    deep = documents["nested"]
+    for _ in range(2_000):
+        deep = {**deep, "query": {**deep["query"], "asked": deep}}
+    with pytest.raises(dl.DamagedError, match="more than 32 deep"):
+        saved.SavedView.from_json("v", deep)
+
+
+def test_a_query_that_is_too_deep_to_be_read_again_is_not_saved(ds):
+    view = ds.query("SELECT x + 1 AS x")
+    for _ in range(33):
+        view = view.query("SELECT x + 1 AS x")
+    with pytest.raises(dl.InvalidValueError, match="Materialize"):
+        view.save("deep")
+    assert not list(ds.views())
+
+
+def test_the_rows_of_a_view_take_no_more_memory_than_their_chunks(ds):
+    ds[:2].save("two")
+    session = Repository.open(ds.url).writer("_aux")
+    path = run(session.attributes())[saved.KEY]["views"]["two"]["array"]
+    metadata = json.loads(bytes(run(session.get(f"{path}/zarr.json"))))
+    metadata["shape"] = [2**46]
+    run(session.put(f"{path}/zarr.json", json.dumps(metadata).encode()))
+    session.commit("crafted")
+    tracemalloc.start()
+    with pytest.raises(dl.DamagedError, match=r"chunk \d is missing\. Restore"):
+        dl.open(ds.url).views()["two"]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20_000_000
