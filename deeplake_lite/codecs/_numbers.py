@@ -61,12 +61,12 @@ class NumberCodec(Codec):
     def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         packed, dtype = memoryview(data).cast("B"), dtype.newbyteorder("<")
         expected = math.prod(shape) * dtype.itemsize
-        if not expected:
-            self._check_claim(0, len(packed), shape, dtype)
-            return np.empty(shape, dtype)
         try:
-            self._check_claim(expected, self._claimed(packed), shape, dtype)
+            claimed = self._claimed(packed) if expected else len(packed)
+            self._check_claim(expected, claimed, shape, dtype)
             array = np.empty(shape, dtype)
+            if not expected:
+                return array
             self._decompress(packed, array.reshape(-1).view(np.uint8))
         except (DamagedError, MemoryError):
             raise

@@ -1,9 +1,4 @@
-"""Zstandard: small, fast to decode, and with a checksum that finds damage.
-
-Notes
------
-RFC 8878, section 3.1.1, describes the frame header.
-"""
+"""Zstandard: small, fast to decode, and with a checksum that finds damage."""
 
 from __future__ import annotations
 
@@ -14,12 +9,11 @@ from numcodecs import zstd
 
 from deeplake_lite.codecs._arrays import check_option
 from deeplake_lite.codecs._numbers import NumberCodec
+from deeplake_lite.codecs.zstd_frame import content_size, most_bytes
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(frozen=True)
@@ -57,13 +51,11 @@ class Zstd(NumberCodec):
 
     @override
     def _claimed(self, data: memoryview) -> int:
-        if data[:4] != _MAGIC:
-            raise ValueError("no Zstandard frame begins there")
-        descriptor = data[4]
-        single, dictionary, wide = descriptor >> 5 & 1, descriptor & 3, descriptor >> 6
-        start = 5 + (not single) + (0, 1, 2, 4)[dictionary]
-        size = (single, 2, 4, 8)[wide]
-        return int.from_bytes(data[start : start + size], "little") + (256 if size == 2 else 0)
+        told, begin = content_size(data)
+        most = most_bytes(data, begin)
+        if told is None or told > most:
+            raise ValueError(f"the header says {told} bytes, and the blocks hold up to {most:,}")
+        return told
 
     @override
     def _decompress(self, data: memoryview, into: NDArray[np.uint8]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.cells import Cells, NestedCells
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ArraySpec, SlotArray, Slots
@@ -56,9 +57,36 @@ class NestedColumn(Column):
 
     async def read(self, slots: Slots) -> NestedCells:
         """Return the cells of `slots`, in their order."""
-        spans = await self.arrays["spans"].read(slots)
+        spans = await self.read_spans(slots)
         items = await self.items.read(item_slots(spans))
         return NestedCells(spans[:, 1].copy(), items, await self.read_valid(slots))
+
+    async def read_spans(self, slots: Slots) -> NDArray[np.int64]:
+        """Return the first item and the number of items of each cell, (n, 2).
+
+        Raises
+        ------
+        DamagedError
+            When a span lies outside of the items, or cells share items: reading those would take
+            memory for items that do not exist.
+        """
+        spans = await self.arrays["spans"].read(slots)
+        length = await self.items.length()
+        sound = are_within(spans, length)
+        if not sound.all():
+            first, count = spans[~sound][0].tolist()
+            raise DamagedError(
+                f"A cell of {self.place.path} has {count} items from {first}, but there are "
+                f"{length} items. Run ds.verify()."
+            )
+        if int(spans[:, 1].sum()) > length:  # a view may have a row several times, or cells overlap
+            _, once = np.unique(slots, return_index=True)
+            if int(spans[once, 1].sum()) > length:
+                raise DamagedError(
+                    f"Cells of {self.place.path} share items, of which there are {length}. Run "
+                    "ds.verify()."
+                )
+        return spans
 
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
         """Return (n,) uint64 hashes as they were noted."""
@@ -70,6 +98,12 @@ class NestedColumn(Column):
         if damaged:
             return damaged
         spans = await self.arrays["spans"].read(slots)
+        length = await self.items.length()
+        sound = are_within(spans, length)
+        if not sound.all():
+            return [Damage(s, "its items are not there") for s in slots[~sound].tolist()]
+        if int(spans[:, 1].sum()) > length:
+            return [Damage(None, "cells share items")]
         every = item_slots(spans)
         row_of = dict(zip(every.tolist(), np.repeat(slots, spans[:, 1]).tolist(), strict=True))
         damaged = [
@@ -87,7 +121,7 @@ class NestedColumn(Column):
         found: list[Damage] = []
         for some in chunks.spans(len(slots), VERIFIED_ROWS):
             part = slots[some]
-            spans = await self.arrays["spans"].read(part)
+            spans = await self.read_spans(part)
             items = await self.items.digests(item_slots(spans))
             expected = nested_digests(items, spans[:, 1], await self.read_valid(part))
             wrong = expected != await self.digests(part)
@@ -96,7 +130,7 @@ class NestedColumn(Column):
 
     async def sizes(self, slots: Slots) -> NDArray[np.int64]:
         """Return the stored size of each cell, bytes, without reading them."""
-        spans = await self.arrays["spans"].read(slots)
+        spans = await self.read_spans(slots)
         ends = np.concatenate([[0], np.cumsum(await self.items.sizes(item_slots(spans)))])
         after = np.cumsum(spans[:, 1])
         return np.asarray(ends[after] - ends[after - spans[:, 1]], np.int64)
@@ -163,6 +197,18 @@ class NestedColumn(Column):
         if "valid" in self.arrays:
             kept["valid"] = validity(cells)
         return kept
+
+
+def are_within(spans: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
+    """Tell which spans (first, count) lie within `length` items.
+
+    >>> are_within(np.array([[4, 2], [0, 7], [0, -1], [-1, 1]]), 6).tolist()
+    [True, False, False, False]
+    """
+    firsts, counts = spans[:, 0], spans[:, 1]
+    least = (firsts >= 0) & (counts >= 0) & (counts <= length)
+    sound: NDArray[np.bool_] = least & (firsts <= length - np.where(least, counts, 0))
+    return sound
 
 
 def item_slots(spans: NDArray[np.int64]) -> Slots:

@@ -150,7 +150,7 @@ class Snapshot:
         if isinstance(found, RaggedColumn):
             return run(found.read_shapes(slots))
         if isinstance(found, NestedColumn):
-            shapes = run(found.arrays["spans"].read(slots))[:, 1:].astype(np.int32)
+            shapes = run(found.read_spans(slots))[:, 1:].astype(np.int32)
         else:
             shape = found.arrays["data"].spec.shape
             shapes = np.tile(np.array(shape, np.int32), (len(slots), 1))

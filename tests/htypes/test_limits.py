@@ -1,6 +1,7 @@
 """No value is decoded that takes more memory than the handle allows, coming in or going out."""
 
 import struct
+import tracemalloc
 import zlib
 from io import BytesIO
 
@@ -307,3 +308,84 @@ def test_every_way_to_make_a_lake_takes_limits(tmp_path, new_url):
         progress=False,
     )
     assert len(skipped) == 1
+
+
+# ---- compressed numbers
+
+SKIPPED = bytes.fromhex("502a4d18 04000000 00000000")  # a frame that Zstandard passes over
+EMPTY = bytes.fromhex("28b52ffd 2000 010000")  # a frame of no bytes
+NUMBERS = {name: ENCODED[name] for name in ("array", "lz4", "blosc", "fixed", "wide mask")}
+NUMBERS |= {name: ENCODED[name] for name in ("objects", "pixels", "deep pixels")}
+NUMBERS["raw"] = (dl.Array("uint8", (None, None), "raw"), np.zeros((200, 200), "uint8"))
+NUMBERS["raw pixels"] = (dl.Image("raw"), picture(80, 80))
+
+
+def stretched(htype, value, times):
+    """Return the bytes of a cell that is longer than `value`."""
+    longer = np.zeros((times * value.shape[0], *value.shape[1:]), value.dtype)
+    if isinstance(htype, dl.Array):
+        htype = dl.Array(htype.dtype, (None,) * longer.ndim, htype.codec)
+    return bytes(htype.limited(NO_LIMITS).encode([longer]).buffers[0])
+
+
+DAMAGE = {
+    "longer": lambda htype, value, _: stretched(htype, value, 2),
+    "bomb": lambda htype, value, _: stretched(htype, value, 500),
+    "cut": lambda _, __, data: data[:-1],
+    "half": lambda _, __, data: data[: len(data) // 2],
+    "nothing": lambda _, __, ___: b"",
+    "zero behind": lambda _, __, data: data + b"\0",
+    "zeros behind": lambda _, __, data: data + bytes(100),
+    "twice": lambda _, __, data: data * 2,
+    "skipped frame behind": lambda _, __, data: data + SKIPPED,
+    "skipped frame before": lambda _, __, data: SKIPPED + data,
+    "empty frame behind": lambda _, __, data: data + EMPTY,
+    "a size of 4 GiB": lambda _, __, data: data[:4] + b"\xff" * 4 + data[8:],
+}
+
+
+@pytest.mark.parametrize("damaged", DAMAGE)
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_numbers_of_another_size_than_recorded_are_damage_and_take_no_memory(kind, damaged):
+    htype, value = NUMBERS[kind]
+    cells = htype.encode([value])
+    data = DAMAGE[damaged](htype, value, bytes(cells.buffers[0]))
+    if data == bytes(cells.buffers[0]) or (damaged.startswith("a size") and kind.startswith("raw")):
+        return
+    shape = tuple(n for n in cells.shapes[0].tolist() if n >= 0)
+    tracemalloc.start()
+    try:
+        with pytest.raises(dl.DamagedError):
+            htype.decode(data, shape)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * value.nbytes + 100_000
+
+
+FLAT = {
+    **NUMBERS,
+    "any": (dl.Array("float32", None), np.zeros((2, 2), "float32")),
+    "boxes": (dl.Boxes("xyxy"), np.zeros((2, 4))),
+    "keypoints": (dl.Keypoints(["a", "b"]), np.zeros((1, 2, 3))),
+    "labels": (dl.ClassLabel(multiple=True), [1, 2]),
+    "mask": ENCODED["mask"],
+    "png": ENCODED["deep png"],
+}
+
+
+@pytest.mark.parametrize("sizes", [(0, -1), (-1, 0), (-1, -1)])
+@pytest.mark.parametrize("kind", FLAT)
+def test_a_recorded_shape_without_elements_or_with_huge_ones_never_crashes(kind, sizes):
+    """-1 stands for the largest size, of which NumPy makes no array even if another is 0."""
+    htype, value = FLAT[kind]
+    ndim = htype.layout.ndim if htype.layout.ndim < 8 else 7
+    first, last = (2**31 - 1 if n == -1 else n for n in sizes)
+    for shape in ((first,) * (ndim - 1) + (last,), (first,) + (last,) * (ndim - 1)):
+        for data in (b"", bytes(htype.encode([value]).buffers[0])):
+            try:
+                found = htype.decode(data, shape)
+            except dl.LakeError:
+                continue
+            assert found.shape == shape
+            assert found.size == 0

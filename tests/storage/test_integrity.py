@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import threading
+import tracemalloc
 
 import icechunk
 import numpy as np
@@ -287,6 +288,55 @@ def test_a_history_that_leads_back_into_itself_ends(lake):
         ds = dl.open(str(lake))
         with pytest.raises(dl.LakeError):
             ds.log() if action == "log" else ds.vacuum(older_than="0s")
+
+
+SPANS = {
+    "many items": (1, [0, 1 << 60]),
+    "a billion items": (1, [0, 1 << 30]),
+    "far away": (1, [1 << 60, 1]),
+    "before the first": (1, [-5, 2]),
+    "less than none": (1, [0, -2]),
+    "sums that overflow": (1, [-(1 << 63), (1 << 63) - 1]),
+    "all items for each cell": (slice(None), [[0, 8]] * 4),
+}
+WAYS = {
+    "column": lambda ds: ds["x"][:],
+    "cells": lambda ds: [ds["x"][i] for i in range(4)] and ds["x"][:],
+    "batches": lambda ds: list(ds.batches(2)),
+    "query": lambda ds: ds.query("SELECT x ORDER BY ROW_NUMBER() DESC")["x"][:],
+    "arrow": lambda ds: ds.to_arrow(),
+    "split": lambda ds: ds.split([0.5, 0.5], by="x"),
+    "optimize": lambda ds: ds.optimize(),
+}
+
+
+@pytest.mark.parametrize("of", ["text", "polygons"])
+@pytest.mark.parametrize("span", SPANS)
+def test_items_that_are_not_there_take_no_memory(tmp_path, span, of):
+    row = ["a", "b"] if of == "text" else [np.zeros((3, 2), "float32")] * 2
+    htype = dl.Sequence(dl.Text()) if of == "text" else dl.Polygons()
+    ds = dl.create(str(tmp_path / "a.lake"), {"x": htype})
+    ds.append({"x": [row] * 4})
+    ds.commit("rows")
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(ds.url))
+    session = repository.writable_session("main")
+    spans = zarr.open_group(session.store, mode="a")[f"0/{ds.schema['x'].id}/spans"]
+    at, values = SPANS[span]
+    spans[at] = values
+    for way in WAYS.values():
+        if way is not WAYS["optimize"]:
+            way(ds)  # imports are slow while memory is traced
+    session.commit("crafted")
+    for way in WAYS.values():
+        ds = dl.open(ds.url)
+        tracemalloc.start()
+        try:
+            with pytest.raises(dl.DamagedError, match="items"):
+                way(ds)
+            assert tracemalloc.get_traced_memory()[1] < 1 << 27
+        finally:
+            tracemalloc.stop()
+    assert dl.open(ds.url).verify().damaged
 
 
 # ---- sizes
