@@ -99,9 +99,9 @@ class NestedColumn(Column):
             return damaged
         spans = await self.arrays["spans"].read(slots)
         length = await self.items.length()
-        sound = are_within(spans, length)
-        if not sound.all():
-            return [Damage(s, "its items are not there") for s in slots[~sound].tolist()]
+        within = are_within(spans, length)
+        if not within.all():
+            return [Damage(s, "its items are not there") for s in slots[~within].tolist()]
         if int(spans[:, 1].sum()) > length:
             return [Damage(None, "cells share items")]
         every = item_slots(spans)
