@@ -1,5 +1,7 @@
 """Lakes on an object store: a real S3 server on this machine, started and stopped here."""
 
+import contextlib
+import logging
 import os
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -462,3 +464,57 @@ def test_views_that_others_save_meanwhile_on_s3_are_kept(options, monkeypatch):
     monkeypatch.setattr(Session, "commit", beaten)
     ds[[1]].save("mine")
     assert sorted(ds.views()) == ["mine", "theirs"]
+
+
+@contextlib.contextmanager
+def counted():
+    """Collect what the server is asked within."""
+    found, log = [], logging.getLogger("werkzeug")
+    handler, level = logging.Handler(), log.level
+    handler.emit = lambda record: found.append(record.getMessage())
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield found
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+
+
+REQUESTS = {
+    "open": 8,
+    "first read": 1,
+    "second read": 0,
+    "append": 1,
+    "commit": 34,
+    "old commit": 46,
+    "tag": 16,
+    "refresh": 4,
+}
+"""Most requests of each step; writing all figures down keeps them from growing unnoticed."""
+
+
+def test_each_step_on_s3_takes_so_many_requests(options, monkeypatch):
+    ds = lake("counted", options)
+    for start in (0, 4):
+        ds.append(rows(start, 4, 100))
+        ds.commit("rows")
+    found = {}
+
+    def count(step, action):
+        with counted() as requests:
+            result = action()
+        found[step] = len(requests)
+        return result
+
+    ds = count("open", lambda: dl.open(ds.url, storage_options=options))
+    count("first read", lambda: ds["x"][:])
+    count("second read", lambda: ds["x"][:])
+    count("append", lambda: ds.append(rows(8, 1, 100)))
+    count("commit", lambda: ds.commit("one row"))
+    ds.append(rows(9, 1, 100))
+    monkeypatch.setattr("deeplake_lite.storage.repo.session.CONFIRM_AFTER", -1.0)
+    count("old commit", lambda: ds.commit("one row"))
+    count("tag", lambda: ds.tag("v1"))
+    count("refresh", ds.refresh)
+    assert {step: n for step, n in found.items() if n > REQUESTS[step]} == {}

@@ -292,7 +292,7 @@ class Repository:
                 raise LostChunksError(
                     "The version that was written was not there any more: a vacuum that spares "
                     "nothing deleted it. Nothing was committed; write the rows again.",
-                    keys,
+                    sorted(keys),
                 ) from error
             if parent != before:
                 raise ConflictError(
