@@ -27,6 +27,7 @@ from deeplake_lite.htypes.pixels import (
     check_pixels,
     convert_pixels,
     decode_file,
+    lost_channels,
     pixels_of,
     resized,
 )
@@ -57,7 +58,7 @@ class _Cell(NamedTuple):
     """Recorded shape, padded to three axes."""
 
     lossy: str = ""
-    """What it was before it was encoded with losses; empty for arrays, which have no file."""
+    """What it was before it lost detail or channels; empty for arrays, which have no file."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -71,7 +72,9 @@ class Image(Htype):
         as it is, and arrays become PNG; ``"raw"``, ``"zstd"``, ``"lz4"``, ``"blosc"``: pixels of
         `dtype`.
     mode : {"RGB", "L", "RGBA"}, optional
-        Converts every picture when it is read, by Pillow's rules. 8-bit pictures only.
+        Converts every picture when it is read, by Pillow's rules. 8-bit pictures only. What has to
+        be encoded anyway is stored in that mode; where channels are lost, a `ReencodedWarning` says
+        so. ``Image("auto", mode="L")`` keeps files with all of their channels.
     quality : int, optional
         With which what is not in the codec yet is encoded, for ``"jpeg"`` and ``"webp"``: 1 to 100.
     dtype : str
@@ -241,11 +244,17 @@ class Image(Htype):
         """Encode pixels in the column's codec; `source` says what they were, if not an array."""
         check_pixels(pixels)
         self._check_size(pixels.shape, pixels.dtype)
+        dropped = ""
         if self.mode:
-            pixels = convert_pixels(pixels, self.mode)
+            converted = convert_pixels(pixels, self.mode)
+            dropped = lost_channels(pixels, converted) if source else ""
+            pixels = converted
+        if dropped:
+            how = f"was converted from {dropped} to {self.mode}"
+            dropped = f"{source} and {how} and encoded as {self._codec.name.upper()}"
         if not isinstance(self._codec, ImageCodec):
             pixels = cast(pixels, self.dtype)
-            return _Cell(self._codec.encode(pixels), _padded(pixels.shape))
+            return _Cell(self._codec.encode(pixels), _padded(pixels.shape), dropped)
         if pixels.ndim == 3 and pixels.shape[2] == 1:
             pixels = pixels[..., 0]
         if self.codec == "jpeg" and pixels.ndim == 3 and pixels.shape[2] in (2, 4):
@@ -256,7 +265,7 @@ class Image(Htype):
         data = bytes(self._codec.encode(pixels))
         if source:
             source = f"{source} and was encoded as {self._codec.name.upper()}"
-        lossy = "" if self._codec.lossless else source
+        lossy = dropped or ("" if self._codec.lossless else source)
         return _Cell(data, _padded(self._shape(self._codec.probe(data, NO_LIMITS).shape)), lossy)
 
     def _source(self, data: Buffer) -> ImageCodec:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from deeplake_lite.codecs import Header, ImageCodec
 
 _MOST = 4  # channels
+_MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
+"""Pillow's mode by the number of channels."""
 
 
 def pixels_of(value: Any) -> NDArray[Any]:
@@ -72,6 +74,20 @@ def convert_pixels(pixels: NDArray[Any], mode: str) -> NDArray[Any]:
 
     flat = pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels
     return np.array(fromarray(np.ascontiguousarray(flat)).convert(mode))
+
+
+def lost_channels(pixels: NDArray[Any], converted: NDArray[Any]) -> str:
+    """Return the mode of pixels if it does not come back from another one; empty if it does.
+
+    Grey survives in any mode, and so do opaque pixels without their alpha.
+
+    >>> colour, grey = np.full((1, 1, 3), [[[9, 0, 0]]], "uint8"), np.full((1, 1, 3), 9, "uint8")
+    >>> [lost_channels(p, convert_pixels(p, "L")) for p in (colour, grey)]
+    ['RGB', '']
+    """
+    mode = _MODES[pixels.shape[2] if pixels.ndim == 3 else 1]
+    flat = pixels[..., 0] if mode == "L" and pixels.ndim == 3 else pixels
+    return "" if np.array_equal(convert_pixels(converted, mode), flat) else mode
 
 
 def resized(pixels: NDArray[Any], height: int, width: int) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Which pictures were encoded anew with losses, so that this is never silent.
+"""Which pictures lost detail or channels when they were encoded anew, so that this is never silent.
 
 An htype calls `note` from the thread that asked it to encode; whoever asked collects the notes with
 `noting` and says so, once per column.

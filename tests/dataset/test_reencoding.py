@@ -126,6 +126,49 @@ def test_arrays_have_no_file_to_keep(make_lake):
     ds.append({"i": [PIXELS, PIXELS]})
 
 
+def in_mode(mode, format_="PNG", *, plain=False):
+    """Return a file in a mode; a plain one is grey and opaque."""
+    image = Pillow.fromarray(np.full_like(PIXELS, 9) if plain else PIXELS).convert(mode)
+    if "A" in mode and not plain:
+        image.putalpha(7)
+    file = BytesIO()
+    image.save(file, format_)
+    return file.getvalue()
+
+
+LOST = {("L", "RGB"), ("L", "RGBA"), ("L", "LA"), ("RGB", "LA"), ("RGB", "RGBA")}
+
+
+@pytest.mark.parametrize("codec", ["tiff", "bmp", "zstd", "raw", "png", "auto"])
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA"])
+@pytest.mark.parametrize("of", ["L", "LA", "RGB", "RGBA"])
+@pytest.mark.parametrize("how", ["file", "opened", "changed"])
+def test_channels_that_a_mode_drops_are_said_once(make_lake, codec, mode, of, how):
+    if (codec, mode) == ("bmp", "RGBA"):
+        return  # BMP has no alpha
+    ds, data = make_lake({"i": dl.Image(codec, mode=mode)}), in_mode(of)
+    value = data if how == "file" else opened(data) if how == "opened" else opened(data).copy()
+    kept = codec in ("png", "auto") and how != "changed"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", dl.ReencodedWarning)
+        ds.append({"i": [value]})
+        ds.append({"i": [value]})
+    wanted = 1 if (mode, of) in LOST and not kept else 0
+    assert len(caught) == wanted
+    for warning in caught:
+        assert f"was converted from {of} to {mode} and encoded as" in str(warning.message)
+    np.testing.assert_array_equal(ds["i"][1], np.array(opened(data).convert(mode)))
+    if kept:
+        assert bytes(ds["i"].encoded()[1]) == data
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA"])
+@pytest.mark.parametrize("of", ["L", "LA", "RGB", "RGBA"])
+def test_a_grey_and_opaque_file_loses_nothing_in_any_mode(make_lake, mode, of):
+    ds = make_lake({"i": dl.Image("tiff", mode=mode)})
+    ds.append({"i": [in_mode(of, plain=True), PIXELS]})  # an array has no file to keep
+
+
 def test_items_of_a_sequence_are_kept_or_said(make_lake):
     ds = make_lake({"s": dl.Sequence(dl.Image("jpeg"))})
     ds.append({"s": [[opened(), JPEG], [{"bytes": JPEG, "path": "a.jpg"}]]})
