@@ -7,6 +7,7 @@ import json
 import time
 from datetime import UTC, datetime
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 import xxhash
@@ -43,6 +44,10 @@ ONE_THREAD_BYTES = 2**20
 
 MOST_BYTES = 2**31 + 2**10
 """Most bytes of one chunk: that of a cell of the largest size."""
+
+MOST_EXTENT, MOST_CHUNKS = 2**53, 2**28
+"""Most entries along one axis of an array, and most chunks of one. The engine walks through the
+chunks of an array whose metadata is written, and aborts the process where memory runs out."""
 
 CONFIRM_AFTER = 60.0
 """Seconds after which a commit looks whether its chunks are still there. A vacuum of somebody else
@@ -295,7 +300,7 @@ class Session:
         try:
             stored = await self._get(f"{path}/zarr.json", None)
             found: dict[str, Any] = json.loads(bytes(stored or b""))
-            shape = [int(n) for n in found["shape"]]
+            shape = _shape(found)
         except (ValueError, TypeError, LookupError, RecursionError) as error:
             raise DamagedError(
                 f"The array {path} does not open: {error}. Restore the lake from a copy."
@@ -467,6 +472,24 @@ class Session:
         begun = datetime.fromtimestamp(time.time() - self._age, UTC)
         self._land(branch, before, done, begun, keys)
         return done
+
+
+def _shape(metadata: Mapping[str, Any]) -> list[int]:
+    """Return the shape in an array's metadata. Raises ValueError, TypeError, LookupError."""
+    shape = list(map(_extent, metadata["shape"]))
+    chunk = list(map(_extent, metadata["chunk_grid"]["configuration"]["chunk_shape"]))
+    if len(chunk) != len(shape) or not shape or min(chunk) < 1:
+        raise ValueError(f"its chunks have the shape {chunk!r:.60}.")
+    if prod(-(-n // size) for n, size in zip(shape, chunk, strict=True)) > MOST_CHUNKS:
+        raise ValueError(f"its shape {shape!r:.60} takes too many chunks.")
+    return shape
+
+
+def _extent(value: Any) -> int:
+    """Return an extent of an array or of its chunks. Raises ValueError where it cannot be one."""
+    if type(value) is not int or not 0 <= value <= MOST_EXTENT:
+        raise ValueError(f"an axis must have 0 to {MOST_EXTENT} entries, got {value!r:.60}.")
+    return value
 
 
 def with_digest(message: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
