@@ -157,7 +157,7 @@ def explained(error: BaseException) -> str:
 
     >>> explained(RuntimeError("Catalog Error: Type with name foo does not exist!"))[:22]
     'There is no type foo. '
-    >>> explained(RuntimeError("Conversion Error: something new"))[:27]
+    >>> explained(RuntimeError("Conversion Error: something new"))[:26]
     'A value does not convert. '
     """
     text = bare(error)
