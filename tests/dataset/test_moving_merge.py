@@ -73,16 +73,16 @@ def interrupted(monkeypatch):
     """Let somebody else commit between the planning and the commit of the first merges."""
 
     def interrupt(ds, rivals):
-        apply, left, rival_is_at_work = merging.apply, list(rivals), []
+        merge_rows, left, rival_is_at_work = merging.merge_rows, list(rivals), []
 
-        def apply_and_lose(plan, target, source):
-            apply(plan, target, source)
+        def merge_and_lose(plan, target, source):
+            merge_rows(plan, target, source)
             if left and not rival_is_at_work:
                 rival_is_at_work.append(True)
                 left.pop(0)(dl.open(ds.url))
                 rival_is_at_work.clear()
 
-        monkeypatch.setattr(merging, "apply", apply_and_lose)
+        monkeypatch.setattr(merging, "merge_rows", merge_and_lose)
         return left
 
     return interrupt

@@ -223,3 +223,12 @@ def test_values_of_a_window_come_in_the_order_of_its_rows(lake, columns):
     groups = {rows[0]: rows for rows in members(columns, "k")}
     for value in found:
         assert list(value) == groups[value[0]]
+
+
+@pytest.mark.parametrize("operation", ["UNION", "EXCEPT", "INTERSECT", "EXCEPT ALL"])
+def test_numbers_beside_text_go_together_as_text(operation):
+    ds = dl.create(f"memory://text-{operation}", {"x": "int32", "t": "text"})
+    ds.append({"x": [1, 2, 3], "t": ["2", "a", "1"]})
+    found = ds.query(f"SELECT x {operation} SELECT t AS x")["x"][:]
+    expected = {"UNION": ["1", "2", "3", "a"], "INTERSECT": ["1", "2"]}
+    assert found == expected.get(operation, ["3"])

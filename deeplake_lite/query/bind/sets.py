@@ -186,10 +186,14 @@ def _compared(
     if any(k.name == "json" for k in kinds):
         name = compared.add(*(as_json(side, low, Scope()) for side in pair))
         return Sql(exp.column(name, table=table), Kind("json", htype=kind.htype))
-    _check_kinds(label, [k.name for k in kinds])
-    if is_class and (kinds[0].name, kinds[0].names) != (kinds[1].name, kinds[1].names):
+    names = [k.name for k in kinds]
+    _check_kinds(label, names)
+    mixed = names.count("text") == 1 and not {"list", "any"} & set(names)
+    other_classes = is_class and (names[0], kinds[0].names) != (names[1], kinds[1].names)
+    if mixed or other_classes:
         kind = Kind("list", item=TEXT) if kind.name == "list" else TEXT
-        name = compared.add(as_text(a, low, Scope()), as_text(b, low, Scope()))
+        texts = [as_text(side, low, Scope()) for side in pair]
+        name = compared.add(*(exp.cast(t, "VARCHAR") if mixed else t for t in texts))
     else:
         name = compared.add(low.as_sql(a, Scope()), low.as_sql(b, Scope()))
     return Sql(exp.column(name, table=table), kind)
