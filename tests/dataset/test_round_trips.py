@@ -116,8 +116,10 @@ def test_columns_of_a_lake_are_read_in_parts(lakes, monkeypatch):
 
     monkeypatch.setattr(arrays, "LAKE_ROWS", 1)
     asked = []
-    taken = arrays.taken_from
-    monkeypatch.setattr(arrays, "taken_from", lambda *given: asked.append(given) or taken(*given))
+    values = arrays.LakeColumn.values
+    monkeypatch.setattr(
+        arrays.LakeColumn, "values", lambda *given: asked.append(given) or values(*given)
+    )
     new = dl.from_arrays({"image": lakes["image"]["image"]}, url())
     assert len(asked) == 3
     assert cells_of(new, "image") == cells_of(lakes["image"], "image")
