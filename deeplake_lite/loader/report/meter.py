@@ -58,7 +58,7 @@ class Meter:
         lanes: int | None = None,
     ) -> None:
         self._epoch, self._workers, self._tally = epoch, max(1, workers), tally
-        self._lanes = max(1, self._workers if lanes is None else lanes)
+        self._lanes = self._most = max(1, self._workers if lanes is None else lanes)
         self._counts = tally.counts
         tally.rest()
         self._began = clock.now() if began is None else began
@@ -92,6 +92,10 @@ class Meter:
         return before + max(0.0, now - since) if since else before
 
     # ---- the workers
+
+    def limit(self, tasks: int) -> None:
+        """Note how many tasks memory has room for: lanes beyond them wait for what is read."""
+        self._lanes = max(1, min(self._most, tasks))
 
     def begin(self, task: int, now: float | None = None) -> None:
         """Note that a worker begins to make batches."""

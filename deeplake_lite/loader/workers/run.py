@@ -251,6 +251,7 @@ class Run:
         most = max(1, int(self._works.room // each))
         self._group = min(self._group, most)
         self._most = max(1, min(AHEAD * max(1, self._works.threads), most // self._group))
+        self._meter.limit(self._most)
 
     def _taken(
         self, requests: list[tuple[Request, int]]
