@@ -151,8 +151,10 @@ def test_an_error_in_a_dataset_of_pytorch_has_the_position(digits, style, num_wo
     )
     position = int(np.flatnonzero(digits["label"][10:20] == 7)[0])
     place = rf"row {position} of the view \(row id {digits.row_ids[10 + position]}\), transform"
+    context = "forkserver" if num_workers else None
+    loader = DataLoader(dataset, 4, num_workers=num_workers, multiprocessing_context=context)
     with pytest.raises(LoaderError, match=place):
-        list(DataLoader(dataset, batch_size=4, num_workers=num_workers))
+        list(loader)
 
 
 @all_workers
