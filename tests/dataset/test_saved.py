@@ -316,16 +316,20 @@ def test_a_query_that_is_too_deep_to_be_read_again_is_not_saved(ds):
     assert not list(ds.views())
 
 
-def test_the_rows_of_a_view_take_no_more_memory_than_their_chunks(ds):
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [(2**30, r"chunk \d is missing\. Restore"), (2**46, r"takes too many chunks\. Restore")],
+)
+def test_the_rows_of_a_view_take_no_more_memory_than_their_chunks(ds, rows, message):
     ds[:2].save("two")
     session = Repository.open(ds.url).writer("_aux")
     path = run(session.attributes())[saved.KEY]["views"]["two"]["array"]
     metadata = json.loads(bytes(run(session.get(f"{path}/zarr.json"))))
-    metadata["shape"] = [2**46]
+    metadata["shape"] = [rows]
     run(session.put(f"{path}/zarr.json", json.dumps(metadata).encode()))
     session.commit("crafted")
     tracemalloc.start()
-    with pytest.raises(dl.DamagedError, match=r"chunk \d is missing\. Restore"):
+    with pytest.raises(dl.DamagedError, match=message):
         dl.open(ds.url).views()["two"]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

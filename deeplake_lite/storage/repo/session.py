@@ -303,7 +303,7 @@ class Session:
             shape = _shape(found)
         except (ValueError, TypeError, LookupError, RecursionError) as error:
             raise DamagedError(
-                f"The array {path} does not open: {error}. Restore the lake from a copy."
+                f"The array {path} does not open: {str(error).rstrip('.')}. Restore the lake from a copy."
             ) from error
         if length is not None and shape[:1] != [length]:
             raise DamagedError(
