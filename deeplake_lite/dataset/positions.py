@@ -115,7 +115,8 @@ def as_ids(ids: Any) -> NDArray[np.int64]:
     found = np.atleast_1d(np.asarray(ids))
     if found.ndim == 1 and not len(found):
         return np.empty(0, np.int64)
-    whole = found.dtype.kind in "iu" and not np.ma.getmaskarray(ids).any()
+    is_null = np.ma.isMaskedArray(ids) and np.ma.getmaskarray(ids).any()
+    whole = found.dtype.kind in "iu" and not is_null
     if found.ndim != 1 or not whole or (found > np.iinfo(np.int64).max).any():
         raise InvalidValueError(
             "ids must be integers, such as batch['_row_id'] of a loader with row_ids=True or "

@@ -49,4 +49,4 @@ def test_trees_of_other_branches_do_not_pair(tree, told):
 
 def test_the_memory_of_a_tree_is_that_of_its_arrays():
     x = np.zeros((4, 2))
-    assert nbytes({"x": x, "y": (x, [x[0], x[1, :1]]), "t": ["a"], "n": 3}) == 2 * 64 + 2 * 16
+    assert nbytes({"x": x, "y": (x, [x[0], x[1, :1]]), "t": ["a"], "n": 3}) == 2 * 64 + 16 + 8
