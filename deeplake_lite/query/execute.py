@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from duckdb.func import FunctionNullHandling, PythonUDFType
 from sqlglot import exp
 
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.errors import NotFoundError, Place, QueryError, QueryTypeError
+from deeplake_lite.lazy import lazy
 from deeplake_lite.query import evaluate, interrupt
 from deeplake_lite.query.bind import unknown_function
 from deeplake_lite.query.complaints import bare, explained, gist
@@ -38,9 +38,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
+    import pyarrow.compute as pc
     from numpy.typing import NDArray
 
     from deeplake_lite.query.plan import Plan, Udf
+else:
+    [pc] = lazy("pyarrow", "compute")
 
 NULLS_PASS = FunctionNullHandling.SPECIAL
 """Functions are called with nulls, too, and may give them."""

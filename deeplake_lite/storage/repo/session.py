@@ -302,8 +302,9 @@ class Session:
             found: dict[str, Any] = json.loads(bytes(stored or b""))
             shape = _shape(found)
         except (ValueError, TypeError, LookupError, RecursionError) as error:
+            reason = str(error).rstrip(".")
             raise DamagedError(
-                f"The array {path} does not open: {str(error).rstrip('.')}. Restore the lake from a copy."
+                f"The array {path} does not open: {reason}. Restore the lake from a copy."
             ) from error
         if length is not None and shape[:1] != [length]:
             raise DamagedError(
