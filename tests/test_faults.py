@@ -133,7 +133,6 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path, monkeypatch, when):
                 ds.append(some_rows("lost", 15))
         else:
             patch.setattr(Session, "create_array", full)
-            patch.setattr(Session, "open_array", full)
             with pytest.raises(OSError, match="No space left on device"):
                 ds.commit("fails")
     assert len(dl.open(ds.url)) == ROWS

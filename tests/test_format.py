@@ -18,7 +18,7 @@ import zarr
 from PIL import Image
 
 import deeplake_lite as dl
-from deeplake_lite.htypes.registry import _HOMES
+from deeplake_lite.htypes.registry import CLASSES
 from deeplake_lite.storage import repo, state
 
 READER = Path(__file__).parent / "format_reader.py"
@@ -396,7 +396,7 @@ def read(url, version, folder):
 
 def test_the_lake_has_every_htype():
     assert {dl.Schema.build({"x": case[0]})["x"].htype.name for case in CASES.values()} == set(
-        _HOMES
+        CLASSES
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.htypes import ClassLabel, Dense, Htype, Nested, Ragged
 from deeplake_lite.htypes.times import read_time
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
     """
     values = column[:]
     side = _other_side(column, values, other, unknown=False)
-    if _depth_of_values(values):
+    if _depth_of_values(column.htype, values):
         raise _unordered(column, other)
     try:
         if isinstance(values, np.ndarray) and not isinstance(side.value, str):
@@ -104,18 +104,18 @@ def _unordered(column: Column, other: Any) -> InvalidValueError:
 
 def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _Other:
     """Return the other side in the column's form. Raises InvalidValueError."""
-    other, is_column = _as_values(other)
-    if is_column is not None:
-        unknown = True  # a column may have more classes than this one
-        other = _named(is_column, other)
-    per_row = is_column is not None or _is_per_row(column, values, other)
+    other, source = _as_values(other)
+    if isinstance(htype := getattr(source, "htype", None), Htype):
+        unknown = True  # it may have more classes than this column
+        other = htype.named(_listed(other))
+    per_row = source is not None or _is_per_row(column, values, other)
     if per_row and len(other) != len(values):
         raise InvalidValueError(
             f"column {column.name!r} has {len(values)} rows, but is compared with {len(other)} "
             "values. Compare it with one value, or with one per row."
         )
-    depth = _depth_of_values(values)
-    if not per_row and len(values) and column.htype.name != "json" and _depth(other) < depth:
+    depth = _depth_of_values(column.htype, values)
+    if not per_row and column.htype.name != "json" and _depth(other) < depth:
         raise InvalidValueError(
             f"values of column {column.name!r} have {depth} axes, but it is compared with "
             f"{other!r:.60}. Compare it with a whole value, such as a list, or ask for elements "
@@ -140,33 +140,37 @@ def _as_values(other: Any) -> tuple[Any, Any]:
     return other, None
 
 
-def _named(column: Any, values: Any) -> Any:
-    """Return a column's class numbers by name, anything else as it is."""
-    classes = _classes(getattr(column, "htype", None))
-    if classes is None or not classes.names:
-        return values
-    return [classes.to_names(value) for value in _listed(values)]
-
-
-def _classes(htype: Any) -> ClassLabel | None:
-    """Return the classes of a type, or of the items of a sequence."""
-    inner = getattr(htype, "of", htype)
-    return inner if isinstance(inner, ClassLabel) else None
-
-
 def _is_per_row(column: Column, values: Any, other: Any) -> bool:
     """Tell whether `other` has one value per row."""
     if not isinstance(other, list | tuple | np.ndarray):
         return False
     if column.htype.name == "json":  # a list may be a value itself
         return not isinstance(other, list)
-    return _depth(other) > _depth_of_values(values)
+    return _depth(other) > _depth_of_values(column.htype, values)
 
 
-def _depth_of_values(values: Any) -> int:
+def _depth_of_values(htype: Htype, values: Any) -> int:
+    """Return how many axes the values of a column have; where all are null, by its type."""
     if isinstance(values, np.ndarray):
         return values.ndim - 1
-    return max((_depth(value) for value in values if value is not None), default=0)
+    depths = [_depth(value) for value in values if value is not None]
+    return max(depths) if depths else _depth_of_type(htype)
+
+
+def _depth_of_type(htype: Htype) -> int:
+    """Return how many axes the values of a type have.
+
+    >>> from deeplake_lite.htypes import Image, Sequence, Text
+    >>> _depth_of_type(Sequence(Image())), _depth_of_type(Text())
+    (4, 0)
+    """
+    match htype.layout:
+        case Dense(shape=shape):
+            return len(shape)
+        case Ragged(ndim=ndim):
+            return ndim
+        case Nested(item=item):
+            return 1 + _depth_of_type(item)
 
 
 def _depth(value: Any) -> int:
@@ -184,8 +188,8 @@ def _depth(value: Any) -> int:
 
 def _in_form(column: Column, values: Any, other: Any, *, unknown: bool) -> Any:
     """Return classes as numbers and times as moments. Raises InvalidValueError."""
-    classes = _classes(column.htype)
-    if classes is not None:
+    classes = column.htype.item or column.htype
+    if isinstance(classes, ClassLabel):
         return _mapped(other, str, lambda name: _number(classes, name, unknown=unknown))
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         dtype = values.dtype

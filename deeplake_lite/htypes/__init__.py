@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.htypes.base import Dense, Htype, Layout, Nested, Picture, Ragged
-from deeplake_lite.htypes.registry import from_config, resolve
+from deeplake_lite.htypes.registry import CLASSES, from_config, resolve
 from deeplake_lite.htypes.scalar import Scalar
 
 if TYPE_CHECKING:
@@ -34,20 +34,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.show import class_colour
     from deeplake_lite.htypes.text import Text
 
-_HOMES = {
-    "Array": "array",
-    "Boxes": "boxes",
-    "Bytes": "bytes",
-    "ClassLabel": "class_label",
-    "Embedding": "embedding",
-    "Image": "image",
-    "Json": "json",
-    "Keypoints": "keypoints",
-    "Link": "link",
-    "Mask": "mask",
-    "Polygons": "polygons",
-    "Sequence": "sequence",
-    "Text": "text",
+_HOMES = {cls: module for module, cls in CLASSES.items()} | {
     "class_colour": "show",
     "convert_boxes": "boxes",
     "resolve_link": "roots",

@@ -1,7 +1,7 @@
 """Which htypes there are, and which one a user's short word means.
 
 `resolve` reads what users write in a schema, `from_config` what a lake has stored. A type enters
-with one line of `_HOMES`, and its module is imported when a schema has it.
+with one line of `CLASSES`, and its module is imported when a schema has it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from deeplake_lite.htypes.choices import dtype_name, nearest
 from deeplake_lite.htypes.plain import from_json
 from deeplake_lite.htypes.scalar import DTYPES, WORDS, Scalar
 
-_HOMES = {
+CLASSES = {
     "scalar": "Scalar",
     "array": "Array",
     "image": "Image",
@@ -59,7 +59,7 @@ def home(name: str) -> type[Htype]:
     >>> home("class_label")
     <class 'deeplake_lite.htypes.class_label.ClassLabel'>
     """
-    found: type[Htype] = getattr(import_module(f"{__package__}.{name}"), _HOMES[name])
+    found: type[Htype] = getattr(import_module(f"{__package__}.{name}"), CLASSES[name])
     return found
 
 
@@ -112,7 +112,7 @@ def from_config(config: Any) -> Htype:
     Scalar('int32')
     """
     name = config.get("htype") if isinstance(config, dict) else None
-    if not isinstance(name, str) or name not in _HOMES:
+    if not isinstance(name, str) or name not in CLASSES:
         raise FormatError(
             f"A column's type must be an object with a known 'htype', got {config!r:.120}. "
             f"If a newer release wrote it, upgrade deeplake-lite."
@@ -147,15 +147,15 @@ def _from_word(word: str) -> Htype:
     (Text(), ClassLabel(), Scalar('float64'))
     """
     name = WORDS.get(word.casefold(), word.casefold())
-    types = {key.replace("_", ""): key for key in _HOMES}
+    types = {key.replace("_", ""): key for key in CLASSES}
     if (key := types.get(name.replace("_", ""))) is not None:
         return _without_arguments(home(key))
     dtype = dtype_name(word)
     if dtype in DTYPES or re.match(r"(datetime|timedelta)64", dtype):
         return Scalar(dtype)
-    hint = nearest(word, [*_HOMES, *DTYPES, "datetime64[us]", "timedelta64[us]"])
+    hint = nearest(word, [*CLASSES, *DTYPES, "datetime64[us]", "timedelta64[us]"])
     raise SchemaError(
-        f"There is no type {word!r}.{hint} Types: {', '.join(_HOMES)}; dtypes: "
+        f"There is no type {word!r}.{hint} Types: {', '.join(CLASSES)}; dtypes: "
         f"{', '.join(DTYPES)}, datetime64[us] and others."
     )
 

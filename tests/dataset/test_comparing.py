@@ -74,6 +74,13 @@ def test_a_value_equals_itself_however_it_is_written(case):
         assert len(ds[ds["x"] == value]) == 1
 
 
+def test_a_value_is_one_value_where_no_row_has_any(case):
+    ds, _, spellings = case
+    for value in spellings:
+        assert (ds[:0]["x"] == value).tolist() == []
+        assert (ds[2:]["x"] == value).tolist() == [False]
+
+
 def test_values_of_all_rows_are_equal(case):
     ds, values, _ = case
     one_each = tuple(values) if ds["x"].htype.name == "json" else values

@@ -26,7 +26,7 @@ from deeplake_lite.htypes import (
     resolve,
 )
 from deeplake_lite.htypes.plain import from_json, plain, to_json
-from deeplake_lite.htypes.registry import _HOMES, home
+from deeplake_lite.htypes.registry import CLASSES, home
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_what_stands_for_no_type_is_a_schema_error(spec, match):
 def test_every_public_type_is_registered_under_its_name():
     public = {getattr(htypes, name) for name in htypes.__all__}
     types = {t for t in public if isinstance(t, type) and issubclass(t, Htype) and t is not Htype}
-    assert {home(name) for name in _HOMES} == types
-    assert all(name == home(name).name for name in _HOMES)
+    assert {home(name) for name in CLASSES} == types
+    assert all(name == home(name).name for name in CLASSES)
     assert sorted(htypes.__all__, key=lambda name: (name.islower(), name)) == htypes.__all__
 
 
@@ -188,7 +188,7 @@ VALUES = st.recursive(
 )
 
 
-@given(st.sampled_from(sorted(_HOMES)), st.dictionaries(KEYS, VALUES, max_size=4))
+@given(st.sampled_from(sorted(CLASSES)), st.dictionaries(KEYS, VALUES, max_size=4))
 def test_random_configurations_make_a_type_or_raise_format_or_schema_errors(name, rest):
     try:
         htype = from_config({"htype": name, **rest})

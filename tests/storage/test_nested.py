@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import zarr.api.asynchronous as zarr_async
 
 import deeplake_lite as dl
 from deeplake_lite.storage import nested
@@ -27,7 +28,7 @@ def rewrite(ds, name, change):
     path = f"{state.generation}/{f.id}/{name}"
 
     async def write():
-        array = await session.open_array(path)
+        array = await zarr_async.open_array(store=session.store, path=path)
         await array.setitem(slice(None), change(np.asarray(await array.getitem(slice(None)))))
         stored = await session._get(f"{path}/c/0" + "/0" * (array.ndim - 1), None)
         sums = Checksums(session, state.generation, state.checksums)

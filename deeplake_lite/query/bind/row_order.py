@@ -153,8 +153,7 @@ def _settle_aggregate(call: exp.Anonymous, scope: Scope) -> None:
     """Give an aggregate the order of its rows, unless the query says one."""
     name = call.name.upper()
     window = call.find_ancestor(exp.Window)
-    over = window is not None and call in (window.this, window.this.this)
-    if over and window is not None and window.args.get("order") is not None:
+    if window is not None and _is_over(window, call) and window.args.get("order") is not None:
         return
     args = call.expressions
     if name in GREATEST | LEAST and len(args) == 2 and not isinstance(args[1], exp.Order):
@@ -165,6 +164,11 @@ def _settle_aggregate(call: exp.Anonymous, scope: Scope) -> None:
         if by:
             order = exp.Order(this=args[-1].copy(), expressions=[_ascending(b) for b in by])
             args[-1].replace(order)
+
+
+def _is_over(window: exp.Window, call: exp.Expr) -> bool:
+    """Tell whether a window computes a call, rather than having it among its terms."""
+    return call is window.this or call is window.this.this
 
 
 def _first_of_equals(value: exp.Expr, scope: Scope, *, least: bool) -> exp.Expr:

@@ -127,8 +127,6 @@ class Repository:
         self.checks_reads = False
         """Whether every read is compared with checksums and hashes."""
         self._newest_files: tuple[str, ChunkFiles] | None = None
-        self._layouts: dict[str, Any] = {}
-        """Zarr metadata by path: an array's layout never changes, only its length."""
 
     @classmethod
     @contextlib.contextmanager
@@ -227,7 +225,7 @@ class Repository:
         self._check_files(snapshot_id)
         with translated():
             session = self._repository.readonly_session(snapshot_id=snapshot_id)
-        return Session(session, self._layouts, self._files_of(snapshot_id))
+        return Session(session, self._files_of(snapshot_id))
 
     def _files_of(self, snapshot_id: str) -> ChunkFiles | None:
         """Return the chunk files of a version of a local lake, shared by its next readers."""
@@ -265,7 +263,7 @@ class Repository:
             session = self._repository.writable_session(to_engine(branch))
         files = self._files_of(str(session.snapshot_id))
         land = self._land if local_folder(self.url) is None else None
-        return Session(session, self._layouts, files, committed=self._note_commit, land=land)
+        return Session(session, files, committed=self._note_commit, land=land)
 
     def _land(
         self, branch: str, before: str, done: str, begun: datetime, keys: Collection[str]

@@ -71,8 +71,6 @@ class Session:
     ----------
     session : PySession
         The engine's.
-    layouts : dict
-        Zarr metadata by path, shared by the sessions of a repository.
     files : ChunkFiles, optional
         Where the chunks of a local lake are.
     is_fork : bool
@@ -88,14 +86,13 @@ class Session:
     def __init__(
         self,
         session: compiled.PySession,
-        layouts: dict[str, Any],
         files: ChunkFiles | None = None,
         *,
         is_fork: bool = False,
         committed: Callable[[str, str, str], None] | None = None,
         land: Land | None = None,
     ) -> None:
-        self._session, self._layouts, self._files = session, layouts, files
+        self._session, self._files = session, files
         self._committed, self._land = committed, land
         self._written: set[str] = set()  # keys that are not as the files say
         self._begun = time.time(), time.monotonic()
@@ -250,15 +247,6 @@ class Session:
         with translated():
             return bool(await self._objects.exists(key))
 
-    async def open_array(self, path: str, length: int | None = None) -> AsyncArray[Any]:
-        """Return the array at `path`; a known `length` saves reading its metadata again."""
-        known = self._layouts.get(path)
-        if known is None or length is None:
-            array = cast("AsyncArray[Any]", await arrays().open_array(self.store, path))
-            self._layouts[path] = array.metadata
-            return array
-        return cast("AsyncArray[Any]", arrays().with_length(self.store, path, known, length))
-
     async def length(self, path: str) -> int:
         """Return how many entries the array at `path` has. Raises DamagedError."""
         return int((await self._metadata(path))["shape"][0])
@@ -370,7 +358,7 @@ class Session:
         """Return a session that collects chunks on its own until it is merged into a writer."""
         with translated():
             copy = compiled.PySession.from_bytes(self._session.as_bytes())
-        return Session(copy, self._layouts, self._files, is_fork=True)
+        return Session(copy, self._files, is_fork=True)
 
     def merge(self, fork: Session) -> None:
         """Take over what `fork` collected, unchecked: the caller knows that it is disjoint."""

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import zarr.api.asynchronous as zarr_async
 from icechunk import IcechunkStore
-from zarr import AsyncArray
-from zarr.storage import StorePath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,17 +21,6 @@ damage."""
 def store_of(session: PySession, *, is_fork: bool) -> IcechunkStore:
     """Return what Zarr takes for a session of the engine."""
     return IcechunkStore(session.store, for_fork=is_fork)
-
-
-async def open_array(store: IcechunkStore, path: str) -> AsyncArray[Any]:
-    """Open the array at `path`."""
-    return await zarr_async.open_array(store=store, path=path, zarr_format=3, config=WRITE_ALL)
-
-
-def with_length(store: IcechunkStore, path: str, layout: Any, length: int) -> AsyncArray[Any]:
-    """Return the array at `path`, whose layout and length are known, without reading them."""
-    layout = layout.update_shape((length, *layout.shape[1:]))
-    return AsyncArray(layout, StorePath(store, path), config=WRITE_ALL)
 
 
 async def create_array(store: IcechunkStore, path: str, options: Mapping[str, Any]) -> Any:
