@@ -14,7 +14,7 @@ from moto.server import ThreadedMotoServer
 
 import deeplake_lite as dl
 from deeplake_lite.storage.repo import Repository, Session
-from deeplake_lite.storage.repo.repository import pin_name
+from deeplake_lite.storage.repo.lake_refs import pin_name
 
 KEYS = {"access_key_id": "key", "secret_access_key": "secret", "region": "us-east-1"}
 
@@ -145,7 +145,7 @@ def test_pins_of_a_vacuum_that_died_on_s3_go_when_they_are_old(options):
     with pytest.raises(dl.VersionNotFoundError, match=old):
         repository.tip(old)
     assert repository.tip(young) == ds.version
-    assert len(repository._branch_names()) == 3
+    assert len(repository.branch_names()) == 3
     assert ds.vacuum(older_than="0s", dry_run=True).chunks == 0
 
 
@@ -312,7 +312,7 @@ def test_a_vacuum_between_the_check_of_an_old_commit_and_its_end_deletes_nothing
     ds.commit("old")
     assert freed == [0]
     assert dl.open(ds.url, storage_options=options).verify()
-    assert [name for name in ds._lake.repository._branch_names() if name != "main"] == []
+    assert [name for name in ds._lake.repository.branch_names() if name != "main"] == []
 
 
 @pytest.fixture
@@ -375,9 +375,9 @@ def test_the_wait_for_a_vacuum_on_s3_ends_and_one_that_died_is_cleared(options, 
     first = ds.version
     ds.append(rows(3, 1, 10))
     ds.commit("more")
-    assert left in repository._branch_names()
+    assert left in repository.branch_names()
     ds.vacuum()
-    assert repository._branch_names() == ["main"]
+    assert repository.branch_names() == ["main"]
     with repository.announced(now):
         kept = len(ds.log())
         assert ds.vacuum(older_than="0s", spare="0s").expired == kept - 1

@@ -1,4 +1,4 @@
-"""What a Zstandard frame says of itself, read without unpacking it.
+"""The sizes that a Zstandard frame declares, read without decompressing it.
 
 Notes
 -----
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 MAGIC = 0xFD2FB528
 BLOCK_BYTES = 128 * 1024
-"""Most that one block of a frame unpacks to (section 3.1.1.2.4)."""
+"""Most bytes that one block of a frame decompresses to (section 3.1.1.2.4)."""
 
 
 def content_size(data: memoryview) -> tuple[int | None, int]:
-    """Return the content size that a frame tells, if any, and where its first block begins.
+    """Return the content size that a frame declares, if any, and where its first block begins.
 
     Raises
     ------

@@ -30,12 +30,12 @@ WAY_OUT = "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit
 def check_message(message: Any) -> None:
     """Refuse a message that cannot be written as UTF-8. Raises InvalidValueError."""
     if not isinstance(message, str):
-        raise InvalidValueError(f"a commit's message must be text, got {message!r:.60}.")
+        raise InvalidValueError(f"a commit's message must be text, but it is {message!r:.60}.")
     try:
         message.encode()
     except UnicodeEncodeError as error:
         raise InvalidValueError(
-            f"a commit's message must be Unicode text, got half a surrogate pair at character "
+            f"a commit's message must be Unicode text, but it has half a surrogate pair at character "
             f"{error.start}. Leave it out: message.encode(errors='replace').decode()."
         ) from error
 

@@ -42,10 +42,10 @@ TEXTS = {
     "origin": ANY,
     "saved": ANY,
 }
-"""What the texts in a document look like, by key."""
+"""Regular expression of each text in a document, by key."""
 
 REQUIRED = {True: {"version", "array", "hash", "origin", "saved"}, False: {"version"}}
-"""Those that are there, by whether the document is that of a saved view itself."""
+"""Texts that must be there, by whether the document is that of a saved view itself."""
 
 type Document = dict[str, Any]
 
@@ -174,7 +174,7 @@ class Opener:
         ).ask()
         if found._table.slots != query["rows"]:
             raise DamagedError(
-                f"A saved query gives what it gave, {query['rows']:,} rows, got "
+                f"The saved query returned {query['rows']:,} rows when it was saved, but now returns "
                 f"{found._table.slots:,}: {query['text']}. A function of yours may have changed."
             )
         return found
@@ -258,7 +258,9 @@ def _check_text(document: Any, key: str, pattern: str) -> None:
 def _check_count(document: Mapping[str, Any]) -> None:
     value = document["rows"]
     if type(value) is not int or not 0 <= value <= MOST_ROWS:
-        raise ValueError(f"'rows' must be a whole number up to {MOST_ROWS}, got {value!r:.60}.")
+        raise ValueError(
+            f"'rows' must be a whole number up to {MOST_ROWS}, but it is {value!r:.60}."
+        )
 
 
 def _hash(rows: NDArray[np.int64]) -> str:

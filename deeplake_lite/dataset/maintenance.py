@@ -80,7 +80,7 @@ def verify(ds: Dataset) -> Report:
     lost = fresh.verify_rows()
     unnamed = {damage.slot for damage in lost}
     found = [
-        Damaged(None, None, None, reason, ref) for ref, reason in repository.doubtful_refs().items()
+        Damaged(None, None, None, reason, ref) for ref, reason in repository.refs.doubtful().items()
     ]
     found += [Damaged(None, row_of.get(d.slot), None, finding(d.reason)) for d in lost]
     for f in fresh.schema:
@@ -104,7 +104,7 @@ def vacuum(ds: Dataset, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuum
             working.enter_context(repository.announced(now - grace))
         _check_named(repository)
         if not dry_run:
-            repository.renew_witnesses()
+            repository.refs.renew()
         _clear_dead(repository)
         repository.unpin(now - ANNOUNCED_AGE)
         others = _open_transactions(repository)

@@ -48,11 +48,9 @@ DAMAGE = (
     AttributeError,
     ArithmeticError,
     RecursionError,
-    MemoryError,
-    OSError,
-    RuntimeError,
+    RuntimeError,  # of a codec
 )
-"""What reading something that was not written so may raise."""
+"""What code raises that reads a document of another form than it was written for."""
 
 KEY = "deeplake_lite_views"
 """Attribute of the root group on ``_aux``: the documents by name, and their digest."""
@@ -263,7 +261,7 @@ def _ids_to_keep(table: Table, slots: NDArray[np.int64]) -> NDArray[np.int64] | 
 
 def _reader(repository: Repository) -> Session | None:
     if repository.checks_reads:
-        repository.check_ref(branch_ref(versions.AUX))
+        repository.refs.check(branch_ref(versions.AUX))
     tips = repository.branches()
     return repository.reader(tips[versions.AUX]) if versions.AUX in tips else None
 

@@ -203,12 +203,12 @@ def check_refs(repository: Repository, version: Version) -> None:
     DamagedError
     """
     if isinstance(version, date):
-        repository.check_ref(branch_ref("main"))
+        repository.refs.check(branch_ref("main"))
     elif isinstance(version, str):
         if version in repository.branches():
-            repository.check_ref(branch_ref(version))
+            repository.refs.check(branch_ref(version))
         if version in repository.tags():
-            repository.check_ref(tag_ref(version))
+            repository.refs.check(tag_ref(version))
 
 
 def check_tag(repository: Repository, name: str) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import time
 from copy import copy
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
-from uuid import uuid4
 
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import (
@@ -25,12 +23,25 @@ from deeplake_lite.errors import (
 )
 from deeplake_lite.storage.chunk_files import ChunkFiles, check_regular
 from deeplake_lite.storage.garbage import count, files_of
+from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 from deeplake_lite.storage.repo.engine import compiled, package
 from deeplake_lite.storage.repo.failures import (
     LostChunksError,
     MissingError,
     translated,
     translated_files,
+)
+from deeplake_lite.storage.repo.lake_refs import (
+    branch_ref,
+    is_link,
+    is_pin,
+    link_ends,
+    link_name,
+    made_at,
+    may_delete,
+    pin_name,
+    tag_ref,
+    vacuum_name,
 )
 from deeplake_lite.storage.repo.names import from_engine, to_engine
 from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
@@ -42,7 +53,6 @@ from deeplake_lite.storage.repo.staging import (
     staging,
 )
 from deeplake_lite.storage.repo.turns import lock_in_turn
-from deeplake_lite.storage.repo.witnesses import Witnesses
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -51,35 +61,14 @@ if TYPE_CHECKING:
 INDEX_SPLIT = 64
 """Index chunks per manifest: a commit of one row rewrites the last manifest of each array only."""
 
-PIN = "_pin-"
-"""Begin of the branches that `Repository.pinned` makes."""
-
-VACUUM = "_vacuum-"
-"""Begin of the branches that `Repository.announced` makes."""
-
-ANNOUNCED_AGE = timedelta(hours=24)
-"""On an object store, pins and announced vacuums that are older than this count as dead."""
-
-SKEW = timedelta(minutes=1)
-"""By how much the clocks of writers and of an object store may differ."""
-
 POLLS, POLL_SECONDS = 600, 1.0
 """How often a writer looks whether a vacuum is done, and how long it sleeps in between."""
-
-LINK = "_base-"
-"""Begin of the branches that `Repository.set_links` makes."""
 
 ROOT = "1CECHNKREP0F1RSTCMT0"
 """The engine's own first snapshot, the same in every lake: no vacuum deletes it."""
 
 TRANSACTION = "transaction"
 """Key of a commit's metadata under which the writer finds it again."""
-
-REF_WAY_OUT = (
-    "Restore its file in the lake's refs/ from a copy. If it is meant to be so, delete the "
-    "files *.ref in the lake's .writers/, which note where writers left the branches and tags."
-)
-"""What to do about a branch or tag that names another version than it should."""
 
 HEAP_SPLIT = 16_384
 """Heap chunks per manifest: the address space of a heap is 2**28 chunks, and its splits are
@@ -214,6 +203,11 @@ class Repository:
         with translated():
             return bool(compiled.PyRepository.exists(storage_at(url, options)))
 
+    @property
+    def refs(self) -> CheckedRefs:
+        """Branches and tags, and where their writers left them."""
+        return CheckedRefs(self)
+
     def checking(self) -> Repository:
         """Return a handle to the same versions that compares every read with checksums."""
         other = copy(self)
@@ -263,7 +257,7 @@ class Repository:
             session = self._repository.writable_session(to_engine(branch))
         files = self._files_of(str(session.snapshot_id))
         land = self._land if local_folder(self.url) is None else None
-        return Session(session, files, committed=self._note_commit, land=land)
+        return Session(session, files, committed=self.refs.note_commit, land=land)
 
     def _land(
         self, branch: str, before: str, done: str, begun: datetime, keys: Collection[str]
@@ -322,7 +316,7 @@ class Repository:
                 self.create_branch(name, snapshot_id)
             yield list(names)
         finally:
-            for name in names.keys() & set(self._branch_names()):
+            for name in names.keys() & set(self.branch_names()):
                 self.delete_branch(name)
 
     @contextlib.contextmanager
@@ -388,8 +382,7 @@ class Repository:
         if local_folder(self.url) is not None:
             yield
             return
-        milliseconds = max(0, int(limit.timestamp() * 1000))
-        name = f"{VACUUM}{_uuid7(datetime.now(UTC))}-{milliseconds:012x}"
+        name = vacuum_name(datetime.now(UTC), limit)
         self.create_branch(name, ROOT)
         try:
             yield
@@ -405,13 +398,13 @@ class Repository:
         StorageError
         """
         for _ in range(POLLS):
-            names = self._branch_names()
-            if not (at_work := [name for name in names if _may_delete(name, begun)]):
+            names = self.branch_names()
+            if not (at_work := [name for name in names if may_delete(name, begun)]):
                 return
             time.sleep(POLL_SECONDS)
         raise StorageError(
             f"Old transactions and versions wait for vacuums, but one that began at "
-            f"{_made_at(at_work[0]):%Y-%m-%d %H:%M:%S} UTC is still at work. Nothing was changed: "
+            f"{made_at(at_work[0]):%Y-%m-%d %H:%M:%S} UTC is still at work. Nothing was changed: "
             "try again later. If it was killed, delete the file "
             f"refs/branch.{at_work[0]}/ref.json in the lake, or wait until the next day."
         )
@@ -424,16 +417,16 @@ class Repository:
         """
         local = local_folder(self.url) is not None
         with self.lock("pins"):
-            for name in self._branch_names():
-                made = _made_at(name)
+            for name in self.branch_names():
+                made = made_at(name)
                 if is_pin(name) and (local or (made and made < older_than)):
                     self.delete_branch(name)
 
     def branches(self) -> dict[str, str]:
         """Return the snapshot id of each branch's tip, but for pins, vacuums and links."""
         found = {}
-        for name in self._branch_names():
-            if not is_pin(name) and not name.startswith(LINK):
+        for name in self.branch_names():
+            if not is_pin(name) and not is_link(name):
                 with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
                     found[name] = self.tip(name)
         return found
@@ -444,27 +437,38 @@ class Repository:
         By the later version, what it comes from.
         """
         found: dict[str, set[str]] = {}
-        for name in self._branch_names():
-            if ends := _link_ends(name):
+        for name in self.branch_names():
+            if ends := link_ends(name):
                 found.setdefault(ends[1], set()).add(ends[0])
         return found
 
     def add_links(self, links: Iterable[tuple[str, str]]) -> None:
         """Remember that versions come from older ones, which stay from now on."""
-        known = set(self._branch_names())
+        known = set(self.branch_names())
         for older, later in links:
-            name = f"{LINK}{older}-{later}"
+            name = link_name(older, later)
             if name not in known:
                 self.create_branch(name, older)
 
     def drop_links(self, but: Iterable[tuple[str, str]]) -> None:
         """Forget all links but some."""
-        kept = {f"{LINK}{older}-{later}" for older, later in but}
-        for name in self._branch_names():
-            if name.startswith(LINK) and name not in kept:
+        kept = {link_name(older, later) for older, later in but}
+        for name in self.branch_names():
+            if is_link(name) and name not in kept:
                 self.delete_branch(name)
 
-    def _branch_names(self) -> list[str]:
+    def tag_tip(self, name: str) -> str:
+        """Return the snapshot id of a tag."""
+        self._check_files(refs=[f"tag.{to_engine(name)}"])
+        with translated():
+            return str(self._repository.lookup_tag(to_engine(name)))
+
+    def tag_names(self) -> list[str]:
+        """Return the names of all tags."""
+        with translated():
+            return sorted(map(from_engine, self._repository.list_tags()))
+
+    def branch_names(self) -> list[str]:
         """Return the names of all branches, pins too."""
         with translated():
             return sorted(map(from_engine, self._repository.list_branches()))
@@ -478,11 +482,11 @@ class Repository:
 
     def tags(self) -> dict[str, str]:
         """Return the snapshot id of each tag."""
-        r = self._repository
-        with translated():
-            names = sorted(map(from_engine, r.list_tags()))
-            self._check_files(refs=(f"tag.{to_engine(name)}" for name in names))
-            return {name: str(r.lookup_tag(to_engine(name))) for name in names}
+        found = {}
+        for name in self.tag_names():
+            with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
+                found[name] = self.tag_tip(name)
+        return found
 
     def create_branch(self, name: str, snapshot_id: str) -> None:
         """Start a branch at a version.
@@ -501,11 +505,11 @@ class Repository:
         except ExistsError:
             if local_folder(self.url) is not None or self.tip(name) != snapshot_id:
                 raise
-        self._note_ref(branch_ref(name), snapshot_id)
+        self.refs.note(branch_ref(name), snapshot_id)
 
     def delete_branch(self, name: str) -> None:
         """Forget a branch; its versions stay until they are vacuumed."""
-        self._forget_ref(branch_ref(name))
+        self.refs.forget(branch_ref(name))
         with translated():
             self._repository.delete_branch(to_engine(name))
         with contextlib.suppress(VersionNotFoundError):
@@ -529,144 +533,13 @@ class Repository:
         except ExistsError:
             if local_folder(self.url) is not None or self.tags().get(name) != snapshot_id:
                 raise
-        self._note_ref(tag_ref(name), snapshot_id)
+        self.refs.note(tag_ref(name), snapshot_id)
 
     def delete_tag(self, name: str) -> None:
         """Forget a tag. Its name can never be used again: the engine keeps a tombstone."""
-        self._forget_ref(tag_ref(name))
+        self.refs.forget(tag_ref(name))
         with translated():
             self._repository.delete_tag(to_engine(name))
-
-    def doubtful_refs(self) -> dict[str, str]:
-        """Return what is wrong with branches and tags, by what they are called.
-
-        On a local folder they are compared with what their writers have noted; a ref of which there
-        is no note counts as right. On an object store only names that say so themselves are.
-        """
-        noted = self._witnesses.all() if self._witnesses else {}  # first: refs only move on
-        found, named = dict[str, str](), self._named_by_refs()
-        for ref, tip in named.items():
-            if isinstance(tip, LakeError):
-                found[ref] = tip.finding
-            elif (reason := self._doubt(ref, tip, noted.get(ref))) and (
-                self._witnesses is None or self._witnesses.of(ref) == noted.get(ref)
-            ):  # the name was not given anew meanwhile
-                found[ref] = reason
-        for ref in noted.keys() - named.keys():
-            if self._witnesses and self._witnesses.of(ref) is not None:  # it is not just deleted
-                found[ref] = f"is not there; it named version {noted[ref]}"
-        return {_in_words(ref): reason for ref, reason in found.items()}
-
-    def _named_by_refs(self) -> dict[str, str | LakeError]:
-        """Return what each branch and tag but pins names, or why that does not read."""
-        with translated():
-            tags = list(map(from_engine, self._repository.list_tags()))
-        found: dict[str, str | LakeError] = {}
-        for ref, look_up in [
-            *((branch_ref(n), self.tip) for n in self._branch_names() if not is_pin(n)),
-            *((tag_ref(n), self._tagged) for n in tags),
-        ]:
-            with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
-                try:
-                    found[ref] = look_up(ref.partition(".")[2])
-                except VersionNotFoundError:
-                    raise
-                except LakeError as error:
-                    found[ref] = error
-        return found
-
-    def _tagged(self, name: str) -> str:
-        """Return the snapshot id of a tag."""
-        self._check_files(refs=[f"tag.{to_engine(name)}"])
-        with translated():
-            return str(self._repository.lookup_tag(to_engine(name)))
-
-    def check_ref(self, ref: str) -> None:
-        """Refuse a branch or tag that names another version than its writer made it name.
-
-        Raises
-        ------
-        DamagedError
-        """
-        kind, _, name = ref.partition(".")
-        witness = self._witnesses.of(ref) if self._witnesses else None
-        if witness is None:
-            return
-        try:
-            tip = self.tip(name) if kind == "branch" else self._tagged(name)
-        except VersionNotFoundError:
-            reason: str | None = f"is not there; it named version {witness}"
-        else:
-            reason = self._doubt(ref, tip, witness)
-        if reason:
-            raise DamagedError(f"The {_in_words(ref)} {reason}. {REF_WAY_OUT}")
-
-    def renew_witnesses(self) -> None:
-        """Note what refs name that have no note, or an older one. The caller holds the lock.
-
-        Raises
-        ------
-        DamagedError
-            When one names another version than its writer made it name.
-        """
-        if self._witnesses is None:
-            return
-        if doubts := self.doubtful_refs():
-            ref, reason = next(iter(doubts.items()))
-            raise DamagedError(f"The {ref} {reason}. {REF_WAY_OUT}")
-        noted = self._witnesses.all()
-        for ref, tip in self._named_by_refs().items():
-            if isinstance(tip, str) and noted.get(ref) != tip:
-                self._note_ref(ref, tip)
-
-    @property
-    def _witnesses(self) -> Witnesses | None:
-        """Notes on refs; None on an object store, where nobody keeps them."""
-        folder = local_folder(self.url)
-        return None if folder is None else Witnesses(folder / ".writers")
-
-    def _doubt(self, ref: str, tip: str, witness: str | None) -> str | None:
-        """Return what is wrong with a ref that names `tip`; None where nothing is.
-
-        The note that is its witness was read before the ref: both only move on.
-        """
-        kind, _, name = ref.partition(".")
-        if ends := _link_ends(name):
-            witness = ends[0]
-        if witness in (None, tip):
-            return None
-        if kind == "branch" and not ends and self._follows(tip, str(witness), name):
-            return None
-        return f"names version {tip}, but its writer left it at {witness}"
-
-    def _follows(self, tip: str, before: str, branch: str) -> bool:
-        """Tell whether a version comes from another one by commits to a branch alone."""
-        for commit in self.ancestry(tip):
-            if commit.id == before:
-                return True
-            if commit.branch not in (None, branch):
-                break
-        return False
-
-    def _note_commit(self, branch: str, before: str, after: str) -> None:
-        """Note a commit of ours, unless the branch was not where its last writer left it."""
-        ref = branch_ref(branch)
-        if self._witnesses is None or is_pin(branch):
-            return
-        with contextlib.suppress(LakeError, OSError):  # the commit is there, whatever happens now
-            if not self._doubt(ref, before, self._witnesses.of(ref)):
-                self._note_ref(ref, after)
-
-    def _note_ref(self, ref: str, version: str) -> None:
-        if self._witnesses is not None and not is_pin(ref.partition(".")[2]):
-            with contextlib.suppress(LakeError, OSError):
-                self.writers_folder()
-                self._witnesses.note(ref, version)
-
-    def _forget_ref(self, ref: str) -> None:
-        if self._witnesses is not None:
-            with translated_files():
-                self._witnesses.forget(ref)
 
     def ancestry(self, snapshot_id: str) -> Iterator[Commit]:
         """Yield a version and those before it, newest first, each read when it is asked for.
@@ -736,7 +609,7 @@ class Repository:
         DamagedError
         """
         seen = set[str]()
-        tips = (self.tip(name) for name in self._branch_names())
+        tips = (self.tip(name) for name in self.branch_names())
         for tip in {*tips, *self.tags().values()}:
             for commit in self.ancestry(tip):
                 if commit.id in seen:
@@ -817,87 +690,6 @@ class Repository:
         with translated_files():
             writers.mkdir(exist_ok=True)
         return writers
-
-
-def branch_ref(name: str) -> str:
-    """Return what notes on refs call a branch."""
-    return f"branch.{name}"
-
-
-def tag_ref(name: str) -> str:
-    """Return what notes on refs call a tag."""
-    return f"tag.{name}"
-
-
-def is_pin(name: str) -> bool:
-    """Tell whether a branch is only there for a while: a pin, or a vacuum that is at work."""
-    return name.startswith((PIN, VACUUM))
-
-
-def _in_words(ref: str) -> str:
-    """Return how a message calls a ref.
-
-    >>> _in_words("tag.v1.0")
-    "tag 'v1.0'"
-    """
-    kind, _, name = ref.partition(".")
-    return f"{kind} {name!r}"
-
-
-def pin_name(now: datetime) -> str:
-    """Return a new name for a pin: a UUID of version 7, which begins with the time.
-
-    >>> name = pin_name(datetime(2026, 1, 31, tzinfo=UTC))
-    >>> name[:18], _made_at(name).isoformat()
-    ('_pin-019c115970007', '2026-01-31T00:00:00+00:00')
-    """
-    return f"{PIN}{_uuid7(now)}"
-
-
-def _uuid7(now: datetime) -> str:
-    return f"{int(now.timestamp() * 1000):012x}7{uuid4().hex[13:]}"
-
-
-def _made_at(name: str) -> datetime | None:
-    """Return when a pin was made or a vacuum announced, None where the name does not tell."""
-    found = re.fullmatch(
-        f"(?:{PIN}|{VACUUM})([0-9a-f]{{12}})7[0-9a-f]{{19}}(?:-[0-9a-f]{{12}})?", name
-    )
-    return _at(found[1]) if found else None
-
-
-def _may_delete(name: str, begun: datetime | None) -> bool:
-    """Tell whether a name is of a vacuum that is at work and may delete what is as old as `begun`.
-
-    >>> name = "_vacuum-" + _uuid7(datetime.now(UTC)) + "-019c11597000"
-    >>> _may_delete(name, None), _may_delete(name, datetime(2026, 1, 30, tzinfo=UTC))
-    (True, True)
-    >>> _may_delete(name, datetime(2026, 2, 1, tzinfo=UTC)), _may_delete("main", None)
-    (False, False)
-    """
-    made = _made_at(name) if name.startswith(VACUUM) else None
-    if made is None or made < datetime.now(UTC) - ANNOUNCED_AGE:
-        return False
-    limit = _at(name.rpartition("-")[2]) if name.count("-") > 1 else made
-    return begun is None or begun - SKEW < limit
-
-
-def _at(milliseconds: str) -> datetime:
-    """Return the time of a hexadecimal number of milliseconds."""
-    try:
-        return datetime.fromtimestamp(int(milliseconds, 16) / 1000, UTC)
-    except (OverflowError, ValueError, OSError):
-        return datetime.max.replace(tzinfo=UTC)
-
-
-def _link_ends(name: str) -> tuple[str, str] | None:
-    """Return the older and the later version of a link.
-
-    >>> _link_ends("_base-1CECHNKREP0F1RSTCMT0-KCD17E4CZYH6CNFH7ZR0")
-    ('1CECHNKREP0F1RSTCMT0', 'KCD17E4CZYH6CNFH7ZR0')
-    """
-    found = re.fullmatch(f"{LINK}([0-9A-Z]{{20}})-([0-9A-Z]{{20}})", name)
-    return (found[1], found[2]) if found else None
 
 
 def _config() -> compiled.RepositoryConfig:
