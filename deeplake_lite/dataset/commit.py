@@ -35,8 +35,8 @@ def check_message(message: Any) -> None:
         message.encode()
     except UnicodeEncodeError as error:
         raise InvalidValueError(
-            f"a commit's message must be Unicode text, but it has half a surrogate pair at character "
-            f"{error.start}. Leave it out: message.encode(errors='replace').decode()."
+            f"a commit's message must be Unicode text, but it has half a surrogate pair at "
+            f"character {error.start}. Leave it out: message.encode(errors='replace').decode()."
         ) from error
 
 
