@@ -174,8 +174,8 @@ class Opener:
         ).ask()
         if found._table.slots != query["rows"]:
             raise DamagedError(
-                f"The saved query returned {query['rows']:,} rows when it was saved, but now returns "
-                f"{found._table.slots:,}: {query['text']}. A function of yours may have changed."
+                f"The saved query returned {query['rows']:,} rows when it was saved, but "
+                f"now returns {found._table.slots:,}: {query['text']}. A function of yours may have changed."
             )
         return found
 
@@ -258,9 +258,7 @@ def _check_text(document: Any, key: str, pattern: str) -> None:
 def _check_count(document: Mapping[str, Any]) -> None:
     value = document["rows"]
     if type(value) is not int or not 0 <= value <= MOST_ROWS:
-        raise ValueError(
-            f"'rows' must be a whole number up to {MOST_ROWS}, but it is {value!r:.60}."
-        )
+        raise ValueError(f"'rows' must be a whole number up to {MOST_ROWS}, not {value!r:.60}.")
 
 
 def _hash(rows: NDArray[np.int64]) -> str:
