@@ -175,7 +175,8 @@ class Opener:
         if found._table.slots != query["rows"]:
             raise DamagedError(
                 f"The saved query returned {query['rows']:,} rows when it was saved, but "
-                f"now returns {found._table.slots:,}: {query['text']}. A function of yours may have changed."
+                f"now returns {found._table.slots:,}: {query['text']}. "
+                "A function of yours may have changed."
             )
         return found
 

@@ -159,9 +159,7 @@ def test_a_function_that_gives_other_rows_is_told(ds):
     dl.function(returns="bool", name="wanted")(lambda x: x > 2)
     ds.query("SELECT x * 2 AS y WHERE WANTED(v[0])").save("wanted")
     dl.function(returns="bool", name="wanted")(lambda x: x > 8)
-    with pytest.raises(
-        dl.DamagedError, match="returned 5 rows when it was saved, but now returns 3"
-    ):
+    with pytest.raises(dl.DamagedError, match=r"returned 5 rows .* now returns 3"):
         ds.views()["wanted"]
     unregister("wanted")
 

@@ -28,7 +28,7 @@ def nothing_left():
     yield
     assert eventually(lambda: not children())
     assert eventually(lambda: threads() <= running), threads() - running
-    assert shared_files() <= before
+    assert eventually(lambda: shared_files() <= before)  # other tests of this machine have some too
 
 
 def plain(value):
