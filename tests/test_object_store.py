@@ -199,7 +199,8 @@ def test_a_merge_that_loses_the_race_on_s3_is_done_again(options, monkeypatch):
 
 @pytest.fixture
 def old(monkeypatch):
-    """Take every session for one that is older than the grace period of a vacuum."""
+    """Take every session for one that is older than the grace period of a vacuum, however short."""
+    monkeypatch.setattr("deeplake_lite.dataset.maintenance.LEAST_GRACE", timedelta(0))
     monkeypatch.setattr("deeplake_lite.storage.repo.session.CONFIRM_AFTER", -1.0)
 
 
@@ -397,6 +398,7 @@ def expiring(name, options):
     return old, ds
 
 
+@pytest.mark.usefixtures("old")
 @pytest.mark.parametrize("kind", NAMES)
 def test_a_version_on_s3_is_kept_from_vacuums_while_it_gets_a_name(options, monkeypatch, kind):
     old, ds = expiring(f"naming-{kind}", options)
@@ -440,6 +442,47 @@ def test_a_version_on_s3_that_a_vacuum_deletes_meanwhile_gets_no_name(
     assert not ds.tags
     assert list(ds.branches) == ["main"]
     assert not list(ds.views())
+    client.close()
+
+
+@pytest.mark.parametrize("lost", ["chunks", "manifests"])
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_version_on_s3_of_which_a_part_is_gone_gets_no_name(options, endpoint, kind, lost):
+    name = f"part-{kind}-{lost}"
+    ds = lake(name, options)
+    ds.branch("fix")
+    fix = dl.open(ds.url, branch="fix", storage_options=options)
+    fix.append(rows(0, 1, 5_000_000))
+    fix.commit("chunks")
+    ds.delete_branch("fix")
+    client, keys = objects(endpoint, name, f"{lost}/")
+    kept = {key: client.get_object(Bucket="lakes", Key=key)["Body"].read() for key in keys}
+    for key in keys:
+        client.delete_object(Bucket="lakes", Key=key)
+    with pytest.raises(dl.VersionNotFoundError, match="a vacuum has deleted"):
+        NAMES[kind](fix)("kept")
+    assert list(ds.branches) == ["main"]
+    for key, data in kept.items():
+        client.put_object(Bucket="lakes", Key=key, Body=data)
+    NAMES[kind](fix)("kept")
+    client.close()
+
+
+@pytest.mark.parametrize("spare", ["0s", "59s", timedelta(minutes=9)])
+def test_a_vacuum_on_s3_that_spares_next_to_nothing_is_refused(options, endpoint, spare):
+    """A young commit does not look whether its chunks are still there."""
+    name = f"spare-{spare}".replace(":", "-")
+    ds = lake(name, options)
+    ds.append(rows(0, 1, 5_000_000))
+    client, before = objects(endpoint, name, "")
+    other = dl.open(ds.url, storage_options=options)
+    for dry_run in (True, False):
+        with pytest.raises(ValueError, match=r"spare is at least 10m.*spare='24h'"):
+            other.vacuum(spare=spare, dry_run=dry_run)
+    assert objects(endpoint, name, "")[1] == before
+    ds.commit("young")
+    assert dl.open(ds.url, storage_options=options).verify()
+    assert other.vacuum(spare="10m").chunks == 0
     client.close()
 
 

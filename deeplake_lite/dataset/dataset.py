@@ -931,7 +931,7 @@ class Dataset(View):
             Objects younger than this stay, even if no version needs them: somebody may be about to
             commit them, or still read them. On a local folder, those of open transactions stay
             anyway. On an object store nobody can see the transactions of others: choose longer than
-            any of them takes.
+            any of them takes, and at least 10 minutes.
         dry_run : bool
             Whether to only count.
 
@@ -943,7 +943,7 @@ class Dataset(View):
         Raises
         ------
         ValueError
-            For an age that is none.
+            For an age that is none, and for a `spare` that is too short on an object store.
 
         Examples
         --------

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.scratch import Note
 
+LEAST_GRACE = timedelta(minutes=10)
+"""How old objects on an object store must be to go: longer than `CONFIRM_AFTER` by what clocks may
+differ, and by what the commit of a young transaction may take."""
+
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -97,6 +101,8 @@ def vacuum(ds: Dataset, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuum
     """Delete what no version needs any more; see `Dataset.vacuum`."""
     repository, now = ds._lake.repository, datetime.now(UTC)
     grace, plan = _grace(spare), Expiry(frozenset(), frozenset(), frozenset())
+    if local_folder(repository.url) is None:
+        _check_grace_of_store(grace, spare)
     cutoff = None if older_than is None else _cutoff(older_than, now)
     with contextlib.ExitStack() as working:
         working.enter_context(repository.lock())
@@ -227,6 +233,24 @@ def _grace(spare: Any) -> timedelta:
     if grace < timedelta(0):
         raise ValueError(f"spare is how old objects must be, but it is {spare}. Try spare='24h'.")
     return grace
+
+
+def _check_grace_of_store(grace: timedelta, spare: Any) -> None:
+    """Refuse to spare too little on an object store, where nobody sees the transactions of others.
+
+    Writers commit a transaction that is younger than `CONFIRM_AFTER` without asking whether its
+    chunks are still there.
+
+    Raises
+    ------
+    ValueError
+    """
+    if grace < LEAST_GRACE:
+        raise ValueError(
+            f"On an object store spare is at least {_in_words(LEAST_GRACE)}, because nobody can "
+            f"see which objects somebody is about to commit, but it is {spare}. Try "
+            "spare='24h', or copy the lake to a folder."
+        )
 
 
 def _cutoff(older_than: Any, now: datetime) -> datetime:

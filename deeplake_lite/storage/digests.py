@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 NULL_DIGEST = np.uint64(0x6E75_6C6C_9E37_79B9)
 """Of a null where cells have one shape; of any other null it is 0."""
 
+NARROW = 128
+"""Bytes of rows that are hashed as bytes: copying them takes less than making an array of each."""
+
 
 def digests_of(layout: Layout, cells: Cells) -> NDArray[np.uint64]:
     """Return (n,) uint64 digests of cells of a layout; NaN equals NaN, a null has its own.
@@ -62,7 +65,8 @@ def row_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
         wide = np.zeros((len(values), 8), np.uint8)
         wide[:, :size] = raw
         return wide.view(np.uint64)[:, 0].copy()
-    return np.fromiter((xxhash.xxh3_64_intdigest(row) for row in raw), np.uint64, len(raw))
+    rows = raw.view(f"V{size}")[:, 0].tolist() if size <= NARROW else raw
+    return np.fromiter(map(xxhash.xxh3_64_intdigest, rows), np.uint64, len(raw))
 
 
 def nested_digests(

@@ -52,6 +52,18 @@ def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
     return found
 
 
+def missing(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the files that versions consist of and that are not there, but for their logs.
+
+    Raises
+    ------
+    DamagedError
+        When a manifest does not read.
+    """
+    files = (name for name in files_of(folder, versions) if name.partition("/")[0] in KINDS)
+    return {name for name in files if not (folder / name).is_file()}
+
+
 def count(folder: Path, files: Iterable[str], older_than: datetime) -> dict[str, int]:
     """Return how many files of each kind are older than a time, and their bytes."""
     counts = {"bytes": 0, **dict.fromkeys(KINDS, 0)}

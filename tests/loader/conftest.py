@@ -7,7 +7,6 @@ import os
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
 import deeplake_lite as dl
 
@@ -50,6 +49,8 @@ def numbers(make_lake):
 @pytest.fixture(scope="session")
 def digits(tmp_path_factory):
     """1,797 pictures of 8 × 8 pixels from 0 to 16, in a folder that other processes can open."""
+    from sklearn.datasets import load_digits  # only a few tests need what takes seconds to import
+
     found = load_digits()
     schema = {
         "image": dl.Array("uint8", (8, 8)),

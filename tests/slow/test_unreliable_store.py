@@ -9,6 +9,7 @@ import contextlib
 import random
 import sys
 import threading
+from datetime import timedelta
 
 import boto3
 import numpy as np
@@ -165,7 +166,8 @@ class Writer:
         self.insist(lambda: self.ds.vacuum(older_than="0s", spare="0s"))
 
 
-def test_nothing_acknowledged_is_lost_on_an_unreliable_store(proxy, trials):
+def test_nothing_acknowledged_is_lost_on_an_unreliable_store(proxy, trials, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.dataset.maintenance.LEAST_GRACE", timedelta(0))
     options = {
         "access_key_id": "key",
         "secret_access_key": "secret",

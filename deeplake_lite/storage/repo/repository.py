@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections import deque
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ from deeplake_lite.errors import (
     VersionNotFoundError,
 )
 from deeplake_lite.storage.chunk_files import ChunkFiles, check_regular
-from deeplake_lite.storage.garbage import count, files_of
+from deeplake_lite.storage.garbage import count, files_of, missing
 from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 from deeplake_lite.storage.repo.engine import compiled, package
 from deeplake_lite.storage.repo.failures import (
@@ -53,6 +54,7 @@ from deeplake_lite.storage.repo.staging import (
     staging,
 )
 from deeplake_lite.storage.repo.turns import lock_in_turn
+from deeplake_lite.storage.repo.work import run
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -327,6 +329,10 @@ class Repository:
         store the version is pinned. A vacuum that starts later sees that; one that is at work
         already may not, and is waited for. What it has deleted, the handle does not find.
 
+        A vacuum that is done may have deleted a part of a version that no history leads to, such as
+        chunks that are older than its snapshot. All files of such a version are looked for, and
+        the versions before it, unless `begun` is given: then the caller knows what to look for.
+
         Parameters
         ----------
         snapshot_id : str
@@ -338,12 +344,15 @@ class Repository:
         Raises
         ------
         NotFoundError
-            When the version is not there.
+            When the version is not there, or not all of it.
         StorageError
             When a vacuum goes on for too long.
         """
         if local_folder(self.url) is not None:
-            yield self._reopened()
+            fresh = self._reopened()
+            if begun is None and snapshot_id not in self._tips():
+                fresh._check_whole(snapshot_id)
+            yield fresh
             return
         pin = pin_name(datetime.now(UTC))
         try:
@@ -351,9 +360,13 @@ class Repository:
                 self.create_branch(pin, snapshot_id)
             except MissingError as error:
                 raise VersionNotFoundError(f"There is no version {snapshot_id!r}.") from error
-            if begun is not None or snapshot_id not in self._tips():
+            is_tip = begun is None and snapshot_id in self._tips()
+            if not is_tip:
                 self._await_vacuums(begun)
-            yield self._reopened()
+            fresh = self._reopened()
+            if begun is None and not is_tip:
+                fresh._check_whole(snapshot_id)
+            yield fresh
         finally:
             with contextlib.suppress(LakeError):  # it is forgotten when it is old
                 self.delete_branch(pin)
@@ -369,6 +382,41 @@ class Repository:
     def _tips(self) -> set[str]:
         """Return the versions that branches and tags name: no vacuum deletes these."""
         return {*self.branches().values(), *self.tags().values()}
+
+    def _check_whole(self, snapshot_id: str) -> None:
+        """Refuse a version of which a vacuum may have deleted a part, and has.
+
+        Raises
+        ------
+        VersionNotFoundError
+        """
+        if any(c.id == snapshot_id for tip in self._named() for c in self.ancestry(tip)):
+            return
+        try:
+            deque(self.ancestry(snapshot_id), maxlen=0)
+            folder = local_folder(self.url)
+            if folder is None:
+                arrays = {
+                    node["path"].strip("/"): [ref["extents"] for ref in node["manifest_refs"] or []]
+                    for node in self._inspect(snapshot_id)["nodes"]
+                    if node["node_type"] == "array"
+                }
+                lost = run(self.reader(snapshot_id).lost_chunks(arrays))
+            else:
+                lost = sorted(missing(folder, [self._inspect(snapshot_id)]))
+        except DamagedError as error:
+            raise VersionNotFoundError(
+                f"The version {snapshot_id!r} is not there any more: {error.finding}."
+            ) from error
+        if lost:
+            raise VersionNotFoundError(
+                f"{len(lost):,} files of the version {snapshot_id!r} are gone, such as {lost[0]!r}."
+            )
+
+    def _named(self) -> set[str]:
+        """Return the versions that branches, tags and links name."""
+        linked = {tip for name in self.branch_names() if is_link(name) for tip in [self.tip(name)]}
+        return self._tips() | linked
 
     @contextlib.contextmanager
     def announced(self, limit: datetime) -> Iterator[None]:

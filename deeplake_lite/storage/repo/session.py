@@ -25,7 +25,7 @@ from deeplake_lite.storage.repo.names import from_engine
 from deeplake_lite.storage.repo.work import gather, run, stream
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Callable, Collection, Mapping, Sequence
+    from collections.abc import Buffer, Callable, Collection, Iterable, Mapping, Sequence
 
     from icechunk import IcechunkStore
     from zarr import AsyncArray
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 IN_FLIGHT = 16
 """Requests to the engine at a time."""
+
+NAMED_AT_ONCE = 1_000
+"""Chunks whose numbers the engine hands out at a time."""
 
 READERS = 4
 """Threads that read chunk files."""
@@ -51,9 +54,12 @@ chunks of an array whose metadata is written, and aborts the process where memor
 
 CONFIRM_AFTER = 60.0
 """Seconds after which a commit looks whether its chunks are still there. A vacuum of somebody else
-deletes those that no version needs, once they are older than its grace period."""
+deletes those that no version needs, once they are older than its grace period, which is longer."""
 
 type Range = tuple[int, int, int]
+
+type Extents = Sequence[tuple[int, int]]
+"""Chunks that a manifest spans along each axis of an array, from and to."""
 
 type Land = Callable[[str, str, str, datetime, Collection[str]], None]
 
@@ -394,10 +400,32 @@ class Session:
         with translated():
             written = self._session.status().updated_chunks
         return [
-            "/".join([path.strip("/"), "c", *map(str, chunk)])
+            _chunk_key(path.strip("/"), chunk)
             for path, chunks in written.items()
             for chunk in chunks
         ]
+
+    async def lost_chunks(self, arrays: Mapping[str, Sequence[Extents]]) -> list[str]:
+        """Return the keys of all chunks of some arrays that are named but not there.
+
+        Parameters
+        ----------
+        arrays : mapping
+            What each manifest of an array spans, by the array's path.
+
+        Raises
+        ------
+        DamagedError
+            When what names them is not there.
+        """
+        keys = list[str]()
+        for path, manifests in arrays.items():
+            for extents in manifests:  # asked for a chunk, the engine says what is missing
+                await self._get(_chunk_key(path, [start for start, _ in extents]), (0, 1))
+            with translated():
+                async for some in self._session.chunk_coordinates(f"/{path}", NAMED_AT_ONCE):
+                    keys += [_chunk_key(path, chunk) for chunk in some]
+        return await self._lost_chunks(keys)
 
     async def _lost_chunks(self, keys: Collection[str]) -> list[str]:
         """Return those of some keys under which there is no chunk."""
@@ -461,6 +489,15 @@ class Session:
         begun = datetime.fromtimestamp(time.time() - self._age, UTC)
         self._land(branch, before, done, begun, keys)
         return done
+
+
+def _chunk_key(path: str, chunk: Iterable[int]) -> str:
+    """Return the key of a chunk of the array at `path`.
+
+    >>> _chunk_key("0/rows/id", [3, 0])
+    '0/rows/id/c/3/0'
+    """
+    return "/".join([path, "c", *map(str, chunk)])
 
 
 def _shape(metadata: Mapping[str, Any]) -> list[int]:

@@ -1,0 +1,66 @@
+"""Versions that no history leads to any more: they get a name only while all of them is there."""
+
+import os
+
+import pytest
+
+import deeplake_lite as dl
+
+KINDS = {"tag": lambda ds: ds.tag, "branch": lambda ds: ds.branch, "view": lambda ds: ds[[0]].save}
+
+
+def manifests_of(ds, version):
+    return {m["id"] for m in ds._lake.repository._inspect(version)["manifests"]}
+
+
+@pytest.fixture
+def history(tmp_path):
+    """Return a lake of several versions, a handle at the second, and the id of the first."""
+    ds = dl.create(str(tmp_path / "a.lake"), {"x": "int32", "b": "bytes"})
+    ds.append({"x": [1], "b": [os.urandom(5_000_000)]})
+    first = ds.commit("chunks")
+    ds["x"][0] = 2
+    old = dl.open(ds.url, version=ds.commit("the same chunks"))
+    ds["b"][0] = b"other"
+    ds.commit("other bytes")
+    ds.optimize()  # without the chunk
+    return ds, old, first
+
+
+@pytest.mark.parametrize("lost", ["chunks", "manifests", "snapshots"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_version_of_which_a_vacuum_has_deleted_a_part_gets_no_name(history, tmp_path, kind, lost):
+    ds, old, first = history
+    lake = tmp_path / "a.lake"
+    shared = manifests_of(ds, first) & manifests_of(ds, old.version)
+    aged = {
+        "chunks": lake.glob("chunks/*"),
+        "manifests": [lake / "manifests" / name for name in shared],
+        "snapshots": [lake / "snapshots" / first],
+    }
+    for path in aged[lost]:
+        os.utime(path, (0, 0))
+    assert ds.vacuum(older_than="0s", spare="1h").bytes
+    assert (lake / "snapshots" / old.version).exists()
+    with pytest.raises(dl.LakeError, match=r"a vacuum has deleted|stored object is missing"):
+        KINDS[kind](old)("kept")
+    assert not ds.tags
+    assert list(ds.branches) == ["main"]
+    assert not list(ds.views())
+    ds.vacuum(older_than="0s", spare="0s")
+    assert ds.verify()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_version_of_a_deleted_branch_gets_a_name_again(make_lake, kind):
+    ds = make_lake({"x": "int32", "b": "bytes"}, x=[1], b=[os.urandom(100_000)])
+    ds.branch("fix")
+    fix = dl.open(ds.url, branch="fix")
+    fix["x"][0] = 5
+    fix.commit("five")
+    ds.delete_branch("fix")
+    KINDS[kind](fix)("again")
+    ds.vacuum(older_than="0s", spare="0s")
+    found = ds.views()["again"] if kind == "view" else dl.open(ds.url, version="again")
+    assert found["x"][:].tolist() == [5]
+    assert found["b"][:] == ds["b"][:]
