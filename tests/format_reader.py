@@ -52,7 +52,8 @@ def read_lake(path, snapshot):
             if "bounds" in group[c["id"]]
         },
         "metadata": [
-            (c.id, c.parent_id, checked_notes(c)) for c in repository.ancestry(snapshot_id=snapshot)
+            (c.id, c.parent_id, checked_notes(repository, c))
+            for c in repository.ancestry(snapshot_id=snapshot)
         ],
         "views": read_views(repository),
     }
@@ -89,9 +90,17 @@ def digest_of(document):
     return xxhash.xxh3_64_hexdigest(text.encode("ascii"))
 
 
-def checked_notes(commit):
-    """§8: what is noted with a commit, with its digest."""
+def checked_notes(repository, commit):
+    """§8: what is noted with a commit, with its digest and that of the chunks it has written."""
     notes = dict(commit.metadata)
+    if written := notes.get("chunks"):
+        log = repository.diff(from_snapshot_id=commit.parent_id, to_snapshot_id=commit.id)
+        lines = sorted(
+            "/".join([path, "c", *map(str, chunk)])
+            for path, chunks in log.updated_chunks.items()
+            for chunk in chunks
+        )
+        assert written == xxhash.xxh3_64_hexdigest("\n".join(lines).encode())
     if digest := notes.get("digest"):
         bare = {key: value for key, value in notes.items() if key != "digest"}
         text = json.dumps([commit.message, bare], sort_keys=True, separators=(",", ":"))

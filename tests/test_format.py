@@ -444,7 +444,9 @@ def test_the_reader_finds_rows_versions_and_notes(lake, readings):
     assert set(found["ids"] >> 16) <= set(found["blocks"])
     version, parent, notes = found["metadata"][0]
     assert (version, parent) == (last, found["metadata"][1][0])
-    assert notes.keys() == {"merge", "merged", "transaction", "branch", "digest"}
+    assert notes.keys() == {
+            "merge", "merged", "transaction", "branch", "chunks", "digest",
+        }  # fmt: skip
     assert (notes["merge"], notes["merged"]) == (merged, "side")
     assert re.fullmatch("[0-9a-f]{32}", notes["transaction"])
     assert notes["branch"] == "main"

@@ -16,7 +16,7 @@ from deeplake_lite.dataset.commit import TRIES
 from deeplake_lite.dataset.expiry import Expiry, plan_expiry
 from deeplake_lite.dataset.report import Damaged, Report, finding
 from deeplake_lite.errors import ConflictError, DamagedError
-from deeplake_lite.storage.repo import ANNOUNCED_AGE, local_folder
+from deeplake_lite.storage.repo import ANNOUNCED_AGE, damaged_versions, local_folder
 from deeplake_lite.storage.scratch import clear_dead, open_transactions
 from deeplake_lite.storage.table import Table
 
@@ -85,6 +85,10 @@ def verify(ds: Dataset) -> Report:
     unnamed = {damage.slot for damage in lost}
     found = [
         Damaged(None, None, None, reason, ref) for ref, reason in repository.refs.doubtful().items()
+    ]
+    found += [
+        Damaged(None, None, None, finding(reason), version=version)
+        for version, reason in damaged_versions(repository).items()
     ]
     found += [Damaged(None, row_of.get(d.slot), None, finding(d.reason)) for d in lost]
     for f in fresh.schema:

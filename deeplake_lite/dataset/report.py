@@ -17,7 +17,7 @@ class Damaged:
     """One damaged cell, or column."""
 
     column: str | None
-    """Name of the column; None where it is the index of the rows, a branch or a tag."""
+    """Name of the column; None where it is the index of the rows, a branch, tag or version."""
     row: int | None
     """Position of the row; None where the column as a whole does not read."""
     row_id: int | None
@@ -26,6 +26,8 @@ class Damaged:
     """What was found."""
     ref: str | None = None
     """The branch or tag, such as "tag 'v1'", that names another version than it should."""
+    version: str | None = None
+    """Commit id of a version in the history of a branch or tag that is not as it was written."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class Report:
     columns: int
     """Columns read."""
     damaged: list[Damaged] = field(default_factory=list)
-    """Every damaged cell, and every branch and tag that names another version than it should."""
+    """Every damaged cell, every branch and tag that names another version than it should, and every
+    version in their histories that is not as it was written."""
 
     def __bool__(self) -> bool:
         return not self.damaged
@@ -52,7 +55,9 @@ class Report:
         lines = _lines(self.damaged)
         more = f"\n  … {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
         refs = sum(d.ref is not None for d in self.damaged)
-        parts = [(len(self.damaged) - refs, "damaged cell"), (refs, "wrong ref")]
+        past = sum(d.version is not None for d in self.damaged)
+        cells = len(self.damaged) - refs - past
+        parts = [(cells, "damaged cell"), (refs, "wrong ref"), (past, "damaged version")]
         lost = ", ".join(count(n, what) for n, what in parts if n)
         return f"{read}, {lost}:\n" + "\n".join(lines[:SHOWN]) + more
 
@@ -74,7 +79,8 @@ def _lines(damaged: list[Damaged]) -> list[str]:
     """
     rows: dict[tuple[str, str], list[int]] = {}
     for d in damaged:
-        part = d.ref or ("index" if d.column is None else f"column {d.column!r}")
+        part = "index" if d.column is None else f"column {d.column!r}"
+        part = d.ref or (part if d.version is None else f"version {d.version}")
         rows.setdefault((part, d.reason), []).extend([] if d.row is None else [d.row])
     return [f"  {part}{_place(where)}: {reason}" for (part, reason), where in rows.items()]
 

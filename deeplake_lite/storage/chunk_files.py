@@ -128,7 +128,7 @@ class ChunkFiles:
         """
         with self._loading:
             if self._manifests is None:
-                self._manifests = _manifests(self._inspect())
+                self._manifests = manifests_of(self._inspect())
             learned = self._learned.setdefault(path, set())
             files = self._files.setdefault(path, {})
             for manifest in self._manifests.get(path, []):
@@ -170,18 +170,41 @@ class ChunkFiles:
 
     def _load(self, manifest: Manifest) -> dict[Place, str]:
         """Return the file of each chunk that a manifest lists."""
-        name = self._folder / "manifests" / manifest.name
-        data = read_file(str(name), manifest.size)
-        if len(data) != manifest.size:
-            raise _swapped(name)
         chunks, found = self._folder / "chunks", {}
-        for place, file in chunk_names(data, manifest):
+        for place, file in _named_in(self._folder, manifest):
             if (place if isinstance(place, int) else place[0]) in manifest.span:
                 found[place] = str(chunks / file)
         return found
 
 
-def _manifests(snapshot: dict[str, Any]) -> dict[str, list[Manifest]]:
+def read_manifest(folder: Path, manifest: Manifest) -> list[str]:
+    """Return the names of the chunk files that a manifest of a lake lists.
+
+    Raises
+    ------
+    DamagedError
+        When it is not there, does not read, or is another than the snapshot names.
+    """
+    try:
+        return [name for _, name in _named_in(folder, manifest)]
+    except LakeError:
+        raise
+    except (OSError, ValueError, LookupError, RuntimeError, struct.error) as error:
+        raise DamagedError(
+            f"The manifest {manifest.name} does not read: {error}. Restore it from a copy."
+        ) from error
+
+
+def _named_in(folder: Path, manifest: Manifest) -> Iterator[tuple[Place, str]]:
+    """Return what `chunk_names` yields of a manifest's file. Raises what it does, and OSError."""
+    name = folder / "manifests" / manifest.name
+    data = read_file(str(name), manifest.size)
+    if len(data) != manifest.size:
+        raise _swapped(name)
+    return chunk_names(data, manifest)
+
+
+def manifests_of(snapshot: dict[str, Any]) -> dict[str, list[Manifest]]:
     """Return the manifests of each array, by its path, from a snapshot's description."""
     known = {m["id"]: m for m in snapshot["manifests"]}
     return {

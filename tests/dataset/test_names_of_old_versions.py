@@ -10,7 +10,7 @@ KINDS = {"tag": lambda ds: ds.tag, "branch": lambda ds: ds.branch, "view": lambd
 
 
 def manifests_of(ds, version):
-    return {m["id"] for m in ds._lake.repository._inspect(version)["manifests"]}
+    return {m["id"] for m in ds._lake.repository.inspect(version)["manifests"]}
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def contents(ds):
 
 
 def arrays_of(repository):
-    nodes = repository._inspect(repository.tip("main"))["nodes"]
+    nodes = repository.inspect(repository.tip("main"))["nodes"]
     return [n["path"].strip("/") for n in nodes if n["node_type"] == "array"]
 
 

@@ -11,6 +11,7 @@ import time
 
 from deeplake_lite.storage.repo.failures import LostChunksError, translated_files
 from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
+from deeplake_lite.storage.repo.histories import damaged_versions
 from deeplake_lite.storage.repo.lake_refs import ANNOUNCED_AGE, branch_ref, tag_ref
 from deeplake_lite.storage.repo.places import MEMORY, local_folder, welcome
 from deeplake_lite.storage.repo.repository import TRANSACTION, Commit, Repository
@@ -26,6 +27,7 @@ __all__ = [
     "Repository",
     "Session",
     "branch_ref",
+    "damaged_versions",
     "engine_is_lost",
     "gather",
     "local_folder",

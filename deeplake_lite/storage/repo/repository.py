@@ -9,7 +9,7 @@ from collections import deque
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, cast
 
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
@@ -46,7 +46,13 @@ from deeplake_lite.storage.repo.lake_refs import (
 )
 from deeplake_lite.storage.repo.names import from_engine, to_engine
 from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
-from deeplake_lite.storage.repo.session import BRANCH, Session, without_digest
+from deeplake_lite.storage.repo.session import (
+    BRANCH,
+    CHUNKS,
+    Session,
+    chunks_digest,
+    without_digest,
+)
 from deeplake_lite.storage.repo.staging import (
     check_replaceable,
     clear_staged,
@@ -94,6 +100,8 @@ class Commit:
     """What the open transaction was called, so that a commit whose reply was lost is found."""
     branch: str | None = None
     """The branch that it was written to; None where that is not noted."""
+    chunks: str | None = None
+    """Digest of the chunks that it has written; None where that is not noted."""
 
 
 class Repository:
@@ -230,7 +238,7 @@ class Repository:
             return None
         version, files = self._newest_files or ("", None)
         if files is None or version != snapshot_id:
-            files = ChunkFiles(folder, lambda: self._inspect(snapshot_id))
+            files = ChunkFiles(folder, lambda: self.inspect(snapshot_id))
             self._newest_files = snapshot_id, files
         return files
 
@@ -247,7 +255,9 @@ class Repository:
             for ref in refs:
                 check_regular(folder / "refs" / ref / "ref.json")
 
-    def _inspect(self, snapshot_id: str) -> dict[str, Any]:
+    def inspect(self, snapshot_id: str) -> dict[str, Any]:
+        """Return the engine's description of a snapshot: its manifests, and its nodes."""
+        self._check_files(snapshot_id)
         with translated():
             return dict(json.loads(self._repository.inspect_snapshot(snapshot_id)))
 
@@ -349,7 +359,7 @@ class Repository:
             When a vacuum goes on for too long.
         """
         if local_folder(self.url) is not None:
-            fresh = self._reopened()
+            fresh = self.reopened()
             if begun is None and snapshot_id not in self._tips():
                 fresh._check_whole(snapshot_id)
             yield fresh
@@ -363,7 +373,7 @@ class Repository:
             is_tip = begun is None and snapshot_id in self._tips()
             if not is_tip:
                 self._await_vacuums(begun)
-            fresh = self._reopened()
+            fresh = self.reopened()
             if begun is None and not is_tip:
                 fresh._check_whole(snapshot_id)
             yield fresh
@@ -371,7 +381,7 @@ class Repository:
             with contextlib.suppress(LakeError):  # it is forgotten when it is old
                 self.delete_branch(pin)
 
-    def _reopened(self) -> Repository:
+    def reopened(self) -> Repository:
         """Return a handle that remembers nothing of what it has read."""
         other = copy(self)
         with translated():
@@ -398,12 +408,12 @@ class Repository:
             if folder is None:
                 arrays = {
                     node["path"].strip("/"): [ref["extents"] for ref in node["manifest_refs"] or []]
-                    for node in self._inspect(snapshot_id)["nodes"]
+                    for node in self.inspect(snapshot_id)["nodes"]
                     if node["node_type"] == "array"
                 }
                 lost = run(self.reader(snapshot_id).lost_chunks(arrays))
             else:
-                lost = sorted(missing(folder, [self._inspect(snapshot_id)]))
+                lost = sorted(missing(folder, [self.inspect(snapshot_id)]))
         except DamagedError as error:
             raise VersionNotFoundError(
                 f"The version {snapshot_id!r} is not there any more: {error.finding}."
@@ -637,17 +647,51 @@ class Repository:
                 expected = s.parent_id or ""
                 notes = without_digest(s.id, s.message, s.metadata)
                 known, branch = notes.pop(TRANSACTION, None), notes.pop(BRANCH, None)
-                yield Commit(s.id, s.parent_id, s.message, s.written_at, notes, known, branch)
+                chunks = notes.pop(CHUNKS, None)
+                yield Commit(
+                    s.id, s.parent_id, s.message, s.written_at, notes, known, branch, chunks
+                )
                 self._check_files(expected)
 
     def changed_chunks(self, older: str, newer: str) -> dict[str, set[int]]:
-        """Return, per array path, which chunks of the first axis changed between two versions."""
+        """Return, per array path, which chunks of the first axis changed between two versions.
+
+        Raises
+        ------
+        VersionNotFoundError
+            When the newer one does not come from the older.
+        DamagedError
+            When a log of what was written in between is damaged.
+        """
+        found: dict[str, set[int]] = {}
+        history = list(takewhile(lambda commit: commit.id != older, self.ancestry(newer)))
+        if history and history[-1].parent != older:
+            raise VersionNotFoundError(f"Version {newer} does not follow {older}.")
+        for commit in history:
+            for path, chunks in self.chunks_of(commit).items():
+                found.setdefault(path.strip("/"), set()).update(c[0] if c else 0 for c in chunks)
+        return found
+
+    def chunks_of(self, commit: Commit) -> Mapping[str, list[list[int]]]:
+        """Return the numbers of the chunks that a commit wrote, by array, from the engine's log.
+
+        The caller has seen the commit's parent in its history.
+
+        Raises
+        ------
+        DamagedError
+            When they are not those that the commit has noted.
+        """
+        if commit.parent is None:
+            return {}
         with translated():
-            diff = self._repository.diff(from_snapshot_id=older, to_snapshot_id=newer)
-        return {
-            path.strip("/"): {chunk[0] if chunk else 0 for chunk in chunks}
-            for path, chunks in diff.updated_chunks.items()
-        }
+            diff = self._repository.diff(from_snapshot_id=commit.parent, to_snapshot_id=commit.id)
+        if commit.chunks not in (None, chunks_digest(diff.updated_chunks)):
+            raise DamagedError(
+                f"The log of the chunks that version {commit.id} has written is damaged. Restore "
+                f"its file transactions/{commit.id} from a copy."
+            )
+        return diff.updated_chunks
 
     def check_histories(self) -> None:
         """Walk the history of every branch and tag once; the engine would follow a circle for ever.
@@ -693,7 +737,7 @@ class Repository:
         folder = local_folder(self.url)
         if folder is None:
             return {}
-        gone, needed = (files_of(folder, map(self._inspect, ids)) for ids in (expiring, kept))
+        gone, needed = (files_of(folder, map(self.inspect, ids)) for ids in (expiring, kept))
         return count(folder, gone - needed, older_than)
 
     def clear_staged(self) -> None:

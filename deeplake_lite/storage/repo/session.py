@@ -70,6 +70,10 @@ BRANCH = "branch"
 """Key of a commit's metadata under which is the branch that it was written to."""
 
 
+CHUNKS = "chunks"
+"""Key of a commit's metadata under which is the digest of the chunks that it has written."""
+
+
 class Session:
     """Reads and writes of Zarr arrays at one snapshot, or on top of one.
 
@@ -397,13 +401,16 @@ class Session:
 
     def _chunks_written(self) -> list[str]:
         """Return the keys of the chunks that were written in this session."""
-        with translated():
-            written = self._session.status().updated_chunks
         return [
             _chunk_key(path.strip("/"), chunk)
-            for path, chunks in written.items()
+            for path, chunks in self._updated_chunks().items()
             for chunk in chunks
         ]
+
+    def _updated_chunks(self) -> Mapping[str, Iterable[Iterable[int]]]:
+        """Return the numbers of the chunks that were written in this session, by array."""
+        with translated():
+            return self._session.status().updated_chunks
 
     async def lost_chunks(self, arrays: Mapping[str, Sequence[Extents]]) -> list[str]:
         """Return the keys of all chunks of some arrays that are named but not there.
@@ -457,7 +464,8 @@ class Session:
         """
         use_engine()
         branch, before = from_engine(str(self._session.branch)), self.snapshot_id
-        notes = with_digest(message, {**(metadata or {}), BRANCH: branch})
+        noted = {**(metadata or {}), BRANCH: branch, CHUNKS: chunks_digest(self._updated_chunks())}
+        notes = with_digest(message, noted)
         try:
             done = self._write_version(branch, before, message, notes)
         except compiled.ConflictError as error:
@@ -516,6 +524,16 @@ def _extent(value: Any) -> int:
     if type(value) is not int or not 0 <= value <= MOST_EXTENT:
         raise ValueError(f"an axis must have 0 to {MOST_EXTENT} entries, got {value!r:.60}.")
     return value
+
+
+def chunks_digest(chunks: Mapping[str, Iterable[Iterable[int]]]) -> str:
+    """Return a digest of the numbers of some chunks, by array, as an engine's log names them.
+
+    >>> chunks_digest({"/b": [[1], [0]]}) == chunks_digest({"/a": [], "/b": [[0], [1]]})
+    True
+    """
+    named = sorted(_chunk_key(path, chunk) for path, some in chunks.items() for chunk in some)
+    return xxhash.xxh3_64_hexdigest("\n".join(named).encode())
 
 
 def with_digest(message: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
