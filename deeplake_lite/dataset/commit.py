@@ -13,6 +13,7 @@ from deeplake_lite.dataset.conflicts import check_conflicts
 from deeplake_lite.dataset.modes import merge_rows, modes_of
 from deeplake_lite.dataset.plan import Resolution, Sides, check_resolution, plan_merge
 from deeplake_lite.errors import ConflictError, InvalidValueError
+from deeplake_lite.htypes.names import half_of_a_pair
 from deeplake_lite.storage.table import MovedError
 
 if TYPE_CHECKING:
@@ -31,13 +32,11 @@ def check_message(message: Any) -> None:
     """Refuse a message that cannot be written as UTF-8. Raises InvalidValueError."""
     if not isinstance(message, str):
         raise InvalidValueError(f"a commit's message must be text, but it is {message!r:.60}.")
-    try:
-        message.encode()
-    except UnicodeEncodeError as error:
+    if (half := half_of_a_pair(message)) is not None:
         raise InvalidValueError(
             f"a commit's message must be Unicode text, but it has half a surrogate pair at "
-            f"character {error.start}. Leave it out: message.encode(errors='replace').decode()."
-        ) from error
+            f"character {half}. Leave it out: message.encode(errors='replace').decode()."
+        )
 
 
 def commit(ds: Dataset, message: str, note: Mapping[str, Any], *, empty: bool = False) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel, Dense, Htype, Nested, Ragged
+from deeplake_lite.htypes.json import canonical_json
 from deeplake_lite.htypes.times import read_time
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
     side = _other_side(column, values, other, unknown=unknown)
     if isinstance(values, np.ndarray) and (found := _equal_blocks(values, side)) is not None:
         return found
+    same = _same_json if column.htype.name == "json" else _same
     rows = zip(_listed(values), side.rows(len(values)), strict=True)
-    return np.array([_same(a, b) for a, b in rows], bool)
+    return np.array([same(a, b) for a, b in rows], bool)
 
 
 def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
@@ -78,7 +80,8 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
     """
     values = column[:]
     side = _other_side(column, values, other, unknown=False)
-    if _depth_of_values(column.htype, values):
+    is_complex = isinstance(values, np.ndarray) and values.dtype.kind == "c"
+    if is_complex or _depth_of_values(column.htype, values):
         raise _unordered(column, other)
     try:
         if isinstance(values, np.ndarray) and not isinstance(side.value, str):
@@ -266,6 +269,16 @@ def _listed(values: Any) -> list[Any]:
         pairs = zip(np.ma.getdata(values), _nulls(values), strict=True)
         return [None if null else value for value, null in pairs]
     return list(values)
+
+
+def _same_json(a: Any, b: Any) -> bool:
+    """Tell whether two JSON values are equal: 1 and 1.0 are, 1 and True are not."""
+    if a is None or b is None:
+        return a is b
+    try:
+        return canonical_json(a) == canonical_json(b)
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def _same(a: Any, b: Any) -> bool:

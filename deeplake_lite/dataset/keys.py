@@ -5,15 +5,16 @@ Keys are compared by digest: equal values have equal ones, whatever their type.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.base import Dense, Ragged
-from deeplake_lite.htypes.cells import DenseCells, RaggedCells
+from deeplake_lite.htypes.base import Dense, Nested, Ragged
+from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
+from deeplake_lite.htypes.json import canonical_json, parse_json
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ChunkCache
 from deeplake_lite.storage.column import Place
@@ -94,7 +95,7 @@ class Keys:
 
 def key_digests(table: Table, key: Field, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return the digests of some rows' keys, (n,) uint64: equal for equal values."""
-    if not _has_synonyms(key.htype):
+    if not has_synonyms(key.htype):
         return table.digests(key.id, slots)
     column = make_column(key.htype, Place(table.session, key.id, ChunkCache(), new=True))
     found = [np.empty(0, np.uint64)]
@@ -113,37 +114,54 @@ def canonical(htype: Htype, cells: Cells) -> Cells:
     >>> canonical(Json(), Json().encode([{"b": 1.0, "a": True}])).buffers
     [b'{"a": true, "b": 1}']
     """
-    if not _has_synonyms(htype):
+    if not has_synonyms(htype):
         return cells
-    if isinstance(cells, DenseCells):
-        return replace(cells, values=cells.values + cells.values.dtype.type(0))
-    if isinstance(cells, RaggedCells):
-        valid = [True] * len(cells) if cells.valid is None else cells.valid.tolist()
-        texts: list[Buffer] = [
-            _sorted(b) if v else b"" for b, v in zip(cells.buffers, valid, strict=True)
-        ]
-        return replace(cells, buffers=texts)
+    match htype.layout, cells:
+        case _, DenseCells():
+            return replace(cells, values=_with_one_zero(cells.values))
+        case Ragged(dtype=dtype), RaggedCells():
+            valid = [True] * len(cells) if cells.valid is None else cells.valid.tolist()
+            one = _sorted if dtype == "json" else partial(_zeroed, dtype)
+            buffers: list[Buffer] = [
+                one(b) if v else b"" for b, v in zip(cells.buffers, valid, strict=True)
+            ]
+            return replace(cells, buffers=buffers)
+        case Nested(item=item), NestedCells():
+            return replace(cells, items=canonical(item, cells.items))
     return cells
 
 
-def _has_synonyms(htype: Htype) -> bool:
-    """Tell whether equal values may be stored as different bytes."""
+def has_synonyms(htype: Htype) -> bool:
+    """Tell whether equal values may be stored as different bytes.
+
+    >>> from deeplake_lite.htypes import Embedding, Image, Sequence
+    >>> has_synonyms(Sequence(Embedding(2))), has_synonyms(Image())
+    (True, False)
+    """
     match htype.layout:
         case Dense(dtype=dtype):
-            return dtype.startswith(("float", "complex"))
+            return dtype.startswith(_INEXACT)
         case Ragged(dtype=dtype):
-            return dtype == "json"
-    return False
+            return dtype == "json" or dtype.startswith(_INEXACT)
+        case Nested(item=item):
+            return has_synonyms(item)
+
+
+_INEXACT = ("float", "complex")
+
+
+def _with_one_zero(values: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers with 0.0 for -0.0, and one NaN for all."""
+    found: NDArray[Any] = values + values.dtype.type(0)
+    nan = np.isnan(found)
+    if nan.any():
+        found[nan] = np.nan
+    return found
+
+
+def _zeroed(dtype: str, data: Buffer) -> bytes:
+    return _with_one_zero(np.frombuffer(data, dtype)).tobytes()
 
 
 def _sorted(text: Buffer) -> bytes:
-    return json.dumps(_whole(json.loads(bytes(text))), sort_keys=True).encode()
-
-
-def _whole(value: Any) -> Any:
-    """Return JSON with whole numbers as integers: 1.0 equals 1."""
-    if isinstance(value, dict):
-        return {key: _whole(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_whole(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return canonical_json(parse_json(bytes(text))).encode()

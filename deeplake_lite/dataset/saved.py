@@ -26,6 +26,7 @@ from deeplake_lite.errors import (
     LakeError,
     NotFoundError,
 )
+from deeplake_lite.htypes.names import half_of_a_pair
 from deeplake_lite.storage.arrays import ArraySpec
 from deeplake_lite.storage.repo import Repository, branch_ref, run
 from deeplake_lite.storage.state import check_seal, sealed
@@ -195,6 +196,11 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
     if not name or "/" in name:
         raise NotFoundError(
             f"A view's name is not empty and has no slash, got {name!r}. Choose another."
+        )
+    if (half := half_of_a_pair(name)) is not None:
+        raise InvalidValueError(
+            f"A view's name must be Unicode text, but {name!r:.60} has half a surrogate pair at "
+            f"character {half}. Choose another."
         )
     if not view.version:
         raise InvalidValueError(

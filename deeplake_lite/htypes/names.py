@@ -7,6 +7,19 @@ from typing import Any
 from deeplake_lite.errors import SchemaError
 
 
+def half_of_a_pair(text: str) -> int | None:
+    r"""Return where a text has half a surrogate pair, which no file or store takes; else None.
+
+    >>> half_of_a_pair("a\ud800"), half_of_a_pair("naïve")
+    (1, None)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
+
+
 def check_names(names: Any, kind: str) -> tuple[str, ...]:
     """Return names as a tuple; SchemaError unless they are texts, not empty, each once.
 
@@ -26,6 +39,11 @@ def check_names(names: Any, kind: str) -> tuple[str, ...]:
         if name in seen:
             raise SchemaError(
                 f"{kind} names must be unique, got {name!r:.60} at {seen[name]} and {place}."
+            )
+        if (half := half_of_a_pair(name)) is not None:
+            raise SchemaError(
+                f"{kind} names must be Unicode text, but {name!r:.60} at {place} has half a "
+                f"surrogate pair at character {half}. Replace it."
             )
         seen[str(name)] = place
     return tuple(seen)

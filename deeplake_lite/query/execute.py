@@ -29,6 +29,7 @@ from deeplake_lite.query import evaluate, interrupt
 from deeplake_lite.query.bind import unknown_function
 from deeplake_lite.query.complaints import bare, explained, gist
 from deeplake_lite.query.convert import as_arrow, from_arrow, sql_type
+from deeplake_lite.query.json_keys import create_json_key
 from deeplake_lite.query.progress import Bar
 from deeplake_lite.query.record import Run
 from deeplake_lite.query.spans import with_durations, without_intervals
@@ -102,6 +103,7 @@ def _database() -> duckdb.DuckDBPyConnection:
     known = "SELECT 1 FROM duckdb_settings() WHERE name = 'error_on_division_by_zero'"
     if database.execute(known).fetchall():  # since DuckDB 2; null before
         database.execute("SET GLOBAL error_on_division_by_zero = false")
+    create_json_key(database)
     atexit.register(database.close)
     return database
 

@@ -35,7 +35,7 @@ def _of_rows(leaf: Meta, rows: Rows) -> Any:
         case "bm25":
             return text_search.scores(source, leaf.field, of)[rows]
         case "hash":
-            digests = source.table.digests(leaf.field.id, source.at(rows))
+            digests = source.digests(leaf.field, rows)
             present = source.present(leaf.field, rows) if of == "present" else None
             return digests if present is None else masked(digests, ~present)
         case "nbytes":

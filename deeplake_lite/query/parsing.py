@@ -9,7 +9,8 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from deeplake_lite.errors import QuerySyntaxError, QueryTypeError
+from deeplake_lite.errors import Place, QuerySyntaxError, QueryTypeError
+from deeplake_lite.htypes.names import half_of_a_pair
 from deeplake_lite.query.dialect import Lakes
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def parse(text: str) -> exp.Query:
         raise QueryTypeError(
             f"A query is a text, such as 'SELECT …', got {type(text).__name__} {text!r:.60}."
         )
+    if (half := half_of_a_pair(text)) is not None:
+        raise _not_unicode(text, half)
     try:
         _check_start(text)
         trees = [tree for tree in Lakes().parse(text) if tree is not None]
@@ -65,6 +68,14 @@ def parse(text: str) -> exp.Query:
     if not all(select.expressions for select in found.find_all(exp.Select)):
         raise QuerySyntaxError.at(text, 1, 1, "Expected what to SELECT, such as *")
     return found
+
+
+def _not_unicode(text: str, half: int) -> QuerySyntaxError:
+    """Return the error for half a surrogate pair in a query, which it shows replaced."""
+    shown = re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
+    place = Place.at(shown, half)
+    wanted = f"Expected Unicode text, got half a surrogate pair, {text[half]!a}"
+    return QuerySyntaxError.at(shown, place.line, place.column, wanted)
 
 
 def _check_start(text: str) -> None:

@@ -115,8 +115,8 @@ def _plain(values: Any) -> Any:
 def settled(array: pa.Array) -> pa.Array:
     """Return values of types that columns have, in lists too.
 
-    Wide integers and decimals become int64 or float64, spans of time microseconds, times of day
-    texts.
+    Wide integers and decimals become int64, uint64 or float64, spans of time microseconds, times
+    of day texts.
 
     >>> import datetime as dt
     >>> settled(pa.array([[decimal.Decimal(3)], None])).to_pylist()
@@ -147,11 +147,12 @@ def _lists(array: pa.Array, items: pa.Array) -> pa.Array:
 
 
 def _numbers(array: pa.Array) -> pa.Array:
-    """Return decimals as int64 where they are such, else as float64."""
+    """Return decimals as int64 or uint64 where they are such, else as float64."""
     values = array.to_pylist()
     whole = array.type.scale == 0
-    if whole and all(v is None or -(2**63) <= v < 2**63 for v in values):
-        return pa.array([None if v is None else int(v) for v in values], pa.int64())
+    for type_, low, high in ((pa.int64(), -(2**63), 2**63), (pa.uint64(), 0, 2**64)):
+        if whole and all(v is None or low <= v < high for v in values):
+            return pa.array([None if v is None else int(v) for v in values], type_)
     return pa.array([None if v is None else float(v) for v in values], pa.float64())
 
 

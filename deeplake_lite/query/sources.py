@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deeplake_lite.dataset.arrow import array_of, numbers_in, numbers_of, texts_of
+from deeplake_lite.dataset.keys import canonical, has_synonyms
 from deeplake_lite.dataset.values import decode_block, decode_one, with_none
 from deeplake_lite.dataset.virtual import sizes_of
 from deeplake_lite.htypes import Bytes, ClassLabel, Json, Link, Scalar, Text
@@ -27,6 +28,7 @@ from deeplake_lite.query.text_search import TextIndex
 from deeplake_lite.query.trees import objects, rows_of
 from deeplake_lite.query.values import Kind
 from deeplake_lite.storage import chunks
+from deeplake_lite.storage.digests import digests_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -263,6 +265,16 @@ class Source:
         for row, value in zip(present.tolist(), found, strict=True):
             out[row] = None if value is None else _as_items(value, kind)
         return out
+
+    def digests(self, f: Field, rows: Rows) -> NDArray[np.uint64]:
+        """Return digests, equal where values are, (rows,); without reading values if those do."""
+        if not has_synonyms(f.htype):
+            return self.table.digests(f.id, self.at(rows))
+        found = [np.empty(0, np.uint64)]
+        for span in chunks.spans(len(rows), chunks.COPY_ROWS):
+            cells = canonical(f.htype, self._cells(f, self.at(rows[span])))
+            found.append(digests_of(f.htype.layout, cells))
+        return np.concatenate(found)
 
     def present(self, f: Field, rows: Rows) -> NDArray[np.bool_]:
         """Return which rows' values are not null, (rows,) bool."""

@@ -10,7 +10,7 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.digests import digest
 from deeplake_lite.query.bind.json_values import as_number
-from deeplake_lite.query.bind.kinds import is_json, is_numpys, kind_of, ordering
+from deeplake_lite.query.bind.kinds import is_json, is_numpys, key_of, kind_of, ordering
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Arg, Type
 from deeplake_lite.query.functions.binding import box_numbers
@@ -105,9 +105,9 @@ def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
         sought = [*e.expressions[0].expressions, *e.expressions[1:]]
         values = [low.value(p, scope) for p in sought]
         parts = [
-            low.as_sql(
-                digest(v, low, null=True) if isinstance(v, Tensor) and is_numpys(v) else v, scope
-            )
+            low.as_sql(digest(v, low, null=True), scope)
+            if isinstance(v, Tensor) and is_numpys(v)
+            else key_of(v, low, scope)
             for v in values
         ]
         return Sql(
@@ -169,7 +169,8 @@ def _is_of_rows(tensor: Tensor) -> bool:
 def window_parts(low: Lowering, e: exp.Window, scope: Scope) -> exp.Window:
     """Return a window with what it parts and sorts rows by."""
     node = e.copy()
-    node.set("partition_by", [low.sql(p, scope) for p in e.args.get("partition_by") or ()])
+    parts = e.args.get("partition_by") or ()
+    node.set("partition_by", [key_of(low.value(p, scope), low, scope) for p in parts])
     if e.args.get("order"):
         node.set("order", exp.Order(expressions=ordered(low, e.args["order"], scope)))
     return node

@@ -18,7 +18,7 @@ from deeplake_lite.query.bind.aggregates import grouped, ordered, picked
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import counted
 from deeplake_lite.query.bind.growth import bounded
-from deeplake_lite.query.bind.json_values import as_number, json_order
+from deeplake_lite.query.bind.json_values import as_number, json_key, json_order
 from deeplake_lite.query.bind.kinds import (
     as_text,
     has_axes,
@@ -229,6 +229,10 @@ def _of_scalars(
                 f"query: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
             )
         scope.aggregated = scope.aggregated or not scope.in_aggregate
+    if name == "NULLIF" and len(args) == 2:
+        same = exp.EQ(this=e.expressions[0].copy(), expression=e.expressions[1].copy())
+        nothing = exp.If(this=same, true=exp.null())
+        return low.value(exp.Case(ifs=[nothing], default=e.expressions[0].copy()), scope)
     if name in known.UNIFIES:
         _one_type(name, args, e)
         args, kind = unified(args, low, scope)
@@ -243,6 +247,7 @@ def _of_scalars(
         if isinstance(part, exp.Star):
             nodes[at] = exp.Star()
     if given.distinct:
+        nodes[:1] = [json_key(nodes[0]) if is_json(args[0]) else nodes[0]]
         given.order = [_by_argument(term, args[0], nodes[0], low, scope) for term in given.order]
         nodes[0] = exp.Distinct(expressions=[nodes[0]])
     if given.order:
@@ -269,6 +274,8 @@ def _of_json(name: str, args: list[Value], nodes: list[exp.Expr]) -> tuple[str, 
     of_json = [is_json(a) for a in args]
     if name in ("MIN", "MAX"):
         return f"ARG_{name}", [nodes[0], json_order(nodes[0])]
+    if name in _COUNTS_EQUALS:
+        return name, [json_key(n) if json else n for n, json in zip(nodes, of_json, strict=True)]
     if name in known.BY_ANOTHER:
         by = zip(nodes[1:], of_json[1:], strict=True)
         return name, [nodes[0], *(json_order(n) if json else n for n, json in by)]
@@ -287,6 +294,9 @@ def _one_type(name: str, args: list[Value], e: exp.Anonymous) -> None:
             f"CAST({text_of(json)} AS DOUBLE), or AS TEXT."
         )
 
+
+_COUNTS_EQUALS = {"MODE", "HISTOGRAM", "APPROX_COUNT_DISTINCT", "APPROX_TOP_K", "ENTROPY"}
+"""Aggregates that tell equal values from others, of which any stands for all."""
 
 _NUMERIC = {known.NAMES.get(name, name) for name in known.REAL | {"SUM"}}
 """Functions that take numbers, by DuckDB's names."""

@@ -10,7 +10,7 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.json_values import json_text
 from deeplake_lite.query.bind.kinds import as_text
 from deeplake_lite.query.dialect import WRITTEN
-from deeplake_lite.query.values import ANY, REAL, TEXT, Sql, Tensor, Value
+from deeplake_lite.query.values import ANY, BOOL, NUMBER, REAL, TEXT, TIME, Kind, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.lowering import Lowering
@@ -33,10 +33,21 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
     node = as_text(found, low, scope) if is_text else low.as_sql(found, scope)
     if to.this == exp.DType.USERDEFINED:
         to = exp.DataType.build(_FLOATS.get(to.meta[WRITTEN].lower(), to))
-    kind = TEXT if is_text else REAL if to.this in exp.DataType.REAL_TYPES else ANY
+    kind = TEXT if is_text else _kind_of_type(to)
     if isinstance(found, Sql) and found.kind.name == "json" and is_text:
         node = json_text(found.node)
     return Sql(type(e)(this=node, to=to.copy()), kind)
+
+
+def _kind_of_type(to: exp.DataType) -> Kind:
+    """Return the kind of a value of one of SQL's types."""
+    if to.this in exp.DataType.REAL_TYPES:
+        return REAL
+    if to.this in exp.DataType.INTEGER_TYPES:
+        return NUMBER
+    if to.this == exp.DType.BOOLEAN:
+        return BOOL
+    return TIME if to.this in exp.DataType.TEMPORAL_TYPES else ANY
 
 
 _FLOATS = {"float16": "FLOAT", "float32": "FLOAT", "float64": "DOUBLE"}

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.digests import alike, is_null
-from deeplake_lite.query.bind.json_values import json_text
-from deeplake_lite.query.bind.kinds import agree, is_json, is_numpys, kind_of, settled
+from deeplake_lite.query.bind.digests import alike, are_alike, is_null
+from deeplake_lite.query.bind.json_values import json_key, json_text
+from deeplake_lite.query.bind.kinds import agree, as_json, is_json, is_numpys, kind_of, settled
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.values import BOOL, Constant, Sql, Tensor, Value
 
@@ -100,8 +100,15 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
             found = is_(low, exp.Is(this=side, expression=exp.null()), scope)
             node = low.as_sql(found, scope)
             return Sql(exp.not_(node) if isinstance(e, exp.NullSafeNEQ) else node, BOOL)
+    tensors = [low.as_tensor(side, text_of(e)) for side in (left, right) if is_numpys(side)]
+    if len(tensors) == 2:
+        return Sql(are_alike(type(e), tensors[0], tensors[1], low, scope), BOOL)
     left, right = settled(left, low, scope), settled(right, low, scope)
-    sides = [low.as_sql(agree(*pair), scope) for pair in ((left, right), (right, left))]
+    pairs = ((left, right), (right, left))
+    if is_json(left) or is_json(right):
+        sides = [json_key(as_json(agree(*pair), low, scope)) for pair in pairs]
+    else:
+        sides = [low.as_sql(agree(*pair), scope) for pair in pairs]
     return Sql(type(e)(this=sides[0], expression=sides[1]), BOOL)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +50,8 @@ def constant(value: Any) -> Constant:
             return Constant(float(value), exp.Literal.number(format(value, "f")))
         case str():
             return Constant(value, exp.convert(_encodable(value)))
+        case complex():
+            return Constant(value, partial(_no_sql, value))
         case None | bool() | int() | float():
             return Constant(value, exp.convert(value))
         case bytes() | bytearray() | memoryview():
@@ -59,6 +62,14 @@ def constant(value: Any) -> Constant:
         "A parameter is a number, a text, bytes, a truth value, a date or time, a list, a JSON "
         "object or an array, got "
         f"{type(value).__name__} {value!r:.60}."
+    )
+
+
+def _no_sql(value: complex) -> exp.Expr:
+    """Refuse a complex number where SQL computes. Raises QueryTypeError."""
+    raise QueryTypeError(
+        f"SQL computes with real numbers, but this is {value!r}. Compare complex columns with it "
+        "by = or <>."
     )
 
 
@@ -79,7 +90,7 @@ def _of_array(value: Any) -> Any:
     array = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value)
     if array.dtype.kind in "mM":
         return array[()] if array.ndim == 0 else list(array)
-    if array.dtype.kind not in "biufUO" or (array.ndim == 0 and array.dtype.kind == "O"):
+    if array.dtype.kind not in "biufcUO" or (array.ndim == 0 and array.dtype.kind == "O"):
         raise QueryTypeError(
             f"A parameter's array has numbers or texts, got {type(value).__name__} of "
             f"{array.dtype}."

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from deeplake_lite.query.bind.kinds import is_numpys
+from deeplake_lite.query.bind.forms import with_one_list_of_names
+from deeplake_lite.query.bind.kinds import is_numpys, key_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import (
     Call,
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
 
 
 def comparable(value: Value, low: Lowering, scope: Scope, *, stored: bool = True) -> exp.Expr:
-    """Return a scalar that is equal where values are: a tensor's digest, `stored` or computed."""
+    """Return a scalar that is equal where values are: a tensor's digest, `stored` or computed.
+
+    JSON has a text that all equal values share.
+    """
     if isinstance(value, Tensor) and is_numpys(value):
         return low.as_sql(digest(value, low, stored=stored), scope)
-    return low.as_sql(value, scope)
+    return key_of(value, low, scope)
 
 
 def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = False) -> Tensor:
@@ -66,6 +70,17 @@ def _of_value(value: Value, low: Lowering) -> Value:
     assert leaf.field is not None
     cell = Cell(leaf.key, leaf.source, leaf.field, leaf.source.type_of(leaf.field))
     return digest(Tensor(cell, value.env, value.text), low, stored=False)
+
+
+def are_alike(
+    kind: type[exp.Expr], left: Tensor, right: Tensor, low: Lowering, scope: Scope
+) -> exp.Expr:
+    """Return a comparison of whole tensors, by their digests; of classes by their names."""
+    of_one_type = left.plain is not None and right.plain is not None
+    of_one_type = of_one_type and str(left.type.meaning) == str(right.type.meaning)
+    first, second = with_one_list_of_names([left, right])
+    sides = [digest(side, low, stored=of_one_type, null=True) for side in (first, second)]
+    return kind(this=low.as_sql(sides[0], scope), expression=low.as_sql(sides[1], scope))
 
 
 def counted(tensor: Tensor, low: Lowering, scope: Scope) -> exp.Expr:

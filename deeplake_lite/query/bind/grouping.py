@@ -10,7 +10,7 @@ from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.aggregates import grouped, picked
 from deeplake_lite.query.bind.digests import comparable, digest
 from deeplake_lite.query.bind.endings import is_number, item_number
-from deeplake_lite.query.bind.kinds import is_numpys, kind_of
+from deeplake_lite.query.bind.kinds import is_json, is_numpys, kind_of
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.scope import Scope
 from deeplake_lite.query.dialect import func, text_of
@@ -60,15 +60,35 @@ def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
         return func("coalesce", node, exp.null())  # to SQL, a position or an error
     if isinstance(value, Tensor) and is_numpys(value):
         as_group: Value = picked(value, "FIRST")
+    elif is_json(value):
+        as_group = _first(value, low, scope)
+        scope.keys |= dict.fromkeys(_spellings(e, scope), as_group)
     else:
         as_group = Sql(exp.paren(node.copy()), kind_of(value))
-    scope.keys[e] = None if isinstance(e, exp.Column) else as_group
+    if not (isinstance(e, exp.Column) and e in scope.keys):
+        scope.keys[e] = None if isinstance(e, exp.Column) else as_group
     return node
+
+
+def _first(value: Value, low: Lowering, scope: Scope) -> Sql:
+    """Return one of the equal values of a group, as it is."""
+    return Sql(exp.Anonymous(this="FIRST", expressions=[low.as_sql(value, scope)]), kind_of(value))
+
+
+def _spellings(e: exp.Expr, scope: Scope) -> list[exp.Expr]:
+    """Return the ways to write a column: alone, and behind the name of its source."""
+    if not isinstance(e, exp.Column):
+        return [e]
+    owners = [r.alias for r in scope.relations if e.name in r.columns]
+    owners = [owner for owner in owners if owner == e.table] if e.table else owners[:1]
+    return [e, exp.column(e.name), *(exp.column(e.name, table=owner) for owner in owners)]
 
 
 def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Lowering) -> Value:
     """Return a value over a group: as it is by what is grouped; a plain column as a list."""
     plain = isinstance(e, exp.Column)
+    if scope.keys.get(e) is not None:
+        return value
     if isinstance(value, Tensor):
         by = digest(value, low) if is_numpys(value) else value
         node = low.known_island(by, scope)

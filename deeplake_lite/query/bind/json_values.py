@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from deeplake_lite.query.dialect import func
+from deeplake_lite.query.json_keys import JSON_KEY
+
+if TYPE_CHECKING:
+    from deeplake_lite.query.values import KindName
 
 
 def json_text(node: exp.Expr) -> exp.Expr:
@@ -22,15 +28,85 @@ def as_bool(node: exp.Expr) -> exp.Expr:
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("BOOLEAN"))
 
 
+def json_key(node: exp.Expr) -> exp.Expr:
+    """Return the text that all JSON values have that are equal to one; null for JSON's null."""
+    return func(JSON_KEY, exp.cast(node.copy(), "VARCHAR"))
+
+
+def is_number(node: exp.Expr) -> exp.Expr:
+    """Return whether a JSON value is a number, and no text of one."""
+    return is_of_type(node, *_WHOLE, "DOUBLE")
+
+
+def only_number(node: exp.Expr) -> exp.Expr:
+    """Return the number that a JSON value is; null for texts of numbers, too."""
+    return exp.Case(ifs=[exp.If(this=is_number(node), true=as_number(node))])
+
+
+def only_text(node: exp.Expr) -> exp.Expr:
+    """Return the text that a JSON value is; null for other values."""
+    return exp.Case(ifs=[exp.If(this=is_of_type(node, "VARCHAR"), true=json_text(node))])
+
+
+def only_bool(node: exp.Expr) -> exp.Expr:
+    """Return the truth value that a JSON value is; null for texts of one, too."""
+    return exp.Case(ifs=[exp.If(this=is_of_type(node, "BOOLEAN"), true=as_bool(node))])
+
+
+def equals_text(node: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """Return whether a JSON value is a text, and this one."""
+    same = exp.If(this=is_of_type(node, "VARCHAR"), true=_equal(json_text(node), other))
+    return exp.Case(ifs=[same, _if_both(node, other)])
+
+
+def equals_number(node: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """Return whether a JSON value is a number, and this one."""
+    whole = exp.TryCast(this=json_text(node), to=exp.DataType.build("HUGEINT"))
+    ifs = [
+        exp.If(this=is_of_type(node, *_WHOLE), true=_equal(whole, other)),
+        exp.If(this=is_of_type(node, "DOUBLE"), true=_equal(as_number(node), other)),
+    ]
+    return exp.Case(ifs=[*ifs, _if_both(node, other)])
+
+
+def equals_bool(node: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """Return whether a JSON value is true or false, and as this one is."""
+    same = exp.If(this=is_of_type(node, "BOOLEAN"), true=_equal(as_bool(node), other))
+    return exp.Case(ifs=[same, _if_both(node, other)])
+
+
+def _equal(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return exp.EQ(this=left, expression=exp.paren(right.copy()))
+
+
+def _if_both(node: exp.Expr, other: exp.Expr) -> exp.If:
+    """Return what is false where neither of two values is null."""
+    present = [
+        exp.not_(exp.Is(this=exp.paren(side), expression=exp.null()))
+        for side in (json_text(node), other.copy())
+    ]
+    return exp.If(this=exp.and_(*present), true=exp.false())
+
+
+_WHOLE = ("BIGINT", "UBIGINT", "HUGEINT")
+"""Types of whole numbers, as DuckDB calls those of JSON."""
+
+
 def json_order(node: exp.Expr) -> exp.Expr:
     """Return what JSON values are sorted by: numbers by size, and behind them texts."""
     text = json_text(node)
-    is_number = _is_of_type(node, "BIGINT", "UBIGINT", "HUGEINT", "DOUBLE")
-    number = exp.Case(ifs=[exp.If(this=is_number, true=as_number(node))])
-    other = exp.Case(ifs=[exp.If(this=exp.not_(exp.paren(is_number.copy())), true=text)])
+    ifs = [
+        exp.If(this=is_number(node), true=exp.null()),
+        exp.If(this=is_of_type(node, "ARRAY", "OBJECT"), true=json_key(node)),
+    ]
     parts = [
         exp.PropertyEQ(this=exp.to_identifier(name), expression=part)
-        for name, part in (("number", number), ("other", other))
+        for name, part in (
+            ("number", only_number(node)),
+            ("exact", exp.TryCast(this=text.copy(), to=exp.DataType.build("HUGEINT"))),
+            ("other", exp.Case(ifs=ifs, default=text)),
+            ("type", exp.Case(ifs=[ifs[0].copy()], default=func("json_type", node.copy()))),
+        )
     ]
     present = exp.not_(exp.Is(this=text.copy(), expression=exp.null()))
     return exp.Case(ifs=[exp.If(this=present, true=func("struct_pack", *parts))])
@@ -38,7 +114,7 @@ def json_order(node: exp.Expr) -> exp.Expr:
 
 def json_length(node: exp.Expr) -> exp.Expr:
     """Return how many items a JSON list has, or characters its text."""
-    items = exp.If(this=_is_of_type(node, "ARRAY"), true=func("json_array_length", node.copy()))
+    items = exp.If(this=is_of_type(node, "ARRAY"), true=func("json_array_length", node.copy()))
     return exp.Case(ifs=[items], default=func("length", json_text(node)))
 
 
@@ -47,24 +123,37 @@ def json_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
     items = exp.TryCast(this=node.copy(), to=exp.DataType.build("JSON[]"))
     part = func("to_json", func("array_slice", items, start, stop))
     text = func("to_json", func("array_slice", json_text(node), start.copy(), stop.copy()))
-    ifs = [exp.If(this=_is_of_type(node, "VARCHAR"), true=text)]
+    ifs = [exp.If(this=is_of_type(node, "VARCHAR"), true=text)]
     return exp.Case(ifs=ifs, default=part)
 
 
-def json_contains(node: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """Return whether a JSON list has an item, an object a key, a text a part."""
-    wanted = exp.cast(value.copy(), "VARCHAR")
-    items = func("json_extract_string", node.copy(), exp.Literal.string("$[*]"))
-    ifs = [
-        exp.If(this=_is_of_type(node, name), true=test)
-        for name, test in (
-            ("ARRAY", func("list_contains", items, wanted)),
-            ("OBJECT", func("list_contains", func("json_keys", node.copy()), wanted.copy())),
+def json_contains(node: exp.Expr, value: exp.Expr, kind: KindName) -> exp.Expr:
+    """Return whether a JSON list has an item; of a text, whether an object has it as a key, too.
+
+    A text also has its parts.
+    """
+    document = exp.cast(func("to_json", value.copy()), "VARCHAR")
+    listed = func("json_extract", node.copy(), exp.Literal.string("$[*]"))
+    items: exp.Expr = exp.cast(listed, "VARCHAR[]")
+    if kind in ("number", "any"):
+        item = exp.to_identifier("lake_item")
+        number = exp.TryCast(this=exp.column("lake_item"), to=exp.DataType.build("DOUBLE"))
+        items = exp.Array(
+            expressions=[exp.Comprehension(this=number, expression=item, iterator=items)]
         )
-    ]
-    return exp.Case(ifs=ifs, default=func("contains", json_text(node), wanted.copy()))
+        document = exp.cast(value.copy(), "DOUBLE")
+    ifs = [exp.If(this=is_of_type(node, "ARRAY"), true=func("list_contains", items, document))]
+    if kind == "text":
+        keys = func("json_keys", node.copy())
+        part = func("contains", json_text(node), value.copy())
+        ifs += [
+            exp.If(this=is_of_type(node, "OBJECT"), true=func("list_contains", keys, value.copy())),
+            exp.If(this=is_of_type(node, "VARCHAR"), true=part),
+        ]
+    return exp.Case(ifs=[*ifs, _if_both(node, value)])
 
 
-def _is_of_type(node: exp.Expr, *names: str) -> exp.Expr:
+def is_of_type(node: exp.Expr, *names: str) -> exp.Expr:
+    """Return whether a JSON value is of one of some types, as DuckDB calls them."""
     types = [exp.Literal.string(name) for name in names]
     return exp.In(this=func("json_type", node.copy()), expressions=types)

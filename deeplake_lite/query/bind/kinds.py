@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.query.bind.constants import constant
-from deeplake_lite.query.bind.json_values import as_bool, as_number, json_order, json_text
+from deeplake_lite.query.bind.json_values import json_key, json_order, json_text
 from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func
 from deeplake_lite.query.values import (
@@ -99,11 +100,13 @@ def is_numpys(value: Value) -> bool:
     """Tell whether NumPy computes with a value: one with axes, or a complex number."""
     if isinstance(value, Tensor) and value.type.is_number and value.type.dtype[0] == "c":
         return True
+    if isinstance(value, Constant) and isinstance(value.value, complex):
+        return True
     return has_axes(value)
 
 
 def agree(value: Value, other: Value) -> Value:
-    """Return a value in the form in which it compares with another: classes by name, JSON by value.
+    """Return a value in the form in which it compares with another: classes by name.
 
     Raises
     ------
@@ -123,28 +126,43 @@ def agree(value: Value, other: Value) -> Value:
                 f"other side is {WORDS[theirs.name]}."
             )
         return value
-    if theirs.name == "json" and isinstance(value, Constant) and isinstance(value.value, list):
-        return Constant(value.value, exp.Literal.string(json_document(value.value)))
     if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
         return constant(class_number(value.value, theirs))
     if mine.name == "list" and theirs.name == "list" and mine.names != theirs.names:
         return _by_name(value)
+    _check_units(value, mine, theirs)
+    if not isinstance(value, Sql):
+        return value
     if mine.name == "class" and theirs.name == "class" and mine.names != theirs.names:
-        assert isinstance(value, Sql)
         return Sql(class_name(value.node, mine.names), TEXT)
-    computed = isinstance(value, Sql) and not isinstance(other, Constant)
-    if mine.name == "class" and theirs.name == "text" and computed:
-        assert isinstance(value, Sql)
+    if mine.name == "class" and theirs.name == "text" and not isinstance(other, Constant):
         return Sql(class_name(value.node, mine.names), TEXT)
-    if mine.name == "json" and isinstance(value, Sql):
-        match theirs.name:
-            case "text":
-                return Sql(json_text(value.node), TEXT)
-            case "number":
-                return Sql(as_number(value.node), NUMBER)
-            case "bool":
-                return Sql(as_bool(value.node), BOOL)
     return value
+
+
+def _check_units(value: Value, mine: Kind, theirs: Kind) -> None:
+    """Refuse months, which SQL counts, beside years or days. Raises QueryTypeError."""
+    units = [unit_of_months(kind) for kind in (mine, theirs)]
+    known = mine.htype is not None and theirs.htype is not None
+    if units[0] != units[1] and mine.name == theirs.name == "time" and known:
+        raise QueryTypeError(
+            f"Months and years go with durations in the same unit alone, but {_shown(value)} "
+            "stands beside a time of another unit. Keep both in one unit, or compare counts: "
+            "CAST(x AS BIGINT)."
+        )
+
+
+def unit_of_months(kind: Kind) -> str:
+    """Return "Y" or "M" for durations in years or months, else nothing.
+
+    >>> from deeplake_lite.htypes import Scalar
+    >>> unit_of_months(Kind("time", htype=Scalar("timedelta64[M]"))), unit_of_months(TIME)
+    ('M', '')
+    """
+    dtype = getattr(kind.htype, "dtype", "") if kind.name == "time" else ""
+    is_span = isinstance(dtype, str) and dtype.startswith("timedelta64")
+    unit = np.datetime_data(dtype)[0] if is_span else ""
+    return unit if unit in ("Y", "M") else ""
 
 
 WORDS = {
@@ -193,6 +211,9 @@ def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return a scalar as the text of a JSON value: a class as its name."""
+    if isinstance(value, Constant) and isinstance(value.value, list | np.ndarray | dict):
+        listed = value.value.tolist() if isinstance(value.value, np.ndarray) else value.value
+        return exp.Literal.string(json_document(listed))
     node = low.as_sql(value, scope)
     if is_json(value):
         return node
@@ -212,6 +233,8 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
     kinds = [kind_of(v) for v in values if not is_null_constant(v)]
     if len({k.names for k in kinds if k.name == "list"}) > 1:
         return [_by_name(v) for v in values], Kind("list", item=TEXT)
+    for value, other in pairwise(v for v in values if not is_null_constant(v)):
+        _check_units(value, kind_of(value), kind_of(other))
     classes = {k.names for k in kinds if k.name == "class"}
     if len(classes) == 1:
         [names] = classes
@@ -219,9 +242,11 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         if all(k.name == "class" or _names_class(v, known) for v, k in _with_kinds(values)):
             numbers = Kind("class", names=names)
             return [agree(v, Sql(exp.null(), numbers)) for v in values], numbers
-    if kinds and all(k.name == "json" for k in kinds):
-        return values, Kind("json")
-    if classes or any(k.name == "json" for k in kinds):
+    if any(k.name == "json" for k in kinds):
+        return [
+            v if is_null_constant(v) else Sql(as_json(v, low, scope), JSON) for v in values
+        ], JSON
+    if classes:
         return [
             v if is_null_constant(v) else Sql(as_text(v, low, scope), TEXT) for v in values
         ], TEXT
@@ -270,6 +295,12 @@ def _by_name(value: Value) -> Value:
 def is_json(value: Value) -> bool:
     """Tell whether a value is JSON."""
     return kind_of(value).name == "json"
+
+
+def key_of(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return a scalar that is equal where values are: of JSON a text, of others themselves."""
+    node = low.as_sql(value, scope)
+    return json_key(node) if is_json(value) else node
 
 
 def ordering(value: Value, low: Lowering, scope: Scope) -> exp.Expr:

@@ -28,7 +28,8 @@ from deeplake_lite.query.bind import (
 )
 from deeplake_lite.query.bind.constants import as_array, constant
 from deeplake_lite.query.bind.forms import with_one_list_of_names
-from deeplake_lite.query.bind.json_values import as_bool, json_order
+from deeplake_lite.query.bind.json_compare import compare_json
+from deeplake_lite.query.bind.json_values import as_bool
 from deeplake_lite.query.bind.kinds import (
     WORDS,
     agree,
@@ -361,13 +362,13 @@ class Lowering:
     def compare(self, kind: type[exp.Expr], left: Value, right: Value, scope: Scope) -> exp.Expr:
         """Return a comparison of scalars: classes by name, JSON by value, NaN equal to nothing."""
         left, right = settled(left, self, scope), settled(right, self, scope)
-        left, right = agree(left, right), agree(right, left)
-        a, b = self.as_sql(left, scope), self.as_sql(right, scope)
-        if is_json(left) and is_json(right) and kind not in (exp.EQ, exp.NEQ):
-            a, b = json_order(a), json_order(b)
-        node = kind(this=a, expression=b)
         if kind is exp.NEQ:
             return exp.not_(exp.paren(self.compare(exp.EQ, left, right, scope)))
+        if is_json(left) or is_json(right):
+            return compare_json(kind, left, right, self, scope)
+        left, right = agree(left, right), agree(right, left)
+        a, b = self.as_sql(left, scope), self.as_sql(right, scope)
+        node = kind(this=a, expression=b)
         sides = [side for side, v in ((a, left), (b, right)) if kind_of(v).real]
         if not sides:
             return node

@@ -9,7 +9,17 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.constants import constant
-from deeplake_lite.query.bind.kinds import agree, as_text, class_name, is_numpys, kind_of, settled
+from deeplake_lite.query.bind.json_values import json_key
+from deeplake_lite.query.bind.kinds import (
+    agree,
+    as_json,
+    as_text,
+    class_name,
+    is_json,
+    is_numpys,
+    kind_of,
+    settled,
+)
 from deeplake_lite.query.dialect import func, select_from, text_of
 from deeplake_lite.query.values import ANY, BOOL, TEXT, Constant, Sql, Value
 
@@ -36,6 +46,8 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
         raise _of_tensor(e.this)
     this = settled(this, low, scope)
     values = [settled(value, low, scope) for value in _listed(low, e, scope)]
+    if any(map(is_json, [this, *values])):
+        return Sql(exp.paren(exp.or_(*(low.compare(exp.EQ, this, v, scope) for v in values))), BOOL)
     options = [agree(value, this) for value in values]
     if not options:
         return Sql(exp.false(), BOOL)
@@ -78,7 +90,10 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     for value, column in zip(values, found, strict=True):
         node, kind = exp.column(column.node.name, table=_SOUGHT), column.kind
         value = settled(value, low, scope)
-        if kind.name == "class" and kind_of(value).names != kind.names:
+        if is_json(value) or kind.name == "json":
+            columns.append(json_key(as_json(Sql(node, kind), low, scope)))
+            sides.append(json_key(as_json(value, low, scope)))
+        elif kind.name == "class" and kind_of(value).names != kind.names:
             columns.append(class_name(node, kind.names))
             sides.append(as_text(value, low, scope))
         else:
@@ -131,10 +146,10 @@ def quantified(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
             f"{e.key.upper()} takes a query of one column with one value per row, got "
             f"{text_of(inner)}."
         )
-    query, kind = _without_nan(query, found[0]), ANY
+    query, kind = _without_nan(query, found[0]), found[0].kind if is_json(found[0]) else ANY
     if found[0].kind.name == "class":  # by name: what it is compared with may have another order
         named = class_name(exp.column(found[0].node.name, table=_SOUGHT), found[0].kind.names)
-        query, kind = select_from([named], query, _SOUGHT), TEXT
+        query, kind = select_from([exp.alias_(named, "name")], query, _SOUGHT), TEXT
     return Sql(type(e)(this=exp.Subquery(this=query)), kind)
 
 
@@ -144,4 +159,4 @@ def _without_nan(query: exp.Query, column: Sql) -> exp.Query:
         return query
     value = exp.column(column.node.name, table=_SOUGHT)
     kept = exp.Case(ifs=[exp.If(this=exp.not_(func("isnan", value.copy())), true=value)])
-    return select_from([kept], query, _SOUGHT)
+    return select_from([exp.alias_(kept, column.node.name)], query, _SOUGHT)

@@ -255,7 +255,7 @@ def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
     if e.args.get("default") is not None:
         results.append(low.value(e.args["default"], scope))
     if any(isinstance(r, Tensor) and is_numpys(r) for r in results):
-        return _case_of_tensors(low, tests, results, e)
+        return case_of_tensors(low, tests, results, e)
     results, kind = unified(results, low, scope)
     nodes = [low.as_sql(r, scope) for r in results]
     ifs = [exp.If(this=test, true=node) for test, node in zip(tests, nodes, strict=False)]
@@ -263,7 +263,7 @@ def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
     return Sql(exp.Case(ifs=ifs, default=default), kind)
 
 
-def _case_of_tensors(
+def case_of_tensors(
     low: Lowering, tests: list[exp.Expr], results: list[Value], e: exp.Expr
 ) -> Tensor:
     """Return CASE of tensors: DuckDB says which one counts."""

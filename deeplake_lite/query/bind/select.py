@@ -121,7 +121,7 @@ class Binder:
     def _nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
         lowered = self.query(tree, scope, bare=True)
         values = lowered.columns.values()
-        kinds = [TENSOR if is_numpys(v) else kind_of(v, plain=True) for v in values]
+        kinds = [TENSOR if is_numpys(v) else kind_of(v) for v in values]
         nodes = [v.node if isinstance(v, Sql) else exp.null() for v in values]
         return lowered.sql, list(map(Sql, nodes, kinds))
 
@@ -257,7 +257,7 @@ class Binder:
         if distinct is not None:
             on = distinct.args.get("on")
             by = (
-                [low.sql(p, scope) for p in on.expressions]
+                [comparable(low.value(p, scope), low, scope) for p in on.expressions]
                 if on is not None
                 else [comparable(v, low, scope) for v in values.values()]
             )

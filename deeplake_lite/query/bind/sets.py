@@ -10,7 +10,8 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.digests import comparable
 from deeplake_lite.query.bind.forms import in_one_form
-from deeplake_lite.query.bind.kinds import WORDS, as_json, as_text, is_numpys, kind_of
+from deeplake_lite.query.bind.json_values import json_key
+from deeplake_lite.query.bind.kinds import WORDS, agree, as_json, as_text, is_numpys, kind_of
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.row_order import by_position, numbered
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
@@ -184,8 +185,11 @@ def _compared(
     )
     is_class = any(k.names for k in kinds)
     if any(k.name == "json" for k in kinds):
-        name = compared.add(*(as_json(side, low, Scope()) for side in pair))
+        documents = [as_json(side, low, Scope()) for side in pair]
+        compared.add(*map(json_key, documents))
+        name = carried.add(*documents)
         return Sql(exp.column(name, table=table), Kind("json", htype=kind.htype))
+    agree(a, b)
     names = [k.name for k in kinds]
     _check_kinds(label, names)
     mixed = names.count("text") == 1 and not {"list", "any"} & set(names)

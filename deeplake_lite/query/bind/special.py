@@ -15,8 +15,9 @@ from deeplake_lite.query.bind.bytes_values import bytes_contain
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import digest, key_of_row
 from deeplake_lite.query.bind.forms import named, names_of
+from deeplake_lite.query.bind.hashes import hash_of
 from deeplake_lite.query.bind.json_values import json_contains, json_length
-from deeplake_lite.query.bind.kinds import agree, as_text, is_json, kind_of, settled
+from deeplake_lite.query.bind.kinds import agree, as_text, is_json, is_numpys, kind_of, settled
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.plan import ROW
@@ -178,7 +179,11 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     found = low.value(e.expressions[0], scope)
     if isinstance(found, Constant) and isinstance(found.value, list | np.ndarray):
         found = low.as_tensor(found, text_of(e))
-    return digest(found, low, null=True) if isinstance(found, Tensor) else None
+    if isinstance(found, Tensor) and is_numpys(found):
+        return digest(found, low, null=True)
+    if kind_of(found).name == "list":
+        return digest(low.as_tensor(found, text_of(e)), low, null=True)
+    return hash_of(settled(found, low, scope), low, scope)
 
 
 def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
@@ -228,7 +233,14 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
         return Sql(bytes_contain(found.node, low.as_sql(part, scope)), BOOL)
     if not isinstance(found, Sql) or not is_json(found):
         return None
-    return Sql(json_contains(found.node, low.sql(e.expressions[1], scope)), BOOL)
+    part = low.value(e.expressions[1], scope)
+    if is_json(part) or isinstance(part, Tensor):
+        raise QueryTypeError(
+            f"CONTAINS(json, part) takes a text, a number or a truth value, but it is {text_of(e)}."
+            " CAST the part."
+        )
+    node = as_text(part, low, scope)
+    return Sql(json_contains(found.node, node, kind_of(part).name), BOOL)
 
 
 def _weight(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:

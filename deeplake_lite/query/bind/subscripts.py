@@ -79,7 +79,8 @@ def subscript(
             return Sql(bytes_slice(node, start, stop), BYTES)
         return Sql(func("array_slice", node, start, stop), kind_of(base, plain=True))
     if kind.name == "json":
-        return Sql(func("json_extract", node, json_path(low, item, scope)), JSON)
+        part = func("json_extract", node, json_path(low, item, scope))
+        return Sql(func("nullif", part, exp.cast(exp.Literal.string("null"), "JSON")), JSON)
     at = low.value(item, scope)
     if isinstance(at, Constant) and isinstance(at.value, str):
         if kind.name in _WITHOUT_KEYS:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
-from deeplake_lite.query.bind.kinds import (
-    kind_of,
-)
+from deeplake_lite.query.bind.digests import are_alike, counted
+from deeplake_lite.query.bind.kinds import is_numpys, unified
+from deeplake_lite.query.bind.operators import case_of_tensors
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.scope import OWN, Relation, imported
 from deeplake_lite.query.dialect import func, text_of
@@ -27,6 +27,7 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
+    from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
     from deeplake_lite.query.bind.select import Binder
     from deeplake_lite.query.sources import Source
@@ -196,18 +197,32 @@ def using(
 ) -> exp.Expr:
     """Return the condition of USING."""
     tests = []
+    low = binder.low
     for name in names:
         owner = next((r for r in left if name in r.columns), None)
         if owner is None or name not in right.columns:
             raise scope.unknown(name, None)
-        low = binder.low
-        a = low.value(exp.column(name, table=owner.alias), scope)
+        a = scope.merged.get(name) or low.value(exp.column(name, table=owner.alias), scope)
         b = low.value(exp.column(name, table=right.alias), scope)
-        tests.append(low.compare(exp.EQ, a, b, scope))
+        tests.append(_is_same(a, b, low, scope))
         right.hidden.add(name)
-        if join.side in ("RIGHT", "FULL"):
-            either = func("coalesce", low.as_sql(a, scope), low.as_sql(b, scope))
-            scope.merged[name] = Sql(either, kind_of(a, plain=True))
-        else:
-            scope.merged[name] = a
+        outer = join.side in ("RIGHT", "FULL")
+        scope.merged[name] = _either(a, b, name, low, scope) if outer else a
     return exp.and_(*tests)
+
+
+def _is_same(a: Value, b: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return whether two values are the same: of tensors, as a whole."""
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and is_numpys(a) and is_numpys(b):
+        return are_alike(exp.EQ, a, b, low, scope)
+    return low.compare(exp.EQ, a, b, scope)
+
+
+def _either(a: Value, b: Value, name: str, low: Lowering, scope: Scope) -> Value:
+    """Return the first of two values that is not null."""
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and is_numpys(a):
+        is_there = exp.not_(exp.Is(this=counted(a, low, scope), expression=exp.null()))
+        return case_of_tensors(low, [is_there], [a, b], exp.column(name))
+    values, kind = unified([a, b], low, scope)
+    node = func("coalesce", *(low.as_sql(value, scope) for value in values))
+    return Sql(node, replace(kind, htype=None))

@@ -9,6 +9,7 @@ import numpy as np
 import xxhash
 
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.json import canonical_json
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.value_type import Type
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @function("HASH(x)", group="Contents")
 def hash_(x: Arg) -> Bound:
-    """Digest of 64 bits, the same for equal values of one type and shape."""
+    """Digest of 64 bits, the same for values that are equal by =, whatever their dtype."""
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001 one row at a time
         return np.uint64(_digest(np.asarray(value) if x.type.is_number else value))
@@ -42,11 +43,36 @@ def _digest(value: Any) -> int:
         parts = np.array([_digest(item) for item in value], np.uint64)
         return xxhash.xxh3_64_intdigest(parts.tobytes(), len(parts))
     if isinstance(value, np.ndarray | np.generic):
-        array = np.asarray(value)
+        array = _by_value(np.asarray(value))
         seed = xxhash.xxh3_64_intdigest(f"{array.dtype}:{array.shape}".encode())
         data = row_digests(array.reshape(1, -1)).tobytes() if array.size else b""
         return xxhash.xxh3_64_intdigest(data, seed)
+    if isinstance(value, dict | bool | int | float | None):  # JSON's
+        return xxhash.xxh3_64_intdigest(canonical_json(value).encode())
     return xxhash.xxh3_64_intdigest(repr(value).encode())
+
+
+def _by_value(array: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers in the dtype that all arrays of equal numbers share.
+
+    >>> [_by_value(np.array([2, 0], dtype)).dtype.name for dtype in ("uint8", "float16", "bool")]
+    ['int64', 'int64', 'int64']
+    >>> _by_value(np.array([-0.0, 0.5], "float32"))
+    array([0. , 0.5])
+    """
+    if array.dtype.kind == "c":
+        return array.astype(np.complex128) + 0 if array.imag.any() else _by_value(array.real)
+    if array.dtype.kind == "f":
+        wide = np.where(np.isnan(array), np.nan, array.astype(np.float64) + 0.0)
+        low, high = _INT64 if not (wide >= 2.0**63).any() else (0, 2.0**64)
+        whole = (wide == np.trunc(wide)) & (wide >= low) & (wide < high)
+        return wide.astype(np.uint64 if low == 0 else np.int64) if whole.all() else wide
+    if array.dtype.kind in "bi" or (array.dtype.kind == "u" and not (array >> 63).any()):
+        return array.astype(np.int64)
+    return array
+
+
+_INT64 = (-(2.0**63), 2.0**63)
 
 
 def _stacked(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.htypes.json import canonical_json
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import (
     align,
@@ -92,6 +93,11 @@ def _comparison(
     def bind(x: Arg, y: Arg) -> Bound:
         if sign in ("=", "<>"):
             x, y = _named(x, y), _named(y, x)
+        elif any(arg.type.dtype.startswith("complex") for arg in (x, y)):
+            raise QueryTypeError(
+                f"Complex numbers are neither less nor greater than others, but {x.text} is "
+                f"{x.type} and {y.text} is {y.type}. Compare them by = or <>, or compare ABS(x)."
+            )
         if (listed := _listed(sign, x, y, compare)) is not None:
             return listed
         known = x.type.is_number + y.type.is_number
@@ -166,6 +172,8 @@ def _between_json(compare: Callable[[Any, Any], Any]) -> Compute:
 
     def compute(*values: Any, lead: int) -> Any:  # noqa: ARG001
         a, b = (v.tolist() if hasattr(v, "tolist") else v for v in values)
+        if compare in (operator.eq, operator.ne):
+            return np.bool_(compare(canonical_json(a), canonical_json(b)))
         try:
             return np.bool_(compare(a, b))
         except TypeError:
