@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.query.bind.json_values import (
@@ -19,7 +20,7 @@ from deeplake_lite.query.bind.json_values import (
 )
 from deeplake_lite.query.bind.kinds import as_text, kind_of, unit_of_months
 from deeplake_lite.query.dialect import func
-from deeplake_lite.query.values import NUMBER, Sql, Value
+from deeplake_lite.query.values import NUMBER, Constant, Sql, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.lowering import Lowering
@@ -40,7 +41,7 @@ def hash_of(value: Value, low: Lowering, scope: Scope) -> Sql:
         case "class":
             found = func("hash", as_text(value, low, scope))
         case "time":
-            found = _of_time(node)
+            found = _of_time(node, value)
         case "json":
             found = _of_json(node)
         case _:
@@ -64,18 +65,24 @@ def _of_bool(node: exp.Expr) -> exp.Expr:
     return func("hash", exp.cast(exp.cast(node.copy(), "BOOLEAN"), "BIGINT"))
 
 
-def _of_time(node: exp.Expr) -> exp.Expr:
+def _of_time(node: exp.Expr, value: Value) -> exp.Expr:
     """Return the hash of microseconds; of nanoseconds where those do not suffice."""
-    microseconds, finer = func("epoch_us", node.copy()), func("try", func("epoch_ns", node.copy()))
-    is_fine = exp.EQ(
-        this=func("typeof", node.copy()), expression=exp.Literal.string("TIMESTAMP_NS")
-    )
+    microseconds = func("hash", func("epoch_us", node.copy()))
+    if not _is_fine(value):
+        return microseconds
+    finer = func("epoch_ns", node.copy())
     rest = exp.Mod(this=finer, expression=exp.convert(1000))
-    ifs = [
-        exp.If(this=exp.NEQ(this=rest, expression=exp.convert(0)), true=func("hash", finer.copy()))
-    ]
-    of_fine = exp.Case(ifs=ifs, default=func("hash", microseconds.copy()))
-    return exp.Case(ifs=[exp.If(this=is_fine, true=of_fine)], default=func("hash", microseconds))
+    is_fine = exp.NEQ(this=rest, expression=exp.convert(0))
+    ifs = [exp.If(this=is_fine, true=func("hash", finer.copy()))]
+    return exp.Case(ifs=ifs, default=microseconds)
+
+
+def _is_fine(value: Value) -> bool:
+    """Tell whether a value is a moment in nanoseconds."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, np.datetime64) and value.value.dtype.name.endswith("[ns]")
+    dtype = getattr(kind_of(value).htype, "dtype", "")
+    return isinstance(dtype, str) and dtype == "datetime64[ns]"
 
 
 def _of_json(node: exp.Expr) -> exp.Expr:
