@@ -117,7 +117,7 @@ def test_no_flipped_bit_of_a_log_changes_a_difference(lake):
         path.write_bytes(changed)
         told += bool(damaged_versions(dl.open(str(lake))._lake.repository))
         assert differ() == before
-    assert told > 4
+    assert told
 
 
 @pytest.mark.parametrize("damage", [cut, empty, flip, delete, swap])
