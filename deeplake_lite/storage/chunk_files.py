@@ -246,6 +246,21 @@ def check_regular(name: Path | str) -> None:
         raise _irregular(name)
 
 
+def check_all_regular(folder: Path) -> None:
+    """Refuse a folder that has anything but files, and links to files, in it.
+
+    Raises
+    ------
+    DamagedError, OSError
+    """
+    if not folder.is_dir():
+        return
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.is_file(follow_symlinks=False):
+                check_regular(entry.path)
+
+
 def _irregular(name: Path | str) -> DamagedError:
     return DamagedError(
         f"{str(name)!r} is no file, but a directory, pipe or device. Restore it from a copy."

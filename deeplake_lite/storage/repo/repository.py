@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
 from collections import deque
 from copy import copy
@@ -22,7 +23,7 @@ from deeplake_lite.errors import (
     StorageError,
     VersionNotFoundError,
 )
-from deeplake_lite.storage.chunk_files import ChunkFiles, check_regular
+from deeplake_lite.storage.chunk_files import ChunkFiles, check_all_regular, check_regular
 from deeplake_lite.storage.garbage import count, files_of, missing
 from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 from deeplake_lite.storage.repo.engine import compiled, package
@@ -254,6 +255,31 @@ class Repository:
                 check_regular(folder / "snapshots" / snapshot_id)
             for ref in refs:
                 check_regular(folder / "refs" / ref / "ref.json")
+
+    def _check_refs(self) -> None:
+        """Refuse pipes and the like in the place of any branch or tag, which the engine lists.
+
+        Raises
+        ------
+        DamagedError
+        """
+        if (folder := local_folder(self.url)) is not None:
+            with translated_files():
+                for name in os.listdir(folder / "refs"):
+                    check_regular(folder / "refs" / name / "ref.json")
+
+    def _check_objects(self) -> None:
+        """Refuse pipes and the like among the files that a vacuum reads or deletes.
+
+        Raises
+        ------
+        DamagedError
+        """
+        self._check_refs()
+        if (folder := local_folder(self.url)) is not None:
+            with translated_files():
+                for kind in ("snapshots", "transactions", "manifests", "chunks"):
+                    check_all_regular(folder / kind)
 
     def inspect(self, snapshot_id: str) -> dict[str, Any]:
         """Return the engine's description of a snapshot: its manifests, and its nodes."""
@@ -684,6 +710,8 @@ class Repository:
         """
         if commit.parent is None:
             return {}
+        if (folder := local_folder(self.url)) is not None:
+            check_regular(folder / "transactions" / commit.id)
         with translated():
             diff = self._repository.diff(from_snapshot_id=commit.parent, to_snapshot_id=commit.id)
         if commit.chunks not in (None, chunks_digest(diff.updated_chunks)):
@@ -710,12 +738,14 @@ class Repository:
 
     def expire(self, older_than: datetime) -> set[str]:
         """Drop older versions from the history, but for those that a ref names."""
+        self._check_objects()
         self.check_histories()
         with translated():
             return set(self._repository.expire_snapshots(older_than))
 
     def collect(self, older_than: datetime, *, dry_run: bool) -> dict[str, int]:
         """Delete old objects that no version needs; return the counts."""
+        self._check_objects()
         self.check_histories()
         with translated():
             engine = package().Repository(self._repository)  # it knows the limits on memory
@@ -759,6 +789,7 @@ class Repository:
         with contextlib.ExitStack() as held:
             with translated_files():
                 held.enter_context(lock_in_turn(self.writers_folder(), purpose))
+            self._check_refs()
             yield
 
     def writers_folder(self) -> Path:

@@ -1,0 +1,19 @@
+"""Every file of a lake, every kind of thing in its place, every operation: none hangs."""
+
+from __future__ import annotations
+
+from tests.storage import strange_files
+
+CASES = 500
+"""More than there are."""
+
+
+def test_what_is_no_file_stops_no_operation(tmp_path, trials):
+    lake = strange_files.make(tmp_path / "a.lake")
+    cases = [
+        (place, kind, list(strange_files.OPERATIONS))
+        for place in strange_files.places(lake).values()
+        for kind in strange_files.KINDS
+    ]
+    step = max(1, CASES // trials(CASES))
+    assert not strange_files.wrong(lake, tmp_path, cases[::step])

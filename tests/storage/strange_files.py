@@ -1,0 +1,214 @@
+"""Lakes in which something else is in the place of a file, used in a process that may hang.
+
+``python strange_files.py LAKE FOLDER CASES``: CASES is a list, as JSON, of the file's path in the
+lake, the kind of what takes its place, and the operations to do. Prints, as JSON, a list per case
+of what each came to: ``right``, the name of an error of ours, ``damage`` where verify finds some, or
+what is wrong.
+"""
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import deeplake_lite as dl
+from deeplake_lite.storage.chunk_files import manifests_of, read_manifest
+
+
+def every_error(error):
+    """Return an error and all kinds of it."""
+    return {error}.union(*map(every_error, error.__subclasses__()))
+
+
+SECONDS = 60
+"""After which an operation counts as one that never ends."""
+
+MEMORY = 6 * 2**30
+"""Bytes of addresses that the process may take."""
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def folder(path):
+    path.mkdir()
+
+
+def link_to_itself(path):
+    path.symlink_to(path)
+
+
+def link_to_another(path):
+    others = sorted(p for p in path.parent.iterdir() if p != path and p.is_file())
+    path.symlink_to(others[0] if others else path.parent)
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def link_to_zeros(path):
+    path.symlink_to("/dev/zero")
+
+
+def link_to_full(path):
+    path.symlink_to("/dev/full")
+
+
+KINDS = {
+    f.__name__: f
+    for f in (pipe, folder, link_to_itself, link_to_another, empty, link_to_zeros, link_to_full)
+}
+
+
+def read(url):
+    """Return what the lake says."""
+    ds, past = dl.open(url), dl.open(url, version="v1")
+    return repr([
+        [ds[name][:] for name in ds.columns],
+        [past[name][:] for name in past.columns],
+        [c.message for c in ds.log()],
+        {name: view["x"][:].tolist() for name, view in ds.views().items()},
+        sorted(ds.branches), sorted(ds.tags),
+    ])  # fmt: skip
+
+
+def append(url):
+    ds = dl.open(url)
+    ds.append({"x": [7], "b": [b"new"]})
+    ds.commit("more")
+
+
+def update(url):
+    ds = dl.open(url)
+    ds["x"][0] = 8
+    ds["b"][0] = b"other"
+    ds.commit("other")
+
+
+OPERATIONS = {
+    "read": read,
+    "append": append,
+    "update": update,
+    "merge": lambda url: dl.open(url).merge("fix"),
+    "diff": lambda url: dl.open(url).diff("v1"),
+    "branch": lambda url: (dl.open(url).branch("new"), dl.open(url, version="v1").tag("new-tag")),
+    "save": lambda url: dl.open(url)[[0]].save("new"),
+    "verify": lambda url: dl.open(url).verify(),
+    "vacuum": lambda url: dl.open(url).vacuum(older_than="0s", spare="0s"),
+    "optimize": lambda url: dl.open(url).optimize(),
+}
+
+
+def outcome(name, url, says):
+    """Do an operation; return what it came to."""
+    told = []
+
+    def work():
+        try:
+            told.append(("done", OPERATIONS[name](url)))
+        except dl.LakeError as error:
+            told.append((type(error).__name__, str(error)))
+        except BaseException as error:
+            told.append(("foreign", f"{type(error).__name__}: {error}"))
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    worker.join(SECONDS)
+    if not told:
+        return "it never ends"
+    kind, found = told[0]
+    if kind == "foreign":
+        return found
+    if kind != "done":
+        return kind
+    if name == "verify":
+        return "right" if found else "damage"
+    return "right" if name != "read" or found == says else "other values"
+
+
+def make(folder):
+    """Make a lake with a tag, another branch, and a saved view."""
+    ds = dl.create(str(folder), {"x": "int32", "b": "bytes"})
+    ds.append({"x": range(3), "b": [os.urandom(1_000) for _ in range(3)]})
+    ds.commit("rows")
+    ds.tag("v1")
+    ds.branch("fix")
+    ds["x"][0] = 5
+    ds.append({"x": [3], "b": [os.urandom(1_000)]})
+    ds.commit("more")
+    ds[[2, 0]].save("ends")
+    fix = dl.open(str(folder), branch="fix")
+    fix["x"][1] = 50
+    fix.commit("fixed")
+    return folder
+
+
+def places(lake):
+    """Return a file of every kind, by what it is, relative to the lake's folder."""
+    ds = dl.open(str(lake))
+    repository = ds._lake.repository
+    tip, old, fix, views = ds.version, ds.tags["v1"], ds.branches["fix"], repository.tip("_aux")
+    found = {"settings": "config.yaml"}
+    for name in ("branch.main", "branch.fix", "branch._aux", "tag.v1"):
+        found[name] = f"refs/{name}/ref.json"
+    for name, version in {"tip": tip, "old": old, "fix": fix, "views": views}.items():
+        found[f"snapshot of {name}"] = f"snapshots/{version}"
+        found[f"log of {name}"] = f"transactions/{version}"
+    listed = {p: some[0] for p, some in manifests_of(repository.inspect(tip)).items() if some}
+    for path, manifest in listed.items():
+        found[f"manifest of {path.rpartition('/')[2]}"] = f"manifests/{manifest.name}"
+        for chunk in read_manifest(lake, manifest)[:1]:
+            found[f"chunk of {path.rpartition('/')[2]}"] = f"chunks/{chunk}"
+    for path in sorted((lake / ".writers").iterdir()):
+        found[f"{path.suffix} of writers"] = str(path.relative_to(lake))
+    return found
+
+
+def wrong(lake, folder, cases):
+    """Return what is wrong with what operations on lakes with other things in them come to."""
+    asked = json.dumps(cases)
+    command = [sys.executable, __file__, str(lake), str(folder), asked]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [] if len(told) == len(cases) else [f"the process has died: {done.stderr[-2000:]}"]
+    for (place, kind, operations), outcomes in zip(cases, told, strict=False):
+        said = dict(zip(operations, outcomes, strict=True))
+        noticed = said.get("verify") not in (None, "right")
+        found += [
+            f"{kind} for {place}: {operation}: {outcome}"
+            for operation, outcome in said.items()
+            if outcome not in OURS and not (outcome == "other values" and noticed)
+        ]
+    return found
+
+
+OURS = {"right", "damage", *(e.__name__ for e in every_error(dl.LakeError))}
+
+
+def main():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    lake, target, cases = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
+    says = read(str(lake))
+    for number, (place, kind, operations) in enumerate(cases):
+        found = []
+        for operation in operations:
+            copy = target / f"{number}-{operation}.lake"
+            shutil.copytree(lake, copy, copy_function=os.link)
+            path = copy / place
+            path.unlink()
+            KINDS[kind](path)
+            found.append(outcome(operation, str(copy), says))
+            if found[-1] != "it never ends":
+                shutil.rmtree(copy)
+        print(json.dumps(found), flush=True)  # noqa: T201 - what the test reads
+    os._exit(0)  # threads that never end would be waited for
+
+
+if __name__ == "__main__":
+    main()
