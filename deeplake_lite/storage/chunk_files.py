@@ -110,6 +110,10 @@ class ChunkFiles:
         self._learned: dict[str, set[str]] = {}
         self._loading = threading.Lock()
 
+    def check_snapshot(self, snapshot_id: str) -> None:
+        """Refuse a pipe or the like in the place of a snapshot. Raises DamagedError."""
+        check_regular(self._folder / "snapshots" / snapshot_id)
+
     def knows(self, path: str, numbers: Collection[int]) -> bool:
         """Tell whether the files of chunks are known, so that reading them takes no parsing."""
         if self._manifests is None:

@@ -2,8 +2,8 @@
 
 ``python strange_files.py LAKE FOLDER CASES``: CASES is a list, as JSON, of the file's path in the
 lake, the kind of what takes its place, and the operations to do. Prints, as JSON, a list per case
-of what each came to: ``right``, the name of an error of ours, ``damage`` where verify finds some, or
-what is wrong.
+of what each came to: ``right``, the name of an error of ours, ``damage`` where verify finds some,
+or what is wrong.
 """
 
 import json

@@ -79,7 +79,7 @@ def craft(url, name, lie):
     config = icechunk.RepositoryConfig(manifest=icechunk.ManifestConfig(splitting=splitting))
     storage = icechunk.local_filesystem_storage(url)
     opened = icechunk.Repository.open(storage, config=config)
-    session = Session(opened.writable_session("main")._session, {})
+    session = Session(opened.writable_session("main")._session)
     paths = [path for path in arrays_of(repository) if path.rpartition("/")[2] == name]
     for path in paths:
         document = json.loads(bytes(run(session.get(f"{path}/zarr.json"))))

@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import pytest
 
+import deeplake_lite as dl
+from deeplake_lite.storage.repo import Repository, run
 from tests.storage import strange_files
 
 
@@ -32,3 +35,39 @@ def test_pipes_for_logs_stop_neither_merge_nor_verify_nor_diff(tmp_path):
     logs = [found[f"log of {name}"] for name in ("tip", "fix")]
     cases = [(log, "pipe", ["merge", "verify", "diff", "vacuum"]) for log in logs]
     assert not strange_files.wrong(lake, tmp_path, cases)
+
+
+GROUP = b'{"zarr_format":3,"node_type":"group","attributes":{"a":1}}'
+USES = {
+    "attributes": lambda session: run(session.attributes()),
+    "get": lambda session: run(session.get("0/rows/id/c/0")),
+    "put": lambda session: run(session.put("zarr.json", GROUP)),
+    "delete": lambda session: run(session.delete("0/rows/id/c/0")),
+    "has": lambda session: run(session.has("0/rows/id/c/0")),
+    "delete_tree": lambda session: run(session.delete_tree("0")),
+    "commit": lambda session: session.commit("nothing"),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes")
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("kind", ["reader", "writer", "fork"])
+def test_a_snapshot_that_becomes_a_pipe_behind_a_session_stops_nothing(tmp_path, kind, use):
+    lake = strange_files.make(tmp_path / "a.lake")
+    repository = Repository.open(str(lake))
+    tip, told = repository.tip("main"), []
+    session = repository.reader(tip) if kind == "reader" else repository.writer("main")
+    session = session.fork() if kind == "fork" else session
+    (lake / "snapshots" / tip).unlink()
+    os.mkfifo(lake / "snapshots" / tip)
+
+    def act():
+        try:
+            told.append(USES[use](session))
+        except dl.LakeError as error:
+            told.append(error)
+
+    worker = threading.Thread(target=act, daemon=True)
+    worker.start()
+    worker.join(60)
+    assert isinstance(told[0], dl.DamagedError), "it waits for ever, or writes on top of nothing"

@@ -263,7 +263,8 @@ class Repository:
         ------
         DamagedError
         """
-        if (folder := local_folder(self.url)) is not None:
+        folder = local_folder(self.url)
+        if folder is not None and (folder / "refs").is_dir():
             with translated_files():
                 for name in os.listdir(folder / "refs"):
                     check_regular(folder / "refs" / name / "ref.json")
@@ -583,6 +584,7 @@ class Repository:
         ExistsError
             When there is a branch of that name; on an object store, at another version.
         """
+        self._check_files(snapshot_id)
         try:
             with translated():
                 self._repository.create_branch(to_engine(name), snapshot_id)
@@ -611,6 +613,7 @@ class Repository:
         ExistsError
             When there is, or was, a tag of that name; on an object store, at another version.
         """
+        self._check_files(snapshot_id)
         try:
             with translated():
                 self._repository.create_tag(to_engine(name), snapshot_id)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,7 +26,7 @@ from deeplake_lite.storage.repo.names import from_engine
 from deeplake_lite.storage.repo.work import gather, run, stream
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Buffer, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from icechunk import IcechunkStore
     from zarr import AsyncArray
@@ -103,6 +104,7 @@ class Session:
         land: Land | None = None,
     ) -> None:
         self._session, self._files = session, files
+        self._guard = None if files is None else partial(files.check_snapshot, self.snapshot_id)
         self._committed, self._land = committed, land
         self._written: set[str] = set()  # keys that are not as the files say
         self._begun = time.time(), time.monotonic()
@@ -229,8 +231,19 @@ class Session:
 
         return await gather(ask(*r) for r in ranges)
 
-    async def _get(self, key: str, part: tuple[int, int] | None) -> memoryview | None:
+    @contextlib.contextmanager
+    def _engine(self) -> Iterator[None]:
+        """Make errors of the engine ours, and keep it from opening a pipe for its snapshot.
+
+        It reads that when it first needs it, which may be long after the session was begun.
+        """
+        if self._guard is not None:
+            self._guard()
         with translated():
+            yield
+
+    async def _get(self, key: str, part: tuple[int, int] | None) -> memoryview | None:
+        with self._engine():
             try:
                 return memoryview(await self._objects.get(key, part or (None, None)))
             except KeyError:
@@ -243,18 +256,18 @@ class Session:
     async def put(self, key: str, data: Buffer) -> None:
         """Store `data` under `key`."""
         self._written.add(key)
-        with translated():
+        with self._engine():
             await self._objects.set(key, bytes(data))
 
     async def delete(self, key: str) -> None:
         """Remove `key`."""
         self._written.add(key)
-        with translated():
+        with self._engine():
             await self._objects.delete(key)
 
     async def has(self, key: str) -> bool:
         """Tell whether there is something under `key`."""
-        with translated():
+        with self._engine():
             return bool(await self._objects.exists(key))
 
     async def length(self, path: str) -> int:
@@ -346,7 +359,8 @@ class Session:
     async def delete_tree(self, path: str) -> None:
         """Remove a group and all below it."""
         self._files = None
-        await self._objects.delete_dir(path)
+        with self._engine():
+            await self._objects.delete_dir(path)
 
     async def attributes(self) -> dict[str, Any]:
         """Return the root group's attributes; none where there is no group."""
@@ -366,14 +380,14 @@ class Session:
 
     def fork(self) -> Session:
         """Return a session that collects chunks on its own until it is merged into a writer."""
-        with translated():
+        with self._engine():
             copy = compiled.PySession.from_bytes(self._session.as_bytes())
         return Session(copy, self._files, is_fork=True)
 
     def merge(self, fork: Session) -> None:
         """Take over what `fork` collected, unchecked: the caller knows that it is disjoint."""
         self._written |= fork._written
-        with translated():
+        with self._engine():
             self._session.merge(fork._session)
         self._begun = min(self._begun[0], fork._begun[0]), min(self._begun[1], fork._begun[1])
 
@@ -409,7 +423,7 @@ class Session:
 
     def _updated_chunks(self) -> Mapping[str, Iterable[Iterable[int]]]:
         """Return the numbers of the chunks that were written in this session, by array."""
-        with translated():
+        with self._engine():
             return self._session.status().updated_chunks
 
     async def lost_chunks(self, arrays: Mapping[str, Sequence[Extents]]) -> list[str]:
