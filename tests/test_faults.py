@@ -365,15 +365,20 @@ def test_a_chunk_file_that_is_gone_is_damage(sound_lake, tmp_path):
     shutil.copytree(sound_lake, copy)
     max((copy / "chunks").iterdir(), key=lambda path: path.stat().st_size).unlink()
     report = dl.open(str(copy)).verify()
-    assert {d.column for d in report.damaged} == {"data"}
+    cells = [d for d in report.damaged if d.version is None]
+    past = [d.version for d in report.damaged if d.version is not None]
+    assert {d.column for d in cells} == {"data"}
+    assert set(past) < {commit.id for commit in dl.open(str(copy)).log()}
     lines = repr(report).splitlines()
     assert lines[0].startswith(f"version {report.version}: ")
-    assert lines[0].endswith(f"{len(report.damaged)} damaged cells:")
-    assert len(lines) == 3
+    versions = f"{len(past)} damaged version{'s' if len(past) > 1 else ''}"
+    assert lines[0].endswith(f"{len(cells)} damaged cells, {versions}:")
+    assert len(lines) == 3 + len(past)
     assert re.match(r"  column 'data', rows \d+–\d+: bytes: A stored object is missing", lines[1])
     assert lines[2].startswith(
         "  column 'data': in a deleted row, bytes: A stored object is missing"
     )
+    assert all(re.match(r"  version [0-9A-Z]{20}: .* is missing$", line) for line in lines[3:])
     assert "verify" not in repr(report)
     with pytest.raises(dl.DamagedError, match=r"Run ds\.verify\(\)"):
         dl.open(str(copy))["data"][:]

@@ -86,10 +86,6 @@ def verify(ds: Dataset) -> Report:
     found = [
         Damaged(None, None, None, reason, ref) for ref, reason in repository.refs.doubtful().items()
     ]
-    found += [
-        Damaged(None, None, None, finding(reason), version=version)
-        for version, reason in damaged_versions(repository).items()
-    ]
     found += [Damaged(None, row_of.get(d.slot), None, finding(d.reason)) for d in lost]
     for f in fresh.schema:
         for slot, reason in ((d.slot, d.reason) for d in fresh.verify(f.id, every)):
@@ -98,6 +94,10 @@ def verify(ds: Dataset) -> Report:
             gone = known and slot not in row_of
             said = f"in a deleted row, {finding(reason)}" if gone else finding(reason)
             found.append(Damaged(f.name, row_of.get(slot), row_id, said))
+    found += [
+        Damaged(None, None, None, finding(reason), version=version)
+        for version, reason in damaged_versions(repository).items()
+    ]
     return Report(ds.version, len(live), len(fresh.schema), found)
 
 
