@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.codecs.limits import Limits
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,6 +23,10 @@ UNITS = {
 """Bytes of the units of memory, in small letters."""
 
 _AMOUNT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*")
+
+
+MOST_PIXELS = Limits.max_pixels or 1 << 28
+"""Of a picture that a loader makes: what one may decode to where nobody says otherwise."""
 
 
 def integer(name: str, value: Any, least: int | None = None) -> int:
@@ -119,6 +125,10 @@ def height_and_width(name: str, value: Any) -> tuple[int, int]:
             f"{name} is a height and a width in pixels, such as (224, 224), or a mapping of them "
             f"by column, got {value!r:.80}.{way}"
         ) from None
+    if height * width > MOST_PIXELS:
+        raise ValueError(
+            f"{name} is at most {MOST_PIXELS:,} pixels in all, got {value!r:.80}. Choose less."
+        )
     return height, width
 
 
