@@ -146,3 +146,30 @@ def test_whole_numbers_are_no_durations_of_other_units():
     ds = dl.create(url(), {"x": "timedelta64[s]"})
     with pytest.raises(dl.InvalidValueError, match="must be a duration"):
         ds.append({"x": [5]})
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_nan_and_null_stay_two_values_through_tables(dtype):
+    schema = {"k": "int32", "x": dl.Scalar(dtype, nullable=True)}
+
+    def make(name):
+        return dl.create(f"memory://{name}-{uuid4().hex}", schema)
+
+    source = make("source")
+    source.append({"k": range(3), "x": [1.0, float("nan"), None]})
+    source.commit()
+    ways = {
+        "pandas": lambda ds: ds.append(source.to_pandas()),
+        "arrow": lambda ds: ds.append(source.to_arrow()),
+        "upsert": lambda ds: ds.upsert(source.to_pandas(), on="k"),
+        "query": lambda ds: ds.append(source.query("SELECT k, x + 0 AS x")),
+        "update": lambda ds: (ds.append({"k": range(3)}), ds.update(range(3), source.to_pandas())),
+        "from_dataframe": lambda ds: dl.from_dataframe(source.to_pandas(), ds.url),
+    }
+    for name, way in ways.items():
+        ds = make(name)
+        way(ds)
+        ds.refresh() if name == "from_dataframe" else None
+        found = ds["x"][:]
+        assert np.ma.getmaskarray(found).tolist() == [False, False, True], name
+        assert np.isnan(np.ma.getdata(found)[:2]).tolist() == [False, True], name

@@ -515,3 +515,44 @@ def test_columns_of_complex_numbers_have_no_order():
         ds["x"] < 1  # noqa: B015
     for text in ("1+2j", str(np.complex64(1 + 2j)), "a", b"1"):
         assert not (ds["x"] == text).any()
+
+
+# ---- classes without names
+
+
+def test_classes_without_names_are_numbers_and_their_texts():
+    ds = lake(dl.ClassLabel(), [7, 0, 2])
+    assert ds.query("SELECT CAST(x AS TEXT) AS t, LOWER(x) AS u")[0] == {"t": "7", "u": "7"}
+    assert len(ds.query("SELECT DISTINCT HASH(x) AS h")) == 3
+    assert ds.query("SELECT k WHERE x LIKE '7%'")["k"][:].tolist() == [0]
+    assert ds.query("SELECT k WHERE x = 7 OR x IN (2)")["k"][:].tolist() == [0, 2]
+    assert ds.query("SELECT x ORDER BY x")["x"][:].tolist() == [0, 2, 7]
+    for htype in (dl.ClassLabel(multiple=True), dl.Sequence(dl.ClassLabel())):
+        several = lake(htype, [[7, 0], []])
+        assert [list(v) for v in several.to_pandas()["x"]] == [[7, 0], []]
+        assert several.to_arrow()["x"].to_pylist() == [[7, 0], []]
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda names: (dl.ClassLabel(names), [0]),
+        lambda names: (dl.ClassLabel(names, multiple=True), [[0]]),
+        lambda names: (dl.Sequence(dl.ClassLabel(names)), [[0]]),
+    ],
+    ids=["one", "several", "sequence"],
+)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT x FROM A UNION ALL SELECT x FROM B",
+        "SELECT x FROM B INTERSECT SELECT x FROM A",
+        "SELECT A.k AS k FROM A JOIN B USING (x)",
+        "SELECT COALESCE(A.x, B.x) AS x FROM A JOIN B ON A.k = B.k",
+        "SELECT CASE WHEN A.k = 0 THEN B.x ELSE A.x END AS x FROM A JOIN B ON A.k = B.k",
+    ],
+)
+def test_classes_without_names_do_not_meet_those_with_names(wrap, query):
+    sources = {"A": lake(*wrap([])), "B": lake(*wrap(["a", "b"]))}
+    with pytest.raises(dl.errors.QueryTypeError, match="Classes with names"):
+        dl.query(query, sources=sources)

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.htypes import Boxes, ClassLabel
+from deeplake_lite.query.bind.kinds import WITHOUT_NAMES
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.base import Bound
 from deeplake_lite.query.trees import objects
@@ -45,8 +46,14 @@ def names_of(type_: Type) -> tuple[str, ...]:
 
 
 def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return tensors whose classes are numbers of one list of names, the first's and then more."""
+    """Return tensors whose classes are numbers of one list of names, the first's and then more.
+
+    Raises QueryTypeError for classes without names beside some with names.
+    """
     of_each = [names_of(t.type) if _is_labels(t.type) else () for t in tensors]
+    of_labels = {bool(names_of(t.type)) for t in tensors if _is_labels(t.type)}
+    if len(of_labels) > 1:
+        raise QueryTypeError(WITHOUT_NAMES)
     if len({names for names in of_each if names}) < 2:
         return list(tensors)
     merged = tuple(dict.fromkeys(name for names in of_each for name in names))

@@ -130,7 +130,7 @@ def agree(value: Value, other: Value) -> Value:
         return constant(class_number(value.value, theirs))
     if mine.name == "list" and theirs.name == "list" and mine.names != theirs.names:
         return _by_name(value)
-    _check_units(value, mine, theirs)
+    check_pair(value, mine, theirs)
     if not isinstance(value, Sql):
         return value
     if mine.name == "class" and theirs.name == "class" and mine.names != theirs.names:
@@ -140,8 +140,23 @@ def agree(value: Value, other: Value) -> Value:
     return value
 
 
-def _check_units(value: Value, mine: Kind, theirs: Kind) -> None:
-    """Refuse months, which SQL counts, beside years or days. Raises QueryTypeError."""
+WITHOUT_NAMES = (
+    "Classes with names do not go with classes without, whose numbers may mean others. Declare the "
+    "names in both lakes, or cast the numbers: CAST(x AS TEXT)."
+)
+"""What is wrong with classes that have no names beside some that have."""
+
+
+def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
+    """Refuse months, which SQL counts, beside years or days, and classes with and without names.
+
+    Raises
+    ------
+    QueryTypeError
+        For values that do not go into one column, nor compare.
+    """
+    if mine.name == theirs.name == "class" and bool(mine.names) != bool(theirs.names):
+        raise QueryTypeError(WITHOUT_NAMES)
     units = [unit_of_months(kind) for kind in (mine, theirs)]
     known = mine.htype is not None and theirs.htype is not None
     if units[0] != units[1] and mine.name == theirs.name == "time" and known:
@@ -234,7 +249,7 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
     if len({k.names for k in kinds if k.name == "list"}) > 1:
         return [_by_name(v) for v in values], Kind("list", item=TEXT)
     for value, other in pairwise(v for v in values if not is_null_constant(v)):
-        _check_units(value, kind_of(value), kind_of(other))
+        check_pair(value, kind_of(value), kind_of(other))
     classes = {k.names for k in kinds if k.name == "class"}
     if len(classes) == 1:
         [names] = classes
@@ -270,7 +285,9 @@ def _names_class(value: Value, names: set[str]) -> bool:
 
 
 def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
-    """Return the name of a class by its number."""
+    """Return the name of a class by its number; of classes without names the number as text."""
+    if not names:
+        return exp.cast(node.copy(), "VARCHAR")
     listed = exp.Array(expressions=[exp.Literal.string(name) for name in names])
     return func("list_extract", listed, exp.paren(node.copy()) + 1)
 

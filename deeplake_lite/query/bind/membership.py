@@ -14,6 +14,7 @@ from deeplake_lite.query.bind.kinds import (
     agree,
     as_json,
     as_text,
+    check_pair,
     class_name,
     is_json,
     is_numpys,
@@ -90,6 +91,7 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     for value, column in zip(values, found, strict=True):
         node, kind = exp.column(column.node.name, table=_SOUGHT), column.kind
         value = settled(value, low, scope)
+        check_pair(value, kind_of(value), kind)
         if is_json(value) or kind.name == "json":
             columns.append(json_key(as_json(Sql(node, kind), low, scope)))
             sides.append(json_key(as_json(value, low, scope)))

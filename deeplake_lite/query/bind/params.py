@@ -56,8 +56,9 @@ class Params:
         if isinstance(self._values, Mapping):
             spare = [name for name in self._values if name not in self._names]
             if spare:
+                name = str(spare[0]).encode(errors="replace").decode()
                 raise QueryError(
-                    f"A value has its place in the query, got {spare[0]!r} and no ${spare[0]}."
+                    f"A value has its place in the query, got {spare[0]!r} and no ${name}."
                 )
         count = len(self._places)
         if not isinstance(self._values, Mapping) and count < len(self._values):
