@@ -100,7 +100,7 @@ def values_of(htype: Htype, cells: Cells) -> list[Any]:
     if isinstance(cells, NestedCells) and isinstance(htype.layout, Nested):
         return _split(values_of(htype.layout.item, cells.items), cells)
     if isinstance(htype, ClassLabel):
-        return htype.named(htype.decode_cells(cells))
+        return list(htype.named(htype.decode_cells(cells)))
     if not isinstance(cells, RaggedCells) or not is_file(htype):
         return htype.decode_cells(cells)
     valid = [True] * len(cells) if cells.valid is None else cells.valid.tolist()

@@ -133,6 +133,7 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
     try:
         with interrupt.heard_by(query.connection), Bar(progress) as bar:
             staging = Staging(query.ask, query.run, bar)
+            query.create_functions()  # conditions that are checked first may call them
             for instance in plan.instances:
                 query.connection.register(instance.table, staging.table(instance))
             return query.finish()
@@ -181,7 +182,6 @@ class _Query:
 
     def finish(self) -> Run:
         """Run the query over its tables."""
-        self.create_functions()
         before, started = sum(len(i.source) for i in self._plan.instances), time.perf_counter()
         self.run.table = _in_order(self.ask(self._plan.sql), self._plan.order)
         self.run.note("sql", "", before, len(self.run.table), started)

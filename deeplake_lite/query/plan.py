@@ -38,6 +38,8 @@ class Instance:
     """Columns that NumPy computes beforehand, of the rows that are left, by name in the table."""
     texts: dict[str, str] = field(default_factory=dict)
     """What the query calls the islands."""
+    is_filtered_later: bool = False
+    """Whether the query has conditions that are checked after these: of other rows, or sources."""
     cheap: list[exp.Expr] = field(default_factory=list)
     """Conditions that DuckDB can check before any island is computed."""
     staged: list[tuple[exp.Expr, tuple[str, ...]]] = field(default_factory=list)

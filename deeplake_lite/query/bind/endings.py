@@ -119,7 +119,9 @@ def note_enough(
     if stops and not scope.aggregated and len(scope.relations) == 1:
         instance = scope.relations[0].instance
         names = {call.name.upper() for call in out.find_all(exp.Anonymous)}
-        if instance is not None and not any(out.find_all(exp.Window)) and "UNNEST" not in names:
+        if instance is None or instance.is_filtered_later:
+            return
+        if not any(out.find_all(exp.Window)) and "UNNEST" not in names:
             instance.enough = limit
 
 

@@ -417,10 +417,10 @@ def _conjuncts(e: exp.Expr) -> list[exp.Expr]:
 
 def _note_condition(instance: Instance, node: exp.Expr) -> None:
     """Note a condition on a source alone, so that fewer rows are left for its islands."""
-    if any(node.find_all(exp.Select, exp.Window)):
-        return
     columns = list(node.find_all(exp.Column))
-    if any(c.table != instance.table for c in columns):
+    of_others = any(c.table != instance.table for c in columns)
+    if of_others or node.find(exp.Select, exp.Window) is not None:
+        instance.is_filtered_later = True
         return
     islands = tuple(dict.fromkeys(c.name for c in columns if c.name in instance.islands))
     if islands:
