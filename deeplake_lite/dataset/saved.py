@@ -364,7 +364,7 @@ async def _read_ids(session: Session, path: str) -> Any:
         return np.concatenate(parts)
     except LakeError:
         raise
-    except DAMAGE as error:
+    except (*DAMAGE, MemoryError, OSError) as error:
         raise DamagedError(
             f"The rows of a saved view do not read: {error!s:.200}. Restore the lake from a copy, "
             "or delete the view and save it again."
