@@ -24,8 +24,8 @@ def arrange(keys: Sequence[Any]) -> Rows:
 
     Parameters
     ----------
-    keys : sequence of hashable
-        One per row.
+    keys : sequence
+        One per row. NaN equals NaN.
 
     Examples
     --------
@@ -33,8 +33,23 @@ def arrange(keys: Sequence[Any]) -> Rows:
     [0, 2, 1, 4, 3]
     """
     first: dict[Any, int] = {}
-    groups = np.array([first.setdefault(key, len(first)) for key in keys], np.int64)
+    groups = np.array([first.setdefault(_hashable(key), len(first)) for key in keys], np.int64)
     return np.argsort(groups, kind="stable")
+
+
+def _hashable(key: Any) -> Any:
+    """Return what equal keys have in common: lists as tuples, and one NaN."""
+    match key:
+        case list() | tuple():
+            return tuple(map(_hashable, key))
+        case dict():
+            return tuple((name, _hashable(value)) for name, value in key.items())
+        case float() if key != key:
+            return _NAN
+    return key
+
+
+_NAN = float("nan")
 
 
 def sample(

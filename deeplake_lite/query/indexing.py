@@ -12,8 +12,6 @@ from deeplake_lite.query.trees import objects, outside
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from deeplake_lite.query.values import Index, Tree
 
 
@@ -39,7 +37,7 @@ def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | 
             ends = [None if part is None else value_of(part) for part in item]
             if any(end is None and part is not None for end, part in zip(ends, item, strict=True)):
                 return None
-            out.append(slice(*(None if end is None else int(end) for end in ends)))
+            out.append(slice(*(None if end is None else _whole(end, tree.text) for end in ends)))
         elif (found := value_of(item)) is None:
             return None
         else:
@@ -48,7 +46,13 @@ def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | 
     return tuple(out)
 
 
-def _whole(value: NDArray[Any], text: str) -> int:
+def _whole(value: Any, text: str) -> int:
+    """Return a position. Raises QueryTypeError for what is none."""
+    if np.ndim(value):
+        raise QueryTypeError(
+            f"{text}: an end of a slice is one whole number, not an array of shape "
+            f"{np.shape(value)}."
+        )
     if not float(value).is_integer():
         raise QueryTypeError(f"{text}: {value} is no whole number.")
     return int(value)

@@ -31,7 +31,7 @@ from deeplake_lite.storage import chunks
 from deeplake_lite.storage.digests import digests_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -136,7 +136,13 @@ class Source:
         return not self.table.edits and CACHE.holds(self._key(f, "scalar"))
 
     def shapes(self, f: Field, rows: Rows) -> NDArray[np.int32]:
-        """Return the shapes of some rows' values, (rows, ndim) int32, without reading them."""
+        """Return the shapes of some rows' values, (rows, ndim) int32, padded with -1.
+
+        They are stored; but files elsewhere are read, one after the other.
+        """
+        if isinstance(f.htype, Link):
+            decode = self.decoder(f, rows)
+            return _padded([np.shape(decode(i)) for i in range(len(rows))])
 
         def read() -> NDArray[np.int32]:
             return self.tally.of(self.table.shapes(f.id, self._every()))
@@ -219,7 +225,7 @@ class Source:
     def type_of(self, f: Field) -> Type:
         """Return the type of a column's values: of pictures, with axes if all have as many."""
         found = type_of(f.htype)
-        if found.shape is not None:
+        if found.shape is not None or isinstance(f.htype, Link):
             return found
         axes = np.unique((self.shapes(f, self.positions) >= 0).sum(axis=1))
         axes = axes[axes > 0]  # null has none
@@ -341,6 +347,18 @@ def type_of(htype: Htype) -> Type:
     if isinstance(layout, Nested):
         return type_of(layout.item).listed(htype)
     return Type.of(htype)
+
+
+def _padded(shapes: Sequence[tuple[int, ...]]) -> NDArray[np.int32]:
+    """Return shapes as rows, padded with -1.
+
+    >>> _padded([(4, 5), (), (2, 3, 3)]).tolist()
+    [[4, 5, -1], [-1, -1, -1], [2, 3, 3]]
+    """
+    found = np.full((len(shapes), max(map(len, shapes), default=0)), -1, np.int32)
+    for row, shape in enumerate(shapes):
+        found[row, : len(shape)] = shape
+    return found
 
 
 def _as_items(value: Any, kind: Type) -> Any:

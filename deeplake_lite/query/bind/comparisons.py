@@ -68,7 +68,7 @@ def chained(e: exp.Expr) -> QueryTypeError:
 def _by_parts(e: exp.Expr) -> exp.Expr:
     """Return a comparison of two rows of values as one of their parts. Raises QueryTypeError."""
     pairs = list(zip(e.this.expressions, e.expression.expressions, strict=False))
-    if len(e.this.expressions) != len(e.expression.expressions):
+    if not pairs or len(e.this.expressions) != len(e.expression.expressions):
         raise QueryTypeError(
             f"Rows of values compare with as many values, got {text_of(e.this)} and "
             f"{text_of(e.expression)}."

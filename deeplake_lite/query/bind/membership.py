@@ -25,6 +25,8 @@ from deeplake_lite.query.dialect import func, select_from, text_of
 from deeplake_lite.query.values import ANY, BOOL, TEXT, Constant, Sql, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
@@ -40,21 +42,31 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     if (query := e.args.get("query")) is not None:
         return _in_query(low, e, query.this if isinstance(query, exp.Subquery) else query, scope)
     if isinstance(e.this, exp.Tuple):
+        if (field := e.args.get("field")) is not None:
+            raise QueryTypeError(
+                f"{text_of(e.this)} IN takes a list of as many values, such as "
+                f"((1, 'a'), (2, 'b')), or a query, but not {text_of(field)}."
+            )
         equal = [exp.EQ(this=e.this.copy(), expression=o.copy()) for o in e.expressions]
-        return low.value(exp.paren(exp.or_(*equal)), scope)
+        return low.value(_any(equal), scope)
     this = low.value(e.this, scope)
     if is_numpys(this):
         raise _of_tensor(e.this)
     this = settled(this, low, scope)
     values = [settled(value, low, scope) for value in _listed(low, e, scope)]
     if any(map(is_json, [this, *values])):
-        return Sql(exp.paren(exp.or_(*(low.compare(exp.EQ, this, v, scope) for v in values))), BOOL)
+        return Sql(_any([low.compare(exp.EQ, this, v, scope) for v in values]), BOOL)
     options = [agree(value, this) for value in values]
     if not options:
         return Sql(exp.false(), BOOL)
     a = low.as_sql(agree(this, options[0]), scope)
     node = exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options])
     return Sql(_but_nan([(a, this)], node), BOOL)
+
+
+def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
+    """Return whether any condition holds; of none, none does."""
+    return exp.paren(exp.or_(*conditions)) if conditions else exp.false()
 
 
 def _listed(low: Lowering, e: exp.In, scope: Scope) -> list[Value]:

@@ -189,8 +189,11 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     """Return a number in [0, 1) per row: a function of the seed and the row's position."""
     seed = option(low, e.expressions[0], scope) if e.expressions else low.draw_seed()
-    if len(e.expressions) > 1 or type(seed) is not int:
-        raise QueryTypeError(f"RANDOM takes a seed, which is a whole number, got {text_of(e)}.")
+    if len(e.expressions) > 1 or type(seed) is not int or not 0 <= seed < 1 << 64:
+        raise QueryTypeError(
+            "RANDOM takes a seed, a whole number from 0 to 2**64 - 1, but the call is "
+            f"{text_of(e)}."
+        )
     for relation in scope.relations:
         if relation.instance is not None:
             row = exp.column(ROW, table=relation.table)

@@ -214,6 +214,11 @@ def _check_indices(items: list[Any], text: str) -> None:
         for part in item if isinstance(item, tuple) else (item,):
             if part is None or part is ...:
                 continue
+            if part is not item and part.type.ndim:
+                raise QueryTypeError(
+                    f"An end of a slice is one whole number, but one in {text} is {part.type}. "
+                    "Take one element of it."
+                )
             whole = part.type.is_number and np.dtype(part.type.dtype).kind in "iu"
             mask = part.type.dtype == "bool" and part.type.ndim != 0 and part is item
             computed = isinstance(part, Given) and part.type.is_number  # SQL's: seen per row

@@ -190,6 +190,7 @@ def _norm(name: str, summary: str, of: Callable[..., Any]) -> None:
 
         def compute(value: Any, *, lead: int) -> Any:
             array = widened(np.asarray(value))
+            array = np.abs(array) if array.dtype.kind == "c" else array
             array = array if array.dtype.kind == "f" else array.astype(np.float64)
             return of(array, axes(array.ndim, axis, lead))
 

@@ -1,0 +1,79 @@
+"""Ends of slices, norms and shapes of values that are not plain numbers."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import deeplake_lite as dl
+
+
+@pytest.fixture
+def ds(make_lake):
+    schema = {
+        "v": dl.Array("int32", (4,)),
+        "k": "int32",
+        "part": "float32",
+        "tags": dl.ClassLabel(["a", "b"], multiple=True),
+        "c": "complex64",
+    }
+    return make_lake(
+        schema,
+        v=[[1, 2, 3, 4]] * 3,
+        k=[1, 2, 3],
+        part=[1, 2.5, 3],
+        tags=[["a"], [], ["a", "b"]],
+        c=[3 + 4j, 0, -1],
+    )
+
+
+def test_an_end_of_a_slice_differs_from_row_to_row(ds):
+    assert [v.tolist() for v in ds.query("SELECT v[:k] AS x")["x"][:]] == [[1], [1, 2], [1, 2, 3]]
+
+
+@pytest.mark.parametrize("end", ["tags", "tags % 4", "v", "SHAPE(tags)", "part", "[1, 2]"])
+@pytest.mark.parametrize("part", [":{}", "{}:", "1:3:{}"])
+def test_an_end_of_a_slice_that_is_no_whole_number_is_refused(ds, end, part):
+    with pytest.raises(dl.QueryError, match=r"v\["):
+        ds.query(f"SELECT v[{part.format(end)}] AS x")["x"][:]
+
+
+@pytest.mark.parametrize("norm", ["L1_NORM", "L2_NORM", "LINF_NORM"])
+def test_norms_of_complex_numbers_are_real(ds, norm):
+    found = ds.query(f"SELECT {norm}(c) AS x")["x"]
+    assert found.htype.dtype == "float32"
+    assert found[:].tolist() == [5, 0, 1]
+
+
+def test_the_shape_of_a_link_is_that_of_its_file(tmp_path):
+    paths = []
+    for n in (2, 3):
+        paths.append(str(tmp_path / f"{n}.png"))
+        Image.fromarray(np.zeros((n, 4, 3), np.uint8)).save(paths[-1])
+    ds = dl.create(
+        str(tmp_path / "a.lake"), {"x": dl.Link(dl.Image(), nullable=True)}, allow=[tmp_path]
+    )
+    ds.append({"x": [paths[0], None, paths[1]]})
+    for query, wanted in {
+        "SHAPE(x)[0]": [2, None, 3],
+        "LEN(x)": [2, None, 3],
+        "NDIM(x)": [3, None, 3],
+        "SIZE(x)": [24, None, 36],
+        "SHAPE(x)[-1]": [3, None, 3],
+    }.items():
+        assert ds.query(f"SELECT {query} AS x")["x"][:].tolist() == wanted, query
+    assert len(ds.query("SELECT UNNEST(x) AS x")) == 5
+    assert len(ds.query("SELECT x WHERE SHAPE(x)[0] > 2")) == 1
+
+
+@pytest.mark.parametrize("value", ["k", "(k, part)", "label", "j", "NULL"])
+def test_nothing_is_in_an_empty_list(make_lake, value):
+    schema = {"k": "int32", "part": "float32", "label": dl.ClassLabel(["a"]), "j": dl.Json()}
+    ds = make_lake(schema, k=[1, 2], part=[1, 2], label=[0, 0], j=[{}, 1])
+    assert len(ds.query(f"SELECT k WHERE {value} IN ()")) == 0
+    assert len(ds.query(f"SELECT k WHERE {value} NOT IN ()")) == 2
+
+
+def test_rows_without_a_number_are_arranged_together(make_lake):
+    ds = make_lake({"k": "int32", "x": "float32"}, k=range(4), x=[np.nan, 1, np.nan, 1])
+    assert ds.query("SELECT k ARRANGE BY x")["k"][:].tolist() == [0, 2, 1, 3]
+    assert ds.query("SELECT k ARRANGE BY [x, 1]")["k"][:].tolist() == [0, 2, 1, 3]
