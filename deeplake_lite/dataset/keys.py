@@ -18,6 +18,7 @@ from deeplake_lite.htypes.json import canonical_json, parse_json
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ChunkCache
 from deeplake_lite.storage.column import Place
+from deeplake_lite.storage.digests import digests_of
 from deeplake_lite.storage.layouts import make_column
 
 if TYPE_CHECKING:
@@ -97,11 +98,10 @@ def key_digests(table: Table, key: Field, slots: NDArray[np.int64]) -> NDArray[n
     """Return the digests of some rows' keys, (n,) uint64: equal for equal values."""
     if not has_synonyms(key.htype):
         return table.digests(key.id, slots)
-    column = make_column(key.htype, Place(table.session, key.id, ChunkCache(), new=True))
     found = [np.empty(0, np.uint64)]
     for span in chunks.spans(len(slots), chunks.COPY_ROWS):
         cells = table.read([key.id], slots[span])[key.id]
-        found.append(column.digest(canonical(key.htype, cells)))
+        found.append(digests_of(key.htype.layout, canonical(key.htype, cells)))
     return np.concatenate(found)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from deeplake_lite.dataset.apportion import apportioned
 from deeplake_lite.dataset.hashing import xxh3_64
+from deeplake_lite.dataset.keys import canonical, key_digests
 from deeplake_lite.dataset.stratify import Labels, by_groups, by_groups_and_labels, by_labels, cut
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.htypes.base import Nested, Ragged
@@ -71,6 +72,11 @@ def folds(view: View, k: int, *, by: str | None, group: str | None, seed: int) -
     """Return the fold of each row as positions of each, ascending; see `View.folds`."""
     if isinstance(k, bool | np.bool_) or not isinstance(k, int | np.integer) or k < 2:
         raise ValueError(f"folds must be an integer of at least 2, but it is {k!r:.60}.")
+    if k > max(len(view), 2):
+        raise ValueError(
+            f"{k!r:.60} folds need at least as many rows, but the view has {len(view):,}. Ask for "
+            "fewer folds, or add rows."
+        )
     names = [f"fold {number}" for number in range(k)]
     return split(view, [1 / int(k)] * int(k), by=by, group=group, seed=seed, names=names)
 
@@ -243,7 +249,7 @@ def _labels(view: View, column: str) -> Labels:
     f = view.schema[column]
     if isinstance(f.htype.layout, Nested):
         table, slots = view._located()
-        cells: Any = table.read([f.id], slots)[f.id]
+        cells: Any = canonical(f.htype, table.read([f.id], slots)[f.id])
         counts, labels = cells.counts, digests_of(f.htype.layout.item.layout, cells.items)
     else:
         values = [() if v is None else v for v in with_none(view[column][:])]
@@ -253,5 +259,6 @@ def _labels(view: View, column: str) -> Labels:
 
 
 def _digests(view: View, column: str) -> NDArray[np.uint64]:
+    """Return a number per row, equal for equal values, (n,) uint64."""
     table, slots = view._located()
-    return table.digests(view.schema[column].id, slots)
+    return key_digests(table, view.schema[column], slots)

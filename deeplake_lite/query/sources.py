@@ -367,6 +367,8 @@ def _as_items(value: Any, kind: Type) -> Any:
         return value
     if kind.items is not None:
         return objects([_as_items(item, kind.items.of) for item in value])
+    if kind.dtype == "object":  # JSON, whose lists are values
+        return objects(value)
     inner = tuple(n or 0 for n in (kind.shape or ())[1:])
     return np.asarray(value, kind.dtype).reshape(len(value), *inner)
 

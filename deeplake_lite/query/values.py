@@ -99,12 +99,26 @@ class Given:
     type: Type
 
 
+def _read_only(value: Any) -> Any:
+    """Return an array of the same memory that cannot be written to; anything else as it is."""
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
 @dataclass(frozen=True)
 class Literal_:
-    """A constant: a number, a text, an array."""
+    """A constant: a number, a text, an array.
+
+    An array is read-only, so that every row that it stands in gets a copy of its own.
+    """
 
     value: Any
     type: Type
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _read_only(self.value))
 
     def __hash__(self) -> int:
         return hash(self._content)

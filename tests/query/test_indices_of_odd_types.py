@@ -73,6 +73,50 @@ def test_nothing_is_in_an_empty_list(make_lake, value):
     assert len(ds.query(f"SELECT k WHERE {value} NOT IN ()")) == 2
 
 
+def test_lists_within_json_stay_lists(make_lake):
+    """They are values of JSON, and no axes of the sequence."""
+    values = [[[1]], [[1, 2], [3]], [], [{"a": 1}], [[[1, 2]]]]
+    ds = make_lake({"s": dl.Sequence(dl.Json()), "g": "int32"}, s=values, g=range(5))
+
+    def read(query):
+        return ds.query(query)["x"][:]
+
+    assert read("SELECT s AS x") == values
+    assert read("SELECT s[0] AS x") == [v[0] if v else None for v in values]
+    assert read("SELECT s[0:1] AS x") == [v[:1] for v in values]
+    assert read("SELECT s[::-1] AS x") == [v[::-1] for v in values]
+    assert read("SELECT UNNEST(s) AS x") == [item for v in values for item in v]
+    assert read("SELECT FIRST(s) AS x GROUP BY g") == values
+    assert read("SELECT LIST(s) AS x GROUP BY g") == [[v] for v in values]
+    assert read("SELECT s AS x FROM dataset UNION SELECT s FROM dataset") == values
+
+
+@pytest.mark.parametrize("name", ["dense", "ragged", "image", "boxes", "sequence"])
+def test_the_value_of_a_subquery_is_every_rows_own(make_lake, name):
+    columns = {
+        "dense": (dl.Array("int32", (2,)), [1, 2]),
+        "ragged": (dl.Array("int32", (None,)), [1, 2]),
+        "image": (dl.Image("png"), np.zeros((2, 3, 3), np.uint8)),
+        "boxes": (dl.Boxes(), [[0, 0, 1, 1]]),
+        "sequence": (dl.Sequence(dl.Embedding(2)), [[1, 2]]),
+    }
+    htype, value = columns[name]
+    ds = make_lake({"i": "int32", "x": htype}, i=range(3), x=[value] * 3)
+    for query in (
+        "SELECT (SELECT x FROM dataset WHERE i = 1) AS x",
+        "SELECT CASE WHEN i < 9 THEN (SELECT x FROM dataset WHERE i = 1) END AS x",
+        "SELECT (SELECT x FROM dataset WHERE i = 1)[0:1] AS x",
+    ):
+        view = ds.query(query)
+        before = [np.copy(v) for v in view["x"][:]]
+        given = [view[0]["x"], view["x"][0], *view["x"][:]]
+        for number, array in enumerate(given):
+            array[...] = number + 50
+        assert all((array == n + 50).all() for n, array in enumerate(given))
+        again = view["x"][:]
+        assert all(np.array_equal(a, b) for a, b in zip(again, before, strict=True)), query
+
+
 def test_rows_without_a_number_are_arranged_together(make_lake):
     ds = make_lake({"k": "int32", "x": "float32"}, k=range(4), x=[np.nan, 1, np.nan, 1])
     assert ds.query("SELECT k ARRANGE BY x")["k"][:].tolist() == [0, 2, 1, 3]

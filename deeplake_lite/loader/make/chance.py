@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,10 @@ import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+_TURN = threading.RLock()
+"""Held while the generators are a loader's, so that loaders in several threads take turns."""
 
 
 def seed_globals(number: int) -> None:
@@ -31,14 +36,15 @@ def seed_globals(number: int) -> None:
 
 @contextmanager
 def globals_kept() -> Iterator[None]:
-    """Give the global generators back as they were."""
-    torch = sys.modules.get("torch")
-    plain, arrays = random.getstate(), np.random.get_state()  # noqa: NPY002
-    tensors = None if torch is None else torch.default_generator.get_state()
-    try:
-        yield
-    finally:
-        random.setstate(plain)
-        np.random.set_state(arrays)  # noqa: NPY002
-        if torch is not None:
-            torch.default_generator.set_state(tensors)
+    """Give the global generators back as they were; other threads wait for their turn."""
+    with _TURN:
+        torch = sys.modules.get("torch")
+        plain, arrays = random.getstate(), np.random.get_state()  # noqa: NPY002
+        tensors = None if torch is None else torch.default_generator.get_state()
+        try:
+            yield
+        finally:
+            random.setstate(plain)
+            np.random.set_state(arrays)  # noqa: NPY002
+            if torch is not None:
+                torch.default_generator.set_state(tensors)

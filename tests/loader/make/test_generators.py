@@ -148,3 +148,30 @@ def test_a_function_without_generators_is_called_as_it_is():
     with pytest.raises(Exception, match="returned None"):
         function(1, 0, 0)
     assert calls == [1]
+
+
+def test_loaders_of_several_threads_take_turns_with_the_global_generators(numbers):
+    def draw(sample):
+        return {"x": sample["x"], "drawn": np.array([random.random(), np.random.random()])}  # noqa: NPY002
+
+    def epoch(seed):
+        loader = numbers.batches(5, num_workers=0, shuffle=True, seed=seed, transform=draw)
+        return [batch["drawn"].tolist() for batch in loader]
+
+    alone, found = [epoch(seed) for seed in range(3)], {}
+    random.seed(7)
+    expected, state = random.random(), random.getstate()
+    running = [
+        threading.Thread(
+            target=lambda seed=seed: found.update({seed: [epoch(seed) for _ in "abc"]})
+        )
+        for seed in range(3)
+    ]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    assert found == {seed: [alone[seed]] * 3 for seed in range(3)}
+    assert random.getstate() == state
+    random.seed(7)
+    assert random.random() == expected
