@@ -103,6 +103,10 @@ def verify(ds: Dataset) -> Report:
 
 def vacuum(ds: Dataset, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuumed:
     """Delete what no version needs any more; see `Dataset.vacuum`."""
+    is_choice = isinstance(dry_run, bool | np.bool_)
+    if not is_choice:  # the engine would refuse it when half of the work is done
+        raise ValueError(f"dry_run must be True or False, but it is {dry_run!r:.60}.")
+    dry_run = bool(dry_run)
     repository, now = ds._lake.repository, datetime.now(UTC)
     grace, plan = _grace(spare), Expiry(frozenset(), frozenset(), frozenset())
     if local_folder(repository.url) is None:

@@ -121,3 +121,18 @@ def test_rows_without_a_number_are_arranged_together(make_lake):
     ds = make_lake({"k": "int32", "x": "float32"}, k=range(4), x=[np.nan, 1, np.nan, 1])
     assert ds.query("SELECT k ARRANGE BY x")["k"][:].tolist() == [0, 2, 1, 3]
     assert ds.query("SELECT k ARRANGE BY [x, 1]")["k"][:].tolist() == [0, 2, 1, 3]
+
+
+def test_a_text_of_json_has_another_hash_than_its_value(make_lake):
+    values = [{}, "{}", [], "[]", [1], "[1]", {"a": 1}, '{"a": 1}', None]
+    ds = make_lake({"k": "int32", "j": dl.Json(nullable=True)}, k=range(9), j=values)
+    assert len(ds.query("SELECT DISTINCT HASH(j) AS h")) == 9
+    for row in (1, 3, 5, 7):
+        found = ds.query("SELECT k WHERE HASH(j) = HASH(?)", [values[row]])
+        assert found["k"][:].tolist() == [row]
+
+
+def test_null_has_no_functions_of_its_own(make_lake):
+    ds = make_lake({"k": "int32"}, k=[1])
+    with pytest.raises(dl.NotFoundError, match="There is no function NOFUNCTION"):
+        ds.query("SELECT NULL.NOFUNCTION(k) AS x")

@@ -92,7 +92,8 @@ def _of_json(node: exp.Expr) -> exp.Expr:
         exp.If(this=is_number(node), true=_of_json_number(node)),
     ]
     present = exp.not_(exp.Is(this=json_text(node), expression=exp.null()))
-    inner = exp.Case(ifs=ifs, default=func("hash", json_key(node)))
+    rest = func("hash", json_key(node), exp.Literal.string("json"))  # the text '{}' is no {}
+    inner = exp.Case(ifs=ifs, default=rest)
     return exp.Case(ifs=[exp.If(this=present, true=inner)])
 
 

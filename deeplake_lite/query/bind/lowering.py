@@ -468,7 +468,7 @@ def _named_classes(args: list[Arg]) -> list[Arg]:
         return args
     out = []
     for arg in args:
-        if arg.is_constant and arg.type.dtype == "str":
+        if arg.is_constant and arg.type.dtype == "str" and arg.value is not None:
             try:
                 number = np.asarray(
                     names.index(arg.value)

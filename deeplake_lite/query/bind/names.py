@@ -103,7 +103,9 @@ def dot(low: Lowering, e: exp.Dot, scope: Scope) -> Value:
         For a function of a module of Python's.
     """
     parts = [part.name for part in e.this.find_all(exp.Identifier, bfs=False)]
-    is_name = isinstance(e.this, exp.Identifier) or not e.this.find(exp.Column, exp.Func)
+    is_name = bool(parts) and (
+        isinstance(e.this, exp.Identifier) or not e.this.find(exp.Column, exp.Func)
+    )
     if not isinstance(e.expression, exp.Anonymous):
         return _part(low, low.value(e.this, scope), e.expression.name, e, scope)
     called = e.expression
