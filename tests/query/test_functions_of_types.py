@@ -21,7 +21,7 @@ from deeplake_lite.query.complaints import bare
 from deeplake_lite.query.functions import REGISTRY
 
 from .case_files import values_of
-from .test_type_table import COLUMNS
+from .test_type_table import COLUMNS, files, given
 
 SHORT = 20
 """Characters of an engine's message that may occur in ours by chance."""
@@ -76,8 +76,9 @@ QUERIES = [*CLAUSES, *(f"SELECT {e} AS y" for e in (*OPERATORS, *CALLS))]
 
 @cache
 def lake(name: str) -> dl.Dataset:
-    ds = dl.create(f"memory://{uuid4().hex}", {"id": "int32", "x": COLUMNS[name].htype})
-    ds.append({"id": range(6), "x": COLUMNS[name].values})
+    schema = {"id": "int32", "x": COLUMNS[name].htype}
+    ds = dl.create(f"memory://{uuid4().hex}", schema, allow=[str(files())])
+    ds.append({"id": range(6), "x": given(COLUMNS[name])})
     ds.commit("six rows")
     return ds
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 from uuid import uuid4
 
@@ -206,33 +209,32 @@ COLUMNS = {
 }
 
 
-@pytest.fixture(scope="module")
-def lake(tmp_path_factory):
-    """Return a function that makes the lake of a column, each once."""
-
-    @cache
-    def make(name: str) -> dl.Dataset:
-        col = COLUMNS[name]
-        schema = {"id": "int32", "k": "int32", "col": col.htype}
-        folder = tmp_path_factory.mktemp("files")
-        ds = dl.create(f"memory://{uuid4().hex}", schema, allow=[folder])
-        given = as_files(col.values, folder) if col.files else col.values
-        ds.append({"id": range(6), "k": K, "col": given})
-        ds.commit("six rows")
-        return ds
-
-    return make
+@cache
+def lake(name: str) -> dl.Dataset:
+    col = COLUMNS[name]
+    schema = {"id": "int32", "k": "int32", "col": col.htype}
+    ds = dl.create(f"memory://{uuid4().hex}", schema, allow=[str(files())])
+    ds.append({"id": range(6), "k": K, "col": given(col)})
+    ds.commit("six rows")
+    return ds
 
 
-def as_files(pictures, folder):
-    """Write pictures as PNG files and return their paths, null for none."""
+@cache
+def files() -> Path:
+    """Make a folder for pictures that links lead to; it goes with those of all tests."""
+    return Path(mkdtemp(dir=os.environ["XDG_CACHE_HOME"]))
+
+
+def given(col):
+    """Return what is appended: the values, or paths of PNG files of them."""
+    if not col.files:
+        return col.values
     paths = {}
-    for picture in pictures:
+    for picture in col.values:
         if picture is not None and id(picture) not in paths:
-            name = f"{len(paths)}.png"
-            Image.fromarray(picture).save(folder / name)
-            paths[id(picture)] = str(folder / name)
-    return [paths.get(id(picture)) for picture in pictures]
+            paths[id(picture)] = str(files() / f"{len(paths)}.png")
+            Image.fromarray(picture).save(paths[id(picture)])
+    return [paths.get(id(picture)) for picture in col.values]
 
 
 # ---- values, compared
@@ -693,6 +695,6 @@ COLUMNS_BY_ID = {id(col): col for col in COLUMNS.values()}
 
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("asked", OPERATIONS)
-def test_a_cell_is_right_or_an_error_of_ours(asked, name, lake):
+def test_a_cell_is_right_or_an_error_of_ours(asked, name):
     ds, col = lake(name), COLUMNS[name]
     OPERATIONS[asked](ds, col, [plain(v) for v in col.values])

@@ -223,6 +223,8 @@ def _of_scalars(
     if name in known.AGGREGATES:
         if not args:
             raise QueryTypeError(f"{name} takes what it goes over, got {text_of(e)}.")
+        if name == "MODE" and len(args) > 1:
+            raise QueryTypeError(f"MODE takes one value, but the call is {text_of(e)}.")
         if scope.in_aggregate and not scope.in_window:
             raise QueryTypeError(
                 f"An aggregate goes over rows, and {text_of(e)} stands within another one. Query a "
