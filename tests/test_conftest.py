@@ -11,7 +11,7 @@ import deeplake_lite as dl
 
 
 def test_doctests_write_nothing_to_the_home_of_whoever_runs_them(tmp_path):
-    unset = ("XDG_STATE_HOME", "XDG_CACHE_HOME", "IPYTHONDIR")
+    unset = ("XDG_STATE_HOME", "XDG_CACHE_HOME", "IPYTHONDIR", "PYTEST_ADDOPTS")
     environ = {name: value for name, value in os.environ.items() if name not in unset}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "restore"]
     done = subprocess.run(

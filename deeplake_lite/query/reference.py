@@ -56,9 +56,9 @@ RULES = {
         "arithmetic take boxes of one format."
     ),
     "JSON": (
-        "Numbers sort by size, before texts. With a number beside it, a JSON value is one; with a "
-        "text, its text. `LEN` and `CONTAINS` look at items and keys. Values are equal, and make "
-        "one group, where their documents are: keys in another order make another value."
+        "Numbers sort by size, before texts. `LEN` and `CONTAINS` look at items and keys. Values "
+        "are equal, and make one group, by their meaning: `1` equals `1.0`, and the order of keys "
+        'does not matter, but `true`, `1` and `"1"` are three values. JSON\'s null is null.'
     ),
     "Conditions": "One truth value per row: wrap a tensor in `ANY(…)` or `ALL(…)`.",
     "Division": (
@@ -85,9 +85,11 @@ RULES = {
         "then those that read; each on the rows that are left."
     ),
     "`HASH`": (
-        "Of a column as it is, the digest that is stored, of encoded bytes. Compared with another "
+        "Equal values have equal hashes, whatever their types: numbers go by value (`true` as 1), "
+        "classes by name, times by the moment. Null's is null. Of a tensor column as it is, the "
+        "digest that is stored, of encoded bytes, unless it holds floats. Compared with another "
         "HASH, as in `HASH(image) = HASH($p)`, both are of values, which are read, unless both are "
-        "columns of one type."
+        "columns of one type. Complex numbers have hashes of their own."
     ),
     "`LOG`": "Natural, for scalars and tensors.",
     "NaN": "Comparisons with NaN are false, `<>` is true. NaN sorts last, up or down.",
