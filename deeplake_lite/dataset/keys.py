@@ -22,7 +22,7 @@ from deeplake_lite.storage.digests import digests_of
 from deeplake_lite.storage.layouts import make_column
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from collections.abc import Buffer, Callable
 
     from numpy.typing import NDArray
 
@@ -48,7 +48,7 @@ class Keys:
         self._column = make_column(key.htype, Place(table.session, key.id, ChunkCache(), new=True))
         slots = table.rows.live()
         self._htype = key.htype
-        digests = key_digests(table, key, slots)
+        digests = digests_by_value(table, key, slots)
         order = np.argsort(digests, kind="stable")
         self._digests, self._slots = digests[order], slots[order]
         self._twice = np.append(self._digests[1:] == self._digests[:-1], False)
@@ -94,15 +94,25 @@ class Keys:
         self._added.update(zip(digests.tolist(), slots.tolist(), strict=True))
 
 
-def key_digests(table: Table, key: Field, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the digests of some rows' keys, (n,) uint64: equal for equal values."""
-    if not has_synonyms(key.htype):
-        return table.digests(key.id, slots)
-    found = [np.empty(0, np.uint64)]
-    for span in chunks.spans(len(slots), chunks.COPY_ROWS):
-        cells = table.read([key.id], slots[span])[key.id]
-        found.append(digests_of(key.htype.layout, canonical(key.htype, cells)))
-    return np.concatenate(found)
+def digests_by_value(
+    table: Table,
+    f: Field,
+    slots: NDArray[np.int64],
+    read: Callable[[NDArray[np.int64]], Cells] | None = None,
+) -> NDArray[np.uint64]:
+    """Return digests of some rows' values, (n,) uint64: equal for equal values.
+
+    They are stored; values that may be equal in different bytes are read, by `read` or from the
+    table.
+    """
+    if not has_synonyms(f.htype):
+        return table.digests(f.id, slots)
+    read = read or (lambda at: table.read([f.id], at)[f.id])
+    found = (
+        digests_of(f.htype.layout, canonical(f.htype, read(slots[span])))
+        for span in chunks.spans(len(slots), chunks.COPY_ROWS)
+    )
+    return np.concatenate([np.empty(0, np.uint64), *found])
 
 
 def canonical(htype: Htype, cells: Cells) -> Cells:

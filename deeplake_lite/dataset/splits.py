@@ -13,7 +13,7 @@ import numpy as np
 
 from deeplake_lite.dataset.apportion import apportioned
 from deeplake_lite.dataset.hashing import xxh3_64
-from deeplake_lite.dataset.keys import canonical, key_digests
+from deeplake_lite.dataset.keys import canonical, digests_by_value
 from deeplake_lite.dataset.stratify import Labels, by_groups, by_groups_and_labels, by_labels, cut
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.htypes.base import Nested, Ragged
@@ -261,4 +261,4 @@ def _labels(view: View, column: str) -> Labels:
 def _digests(view: View, column: str) -> NDArray[np.uint64]:
     """Return a number per row, equal for equal values, (n,) uint64."""
     table, slots = view._located()
-    return key_digests(table, view.schema[column], slots)
+    return digests_by_value(table, view.schema[column], slots)

@@ -163,6 +163,11 @@ class Htype(ABC):
                 return 0
 
     @property
+    def stores_shapes(self) -> bool:
+        """Whether the shape that is stored with a cell is that of its value."""
+        return True
+
+    @property
     def takes_files(self) -> bool:
         """Whether a value may be a file: its path, its URL or its bytes."""
         return False

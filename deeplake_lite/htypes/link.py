@@ -88,6 +88,12 @@ class Link(Htype):
 
     @property
     @override
+    def stores_shapes(self) -> bool:
+        """No: a cell is the path of a file."""
+        return False
+
+    @property
+    @override
     def varying(self) -> int:
         """Those of what a link leads to."""
         return int(self.of.varying)

@@ -16,7 +16,7 @@ import numpy as np
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.changes import NONE, Changes, difference
-from deeplake_lite.dataset.keys import key_digests
+from deeplake_lite.dataset.keys import digests_by_value
 from deeplake_lite.errors import LakeError
 from deeplake_lite.ingest.notes import NOTE
 
@@ -110,7 +110,7 @@ class History:
         changes = difference(table, self._open(newer))
         gone = slots_of(table, changes.removed)
         key = next((f for f in table.schema if f.id == self._key), None)
-        deleted = Edited().deleted if key is None else key_digests(table, key, gone)
+        deleted = Edited().deleted if key is None else digests_by_value(table, key, gone)
         return Edited(dict(changes.cells), deleted)
 
     def _open(self, version: str) -> Table:

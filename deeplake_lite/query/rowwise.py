@@ -17,7 +17,6 @@ import numpy as np
 
 from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import LakeError, QueryError
-from deeplake_lite.htypes import Link
 from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.query import alike, groups, interrupt
 from deeplake_lite.query.indexing import index_of, indexed
@@ -61,6 +60,9 @@ SMALL_BYTES = 16 * 2**10
 PART_ROWS = 32
 """Rows that a thread takes at a time."""
 
+FILE_BYTES = 4 << 20
+"""What a link's value is taken to need when blocks are planned: its file is not read for that."""
+
 
 def blocks(tree: Tree, env: Env, count: int, inner: Blocks) -> Iterator[Any]:
     """Yield a tree's values, None where null, block of rows by block."""
@@ -100,7 +102,7 @@ def _decoded(cell: Cell, rows: NDArray[np.int64]) -> float:
         htype = layout.item
         layout = htype.layout
     is_encoded = isinstance(layout, Ragged) and layout.dtype == "bytes"
-    if isinstance(htype, Link) or (is_encoded and htype is not cell.field.htype):
+    if not htype.stores_shapes or (is_encoded and htype is not cell.field.htype):
         return math.inf
     if is_encoded and cell.type.is_number:
         return _elements(cell, rows) * np.dtype(cell.type.dtype).itemsize
@@ -153,6 +155,8 @@ def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:
             found += row_bytes(cell)
         elif tree.type.ndim == 0:
             found[present] += cell.source.sizes(cell.field, rows[present])
+        elif not cell.field.htype.stores_shapes:
+            found[present] += FILE_BYTES
         else:
             shapes = cell.source.shapes(cell.field, rows[present]).astype(np.int64)
             item = np.dtype(cell.type.dtype).itemsize if cell.type.is_number else 8

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deeplake_lite.dataset.arrow import array_of, numbers_in, numbers_of, texts_of
-from deeplake_lite.dataset.keys import canonical, has_synonyms
+from deeplake_lite.dataset.keys import digests_by_value
 from deeplake_lite.dataset.values import decode_block, decode_one, with_none
 from deeplake_lite.dataset.virtual import sizes_of
 from deeplake_lite.htypes import Bytes, ClassLabel, Json, Link, Scalar, Text
@@ -28,7 +28,6 @@ from deeplake_lite.query.text_search import TextIndex
 from deeplake_lite.query.trees import objects, rows_of
 from deeplake_lite.query.values import Kind
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.digests import digests_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -138,9 +137,9 @@ class Source:
     def shapes(self, f: Field, rows: Rows) -> NDArray[np.int32]:
         """Return the shapes of some rows' values, (rows, ndim) int32, padded with -1.
 
-        They are stored; but files elsewhere are read, one after the other.
+        They are stored; where they are not, the values are read, one after the other.
         """
-        if isinstance(f.htype, Link):
+        if not f.htype.stores_shapes:
             decode = self.decoder(f, rows)
             return _padded([np.shape(decode(i)) for i in range(len(rows))])
 
@@ -225,7 +224,7 @@ class Source:
     def type_of(self, f: Field) -> Type:
         """Return the type of a column's values: of pictures, with axes if all have as many."""
         found = type_of(f.htype)
-        if found.shape is not None or isinstance(f.htype, Link):
+        if found.shape is not None or not f.htype.stores_shapes:
             return found
         axes = np.unique((self.shapes(f, self.positions) >= 0).sum(axis=1))
         axes = axes[axes > 0]  # null has none
@@ -274,13 +273,7 @@ class Source:
 
     def digests(self, f: Field, rows: Rows) -> NDArray[np.uint64]:
         """Return digests, equal where values are, (rows,); without reading values if those do."""
-        if not has_synonyms(f.htype):
-            return self.table.digests(f.id, self.at(rows))
-        found = [np.empty(0, np.uint64)]
-        for span in chunks.spans(len(rows), chunks.COPY_ROWS):
-            cells = canonical(f.htype, self._cells(f, self.at(rows[span])))
-            found.append(digests_of(f.htype.layout, cells))
-        return np.concatenate(found)
+        return digests_by_value(self.table, f, self.at(rows), lambda at: self._cells(f, at))
 
     def present(self, f: Field, rows: Rows) -> NDArray[np.bool_]:
         """Return which rows' values are not null, (rows,) bool."""
