@@ -14,7 +14,6 @@ import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel, Dense, Htype, Nested, Ragged
-from deeplake_lite.htypes.json import canonical_json
 from deeplake_lite.htypes.times import read_time
 
 if TYPE_CHECKING:
@@ -65,9 +64,12 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
     side = _other_side(column, values, other, unknown=unknown)
     if isinstance(values, np.ndarray) and (found := _equal_blocks(values, side)) is not None:
         return found
-    same = _same_json if column.htype.name == "json" else _same
+    if column.htype.name == "json":
+        values = [_canonical(value) for value in values]
+        other = [_canonical(v) for v in side.value] if side.per_row else _canonical(side.value)
+        side = _Other(other, side.per_row)
     rows = zip(_listed(values), side.rows(len(values)), strict=True)
-    return np.array([same(a, b) for a, b in rows], bool)
+    return np.array([_same(a, b) for a, b in rows], bool)
 
 
 def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
@@ -271,14 +273,18 @@ def _listed(values: Any) -> list[Any]:
     return list(values)
 
 
-def _same_json(a: Any, b: Any) -> bool:
-    """Tell whether two JSON values are equal: 1 and 1.0 are, 1 and True are not."""
-    if a is None or b is None:
-        return a is b
+def _canonical(value: Any) -> str | None:
+    """Return the text that equal JSON values share, null of null; of what is no JSON, no such text.
+
+    >>> _canonical(1.0), _canonical(True), _canonical("1"), _canonical(None), _canonical({1})
+    ('1', 'true', '"1"', None, '')
+    """
+    from deeplake_lite.htypes.json import canonical_json  # which opening a lake does not need
+
     try:
-        return canonical_json(a) == canonical_json(b)
+        return None if value is None else canonical_json(value)
     except (TypeError, ValueError, RecursionError):
-        return False
+        return ""
 
 
 def _same(a: Any, b: Any) -> bool:
