@@ -54,11 +54,17 @@ _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
     "LOGICAL_AND": lambda e: exp.and_(*e.expressions),
     "LOGICAL_OR": lambda e: exp.or_(*e.expressions),
     "LOGICAL_NOT": lambda e: exp.Not(this=e.expressions[0]),
+    "NULLIF": lambda e: exp.Case(
+        ifs=[
+            exp.If(this=exp.EQ(this=e.expressions[0], expression=e.expressions[1]), true=exp.null())
+        ],
+        default=e.expressions[0].copy(),
+    ),
 }
-"""Operators that may be written as functions."""
+"""Operators that may be written as functions, and CASE as NULLIF."""
 
-_SIDES = {"EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1}
-"""How many arguments those take, at the least; EQUALS and LOGICAL_NOT no more."""
+_SIDES = {"EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1, "NULLIF": 2}
+"""How many arguments those take: LOGICAL_AND and LOGICAL_OR at the least."""
 
 
 @dataclass
@@ -87,7 +93,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         raise QueryError("COLUMNS is not part of the language. Name the columns, or write *.")
     if name in _OPERATORS:
         count, least = len(e.expressions), _SIDES[name]
-        if count < least or (count > least and name in ("EQUALS", "LOGICAL_NOT")):
+        if count < least or (count > least and name not in ("LOGICAL_AND", "LOGICAL_OR")):
             raise QueryTypeError(f"{name} takes {least} value(s), got {count}: {text_of(e)}.")
         return low.value(_OPERATORS[name](e), scope)
     special = SPECIAL.get(name) or OF_OTHERS.get(name)
@@ -231,10 +237,6 @@ def _of_scalars(
                 f"query: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
             )
         scope.aggregated = scope.aggregated or not scope.in_aggregate
-    if name == "NULLIF" and len(args) == 2:
-        same = exp.EQ(this=e.expressions[0].copy(), expression=e.expressions[1].copy())
-        nothing = exp.If(this=same, true=exp.null())
-        return low.value(exp.Case(ifs=[nothing], default=e.expressions[0].copy()), scope)
     if name in known.UNIFIES:
         _one_type(name, args, e)
         args, kind = unified(args, low, scope)

@@ -11,6 +11,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
+from deeplake_lite.htypes.names import half_of_a_pair
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func, text_of
@@ -75,13 +76,11 @@ def _no_sql(value: complex) -> exp.Expr:
 
 def _encodable(text: str) -> str:
     """Return a text that UTF-8 can hold. Raises QueryTypeError for half a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
+    if (half := half_of_a_pair(text)) is not None:
         raise QueryTypeError(
             f"A text as a parameter is Unicode, but {text!a:.60} has half a surrogate pair at "
-            f"position {error.start}. Decode it with errors='replace'."
-        ) from error
+            f"position {half}. Decode it with errors='replace'."
+        )
     return text
 
 

@@ -144,7 +144,7 @@ WITHOUT_NAMES = (
     "Classes with names do not go with classes without, whose numbers may mean others. Declare the "
     "names in both lakes, or cast the numbers: CAST(x AS TEXT)."
 )
-"""What is wrong with classes that have no names beside some that have."""
+"""Message for a column of classes with names beside one without."""
 
 
 def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:

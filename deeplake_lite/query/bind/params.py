@@ -58,7 +58,7 @@ class Params:
             if spare:
                 name = str(spare[0]).encode(errors="replace").decode()
                 raise QueryError(
-                    f"A value has its place in the query, got {spare[0]!r} and no ${name}."
+                    f"There is a value for {spare[0]!r}, but the query has no ${name}."
                 )
         count = len(self._places)
         if not isinstance(self._values, Mapping) and count < len(self._values):
