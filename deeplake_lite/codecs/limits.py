@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+MOST_PIXELS = 1 << 28
+"""Height times width of a picture, where nobody says otherwise."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """How much memory one value may take once it is decoded, given when a lake is opened.
@@ -47,7 +51,7 @@ class Limits:
     but has 10 x 11. If you trust its source, open the lake with higher limits: ...
     """
 
-    max_pixels: int | None = 1 << 28
+    max_pixels: int | None = MOST_PIXELS
     """Height times width of a picture or mask."""
 
     max_bytes: int | None = 1 << 29

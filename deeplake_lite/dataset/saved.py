@@ -51,7 +51,7 @@ DAMAGE = (
     RecursionError,
     RuntimeError,  # of a codec
 )
-"""What code raises that reads a document of another form than it was written for."""
+"""Exceptions that a document of an unexpected form leads to."""
 
 KEY = "deeplake_lite_views"
 """Attribute of the root group on ``_aux``: the documents by name, and their digest."""

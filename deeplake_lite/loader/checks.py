@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.codecs.limits import Limits
+from deeplake_lite.codecs.limits import MOST_PIXELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,10 +23,6 @@ UNITS = {
 """Bytes of the units of memory, in small letters."""
 
 _AMOUNT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*")
-
-
-MOST_PIXELS = Limits.max_pixels or 1 << 28
-"""Of a picture that a loader makes: what one may decode to where nobody says otherwise."""
 
 
 def integer(name: str, value: Any, least: int | None = None) -> int:
@@ -127,7 +123,8 @@ def height_and_width(name: str, value: Any) -> tuple[int, int]:
         ) from None
     if height * width > MOST_PIXELS:
         raise ValueError(
-            f"{name} is at most {MOST_PIXELS:,} pixels in all, got {value!r:.80}. Choose less."
+            f"{name} may have at most {MOST_PIXELS:,} pixels, but {value!r:.80} has more. Choose a "
+            "smaller size."
         )
     return height, width
 

@@ -122,7 +122,7 @@ def test_no_flipped_bit_of_a_log_changes_a_difference(lake):
 
 @pytest.mark.parametrize("damage", [cut, empty, flip, delete, swap])
 def test_a_damaged_log_changes_no_merge(lake, damage):
-    """What one says of chunks that were written is compared with what its commit has noted."""
+    """A log is compared with the digest that its commit has noted."""
     *_, other = versions(lake)
     for commit in dl.open(str(lake), branch="fix").log()[:2]:
         damage(lake / "transactions" / commit.id, lake / "transactions" / other)

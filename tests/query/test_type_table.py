@@ -387,7 +387,7 @@ def qualify(ds, col, values):
 
 @operation
 def types(ds, col, values):
-    """What comes out of a query has the type that went in, however it is picked."""
+    """A query that picks values keeps their type."""
     computing = [
         "SELECT col AS x FROM dataset UNION ALL SELECT col FROM dataset",
         "SELECT (SELECT col FROM dataset WHERE id = 2) AS x",

@@ -14,8 +14,9 @@ import deeplake_lite as dl
 from deeplake_lite.storage.repo import Repository, run
 from tests.storage import strange_files
 
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes")
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes")
+
 def test_what_is_no_file_stops_no_operation(tmp_path):
     lake = strange_files.make(tmp_path / "a.lake")
     operations = list(strange_files.OPERATIONS)
@@ -28,7 +29,6 @@ def test_what_is_no_file_stops_no_operation(tmp_path):
     assert not strange_files.wrong(lake, tmp_path, cases)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes")
 def test_pipes_for_logs_stop_neither_merge_nor_verify_nor_diff(tmp_path):
     lake = strange_files.make(tmp_path / "a.lake")
     found = strange_files.places(lake)
@@ -49,7 +49,6 @@ USES = {
 }
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes")
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("kind", ["reader", "writer", "fork"])
 def test_a_snapshot_that_becomes_a_pipe_behind_a_session_stops_nothing(tmp_path, kind, use):

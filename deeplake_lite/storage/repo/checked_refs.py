@@ -21,7 +21,7 @@ WAY_OUT = (
     "Restore its file in the lake's refs/ from a copy. If it is meant to be so, delete the "
     "files *.ref in the lake's .writers/, which note where writers left the branches and tags."
 )
-"""What to do about a branch or tag that names another version than it should."""
+"""Advice for a branch or tag that names the wrong version."""
 
 
 class CheckedRefs:
