@@ -225,6 +225,40 @@ def test_values_of_a_window_come_in_the_order_of_its_rows(lake, columns):
         assert list(value) == groups[value[0]]
 
 
+PAIRS = {
+    "two sources": "SELECT a.id, b.range FROM dataset AS a, range(3) AS b",
+    "three sources": "SELECT a.range, c.range, b.id FROM range(2) AS a, dataset b, range(5) AS c",
+    "a query": "SELECT a.id, b.range FROM (SELECT id ORDER BY id DESC LIMIT 5) AS a, range(9) AS b",
+    "no row": "SELECT a.id, b.id FROM dataset AS a, (SELECT id WHERE id < 0) AS b",
+    "a row": "SELECT a.id, b.id FROM (SELECT id WHERE id = 7) AS a, dataset AS b",
+    "a condition": "SELECT a.id, b.range FROM dataset AS a, range(9) AS b WHERE a.id % 5 = b.range",
+    "a window": "SELECT a.id, COUNT(*) OVER () AS n FROM dataset AS a, range(3) AS b",
+    "an aggregate": "SELECT COUNT(*) AS n FROM dataset AS a, range(3) AS b",
+    "lists": "SELECT a.id, UNNEST(range(b.range)) AS n FROM dataset AS a, range(3) AS b",
+    "other pairs": "SELECT DISTINCT b.range, a.id // 9 AS n FROM dataset AS a, range(3) AS b",
+}
+
+
+@pytest.mark.parametrize("end", ["LIMIT 4", "LIMIT 4 OFFSET 3", "LIMIT 0", "OFFSET 5"])
+@pytest.mark.parametrize("text", PAIRS)
+def test_the_first_pairs_are_those_of_all(lake, text, end):
+    ds = lake[:60]
+    words = end.split()
+    start = int(words[-1]) if "OFFSET" in words else 0
+    stop = start + int(words[1]) if "LIMIT" in words else None
+    found = ds.query(f"{PAIRS[text]} {end}").to_arrow()
+    assert found.to_pylist() == ds.query(PAIRS[text]).to_arrow().to_pylist()[start:stop]
+
+
+def test_the_first_of_more_pairs_than_anybody_can_make():
+    ds = dl.create("memory://first-pairs", {"x": "int32"})
+    found = ds.query(
+        "SELECT a.range AS a, b.range AS b FROM range(1000000) AS a, range(1000000) AS b "
+        "LIMIT 3 OFFSET 2"
+    )
+    assert found.to_arrow().to_pylist() == [{"a": 0, "b": b} for b in (2, 3, 4)]
+
+
 @pytest.mark.parametrize("operation", ["UNION", "EXCEPT", "INTERSECT", "EXCEPT ALL"])
 def test_numbers_beside_text_go_together_as_text(operation):
     ds = dl.create(f"memory://text-{operation}", {"x": "int32", "t": "text"})

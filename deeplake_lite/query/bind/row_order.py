@@ -38,7 +38,7 @@ NUMBERED = {"ROW_NUMBER", "NTILE", "LAG", "LEAD", "FIRST_VALUE"}
 """Window functions that tell rows of equal rank apart."""
 
 
-def settle(select: exp.Select, scope: Scope, *, rows: bool) -> None:
+def settle(select: exp.Select, scope: Scope, *, rows: bool, most: int | None = None) -> None:
     """Make a SELECT independent of the order in which DuckDB meets its rows.
 
     Parameters
@@ -49,6 +49,8 @@ def settle(select: exp.Select, scope: Scope, *, rows: bool) -> None:
         Its relations, and whether it groups or aggregates.
     rows : bool
         Whether the order of the result's rows matters. It does not for ``x IN (SELECT …)``.
+    most : int, optional
+        LIMIT and OFFSET together: how many rows are looked at.
     """
     for call in list(_own(select, exp.Anonymous)):
         _settle_aggregate(call, scope)
@@ -57,6 +59,8 @@ def settle(select: exp.Select, scope: Scope, *, rows: bool) -> None:
     for window in list(_own(select, exp.Window)):
         _settle_window(window, scope)
     if rows and _loses_order(select):
+        if most is not None and _is_cross_join(select):
+            _limit_sources(select, most)
         order = select.args.get("order")
         terms = [*(order.expressions if order is not None else ()), *_of_rows(scope)]
         if terms:
@@ -90,6 +94,35 @@ def _numbered(source: exp.Expr) -> exp.Select:
 def by_position() -> exp.Order:
     """Return the order of the rows of one `numbered` query."""
     return exp.Order(expressions=[_ascending(exp.column(ROW))])
+
+
+def _is_cross_join(select: exp.Select) -> bool:
+    """Tell whether the rows of a SELECT are all pairs of its sources' rows, in their order."""
+    parts = ("where", "group", "having", "qualify", "distinct", "order")
+    if any(select.args.get(part) for part in parts) or not select.args.get("joins"):
+        return False
+    if any(
+        set(filter(join.args.get, join.args)) - {"this", "kind"} for join in select.args["joins"]
+    ):
+        return False
+    calls = [
+        call.name.upper() for item in select.expressions for call in item.find_all(exp.Anonymous)
+    ]
+    return "UNNEST" not in calls and not any(i.find(exp.Window) for i in select.expressions)
+
+
+def _limit_sources(select: exp.Select, most: int) -> None:
+    """Let a cross join see the first rows of each source, as many as the result has at the most.
+
+    They are sorted by position, for which DuckDB would make all pairs.
+    """
+    for part in (select.args["from_"], *select.args["joins"]):
+        source = part.this
+        limited = exp.Select(
+            expressions=[exp.Star()], limit=exp.Limit(expression=exp.convert(most))
+        )
+        part.set("this", as_source(limited, source.alias_or_name))
+        limited.set("from_", exp.From(this=source))
 
 
 def _positions(scope: Scope) -> list[exp.Expr]:

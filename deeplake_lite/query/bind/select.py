@@ -276,7 +276,7 @@ class Binder:
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
         note_enough(self, tree, scope, out, count)
         rows = (not bare or count is not None) and not sorts
-        row_order.settle(out, scope, rows=rows)
+        row_order.settle(out, scope, rows=rows, most=count)
         return Lowered(out, columns, count, ending, tuple(order))
 
     def _where(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
