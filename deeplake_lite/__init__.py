@@ -34,11 +34,13 @@ if TYPE_CHECKING:
         LoaderError,
         MissingPackageError,
         NotFoundError,
+        OptionError,
         QueryError,
         QuerySyntaxError,
         QueryTypeError,
         ReadOnlyError,
         ReencodedWarning,
+        RowIndexError,
         SchemaError,
         StorageError,
         TooLargeError,
@@ -86,9 +88,9 @@ _HOMES = {
     "errors": (
         "ColumnNotFoundError ConflictError DamagedError ExistsError ForkedError FormatError "
         "InvalidValueError LakeError LakeNotFoundError LoaderError MissingPackageError "
-        "NotFoundError QueryError QuerySyntaxError QueryTypeError "
-        "ReadOnlyError ReencodedWarning SchemaError StorageError TooLargeError UncommittedError "
-        "VersionNotFoundError"
+        "NotFoundError OptionError QueryError QuerySyntaxError QueryTypeError "
+        "ReadOnlyError ReencodedWarning RowIndexError SchemaError StorageError TooLargeError "
+        "UncommittedError VersionNotFoundError"
     ),
     "htypes": (
         "Array Boxes Bytes ClassLabel Embedding "
@@ -167,12 +169,14 @@ __all__ = [
     "Mask",
     "MissingPackageError",
     "NotFoundError",
+    "OptionError",
     "Polygons",
     "QueryError",
     "QuerySyntaxError",
     "QueryTypeError",
     "ReadOnlyError",
     "ReencodedWarning",
+    "RowIndexError",
     "Scalar",
     "Schema",
     "SchemaError",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.codecs.limits import MOST_PIXELS
+from deeplake_lite.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +32,7 @@ def integer(name: str, value: Any, least: int | None = None) -> int:
 
     Raises
     ------
-    ValueError
+    OptionError
         For anything else, and for one below `least`.
 
     Examples
@@ -44,8 +46,24 @@ def integer(name: str, value: Any, least: int | None = None) -> int:
         number = None
     if number is None or (least is not None and number < least):
         rule = "an integer" if least is None else f"an integer of at least {least}"
-        raise ValueError(f"{name} is {rule}, got {value!r}.")
+        raise OptionError(f"{name} is {rule}, got {value!r}.")
     return number
+
+
+def text(name: str, value: Any) -> str:
+    """Return a text. Raises OptionError.
+
+    >>> text("label", np.str_("species"))
+    'species'
+    """
+    if not isinstance(value, str):
+        raise OptionError(f"{name} is a text, got {value!r:.80}.")
+    return str(value)
+
+
+def optional_text(name: str, value: Any) -> str | None:
+    """Return a text, or None where that says nothing. Raises OptionError."""
+    return None if value is None else text(name, value)
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:
@@ -53,7 +71,7 @@ def names(name: str, value: Any) -> tuple[str, ...]:
 
     Raises
     ------
-    TypeError
+    OptionError
         For what has no names, or has them in no order.
 
     Examples
@@ -63,51 +81,95 @@ def names(name: str, value: Any) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         return (value,)
-    if not isinstance(value, Iterable) or isinstance(value, bytes | set | frozenset):
-        raise TypeError(
+    if not np.iterable(value) or isinstance(value, bytes | set | frozenset):
+        raise OptionError(
             f"{name} are names in order, such as ['image', 'label'], got {value!r:.80}. Leave it "
             "out for all."
         )
     return tuple(value)
 
 
+def location(name: str, value: Any) -> str:
+    r"""Return a path or URL as text.
+
+    Raises
+    ------
+    OptionError
+        For what is neither, and for characters that no file's name has.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> location("url", Path("flowers.lake")), location("url", "s3://bucket/flowers")
+    ('flowers.lake', 's3://bucket/flowers')
+    """
+    text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(text, str) or not text:
+        raise OptionError(
+            f"{name} is a path or a URL, such as 'flowers.lake', got {value!r:.80}. Give a text or "
+            "a pathlib.Path."
+        )
+    if "\0" in text or half_of_a_pair(text) is not None:
+        raise OptionError(
+            f"{name} is a path or a URL of Unicode text without NUL, got {text!a:.200}. Choose "
+            "another name."
+        )
+    return str(text)
+
+
+def mapping(name: str, value: Any) -> dict[str, Any]:
+    """Return a mapping of names as a dict, {} for None. Raises OptionError.
+
+    >>> mapping("metadata", None), mapping("metadata", {"licence": "CC0"})
+    ({}, {'licence': 'CC0'})
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise OptionError(
+            f"{name} is a mapping, such as {{'key': 'value'}}, got "
+            f"{value!r:.80}. Leave it out for none."
+        )
+    return dict(value)
+
+
 def seconds(name: str, value: Any) -> float:
-    """Return a length of time. Raises ValueError for what is none.
+    """Return a length of time. Raises OptionError for what is none.
 
     >>> seconds("seconds", 1)
     1.0
     """
     number = isinstance(value, int | float | np.integer | np.floating)
     if not number or isinstance(value, bool) or not 0 <= value < math.inf:
-        raise ValueError(f"{name} is a number of at least 0, got {value!r:.80}.")
+        raise OptionError(f"{name} is a number of at least 0, got {value!r:.80}.")
     return float(value)
 
 
 def choice(name: str, value: Any, choices: Sequence[Any]) -> None:
-    """Refuse what is not among the choices. Raises ValueError."""
+    """Refuse what is not among the choices. Raises OptionError."""
     if not (value is None or isinstance(value, str)) or value not in choices:
-        raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}, got {value!r}.")
+        raise OptionError(f"{name} is one of {', '.join(map(repr, choices))}, got {value!r}.")
 
 
 def flag(name: str, value: Any) -> bool:
-    """Return a truth value. Raises ValueError for what only might be meant as one.
+    """Return a truth value. Raises OptionError for what only might be meant as one.
 
     >>> flag("progress", np.True_)
     True
     """
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} is True or False, got {value!r}.")  # noqa: TRY004 as for all
+        raise OptionError(f"{name} is True or False, got {value!r}.")
     return bool(value)
 
 
 def function(name: str, value: Any) -> None:
-    """Refuse what is neither a function nor left out. Raises TypeError."""
+    """Refuse what is neither a function nor left out. Raises OptionError."""
     if value is not None and not callable(value):
-        raise TypeError(f"{name} is a function, got {value!r:.80}. Leave it out for none.")
+        raise OptionError(f"{name} is a function, got {value!r:.80}. Leave it out for none.")
 
 
 def height_and_width(name: str, value: Any) -> tuple[int, int]:
-    """Return the size of a picture, pixels. Raises ValueError.
+    """Return the size of a picture, pixels. Raises OptionError.
 
     >>> height_and_width("size", [np.int64(24), 32])
     (24, 32)
@@ -117,12 +179,12 @@ def height_and_width(name: str, value: Any) -> tuple[int, int]:
     except (TypeError, ValueError):
         one = isinstance(value, int | np.integer) and not isinstance(value, bool) and value > 0
         way = f" Write ({value}, {value}) for a square." if one else ""
-        raise ValueError(
+        raise OptionError(
             f"{name} is a height and a width in pixels, such as (224, 224), or a mapping of them "
             f"by column, got {value!r:.80}.{way}"
         ) from None
     if height * width > MOST_PIXELS:
-        raise ValueError(
+        raise OptionError(
             f"{name} may have at most {MOST_PIXELS:,} pixels, but {value!r:.80} has more. Choose a "
             "smaller size."
         )
@@ -134,7 +196,7 @@ def memory(name: str, value: Any) -> int:
 
     Raises
     ------
-    ValueError
+    OptionError
         For what is no number of bytes.
 
     Examples
@@ -150,7 +212,20 @@ def memory(name: str, value: Any) -> int:
     elif isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
         found = value
     if found is None or not math.isfinite(found) or found < 0:
-        raise ValueError(
+        raise OptionError(
             f"{name} is a number of bytes, or a text such as '4GB' or '512 MiB', got {value!r:.80}."
         )
     return int(found)
+
+
+def half_of_a_pair(text: str) -> int | None:
+    r"""Return where a text has half a surrogate pair, which no file or store takes; else None.
+
+    >>> half_of_a_pair("a\ud800"), half_of_a_pair("naïve")
+    (1, None)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None

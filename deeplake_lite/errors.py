@@ -8,6 +8,8 @@
     │   ├── ColumnNotFoundError
     │   └── VersionNotFoundError
     ├── ExistsError (FileExistsError)       a name that is taken: choose another
+    ├── OptionError (ValueError, TypeError) an argument that does not fit: give another
+    ├── RowIndexError (IndexError)          a row that is not there: look at len()
     ├── InvalidValueError (ValueError)      data that the schema refuses: mend the data
     │   └── TooLargeError                   a value over the limits: raise them, or leave it out
     ├── QueryError (ValueError)             a query that does not hold together: mend the query
@@ -147,6 +149,14 @@ class VersionNotFoundError(NotFoundError):
 
 class ExistsError(LakeError, FileExistsError):
     """A name, or a place, that is taken."""
+
+
+class OptionError(LakeError, ValueError, TypeError):
+    """An argument that the function does not take, or that does not go with another."""
+
+
+class RowIndexError(LakeError, IndexError):
+    """A row that is not there, or an index that says no rows."""
 
 
 class InvalidValueError(LakeError, ValueError):

@@ -14,6 +14,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from deeplake_lite import checks
 from deeplake_lite.errors import ColumnNotFoundError, FormatError, SchemaError
 from deeplake_lite.htypes import Htype, from_config, resolve
 from deeplake_lite.htypes.plain import fixed
@@ -123,12 +124,12 @@ class Schema:
 
     def __getitem__(self, name: str) -> Field:
         for column in self.fields:
-            if column.name == name:
+            if isinstance(name, str) and column.name == name:
                 return column
         raise ColumnNotFoundError.named("column", name, self.names)
 
     def __contains__(self, name: object) -> bool:
-        return any(column.name == name for column in self.fields)
+        return isinstance(name, str) and any(column.name == name for column in self.fields)
 
     def __iter__(self) -> Iterator[Field]:
         return iter(self.fields)
@@ -148,7 +149,8 @@ class Schema:
             htype = resolve(spec)
         except SchemaError as error:
             raise SchemaError(f"Column {name!r}: {error}") from error
-        return replace(self, fields=(*self.fields, Field(name, new, htype, dict(metadata or {}))))
+        notes = checks.mapping("metadata", metadata)
+        return replace(self, fields=(*self.fields, Field(name, new, htype, notes)))
 
     def drop(self, name: str) -> Self:
         """Return the schema without a column."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from itertools import count
 
@@ -27,6 +28,12 @@ def pytest_collection_modifyitems(items):
     moving = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if moving:
         raise pytest.UsageError(f"Give the parameters of these tests ids: {moving[:3]}")
+
+
+def pytest_collection_finish():
+    """Leave modules and tests out of garbage collection, which would look at them all each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deeplake_lite.errors import TooLargeError
+from deeplake_lite.errors import OptionError, TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ class Limits:
         for name in ("max_pixels", "max_bytes"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
-                raise ValueError(f"{name} must be a positive integer, or None, but is {value!r}.")
+                raise OptionError(f"{name} must be a positive integer, or None, but is {value!r}.")
 
     def check_picture(self, shape: Sequence[int], item: int) -> None:
         """Refuse a picture, (h, w) or (h, w, channels), of too many pixels or bytes."""

@@ -12,7 +12,7 @@ from deeplake_lite.dataset.notes import Change, Notes
 from deeplake_lite.dataset.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.reading import read_cells, read_rows, read_value, read_values
 from deeplake_lite.dataset.values import owned
-from deeplake_lite.errors import ReadOnlyError, SchemaError
+from deeplake_lite.errors import OptionError, ReadOnlyError, SchemaError
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 from deeplake_lite.lazy import lazy
 
@@ -150,11 +150,11 @@ class Column:
     __hash__ = None  # type: ignore[assignment]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return all values as one array. Raises ValueError where their shapes differ."""
+        """Return all values as one array. Raises OptionError where their shapes differ."""
         values = self[:]
         shapes = {np.shape(v) for v in values} if isinstance(values, list) else set()
         if len(shapes) > 1 and dtype is not object:
-            raise ValueError(
+            raise OptionError(
                 f"column {self.name!r} has values of {len(shapes)} shapes, which make no array. "
                 "Take them as a list: column[:]."
             )

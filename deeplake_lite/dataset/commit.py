@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.dataset.changes import difference
 from deeplake_lite.dataset.conflicts import check_conflicts
 from deeplake_lite.dataset.modes import merge_rows, modes_of
 from deeplake_lite.dataset.plan import Resolution, Sides, check_resolution, plan_merge
 from deeplake_lite.errors import ConflictError, InvalidValueError
-from deeplake_lite.htypes.names import half_of_a_pair
 from deeplake_lite.storage.table import MovedError
 
 if TYPE_CHECKING:

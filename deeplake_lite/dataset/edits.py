@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite import checks
 from deeplake_lite.dataset.incoming import (
     copy_blocks,
     encode_column,
@@ -26,7 +27,7 @@ from deeplake_lite.dataset.transfer import taken_from
 from deeplake_lite.dataset.updates import cells_for
 from deeplake_lite.dataset.upserts import column_blocks
 from deeplake_lite.dataset.view import View
-from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Image
 from deeplake_lite.htypes.names import check_names
 from deeplake_lite.schema import Schema
@@ -56,12 +57,12 @@ def update(ds: Dataset, rows: Any, data: Mapping[str, Any] | None, ids: Any) -> 
     """Change cells of some rows; see `Dataset.update`."""
     if (rows is None) == (ids is None):
         given = "neither" if rows is None else "both"
-        raise TypeError(
+        raise OptionError(
             f"update needs rows (positions or a view) or ids=, one of the two, but got {given}: "
             "ds.update([0, 1], {'x': [5, 6]}), ds.update(ids=batch['_row_id'], data={'x': found})."
         )
     if data is None:
-        raise TypeError("update needs data, values by column name: data={'x': [5, 6]}.")
+        raise OptionError("update needs data, values by column name: data={'x': [5, 6]}.")
     if isinstance(rows, View) and rows is not ds:
         ids = ids_for_update(rows, ds)
     with ds._editing() as table:
@@ -159,6 +160,7 @@ def add_column(
                 "got none. Give values= or compute=, or a type with default= or nullable=True.",
                 column=name,
             )
+        checks.function("compute", compute)
         if values is None and compute is not None:
             values = [compute(row) for row in ds]
         if callable(values):
@@ -196,8 +198,8 @@ def set_mode(ds: Dataset, name: str, mode: str | None) -> None:
         f = table.schema[name]
         if not isinstance(f.htype, Image):
             raise SchemaError(f"a mode is one of pictures, but column {name!r} is {f.htype}.")
-        if f.htype.mode != mode:
-            schema = retype(table.schema, name, mode=mode)
+        schema = retype(table.schema, name, mode=mode)
+        if schema != table.schema:
             table.write([], converted(table, f, schema[name].htype))
             table.set_document(schema=schema)
 

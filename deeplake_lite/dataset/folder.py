@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite import codecs
+from deeplake_lite import checks, codecs
 from deeplake_lite.dataset.folders import Folders
 from deeplake_lite.dataset.portable import is_file, read_blocks, values_of
 from deeplake_lite.dataset.texts import fits_table, text_of
@@ -45,7 +45,7 @@ _EXTENSIONS = {"jpeg": "jpg", "tiff": "tif"}
 def write_folder(view: View, path: str | Path, image: str | None, label: str | None) -> Path:
     """Write the rows of a view as files; see `View.to_folder`."""
     picture, of_class = _choose_image(view, image), _choose_label(view, label)
-    root = _new_folder(Path(path).expanduser())
+    root = _new_folder(Path(checks.location("path", path)).expanduser())
     rest = [f for f in view.schema if f is not picture]
     fields = [picture, *rest]
     classes = Folders(root, [TABLE, COLUMNS])
@@ -163,7 +163,7 @@ def _choose_label(view: View, label: str | None) -> Field | None:
 
 
 def _among(view: View, name: str, known: Iterable[Field], role: str, why: str) -> Field:
-    field = view[name]._field
+    field = view._column(name)._field
     if field not in known:
         names = ", ".join(repr(f.name) for f in known) or "none"
         raise SchemaError(

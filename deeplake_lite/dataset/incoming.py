@@ -232,7 +232,7 @@ def _listed(values: Any) -> Any:
 
 def _rows(data: Any) -> Iterable[Mapping[str, Any]]:
     """Return rows to go through; what is no row, or no rows at all, is refused."""
-    if isinstance(data, str | bytes | set) or not isinstance(data, Iterable):
+    if isinstance(data, str | bytes | set) or not np.iterable(data):
         raise InvalidValueError(f"{_TAKEN}; got {type(data).__name__} {data!r:.60}.")
     for i, row in enumerate(data):
         if not isinstance(row, Mapping):

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite import checks
 from deeplake_lite.dataset import saved, versions
 from deeplake_lite.dataset.commit import TRIES
 from deeplake_lite.dataset.expiry import Expiry, plan_expiry
 from deeplake_lite.dataset.report import Damaged, Report, finding
-from deeplake_lite.errors import ConflictError, DamagedError
+from deeplake_lite.errors import ConflictError, DamagedError, OptionError
 from deeplake_lite.storage.repo import ANNOUNCED_AGE, damaged_versions, local_folder
 from deeplake_lite.storage.scratch import clear_dead, open_transactions
 from deeplake_lite.storage.table import Table
@@ -56,6 +57,7 @@ class Vacuumed:
 
 def optimize(ds: Dataset, *, shuffle: bool, seed: int) -> str:
     """Rewrite a lake contiguously; see `Dataset.optimize`."""
+    shuffle, seed = checks.flag("shuffle", shuffle), checks.integer("seed", seed, 0)
     branch, message = str(ds.current_branch), "optimised" + (", shuffled" if shuffle else "")
     with ds._lake.repository.lock():
         for _ in range(TRIES):
@@ -103,10 +105,7 @@ def verify(ds: Dataset) -> Report:
 
 def vacuum(ds: Dataset, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuumed:
     """Delete what no version needs any more; see `Dataset.vacuum`."""
-    is_choice = isinstance(dry_run, bool | np.bool_)
-    if not is_choice:  # the engine would refuse it when half of the work is done
-        raise ValueError(f"dry_run must be True or False, but it is {dry_run!r:.60}.")
-    dry_run = bool(dry_run)
+    dry_run = checks.flag("dry_run", dry_run)
     repository, now = ds._lake.repository, datetime.now(UTC)
     grace, plan = _grace(spare), Expiry(frozenset(), frozenset(), frozenset())
     if local_folder(repository.url) is None:
@@ -232,14 +231,14 @@ def _open_transactions(repository: Repository) -> list[Note]:
 
 
 def _grace(spare: Any) -> timedelta:
-    """Return how old objects must be to go. Raises ValueError.
+    """Return how old objects must be to go. Raises OptionError.
 
     >>> _grace("90m")
     datetime.timedelta(seconds=5400)
     """
     grace = spare if isinstance(spare, timedelta) else _parse_age("spare", spare, "24h")
     if grace < timedelta(0):
-        raise ValueError(f"spare is how old objects must be, but it is {spare}. Try spare='24h'.")
+        raise OptionError(f"spare is how old objects must be, but it is {spare}. Try spare='24h'.")
     return grace
 
 
@@ -251,10 +250,10 @@ def _check_grace_of_store(grace: timedelta, spare: Any) -> None:
 
     Raises
     ------
-    ValueError
+    OptionError
     """
     if grace < LEAST_GRACE:
-        raise ValueError(
+        raise OptionError(
             f"On an object store spare is at least {_in_words(LEAST_GRACE)}, because nobody can "
             f"see which objects somebody is about to commit, but it is {spare}. Try "
             "spare='24h', or copy the lake to a folder."
@@ -279,11 +278,11 @@ def _cutoff(older_than: Any, now: datetime) -> datetime:
 
 
 def _parse_age(name: str, value: Any, example: str) -> timedelta:
-    """Return an age that is written as text. Raises ValueError, and OverflowError."""
+    """Return an age that is written as text. Raises OptionError, and OverflowError."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", str(value))
     if found is None:
         kinds = "a time, a timedelta" if name == "older_than" else "a timedelta"
-        raise ValueError(
+        raise OptionError(
             f"{name} is {kinds}, or a number with s, m, h, d or w, got {value!r}. "
             f"For example: {name}={example!r}."
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from deeplake_lite import checks
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.view import Lake
+from deeplake_lite.errors import OptionError
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage.repo import Repository
 from deeplake_lite.storage.table import Table
@@ -70,10 +72,13 @@ def create(
     ('x',)
     """
     built = schema if isinstance(schema, Schema) else Schema.build(schema)
-    notes = dict(metadata or {})
-    with Repository.creating(str(url), storage_options, overwrite=overwrite) as repository:
+    notes = checks.mapping("metadata", metadata)
+    place, options = checks.location("url", url), checks.mapping("storage_options", storage_options)
+    overwrite, roots = checks.flag("overwrite", overwrite), _roots(allow)
+    _check_limits(limits)
+    with Repository.creating(place, options, overwrite=overwrite) as repository:
         Table.create(repository, built, notes)
-    return open(str(url), allow=allow, limits=limits, storage_options=storage_options)
+    return open(place, allow=roots, limits=limits, storage_options=options)
 
 
 def open(
@@ -136,16 +141,13 @@ def open(
     >>> dl.open("memory://open-doc", version="v1").read_only
     True
     """
-    if verify not in (None, "read"):
-        raise ValueError(
-            f"verify must be None or 'read', but it is {verify!r}. To read everything once, use "
-            "ds.verify()."
-        )
-    repository = Repository.open(str(url), storage_options, limits)
+    checks.choice("verify", verify, (None, "read"))
+    options = checks.mapping("storage_options", storage_options)
+    _check_limits(limits)
+    repository = Repository.open(checks.location("url", url), options, limits)
     if verify == "read":
         repository = repository.checking()
-    roots = (allow,) if isinstance(allow, str) else tuple(map(str, allow))
-    lake = Lake(repository, dict(storage_options or {}), roots)
+    lake = Lake(repository, options, _roots(allow))
     if verify == "read":
         versions.check_refs(repository, branch if version is None else version)
     if version is None:
@@ -158,7 +160,26 @@ def open(
 
 def exists(url: str, *, storage_options: Mapping[str, Any] | None = None) -> bool:
     """Tell whether there is a lake at `url`."""
-    return Repository.exists(str(url), storage_options)
+    options = checks.mapping("storage_options", storage_options)
+    return Repository.exists(checks.location("url", url), options)
+
+
+def _roots(allow: Any) -> tuple[str, ...]:
+    """Return where links may lead. Raises OptionError.
+
+    >>> _roots("pictures"), _roots(["pictures", "s3://bucket"])
+    (('pictures',), ('pictures', 's3://bucket'))
+    """
+    roots = allow if isinstance(allow, list | tuple) else [allow]
+    return tuple(checks.location("allow", root) for root in roots)
+
+
+def _check_limits(limits: Any) -> None:
+    """Refuse what are no limits. Raises OptionError."""
+    if not isinstance(limits, Limits):
+        raise OptionError(
+            f"limits are given as dl.Limits(max_pixels=…, max_bytes=…), got {limits!r:.80}."
+        )
 
 
 def at_branch(lake: Lake, branch: str) -> Dataset:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from deeplake_lite import checks
 from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.changes import NONE, Changes, Ids
 from deeplake_lite.dataset.conflicts import NO_DOUBTS, Conflict, Doubts
@@ -28,9 +29,8 @@ RESOLUTIONS = ("raise", "ours", "theirs")
 
 
 def check_resolution(on_conflict: str) -> None:
-    """Refuse what is no way to settle conflicts. Raises ValueError."""
-    if on_conflict not in RESOLUTIONS:
-        raise ValueError(f"on_conflict is one of {', '.join(RESOLUTIONS)}, got {on_conflict!r}.")
+    """Refuse what is no way to settle conflicts. Raises OptionError."""
+    checks.choice("on_conflict", on_conflict, RESOLUTIONS)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.errors import InvalidValueError, RowIndexError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,13 +22,13 @@ def is_position(index: Any) -> bool:
 
 
 def one_position(index: int, length: int) -> int:
-    """Return the position that an integer means. Raises IndexError.
+    """Return the position that an integer means. Raises RowIndexError.
 
     >>> one_position(-1, 10)
     9
     """
     if not -length <= index < length:
-        raise IndexError(_out_of_range(index, length))
+        raise RowIndexError(_out_of_range(index, length))
     return index % length
 
 
@@ -37,7 +37,7 @@ def in_brackets(index: Any, length: int) -> NDArray[np.int64]:
 
     Raises
     ------
-    IndexError
+    RowIndexError
         As `many_positions`, and for several indices: rows have one axis.
 
     Examples
@@ -46,7 +46,7 @@ def in_brackets(index: Any, length: int) -> NDArray[np.int64]:
     array([0, 1, 2])
     """
     if isinstance(index, tuple):
-        raise IndexError(
+        raise RowIndexError(
             f"rows are chosen by one index, got {index!r:.80}. Several rows are a list: "
             "ds[[0, 1]]; a cell is ds['name'][row]; the axes of values come behind: "
             "ds['name'][rows][:, 0]."
@@ -59,7 +59,7 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
 
     Raises
     ------
-    IndexError
+    RowIndexError
         For a row that is not there, a mask of another length, or anything that is no index.
 
     Examples
@@ -78,21 +78,21 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
     found = np.ma.asarray(index) if np.ma.isMaskedArray(index) else np.asarray(index)
     if found.ndim == 1 and found.dtype == bool:
         if len(found) != length:
-            raise IndexError(
+            raise RowIndexError(
                 f"a mask has one element per row: there are {length} rows, got {len(found)}."
             )
         return np.flatnonzero(np.ma.filled(found, fill_value=False))
     if found.ndim == 1 and len(found) == 0:
         return np.empty(0, np.int64)
     if np.ma.getmaskarray(found).any():
-        raise IndexError(f"row {int(np.ma.getmaskarray(found).argmax())} of the index is null.")
+        raise RowIndexError(f"row {int(np.ma.getmaskarray(found).argmax())} of the index is null.")
     if found.ndim != 1 or found.dtype.kind not in "iu":
-        raise IndexError(
+        raise RowIndexError(
             "rows are chosen with an integer, a slice, a list of integers or a boolean mask, "
             f"got {index!r:.80}."
         )
     if (bad := (found < -length) | (found >= length)).any():
-        raise IndexError(_out_of_range(int(found[bad][0]), length))
+        raise RowIndexError(_out_of_range(int(found[bad][0]), length))
     found = np.ma.getdata(found).astype(np.int64)
     return np.where(found < 0, found + length, found)
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite import checks
+from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.kept_rows import Keeper, Opener, check_document, versions_of
 from deeplake_lite.dataset.virtual import VirtualTable
@@ -26,7 +28,6 @@ from deeplake_lite.errors import (
     LakeError,
     NotFoundError,
 )
-from deeplake_lite.htypes.names import half_of_a_pair
 from deeplake_lite.storage.arrays import ArraySpec
 from deeplake_lite.storage.repo import Repository, branch_ref, run
 from deeplake_lite.storage.state import check_seal, sealed
@@ -193,9 +194,11 @@ def damage_named(name: str) -> Iterator[None]:
 def save(view: View, name: str, *, overwrite: bool) -> None:
     """Keep a view under a name; see `View.save`."""
     view._check_committed("a saved view")
-    if not name or "/" in name:
-        raise NotFoundError(
-            f"A view's name is not empty and has no slash, got {name!r}. Choose another."
+    overwrite = checks.flag("overwrite", overwrite)
+    if not isinstance(name, str) or not name or "/" in name:
+        raise InvalidValueError(
+            f"A view's name is a text, not empty and without a slash, got {name!r:.80}. Choose "
+            "another."
         )
     if (half := half_of_a_pair(name)) is not None:
         raise InvalidValueError(
@@ -245,16 +248,16 @@ def materialize(view: View, url: str, message: str) -> Dataset:
     from deeplake_lite.dataset.view import Lake
     from deeplake_lite.storage import chunks
 
-    schema, (source, slots) = view.schema, view._located()
+    place, schema, (source, slots) = checks.location("url", url), view.schema, view._located()
     names, spans = [f.id for f in schema], chunks.spans(len(slots), chunks.COPY_ROWS)
-    with Repository.creating(str(url)) as repository:
+    with Repository.creating(place) as repository:
         Table.create(repository, schema, source.metadata)
         repository.limits = view._lake.repository.limits
         copy = at_branch(Lake(repository, {}), "main")
         with copy.transaction(message), copy._editing() as table:
             blocks = (source.read(names, slots[span]) for span in spans)
             table.append(blocks, _ids_to_keep(source, slots))
-    return open(str(url), limits=view._lake.repository.limits)
+    return open(place, limits=view._lake.repository.limits)
 
 
 def _ids_to_keep(table: Table, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:

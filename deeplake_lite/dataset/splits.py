@@ -6,16 +6,17 @@ say. Positions, versions and the order of rows play no part.
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from deeplake_lite import checks
 from deeplake_lite.dataset.apportion import apportioned
 from deeplake_lite.dataset.hashing import xxh3_64
 from deeplake_lite.dataset.keys import canonical, digests_by_value
 from deeplake_lite.dataset.stratify import Labels, by_groups, by_groups_and_labels, by_labels, cut
 from deeplake_lite.dataset.values import with_none
+from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.base import Nested, Ragged
 from deeplake_lite.storage.digests import digests_of
 
@@ -56,43 +57,29 @@ def split(
     shares = _shares(fractions)
     for keyword, column in (("by", by), ("group", group)):
         if not isinstance(column, str | None):
-            raise TypeError(
+            raise OptionError(
                 f"{keyword} must be the name of a column, but it is a {type(column).__name__}. Add "
                 "what is to count as a column, and pass its name."
             )
-    part = _parts(view, shares, by, group, _seed(seed))
+    part = _parts(view, shares, by, group, checks.integer("seed", seed))
     counts = np.bincount(part, minlength=len(shares))
     for number in np.flatnonzero((counts == 0) & (shares > 0)).tolist():
         name = names[number] if names else number
-        raise ValueError(_empty(view, shares, number, f"part {name!r}", group))
+        raise OptionError(_empty(view, shares, number, f"part {name!r}", group))
     return [np.flatnonzero(part == i) for i in range(len(shares))]
 
 
 def folds(view: View, k: int, *, by: str | None, group: str | None, seed: int) -> list[Ints]:
     """Return the fold of each row as positions of each, ascending; see `View.folds`."""
     if isinstance(k, bool | np.bool_) or not isinstance(k, int | np.integer) or k < 2:
-        raise ValueError(f"folds must be an integer of at least 2, but it is {k!r:.60}.")
+        raise OptionError(f"folds must be an integer of at least 2, but it is {k!r:.60}.")
     if k > max(len(view), 2):
-        raise ValueError(
+        raise OptionError(
             f"{k!r:.60} folds need at least as many rows, but the view has {len(view):,}. Ask for "
             "fewer folds, or add rows."
         )
     names = [f"fold {number}" for number in range(k)]
     return split(view, [1 / int(k)] * int(k), by=by, group=group, seed=seed, names=names)
-
-
-def _seed(seed: Any) -> int:
-    """Return a seed as Python's integer. Raises ValueError.
-
-    >>> _seed(np.int64(3))
-    3
-    """
-    try:
-        return operator.index(seed)
-    except TypeError:
-        raise ValueError(
-            f"seed must be an integer, but it is {seed!r:.60}. Leave it out for 0."
-        ) from None
 
 
 def _parts(
@@ -196,17 +183,17 @@ def _shares(fractions: Sequence[float]) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         shares = np.empty(())
     if shares.ndim != 1 or not len(shares):
-        raise ValueError(
+        raise OptionError(
             f"fractions must be a number per part, such as [0.9, 0.1], got {fractions!r:.60}."
         )
     if not (shares >= 0).all() or not np.isfinite(shares).all():
         bad = shares[~(np.isfinite(shares) & (shares >= 0))][0]
-        raise ValueError(
+        raise OptionError(
             f"fractions must be 0 to 1, got {bad:g}. Leave the part out, or give it 0."
         )
     if (total := shares.sum()) == 0 or abs(total - 1) > TOLERANCE:
         way = "Give one that is not 0." if total == 0 else f"Divide them: {_divided(shares)}."
-        raise ValueError(
+        raise OptionError(
             f"fractions must add up to 1, got {list(fractions)!r:.60}, which add up to {total:g}. "
             f"{way}"
         )

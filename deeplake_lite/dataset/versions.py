@@ -121,9 +121,9 @@ def _unknown(
     There is no version 'fxi'. Did you mean 'fix'? Branches: 'main'. Tags: 'v1'. ds.log() lists the
     commits.
     """
-    near = get_close_matches(name, [*branches, *tags], n=NEAREST)
+    near = get_close_matches(str(name), [*branches, *tags], n=NEAREST)
     left = MOST_NAMES - len(near)
-    text = f"There is no {kind} {name!r}."
+    text = f"There is no {kind} {name!r:.60}."
     text += f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     for title, names in (("Branches", branches), ("Tags", tags)):
         others = [n for n in names if n not in near]
@@ -185,6 +185,8 @@ def check_new_name(repository: Repository, kind: str, name: str) -> None:
 def check_branch(repository: Repository, name: str) -> str:
     """Return the tip of a branch. Raises VersionNotFoundError."""
     known = branches(repository)
+    if not isinstance(name, str):
+        raise _unknown("branch", name, known)
     if name not in known and name in tags(repository):
         raise VersionNotFoundError(
             f"{name!r} is a tag, which never moves. Open it with dl.open(…, version={name!r}), or "
@@ -214,7 +216,7 @@ def check_refs(repository: Repository, version: Version) -> None:
 def check_tag(repository: Repository, name: str) -> None:
     """Refuse a name that no tag has. Raises VersionNotFoundError."""
     known = tags(repository)
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise _unknown("tag", name, (), known)
 
 

@@ -117,7 +117,7 @@ class View(LoadsRows, Exports, Asks):
         return len(self._slots)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.columns
+        return isinstance(name, str) and name in self.columns
 
     # ---- reading
 
@@ -426,7 +426,7 @@ class View(LoadsRows, Exports, Asks):
         return tuple(schema[name] for name in self._names)
 
     def _column(self, name: str) -> Column:
-        if name not in self.columns:
+        if name not in self:
             raise ColumnNotFoundError.named("column", name, self.columns)
         return Column(self, name)
 

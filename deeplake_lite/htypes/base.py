@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from deeplake_lite import checks
 from deeplake_lite.codecs.base import put
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import InvalidValueError, SchemaError
@@ -257,8 +258,7 @@ class Htype(ABC):
         InvalidValueError
             With `row` set to the position of the first bad value.
         """
-        if check not in ("header", "full"):
-            raise ValueError(f"check must be 'header' or 'full', got {check!r}.")
+        checks.choice("check", check, ("header", "full"))
         block = _as_block(values)
         valid = self._validity(block)
         if valid is None:

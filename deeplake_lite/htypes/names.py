@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.errors import SchemaError
-
-
-def half_of_a_pair(text: str) -> int | None:
-    r"""Return where a text has half a surrogate pair, which no file or store takes; else None.
-
-    >>> half_of_a_pair("a\ud800"), half_of_a_pair("naïve")
-    (1, None)
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        return error.start
-    return None
 
 
 def check_names(names: Any, kind: str) -> tuple[str, ...]:
@@ -26,7 +16,7 @@ def check_names(names: Any, kind: str) -> tuple[str, ...]:
     >>> check_names(["rose", "tulip"], "class")
     ('rose', 'tulip')
     """
-    if isinstance(names, str | bytes | dict | set) or not hasattr(names, "__iter__"):
+    if isinstance(names, str | bytes | dict | set) or not np.iterable(names):
         raise SchemaError(
             f"names must be a list of {kind} names, got {names!r:.60}. Put it in a list."
         )

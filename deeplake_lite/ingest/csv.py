@@ -102,8 +102,6 @@ def csv_source(
     files = find_files(path, ".csv")
     if len(files) != 1:
         raise InvalidValueError(f"{str(path)!r} means {len(files)} files. Ingest them one by one.")
-    if len(delimiter) != 1:
-        raise InvalidValueError(f"delimiter= is one character, got {delimiter!r}.")
     file, given = files[0], types_of(schema)
     options = {
         "read_options": arrow_csv.ReadOptions(block_size=BLOCK_BYTES),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import xxhash
 
+from deeplake_lite import checks
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def find_files(path: str | os.PathLike[str], suffix: str) -> list[str]:
     InvalidValueError
         For a pipe or device, which might never end.
     """
-    here = Path(path).expanduser()
+    here = Path(checks.location("path", path)).expanduser()
     if here.is_dir():
         found = sorted(str(p) for p in here.rglob(f"*{suffix}") if p.is_file())
     elif here.exists():

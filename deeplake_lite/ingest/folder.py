@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from deeplake_lite import checks
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Htype, Image, Text
 from deeplake_lite.htypes.files import scheme_of
@@ -109,7 +110,7 @@ def folder_source(
     """Return the source for a folder. Raises NotFoundError, InvalidValueError."""
     if isinstance(path, str) and scheme_of(path) is not None:
         raise InvalidValueError(f"from_folder reads folders of this machine, got {path!r:.120}.")
-    folder = Path(path).expanduser()
+    folder = Path(checks.location("path", path)).expanduser()
     found = scan(folder)
     if labels is None:
         files, left_out = recognised(folder, found)

@@ -7,6 +7,8 @@ import inspect
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from deeplake_lite import checks
+from deeplake_lite.errors import OptionError
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
@@ -49,6 +51,34 @@ class Options(TypedDict, total=False):
     storage_options: Mapping[str, Any] | None
     """What an object store needs."""
 
+
+def _delimiter(name: str, value: Any) -> str:
+    """Return the character between the values of a line. Raises OptionError."""
+    if not isinstance(value, str) or len(value) != 1 or not value.isascii():
+        raise OptionError(
+            f"{name} is one ASCII character, such as ';' or '\\t', got {value!r:.80}."
+        )
+    return value
+
+
+def _types(name: str, value: Any) -> Any:
+    """Return types of columns, or the schema of a lake. Raises OptionError."""
+    return value if isinstance(value, Schema) else checks.mapping(name, value)
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "on": checks.optional_text,
+    "label": checks.text,
+    "file_column": checks.optional_text,
+    "columns": lambda name, value: None if value is None else checks.names(name, value),
+    "labels": lambda name, value: None if value is None else checks.location(name, value),
+    "delimiter": _delimiter,
+    "schema": _types,
+    "branch": checks.text,
+    "message": checks.text,
+    "progress": checks.flag,
+}
+"""What returns an option as functions take it, or raises."""
 
 PLACE = """    **options
         See `Options`.
@@ -101,9 +131,11 @@ def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
         for name in kwargs.keys() - set(known):
             near = get_close_matches(name, known, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise TypeError(
+            raise OptionError(
                 f"{function.__name__}() has no option {name!r}.{hint} Known: {', '.join(known)}."
             )
+        for name in kwargs.keys() & _CHECKS.keys():
+            kwargs[name] = _CHECKS[name](name, kwargs[name])
         return function(*args, **kwargs)
 
     run.__doc__ = (function.__doc__ or "").replace(PLACE, LINES)
@@ -111,17 +143,15 @@ def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_options(source: Source, on_error: str, update: Any, commit_every: int | None) -> None:
-    """Refuse options that make no sense. Raises ValueError."""
-    if on_error not in ("raise", "skip"):
-        raise ValueError(f"on_error is 'raise' or 'skip', got {on_error!r}.")
-    if update not in (True, False, "force"):
-        raise ValueError(f"update is True, False or 'force', got {update!r}.")
+    """Refuse options that make no sense. Raises OptionError."""
+    checks.choice("on_error", on_error, ("raise", "skip"))
+    if not isinstance(update, bool) and not (isinstance(update, str) and update == "force"):
+        raise OptionError(f"update is True, False or 'force', got {update!r:.80}.")
     if commit_every is None:
         return
-    if commit_every < 1:
-        raise ValueError(f"commit_every is a number of rows, 1 or more, got {commit_every}.")
+    checks.integer("commit_every", commit_every, 1)
     if source.key is None and source.fingerprint is None:
-        raise ValueError(
+        raise OptionError(
             f"commit_every= needs a key for rows from {source.title}: without one, an "
             "interrupted ingest that is run again would write rows twice. Name that column: "
             "on=…."

@@ -11,6 +11,7 @@ import numpy as np
 
 from deeplake_lite.dataset.describe import dtype_of
 from deeplake_lite.dataset.values import decode_one
+from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.loader.make.decoded import Decoded
@@ -92,11 +93,11 @@ class Equipment:
         self._check_own_keys()
 
     def _check_own_keys(self) -> None:
-        """Refuse columns of the names that batches have for themselves. Raises ValueError."""
+        """Refuse columns of the names that batches have for themselves. Raises OptionError."""
         own = {PADDING: self.shares.last == "pad", ROW_ID: self.options.needs_ids}
         for f in self._samples.fields:
             if own.get(f.name):
-                raise ValueError(
+                raise OptionError(
                     f"A batch says under {f.name!r} which rows it has, and there is a column of "
                     "that name. Leave it out with columns=[…], or rename it."
                 )

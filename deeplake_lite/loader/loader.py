@@ -11,10 +11,10 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Self
 
-from deeplake_lite.errors import ForkedError, LoaderError
+from deeplake_lite.checks import integer
+from deeplake_lite.checks import seconds as as_seconds
+from deeplake_lite.errors import ForkedError, LoaderError, OptionError
 from deeplake_lite.loader import clock
-from deeplake_lite.loader.checks import integer
-from deeplake_lite.loader.checks import seconds as as_seconds
 from deeplake_lite.loader.equipment import Equipment
 from deeplake_lite.loader.order.places import Places, Progress
 from deeplake_lite.loader.report.explain import Explanation, Situation, explained
@@ -144,7 +144,7 @@ class Loader(Equipment):
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch that starts next; one that was loaded is resumed where it was.
 
-        Raises ValueError below 0.
+        Raises OptionError below 0.
         """
         epoch = integer("epoch", epoch, 0)
         if self._resumed and epoch == self._progress.epoch:
@@ -161,13 +161,13 @@ class Loader(Equipment):
 
         Raises
         ------
-        ValueError
+        OptionError
             For the state of another version, view, seed, shuffle or batch of all ranks; it says
             which, and what to set.
         """
         found = check_state(state, self._samples, self.shuffle, self.options.seed, self.shares)
         if found.consumed % self.shares.size and found.consumed != self.shares.n:
-            raise ValueError(
+            raise OptionError(
                 f"A state has consumed whole batches of {self.shares.size} rows, got "
                 f"{found.consumed:,}. Load what state_dict() returned, as it was."
             )
@@ -286,7 +286,7 @@ class Loader(Equipment):
 
         Raises
         ------
-        ValueError
+        OptionError
             Where there are no rows.
 
         Examples
@@ -298,7 +298,7 @@ class Loader(Equipment):
         True
         """
         if not len(self._samples):
-            raise ValueError("A decode limit is measured on rows, and there are none. Append some.")
+            raise OptionError("A decode limit is measured on rows, but there are none. Add some.")
         threads, seconds = max(1, self.options.threads), as_seconds("seconds", seconds)
         return decode_limit(self._samples, self._recipe, self.batch_size, threads, seconds)
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from deeplake_lite.checks import integer
 from deeplake_lite.dataset.loading import Loads
 from deeplake_lite.dataset.view import View
-from deeplake_lite.loader.checks import integer
+from deeplake_lite.errors import OptionError
 from deeplake_lite.loader.order.proportions import quotas
 from deeplake_lite.loader.read.samples import Samples, ViewSamples
 from deeplake_lite.loader.read.several import SeveralSamples, common_columns
@@ -95,7 +98,7 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
 
     Raises
     ------
-    ValueError
+    OptionError
         For no views, one without rows, weights that are not positive, or an epoch too short for a
         weight.
 
@@ -115,7 +118,7 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
     weights = [weight / sum(given) for weight in given]
     for number, (view, _) in enumerate(pairs):
         if not len(view):
-            raise ValueError(f"Views of a mix have rows, got none in view {number}. Leave it out.")
+            raise OptionError(f"Views of a mix have rows, got none in view {number}. Leave it out.")
     rows = sum(len(view) for view, _ in pairs)
     rows = rows if length is None else integer("length", length, 1)
     _check_length(rows, weights)
@@ -123,15 +126,15 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
 
 
 def _pairs(views: Any) -> list[tuple[View, float]]:
-    """Return views with their weights, as they were given. Raises TypeError and ValueError."""
+    """Return views with their weights, as they were given. Raises OptionError and ValueError."""
     given = views.items() if isinstance(views, Mapping) else views
-    given = list(given) if isinstance(given, Iterable) and not isinstance(given, View) else [views]
+    given = list(given) if np.iterable(given) and not isinstance(given, View) else [views]
     if not given:
-        raise ValueError("A mix takes one view or more, got none.")
+        raise OptionError("A mix takes one view or more, got none.")
     for pair in given:
         view = pair[0] if isinstance(pair, tuple | list) and len(pair) == 2 else None
         if not isinstance(view, View):
-            raise TypeError(
+            raise OptionError(
                 "A mix takes views with their weights, dl.mix({a: 0.7, b: 0.3}) or "
                 f"dl.mix([(a, 0.7), (b, 0.3)]), got {_named(pair)} in place of a view and its "
                 "weight. For equal shares, give each the weight 1."
@@ -161,16 +164,16 @@ def _weight(weight: Any) -> Fraction:
     """Return a weight as the number that was written: 0.7 is seven tenths."""
     number = isinstance(weight, Real) and not isinstance(weight, bool)
     if not number or not (math.isfinite(weight) and weight > 0):
-        raise ValueError(f"Weights of a mix are positive numbers, got {weight!r}. Leave it out.")
+        raise OptionError(f"Weights of a mix are positive numbers, got {weight!r}. Leave it out.")
     return weight if isinstance(weight, Fraction) else Fraction(str(float(weight)))
 
 
 def _check_length(length: int, weights: Sequence[Fraction]) -> None:
-    """Refuse epochs in which some view would have no place. Raises ValueError."""
+    """Refuse epochs in which some view would have no place. Raises OptionError."""
     for number, share in enumerate(quotas(weights, length)):
         if not share:
             least = math.ceil(1 / weights[number])
-            raise ValueError(
+            raise OptionError(
                 f"Every view has a row in each epoch, and {length} rows give view {number} none. "
                 f"Set length={least}, or more."
             )

@@ -10,12 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from deeplake_lite.dataset.keywords import Keywords
-from deeplake_lite.errors import ColumnNotFoundError
-from deeplake_lite.htypes import Image, Mask
-from deeplake_lite.htypes.base import Dense
-from deeplake_lite.htypes.image import CHANNELS
-from deeplake_lite.loader.checks import (
+from deeplake_lite.checks import (
     choice,
     flag,
     function,
@@ -24,6 +19,11 @@ from deeplake_lite.loader.checks import (
     memory,
     names,
 )
+from deeplake_lite.dataset.keywords import Keywords
+from deeplake_lite.errors import ColumnNotFoundError, OptionError
+from deeplake_lite.htypes import Image, Mask
+from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.image import CHANNELS
 from deeplake_lite.loader.make.collate import CHOICES, fits
 from deeplake_lite.loader.make.sizes import is_of_pictures, picture_followed
 
@@ -76,17 +76,17 @@ class Options(Keywords):
         known = [*(f.name for f in fields(cls)), "drop_last"]
         for name in options:
             if name not in known:
-                raise TypeError(_unknown(name, known))
+                raise OptionError(_unknown(name, known))
         drop_last = flag("drop_last", drop_last)
         if drop_last and options.get("last") not in (None, "drop"):
-            raise ValueError(f"drop_last=True is last='drop', got last={options['last']!r}, too.")
+            raise OptionError(f"drop_last=True is last='drop', got last={options['last']!r}, too.")
         if drop_last:
             options["last"] = "drop"
         columns = options.get("columns")
         if columns is not None:
             options["columns"] = names("columns", columns)
         if "batch_size" not in options:
-            raise TypeError("A loader needs a batch_size, how many rows a batch has.")
+            raise OptionError("A loader needs a batch_size, how many rows a batch has.")
         return cls(**options)
 
     def __post_init__(self) -> None:
@@ -95,9 +95,9 @@ class Options(Keywords):
             if value is not None or name in ("batch_size", "seed"):
                 object.__setattr__(self, name, integer(name, value, least))
         if (self.rank is None) != (self.world_size is None):
-            raise ValueError("rank and world_size go together: give both, or neither.")
+            raise OptionError("rank and world_size go together: give both, or neither.")
         if self.rank is not None and self.rank >= cast("int", self.world_size):
-            raise ValueError(f"rank is below world_size={self.world_size}, got {self.rank}.")
+            raise OptionError(f"rank is below world_size={self.world_size}, got {self.rank}.")
         for name in ("row_ids", "progress"):
             object.__setattr__(self, name, flag(name, getattr(self, name)))
         for name in ("transform", "batch_transform"):
@@ -115,7 +115,7 @@ class Options(Keywords):
         for mode in modes:
             choice("mode", mode, (*CHANNELS, None))
         if self.cache == "decoded" and self.workers == "processes":
-            raise ValueError(
+            raise OptionError(
                 "cache='decoded' keeps pixels where they are decoded, which is in no one process "
                 "with workers='processes'. Take workers='threads', or cache='encoded'."
             )
@@ -178,13 +178,13 @@ class Options(Keywords):
             check_keys(f.name, self._keys(f), known)
 
     def _check_pictures(self, fields: Sequence[Field], option: str, value: Any, does: str) -> None:
-        """Refuse an option of pictures for what is no picture. Raises ValueError."""
+        """Refuse an option of pictures for what is no picture. Raises OptionError."""
         pictures = [f.name for f in fields if is_of_pictures(f.htype)]
         named = list(value) if isinstance(value, Mapping) else pictures
         for f in fields:
             if f.name not in pictures and (f.name in named or not named):
                 there = ", ".join(map(repr, pictures)) or "none of these columns"
-                raise ValueError(
+                raise OptionError(
                     f"{option} {does}, got {f.name!r}, {f.htype}. Pictures are {there}; a "
                     "transform can change anything."
                 )
@@ -194,7 +194,7 @@ class Options(Keywords):
 
         Raises
         ------
-        ValueError
+        OptionError
             Where it is not clear which.
         """
         pictures = [f.name for f in fields if is_of_pictures(f.htype)]
@@ -220,7 +220,7 @@ class Options(Keywords):
 
 
 def check_keys(name: str, keys: Iterable[str], columns: Sequence[str]) -> None:
-    """Refuse keys that go with a column where other columns have them. Raises ValueError.
+    """Refuse keys that go with a column where other columns have them. Raises OptionError.
 
     >>> check_keys("boxes", ["boxes_mask"], ["boxes", "boxes_mask"])
     Traceback (most recent call last):
@@ -229,7 +229,7 @@ def check_keys(name: str, keys: Iterable[str], columns: Sequence[str]) -> None:
     """
     for key in keys:
         if key in columns:
-            raise ValueError(
+            raise OptionError(
                 f"A batch says under {key!r} which rows of {name!r} are null or padded, and there "
                 "is a column of that name. Leave it out with columns=[…], or rename it."
             )
@@ -245,7 +245,7 @@ def _unknown(name: str, known: Sequence[str]) -> str:
 
 
 def _size(value: Any) -> tuple[int, int] | dict[str, tuple[int, int]]:
-    """Return a size, or sizes by column, as they were meant. Raises ValueError."""
+    """Return a size, or sizes by column, as they were meant. Raises OptionError."""
     if isinstance(value, Mapping):
         return {name: height_and_width(f"size of {name!r}", one) for name, one in value.items()}
     return height_and_width("size", value)

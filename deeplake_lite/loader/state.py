@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.loader.checks import integer
+from deeplake_lite.checks import integer
+from deeplake_lite.errors import OptionError
 from deeplake_lite.loader.order.places import Progress
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def check_state(
 
     Raises
     ------
-    ValueError
+    OptionError
         For the state of anything else; it says which, and what to set.
     """
     own = state_of(Progress(0), samples, shuffle, seed, shares)
@@ -50,23 +51,23 @@ def check_state(
     for name, least in (("rows", 0), ("global_batch_size", 1), ("epoch", 0), ("consumed", 0)):
         integer(name, state[name], least)
     if state["version"] != own["version"]:
-        raise ValueError(_other_version(str(state["version"]).split("+"), samples))
+        raise OptionError(_other_version(str(state["version"]).split("+"), samples))
     if state["seed"] != own["seed"] or state["shuffle"] != own["shuffle"]:
-        raise ValueError(
+        raise OptionError(
             f"The state is of seed={state['seed']}, shuffle={_shown(state['shuffle'])}; this "
             f"loader has seed={own['seed']}, shuffle={_shown(own['shuffle'])}. Set them alike"
             f"{_same_columns(state['shuffle'], own['shuffle'])}."
         )
     if state["view"] != own["view"] or state["rows"] != own["rows"]:
-        raise ValueError(
+        raise OptionError(
             f"The state is of another view of this version, of {state['rows']:,} rows; this one "
             f"has {own['rows']:,}. Ask the same query, with a seed where it draws, for the same "
             "columns, in order."
         )
     if state["global_batch_size"] != own["global_batch_size"]:
-        raise ValueError(_other_batch(state["global_batch_size"], shares))
+        raise OptionError(_other_batch(state["global_batch_size"], shares))
     if state["consumed"] > shares.n:
-        raise ValueError(
+        raise OptionError(
             f"A state has consumed up to {shares.n:,} rows, got {state['consumed']:,}. Load what "
             "state_dict() returned, as it was."
         )
@@ -74,14 +75,14 @@ def check_state(
 
 
 def check_keys(state: Any, own: Mapping[str, Any]) -> None:
-    """Refuse what is no state, or one of another format. Raises ValueError."""
+    """Refuse what is no state, or one of another format. Raises OptionError."""
     if not isinstance(state, Mapping) or state.keys() != own.keys():
-        raise ValueError(
+        raise OptionError(
             f"A state is what state_dict() returned, got {type(state).__name__} with "
             f"{sorted(map(str, state)) if isinstance(state, Mapping) else 'no keys'}."
         )
     if state.get("format", FORMAT) != FORMAT:
-        raise ValueError(
+        raise OptionError(
             f"A state has format {FORMAT}, got {state['format']}. Install the version of "
             "deeplake-lite that took it."
         )

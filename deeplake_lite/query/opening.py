@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deeplake_lite import checks
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.saved import SavedViews
-from deeplake_lite.errors import LakeNotFoundError, QueryError
+from deeplake_lite.errors import LakeNotFoundError, OptionError, QueryError
 from deeplake_lite.query.bind import SELF
 from deeplake_lite.query.sources import Source
 
@@ -39,7 +40,13 @@ class Sources:
         opened: Mapping[tuple[str, str | None], View] | None = None,
     ) -> None:
         self.default = None if view is None else Source(view._as_it_is(), "dataset")
-        self._given = given or {}
+        self._given = checks.mapping("sources", given)
+        for name, source in self._given.items():
+            if not hasattr(source, "_as_it_is"):
+                raise OptionError(
+                    f"sources are views by name, got {name!r:.60}: {source!r:.80}. Open a lake: "
+                    "sources={'name': dl.open(url)}."
+                )
         self._opened = {key: Source(v, key[0]) for key, v in (opened or {}).items()}
 
     def __call__(self, name: str, version: str | None) -> Source:

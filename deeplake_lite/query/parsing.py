@@ -9,8 +9,8 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
+from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.errors import Place, QuerySyntaxError, QueryTypeError
-from deeplake_lite.htypes.names import half_of_a_pair
 from deeplake_lite.query.dialect import Lakes
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ class Labels:
         SchemaError
             For a column that holds no one label per row.
         """
-        f = view[name]._field
+        f = view._column(name)._field
         if not isinstance(f.htype, ClassLabel | Text | Scalar) or _has_several(f.htype):
             raise SchemaError(
                 f"labels are one per row, of a ClassLabel, text or numbers; column {name!r} is "

@@ -51,7 +51,7 @@ def agreement(view: View, truth: str, prediction: str) -> str:
     >>> agreement(ds, "boxes", "found")
     'IOU(boxes, found)'
     """
-    a, b = view[truth]._field, view[prediction]._field
+    a, b = view._column(truth)._field, view._column(prediction)._field
     found = _measure(a, b)
     if found is None:
         raise SchemaError(
@@ -99,7 +99,7 @@ def compared(
     1
     """
     measure = agreement(view, truth, prediction)
-    if not _is_share(view[truth]._field):
+    if not _is_share(view._column(truth)._field):
         return f"SELECT * WHERE {'' if agree else 'NOT '}{measure}"
     return f"SELECT * WHERE {measure} {'>=' if agree else '<'} {threshold:g} ORDER BY {measure}"
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from deeplake_lite import checks
 from deeplake_lite.dataset.question import Question
 from deeplake_lite.dataset.reading import read_values
 from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.virtual import KnownColumn, TakenColumn, VirtualTable, source_of
-from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Embedding, Scalar
 from deeplake_lite.htypes.base import Dense
 from deeplake_lite.query.names import unused
@@ -58,10 +59,9 @@ def suspects(
     neighbours: int = 10,
 ) -> View:
     """Return the rows in the order in which their label is suspicious; see `View.suspects`."""
-    if by not in _METHODS:
-        raise ValueError(f"by is 'embedding' or 'scores', got {by!r}. {_way_out(view, by)}")
-    if type(neighbours) is not int or neighbours < 1:
-        raise ValueError(f"neighbours is a number from 1 on, got {neighbours!r}.")
+    if not isinstance(by, str) or by not in _METHODS:
+        raise OptionError(f"by is 'embedding' or 'scores', got {by!r:.80}. {_way_out(view, by)}")
+    neighbours = checks.integer("neighbours", neighbours, 1)
     asked = View(view._lake, *view._located(), view.columns, view.origin)
     labels = Labels.of(asked, label)
     f = _column(asked, by, column, other_than=label)
@@ -130,7 +130,7 @@ def _column(view: View, by: By, name: str | None, *, other_than: str) -> Field:
     """Return the column to judge by: as named, called as `by` is, or the only one of its kind."""
     fits = [f for f in view._fields() if f.name != other_than and _fits(f, by)]
     if name is not None:
-        found = view[name]._field
+        found = view._column(name)._field
         if not _fits(found, by):
             raise SchemaError(f"by={by!r} takes {_WANTED[by]}, column {name!r} is {found.htype}.")
         return found
@@ -148,7 +148,7 @@ def _way_out(view: View, name: str) -> str:
     """Return what to write where a name, perhaps that of a column, is no way to judge."""
     ways: tuple[By, ...] = ("embedding", "scores")
     for way in ways:
-        if name in view.columns and _fits(view[name]._field, way):
+        if name in view and _fits(view._column(name)._field, way):
             return f"Name the column: by={way!r}, column={name!r}."
     there = ", ".join(repr(f.name) for f in view._fields() if isinstance(f.htype, Embedding))
     return f"Columns of embeddings: {there or 'none; add one of dl.Embedding'}."

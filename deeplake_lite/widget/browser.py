@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, override
 import numpy as np
 import traitlets as t
 
+from deeplake_lite import checks
 from deeplake_lite.dataset.show import title_of
 from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import InvalidValueError, LakeError, shown_briefly
@@ -123,7 +124,9 @@ class Browser(Display):
     def __init__(self, view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
         self._lock, self._applying = threading.RLock(), True  # defaults are not queries
         self._shown = Shown.of(view)
-        self.thumbnails = Thumbnails(self._shown.base.url, cache_bytes)
+        self.thumbnails = Thumbnails(
+            self._shown.base.url, checks.integer("cache_bytes", cache_bytes, 0)
+        )
         picture = picture_column(self._shown.view)
         super().__init__(
             settings={**SETTINGS, "picture": picture},
@@ -378,6 +381,8 @@ class Browser(Display):
         >>> ds.browse().to_html(tempfile.mkdtemp() + "/page.html").name
         'page.html'
         """
+        path, rows = checks.location("path", path), checks.integer("rows", rows, 0)
+        size, large = checks.integer("size", size, 1), checks.integer("large", large, 1)
         with self._lock:  # what is shown goes on being asked about while the page is made
             shown, known = self._shown, {k: self.about[k] for k in static_page.ABOUT}
             few = Browser(shown.view[:rows])

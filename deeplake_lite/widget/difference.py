@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, override
 
 import traitlets as t
 
+from deeplake_lite import checks
+from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.show import title_of
-from deeplake_lite.errors import LakeError
+from deeplake_lite.errors import LakeError, OptionError
 from deeplake_lite.widget.display import Display
 from deeplake_lite.widget.messages import Desk
 from deeplake_lite.widget.pairs import SETTINGS, TABS, Pairs, ids_of, whole_view
@@ -22,7 +24,6 @@ from deeplake_lite.widget.static import html as static_page
 from deeplake_lite.widget.static import pairs as static_pairs
 
 if TYPE_CHECKING:
-    from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.diff import Diff
     from deeplake_lite.dataset.versions import Version
     from deeplake_lite.widget.messages import Pack
@@ -46,7 +47,9 @@ class Difference(Display):
 
     def __init__(self, diff: Diff, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
         self.diff, self._lock, self._generation = diff, threading.RLock(), 1
-        self.thumbnails = Thumbnails(diff._lake.repository.url, cache_bytes)
+        self.thumbnails = Thumbnails(
+            diff._lake.repository.url, checks.integer("cache_bytes", cache_bytes, 0)
+        )
         tab = next((name for name in TABS if len(ids_of(diff, name))), TABS[0])
         self._pairs = Pairs.of(diff, tab, None)
         super().__init__(
@@ -131,6 +134,8 @@ class Difference(Display):
         >>> dl.browse_diff(ds).to_html(tempfile.mkdtemp() + "/page.html").name
         'page.html'
         """
+        path, rows = checks.location("path", path), checks.integer("rows", rows, 0)
+        size, large = checks.integer("size", size, 1), checks.integer("large", large, 1)
         with self._lock:
             about, state = dict(self.about), dict(self.state)
         pack, settings = static_page.OncePack(), dict(self.settings)
@@ -229,4 +234,8 @@ def browse_diff(
     >>> dl.browse_diff(ds, "v1", "main")
     Difference of v1 and main: rows 1 changed, 0 added, 0 removed
     """
+    if not isinstance(ds, Dataset):
+        raise OptionError(
+            f"A difference is of versions of a dataset, got {ds!r:.80}: dl.open(url)."
+        )
     return Difference(ds.diff(a, b), cache_bytes=cache_bytes)

@@ -8,6 +8,7 @@ import numpy as np
 import traitlets as t
 
 from deeplake_lite.dataset.view import View
+from deeplake_lite.errors import OptionError, RowIndexError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +50,7 @@ class Positions(t.TraitType["NDArray[np.int64]", Any]):
 
 
 def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
-    """Return positions as they are kept. Raises IndexError and TypeError.
+    """Return positions as they are kept. Raises RowIndexError and TypeError.
 
     >>> positions_of([3, 1, 1, -1], 5).tolist(), positions_of([True, False], 2).tolist()
     ([1, 3, 4], [0])
@@ -57,17 +58,19 @@ def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
     array = np.asarray(value)
     if array.dtype == bool:
         if array.shape != (rows,):
-            raise IndexError(f"A mask has one value for each of {rows:,} rows, got {array.shape}.")
+            raise RowIndexError(
+                f"A mask has one value for each of {rows:,} rows, got {array.shape}."
+            )
         return np.flatnonzero(np.ma.filled(value, fill_value=False))
     if not array.size:
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 1:
-        raise TypeError(
+        raise OptionError(
             f"Rows are selected by their positions, whole numbers, or by a mask, got {value!r:.80}."
         )
     low, high = int(array.min()), int(array.max())
     if low < -rows or high >= rows:
-        raise IndexError(
+        raise RowIndexError(
             f"Positions lie below {rows:,}, the number of rows shown, got "
             f"{high if high >= rows else low:,}."
         )

@@ -78,7 +78,7 @@ def test_uncommitted_rows_are_not_saved(ds):
 
 @pytest.mark.parametrize("name", ["", "a/b"])
 def test_what_is_no_name_is_refused(ds, name):
-    with pytest.raises(dl.LakeError, match="is not empty and has no slash"):
+    with pytest.raises(dl.LakeError, match="is a text, not empty and without a slash"):
         ds[:1].save(name)
 
 

@@ -107,7 +107,7 @@ def test_parameters_are_a_list_or_a_dict(ds, given):
 
 
 def test_a_value_that_the_query_does_not_name_is_refused(ds):
-    with pytest.raises(QueryError, match=r"got 'b' and no \$b"):
+    with pytest.raises(QueryError, match=r"value for .b., but the query has no \$b"):
         ds.query("SELECT id WHERE id = $a", {"a": 1, "b": 2})
 
 

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.describe import dtype_of
-from deeplake_lite.errors import LoaderError, MissingPackageError
+from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
 from deeplake_lite.htypes import Image
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.arrays import RaggedBatch, as_numpy, padded
@@ -81,7 +81,7 @@ class JaxLoader(Loader):
     ------
     MissingPackageError
         Where JAX is not installed.
-    ValueError
+    OptionError
         For batches that do not divide over the devices.
     """
 
@@ -102,12 +102,12 @@ class JaxLoader(Loader):
     def _check_sharding(self) -> None:
         """Refuse batches that some device would have less of than others."""
         if not isinstance(self.sharding, self._jax.sharding.Sharding):
-            raise TypeError(
+            raise OptionError(
                 "sharding is a jax.sharding.Sharding, such as NamedSharding(mesh, "
                 f"PartitionSpec('data')), got {self.sharding!r:.80}. Leave it out for one device."
             )
         if self.options.on_error == "skip":
-            raise ValueError(
+            raise OptionError(
                 "sharding needs batches of one size, and on_error='skip' leaves rows out of them. "
                 "Mend or filter those rows first, and leave on_error out."
             )
@@ -120,7 +120,7 @@ class JaxLoader(Loader):
             try:
                 self.sharding.shard_shape((size,))
             except ValueError as error:
-                raise ValueError(
+                raise OptionError(
                     f"A batch of {size} rows over all ranks does not divide over the devices of "
                     f"{self.sharding}. Choose a batch_size that is a multiple of their number, and "
                     "last='pad' or 'drop'."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.describe import axes_of, dtype_of
-from deeplake_lite.errors import MissingPackageError
+from deeplake_lite.errors import MissingPackageError, OptionError
 from deeplake_lite.htypes import Image, Link
 from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
 from deeplake_lite.loader.loader import Loader
@@ -49,6 +49,10 @@ def dataset(view: View | Mix, options: Options) -> Any:
         raise MissingPackageError.needed("tensorflow", "tensorflow", "A tf.data.Dataset") from error
     loader = FlatLoader(view, options)
     tree = loader.tree
+    if not any(leaves(tree)):
+        raise OptionError(
+            "A tf.data.Dataset has one tensor or more in a batch, got columns=[]. Name a column."
+        )
     flat = tf.data.Dataset.from_generator(
         lambda: iter(loader),
         output_signature=tuple(s for _, part in leaves(tree) for s in _specs(tf, part)),
@@ -140,7 +144,7 @@ class FlatLoader(Loader):
         """Make a batch of the first rows, which counts for nothing."""
         n = len(self._samples)
         if not n:
-            raise ValueError(
+            raise OptionError(
                 "A tf.data element spec is fixed, and what a transform gives is known from rows; "
                 "this view has none. Append some first, or leave the transform out."
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.base import Nested
 from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, moved, pinned, torch
@@ -39,7 +40,7 @@ class TorchLoader(Loader):
 
     Raises
     ------
-    ValueError
+    OptionError
         For a GPU that PyTorch does not see.
     """
 
@@ -48,7 +49,7 @@ class TorchLoader(Loader):
         self.device = _device(device)
         """Where tensors are."""
         if self.device.type == "cuda" and not torch.cuda.is_available():
-            raise ValueError(
+            raise OptionError(
                 f"device={str(self.device)!r} needs a GPU, and torch.cuda.is_available() is False. "
                 "Leave device out, or install a PyTorch for your GPU."
             )
@@ -118,11 +119,11 @@ class TorchLoader(Loader):
 
 
 def _device(device: Any) -> torch.device:
-    """Return the device that is meant; memory where none is. Raises ValueError."""
+    """Return the device that is meant; memory where none is. Raises OptionError."""
     try:
         return torch.device("cpu" if device is None else device)
     except (RuntimeError, TypeError, ValueError) as error:
-        raise ValueError(
+        raise OptionError(
             f"device is what torch.device takes, such as 'cuda' or 'cuda:1', got {device!r:.80}. "
             "Leave it out for tensors in memory."
         ) from error

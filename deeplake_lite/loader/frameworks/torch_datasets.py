@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from deeplake_lite import checks
 from deeplake_lite.dataset.keywords import DatasetOptions, IterableOptions
 from deeplake_lite.dataset.positions import many_positions
+from deeplake_lite.errors import OptionError
 from deeplake_lite.loader.frameworks.tensors import as_tensors, torch
 from deeplake_lite.loader.frameworks.torch import TorchLoader
 from deeplake_lite.loader.make.arrays import as_numpy
@@ -45,19 +47,18 @@ FOR_ITERABLE = frozenset(IterableOptions.__annotations__)
 
 def dataset_of(view: View, style: str, **options: Any) -> TorchDataset | TorchIterableDataset:
     """Return the rows of a view as a dataset; see `View.pytorch_dataset`."""
-    if style not in ("map", "iterable"):
-        raise ValueError(f"style is 'map' or 'iterable', got {style!r}.")
+    checks.choice("style", style, ("map", "iterable"))
     wrong = options.keys() - (FOR_ALL if style == "map" else FOR_ITERABLE)
     if wrong & FOR_ITERABLE:
-        raise ValueError(
+        raise OptionError(
             f"A dataset of style 'map' has no {min(wrong)}: its DataLoader and its sampler decide "
             "that. Give it to them, or choose style='iterable'."
         )
     if wrong:
-        raise ValueError(f"A dataset has no {min(wrong)}: that is a matter of its DataLoader.")
+        raise OptionError(f"A dataset has no {min(wrong)}: that is a matter of its DataLoader.")
     collate = options.get("collate")
     if callable(collate):
-        raise TypeError(
+        raise OptionError(
             f"collate is no function here, got {collate!r}: DataLoader(collate_fn=) is."
         )
     kind = TorchDataset if style == "map" else TorchIterableDataset
@@ -172,11 +173,11 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
         return len(self._view)
 
     def __getitem__(self, index: int) -> Any:
-        """Return a sample. Raises IndexError behind the last row."""
+        """Return a sample. Raises RowIndexError behind the last row."""
         return self.__getitems__([index])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
-        """Return the samples of some rows, which are read in one go. Raises IndexError."""
+        """Return the samples of some rows, which are read in one go. Raises RowIndexError."""
         loader, positions = self._loader, many_positions(list(indices), len(self))
         if not len(positions):
             return []
@@ -248,14 +249,14 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
 
         Raises
         ------
-        ValueError
+        OptionError
             For the state of another version, view, seed, shuffle, worker or rank, and for what is
             no state.
         """
         loader = self._worker_loader
         check_keys(state, {"order": None, "share": None})
         if state["share"] != _share(loader):
-            raise ValueError(
+            raise OptionError(
                 f"The state is of {state['share']}, and this is {_share(loader)}. Use as many "
                 "workers and ranks, or view.pytorch(…), which goes on with any number of them."
             )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.errors import OptionError, RowIndexError
 from deeplake_lite.loader.memory import aligned
 
 if TYPE_CHECKING:
@@ -39,13 +40,13 @@ class RaggedBatch:
         return len(self.lengths)
 
     def __getitem__(self, row: int) -> NDArray[Any]:
-        """Return the values of one row, from the end where it is below zero. Raises IndexError.
+        """Return the values of one row, from the end where it is below zero. Raises RowIndexError.
 
         >>> RaggedBatch(np.arange(5), np.array([2, 0, 3]))[-1]
         array([2, 3, 4])
         """
         if not -len(self) <= row < len(self):
-            raise IndexError(f"A batch of {len(self)} rows has no row {row}.")
+            raise RowIndexError(f"A batch of {len(self)} rows has no row {row}.")
         start, end = self._ends[row % len(self) : row % len(self) + 2].tolist()
         return self.values[start:end]
 
@@ -56,7 +57,7 @@ class RaggedBatch:
 
 
 def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
-    """Return values of one shape as one array. Raises ValueError for others.
+    """Return values of one shape as one array. Raises OptionError for others.
 
     >>> stacked("x", [np.zeros(2), np.ones(2)]).shape
     (2, 2)
@@ -67,7 +68,7 @@ def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
     shapes = {a.shape for a in arrays}
     if len(shapes) > 1:
         shown = ", ".join(map(str, sorted(shapes)[:3]))
-        raise ValueError(
+        raise OptionError(
             f"stack takes values of one shape, got {shown} in {name!r}. Choose collate='pad', "
             "'list' or 'ragged', size=(height, width) for pictures, or a transform that crops."
         )
@@ -103,7 +104,7 @@ def padded(
         return np.empty(0), np.empty(0, bool)
     ndim = max(a.ndim for a in arrays)
     if any(a.ndim != ndim for a in arrays):
-        raise ValueError(
+        raise OptionError(
             f"pad takes values of as many axes, got some of fewer in {name!r}. Choose 'list', or a "
             "transform that adds the axis."
         )
@@ -122,9 +123,9 @@ def ragged(name: str, values: Sequence[Any]) -> RaggedBatch:
     """Return values back to back along their first axis."""
     arrays = _arrays(name, values, "ragged")
     if any(a.ndim == 0 for a in arrays):
-        raise ValueError(f"ragged takes arrays, got numbers in {name!r}. Choose 'stack'.")
+        raise OptionError(f"ragged takes arrays, got numbers in {name!r}. Choose 'stack'.")
     if len({a.shape[1:] for a in arrays}) > 1:
-        raise ValueError(
+        raise OptionError(
             f"ragged takes values that differ along their first axis alone, got "
             f"{arrays[0].shape} and others in {name!r}. Choose 'pad' or 'list'."
         )
@@ -143,7 +144,7 @@ def _arrays(name: str, values: Any, how: str) -> list[NDArray[Any]]:
     full = [a for a in arrays if a.size]
     for a in full:
         if a.dtype.kind not in NUMBERS:
-            raise ValueError(f"{how} takes numbers, got others in {name!r}. Choose 'list'.")
+            raise OptionError(f"{how} takes numbers, got others in {name!r}. Choose 'list'.")
     if not full:
         return arrays
     return [a if a.size or a.dtype != float else a.astype(full[0].dtype) for a in arrays]

@@ -11,6 +11,7 @@ import numpy as np
 
 from deeplake_lite.dataset.describe import dtype_of
 from deeplake_lite.dataset.values import with_none
+from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.loader.make.arrays import NUMBERS, as_numpy, padded, ragged, stacked
 
@@ -48,7 +49,7 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, An
 
     Raises
     ------
-    ValueError
+    OptionError
         For values that cannot be put together so.
     """
     how = recipe.collate
@@ -101,7 +102,7 @@ def collate_samples(
 
     Raises
     ------
-    ValueError
+    OptionError
         For samples that differ in their keys, and values that cannot be put together.
     """
     if not samples:
@@ -122,11 +123,11 @@ def collate_samples(
 
 
 def _of_key(samples: list[Any], key: str) -> list[Any]:
-    """Return the values of a key. Raises ValueError where a sample does not have it."""
+    """Return the values of a key. Raises OptionError where a sample does not have it."""
     for sample in samples:
         if not isinstance(sample, Mapping) or key not in sample:
             got = sorted(map(str, sample)) if isinstance(sample, Mapping) else type(sample).__name__
-            raise ValueError(
+            raise OptionError(
                 f"A transform gives the same keys for every sample, got one without {key!r}: "
                 f"{got}. Give None, or a collate function."
             )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes import Boxes, Image, Keypoints, Link, Mask, Polygons, Sequence
 from deeplake_lite.htypes.image import CHANNELS
 from deeplake_lite.htypes.pixels import convert_pixels
@@ -36,7 +37,7 @@ def picture_followed(fields: Iterable[Field], resized: Collection[str]) -> str |
 
     Raises
     ------
-    ValueError
+    OptionError
         Where it is not clear which picture that is.
     """
     given = list(fields)
@@ -47,7 +48,7 @@ def picture_followed(fields: Iterable[Field], resized: Collection[str]) -> str |
     links = [f.name for f in pixels if _linked(f.htype) is not innermost(f.htype)]
     if len(pictures) > 1 or links:
         what = (links or [pixels[0].name])[0]
-        raise ValueError(
+        raise OptionError(
             f"size= changes {', '.join(map(repr, sorted(resized)))}, and {what!r} counts pixels: "
             f"of which picture is not clear, as there are {', '.join(map(repr, pictures))} and "
             f"{'links to values' if links else pixels[0].htype}. Choose columns= "
@@ -98,7 +99,7 @@ def followed(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) ->
 
     Raises
     ------
-    ValueError
+    OptionError
         For sequences of other lengths, and coordinates of several pictures that differ in size.
 
     Examples
@@ -113,7 +114,7 @@ def followed(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) ->
         if not isinstance(shapes, list):
             return [followed(htype.of, item, shapes, size) for item in value]
         if len(value) != len(shapes):
-            raise ValueError(
+            raise OptionError(
                 "Items of a sequence go with the picture of the same number as size= changes it, "
                 f"but there are {len(value)} items and {len(shapes)} pictures. Choose columns= "
                 "with one picture and what belongs to it, or resize in a transform."
@@ -121,7 +122,7 @@ def followed(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) ->
         return [followed(htype.of, v, s, size) for v, s in zip(value, shapes, strict=True)]
     different = {*_flat(shapes)}
     if len(different) > 1:
-        raise ValueError(
+        raise OptionError(
             "Coordinates of several pictures follow them to another size where all have the same, "
             f"but they have {sorted(different)}. Keep a Sequence of coordinates, one item for "
             "each picture, or resize in a transform."

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from deeplake_lite.errors import OptionError
 from deeplake_lite.loader.order.block_rows import rows_of_block
 from deeplake_lite.loader.order.order import BlockOrder, ExactOrder, Order
 
@@ -81,7 +82,7 @@ class Shuffle:
 
         Raises
         ------
-        ValueError
+        OptionError
             For anything but a bool, ``"exact"`` and ``"block"``.
         """
         if isinstance(wanted, np.bool_):
@@ -89,7 +90,7 @@ class Shuffle:
         if wanted is False:
             return cls("none", why="in the view's order")
         if wanted is not True and not (isinstance(wanted, str) and wanted in ("exact", "block")):
-            raise ValueError(f"shuffle is True, False, 'exact' or 'block', got {wanted!r}.")
+            raise OptionError(f"shuffle is True, False, 'exact' or 'block', got {wanted!r}.")
         total = samples.row_bytes * len(samples)
         size = f"{total / 2**30:.3g} GiB"
         if wanted == "exact":

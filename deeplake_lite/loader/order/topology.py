@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
+from deeplake_lite.errors import OptionError
+
 
 def found_rank(rank: int | None, world_size: int | None) -> tuple[int, int]:
     """Return rank and world size: as given, else as torch, JAX, torchrun or SLURM say, else 0 of 1.
 
-    Frameworks that are not loaded are not asked. Raises ValueError for variables that are no ranks.
+    Frameworks that are not loaded are not asked. Raises OptionError for wrong variables.
 
     >>> found_rank(1, 4)
     (1, 4)
@@ -42,10 +44,10 @@ def _of_environment() -> tuple[int, int] | None:
 
 
 def _told(rank: str, size: str) -> tuple[int, int]:
-    """Return what two variables say. Raises ValueError where they say nothing."""
+    """Return what two variables say. Raises OptionError where they say nothing."""
     told, of = os.environ[rank], os.environ[size]
     if not (told.isdecimal() and of.isdecimal() and int(told) < int(of)):
-        raise ValueError(
+        raise OptionError(
             f"{rank} and {size} say which process this is of how many, got {rank}={told!r} and "
             f"{size}={of!r}. Unset them, or give rank= and world_size=."
         )

@@ -10,7 +10,7 @@ import numpy as np
 import xxhash
 
 from deeplake_lite.dataset.reading import NOWHERE
-from deeplake_lite.errors import ColumnNotFoundError
+from deeplake_lite.errors import ColumnNotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, Image, Link, Scalar
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, concat, take
 from deeplake_lite.loader.order.places import Rows
@@ -74,7 +74,7 @@ class SeveralSamples:
         ------
         ColumnNotFoundError
             For a column that a view does not have.
-        ValueError
+        OptionError
             For columns that do not mean the same in all views.
         """
         read = [name for name in columns if name != SOURCE]
@@ -172,7 +172,7 @@ class SeveralSamples:
         return tuple(map(_of_both, *found)) if len(found) > 1 else found.pop()
 
     def shuffled(self, wanted: bool | str) -> MixShuffle:
-        """Return how the rows are shuffled, as the user wants it. Raises ValueError."""
+        """Return how the rows are shuffled, as the user wants it. Raises OptionError."""
         rows = tuple(map(len, self.parts))
         return MixShuffle(rows, self.weights, tuple(part.shuffled(wanted) for part in self.parts))
 
@@ -220,7 +220,7 @@ def agreed(name: str, htypes: Sequence[Htype]) -> Htype:
 
     Raises
     ------
-    ValueError
+    OptionError
         For types that mean different things.
 
     Examples
@@ -233,7 +233,7 @@ def agreed(name: str, htypes: Sequence[Htype]) -> Htype:
     first = plain[0]
     for number, other in enumerate(plain):
         if not _alike(first, other):
-            raise ValueError(
+            raise OptionError(
                 f"Columns of a mix have one type in all views, got {name!r} as {htypes[0]} in view "
                 f"0 and {htypes[number]} in view {number}. Leave it out with columns=[…], or cast "
                 "it in a query."
@@ -275,7 +275,7 @@ def _check_links(fields: Sequence[Field], views: Sequence[View]) -> None:
     """Refuse to follow links of one lake under the roots that were given for another."""
     allowed = {view._lake.allow for view in views}
     if len(allowed) > 1 and any(isinstance(f.htype, Link) for f in fields):
-        raise ValueError(
+        raise OptionError(
             f"Links of a mix are followed under the same roots, got {sorted(allowed)}. Open all "
             "lakes with the same allow=[…]."
         )

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
+from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
-from deeplake_lite.htypes.names import half_of_a_pair
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func, text_of

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from deeplake_lite import checks
 from deeplake_lite.errors import ExistsError, NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.htypes.base import Htype
 from deeplake_lite.query.functions.base import REGISTRY, Arg, Bound, Function
@@ -71,8 +72,9 @@ def function[F: Callable[..., Any]](
     >>> unregister("contrast")
     """
     type_ = _declared(returns)
-    if per not in ("row", "block"):
-        raise ValueError(f"per must be 'row' or 'block', got {per!r:.60}.")
+    checks.choice("per", per, ("row", "block"))
+    name = checks.optional_text("name", name)
+    override = checks.flag("override", override)
 
     def register(written: F) -> F:
         key = (name or written.__name__).upper()
@@ -138,15 +140,19 @@ def _declared(returns: Returns) -> Type:
     """Return the type that `returns` names."""
     if isinstance(returns, Htype):
         return Type.of(returns)
-    dtype, shape = (returns, ()) if isinstance(returns, str) else returns
-    dtype = {"text": "str", "json": "object"}.get(dtype, dtype)
+    given: Any = returns
+    is_pair = isinstance(given, tuple) and len(given) == 2
+    dtype, shape = given if is_pair else (given, ())
     try:
+        if not isinstance(dtype, np.dtype | type):
+            name = checks.text("returns", dtype)
+            dtype = {"text": "str", "json": "object"}.get(name, name)
         known = dtype if dtype in ("str", "object") else np.dtype(dtype).name
-    except TypeError:
+        return Type(known, tuple(shape))
+    except (TypeError, ValueError):
         raise QueryTypeError(
-            f"returns must be a dtype, (dtype, shape) or an htype, got {returns!r:.60}."
+            f"returns must be a dtype, (dtype, shape) or an htype, got {returns!a:.60}."
         ) from None
-    return Type(known, tuple(shape))
 
 
 def _copied(value: Any) -> Any:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
+from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.errors import InvalidValueError, LakeNotFoundError
-from deeplake_lite.htypes.names import half_of_a_pair
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo.engine import compiled, package
 from deeplake_lite.storage.repo.forks import use_engine

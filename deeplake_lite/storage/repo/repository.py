@@ -158,6 +158,11 @@ class Repository:
             folder = folder.resolve()
             if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
                 check_replaceable(folder, overwrite=overwrite)
+            if folder.exists() and folder.samefile(os.curdir):
+                raise ExistsError(
+                    f"A new lake takes the place of its folder, and {str(folder)!r} is the one in "
+                    "which this process runs. Name a folder in it: 'flowers.lake'."
+                )
         with staging(folder) as staged:
             yield cls._create(str(staged), options)
 

@@ -23,7 +23,8 @@ def nothing_left():
 
 
 HEAD = """
-import os, sys, tempfile, time
+import os, signal, sys, tempfile, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell ignores it
 import deeplake_lite as dl
 from deeplake_lite.testing import transforms
 

@@ -1,0 +1,287 @@
+"""Every argument of every public function is given what it does not expect."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.dataset.asking import Asks
+from deeplake_lite.dataset.exporting import Exports
+from deeplake_lite.dataset.loading import Loads, LoadsRows
+from deeplake_lite.ingest.options import Options as IngestOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+VALUES = {
+    "None": None,
+    "True": True,
+    "0": 0,
+    "-1": -1,
+    "1.5": 1.5,
+    "nan": float("nan"),
+    "10**30": 10**30,
+    "no text": "",
+    "text": "x",
+    "half a surrogate pair": "\ud800",
+    "NUL": "a\0b",
+    "bytes": b"x",
+    "no list": [],
+    "list": ["x"],
+    "list of None": [None],
+    "mapping": {"x": 1},
+    "mapping of 1": {1: 1},
+    "set": {"x"},
+    "object": object(),
+    "function": lambda *_args, **_named: 1,
+    "generator": (i for i in ()),
+    "number of NumPy": np.float32(1.5),
+    "array of no axes": np.array(1.5),
+    "array": np.array([1, 2]),
+    "no array": np.empty(0),
+    "texts of NumPy": np.array(["x"]),
+    "date": np.datetime64("2020-01-01"),
+}
+"""What may stand in the place of an argument, by what it is."""
+
+PROMISED = {
+    "str": str,
+    "str | None": str | None,
+    "bool": bool | np.bool_,
+    "int": int | np.integer,
+    "int | None": int | np.integer | None,
+}
+"""Annotations that say in full what is taken, and the types that they name."""
+
+ROWS = {"x": [1, 2], "name": ["a", "b"], "v": [[1, 2], [3, 4]], "label": ["rose", "tulip"]}
+SCHEMA = {
+    "x": "int32",
+    "name": "text",
+    "v": dl.Embedding(2),
+    "label": dl.ClassLabel(["rose", "tulip"]),
+    "image": dl.Image("png", nullable=True),
+}
+
+NUMBERS = itertools.count()
+
+
+PNG = dl.Image("png").encode([np.zeros((2, 2, 3), "uint8")]).buffers[0]
+
+
+def new_url() -> str:
+    """Return where no lake is yet."""
+    return f"memory://odd-values-{next(NUMBERS)}"
+
+
+def new_folder() -> Path:
+    """Return where nothing is yet."""
+    return Path(f"folder-{next(NUMBERS)}")
+
+
+def make() -> dl.Dataset:
+    """Return a small lake with two commits, a branch, a tag and a saved view."""
+    ds = dl.create(new_url(), SCHEMA)
+    ds.append({**ROWS, "image": [np.zeros((2, 2, 3), "uint8"), None]})
+    ds.commit("first")
+    ds.tag("v1")
+    ds.branch("other")
+    ds[:1].save("one")
+    ds.append({**ROWS, "x": [3, 4]})
+    ds.commit("second")
+    return ds
+
+
+@cache
+def lake() -> dl.Dataset:
+    """Return a lake that nothing changes."""
+    return make()
+
+
+def written(name: str, text: str) -> Path:
+    """Return a file of the current folder."""
+    Path(name).write_text(text)
+    return Path(name)
+
+
+def folder() -> Path:
+    """Return a folder with a picture in it."""
+    Path("pictures/rose").mkdir(parents=True, exist_ok=True)
+    Path("pictures/rose/a.png").write_bytes(PNG)
+    return Path("pictures")
+
+
+def parquet() -> Path:
+    """Return a Parquet file."""
+    pq.write_table(pa.table({"x": [1, 2]}), "a.parquet")
+    return Path("a.parquet")
+
+
+FUNCTIONS: dict[str, dict[str, Any]] = {
+    "create": {"url": new_url, "schema": {"x": "int8"}},
+    "exists": {"url": new_url},
+    "open": {"url": lambda: lake().url},
+    "mix": {"views": lambda: [(lake(), 1)]},
+    "browse_diff": {"ds": lake},
+    "function": {"returns": "float32"},
+    "from_arrays": {"arrays": {"x": [1]}, "url": new_url},
+    "from_csv": {"path": lambda: written("a.csv", "x\n1\n"), "url": new_url},
+    "from_parquet": {"path": parquet, "url": new_url},
+    "from_folder": {"path": folder, "url": new_url},
+    "from_dataframe": {"df": lambda: pd.DataFrame({"x": [1]}), "url": new_url},
+}
+"""Arguments with which each function works; functions make them."""
+
+METHODS: dict[str, dict[str, Any]] = {
+    "append": {"data": ROWS},
+    "extend": {"data": ROWS},
+    "update": {"rows": [0], "data": {"x": [5]}},
+    "delete": {"rows": [0]},
+    "upsert": {"data": ROWS, "on": "x"},
+    "add_column": {"name": "new", "htype": "int8"},
+    "rename_column": {"old": "x", "new": "y"},
+    "set_default": {"name": "x", "value": 1},
+    "set_nullable": {"name": "x"},
+    "set_mode": {"name": "image", "mode": "RGB"},
+    "add_classes": {"name": "label", "names": ["lily"]},
+    "drop_column": {"name": "x"},
+    "commit": {},
+    "transaction": {},
+    "branch": {"name": "new"},
+    "checkout": {"branch": "other"},
+    "delete_branch": {"name": "other"},
+    "tag": {"name": "new"},
+    "delete_tag": {"name": "v1"},
+    "diff": {"a": "v1", "b": "main"},
+    "merge": {"branch": "other"},
+    "rebase": {},
+    "restore": {"version": "v1"},
+    "optimize": {},
+    "vacuum": {},
+    "__getitem__": {"index": 0},
+    "split": {"fractions": [0.5, 0.5]},
+    "folds": {"k": 2},
+    "save": {"name": "new"},
+    "materialize": {"url": new_url},
+    "browse": {},
+    "query": {"text": "SELECT x WHERE x > $1", "params": [1]},
+    "suspects": {"label": "label", "column": "v", "neighbours": 1},
+    "to_folder": {"path": new_folder, "image": "image", "label": "label"},
+    "batches": {"batch_size": 2},
+    "pytorch": {"batch_size": 2},
+    "jax": {"batch_size": 2},
+    "tensorflow": {"batch_size": 2},
+    "pytorch_dataset": {},
+}
+"""Arguments with which each method of datasets works, those of views among them."""
+
+
+READING = {
+    "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
+    "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize",
+}  # fmt: skip
+"""Methods that change nothing."""
+
+
+def public(*classes: type) -> list[str]:
+    """Return the names of the methods that classes have of their own."""
+    named = [name for cls in classes for name, o in vars(cls).items() if inspect.isfunction(o)]
+    return [name for name in named if not name.startswith("_") or name == "__getitem__"]
+
+
+OF_DATASETS = dict.fromkeys(public(dl.Dataset, dl.View, Asks, Exports, Loads, LoadsRows))
+
+
+def parameters(function: Callable[..., Any]) -> dict[str, str]:
+    """Return what a function takes, and how each is annotated."""
+    found = {
+        name: str(p.annotation)
+        for name, p in inspect.signature(function).parameters.items()
+        if name != "self" and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    }
+    if function.__name__.startswith("from_"):
+        found |= {name: str(kind) for name, kind in IngestOptions.__annotations__.items()}
+    return found
+
+
+def state(ds: dl.Dataset) -> Any:
+    """Return what an error must leave as it was."""
+    return (
+        len(ds), ds.columns, ds.version, ds.current_branch, str(ds.status()), ds.branches, ds.tags,
+        sorted(ds.views()),
+    )  # fmt: skip
+
+
+def wrong(call: Callable[[str, Any], Any], taken: dict[str, str]) -> Iterator[str]:
+    """Yield what is wrong with a function, for each argument and each odd value."""
+    for name, annotation in taken.items():
+        promised = PROMISED.get(annotation)
+        for title, value in VALUES.items():
+            said = f"{name}={title}"
+            try:
+                call(name, value)
+            except dl.LakeError as error:
+                if str(error).encode(errors="replace").decode() != str(error):
+                    yield f"{said}: a message that does not print: {error!a}"
+            except Exception as error:
+                yield f"{said}: {type(error).__name__}: {error!s:.100}"
+            else:
+                fits = promised is None or isinstance(value, promised)
+                if not fits or (value is True and annotation.startswith("int")):
+                    yield f"{said}: taken, though it is declared as {annotation}"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Let paths lead to a folder of the test."""
+    monkeypatch.chdir(tmp_path)
+
+
+def test_no_public_function_is_forgotten():
+    able = {name for name in OF_DATASETS if parameters(getattr(dl.Dataset, name))}
+    assert able - METHODS.keys() == {"query_async"}  # takes what query does
+    assert {n for n in dl.__all__ if inspect.isfunction(getattr(dl, n))} == FUNCTIONS.keys()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_of_datasets_take_what_they_say_or_raise_our_errors(method):
+    function, known = getattr(dl.Dataset, method), METHODS[method]
+    ds = make()
+    before = state(ds)
+
+    def call(name: str, value: Any) -> None:
+        nonlocal ds, before
+        given = {key: v() if callable(v) else v for key, v in known.items()}
+        try:
+            done = function(ds, **{**given, name: value})
+            if method == "transaction":
+                with done:
+                    pass
+        except Exception as error:
+            assert state(ds) == before, f"{name}={value!r} is refused, but has changed the lake"
+            raise error from None
+        if method not in READING:
+            ds = make()
+            before = state(ds)
+
+    assert list(wrong(call, parameters(function))) == []
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_take_what_they_say_or_raise_our_errors(name):
+    function, known = getattr(dl, name), FUNCTIONS[name]
+
+    def call(argument: str, value: Any) -> None:
+        given = {key: v() if callable(v) else v for key, v in known.items()}
+        function(**{**given, argument: value})
+
+    assert list(wrong(call, parameters(function))) == []
