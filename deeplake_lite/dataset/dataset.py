@@ -156,7 +156,7 @@ class Dataset(View):
             comes twice, an id that no row has, or a view of other rows; the dataset is as before.
         ColumnNotFoundError
             For a column that the schema does not have.
-        IndexError
+        RowIndexError
             For a row that is not there.
         ReadOnlyError
             When this is a version that never moves.
@@ -191,7 +191,7 @@ class Dataset(View):
 
         Raises
         ------
-        IndexError
+        RowIndexError
             For a row that is not there.
         ReadOnlyError
             When this is a version that never moves.
@@ -942,7 +942,7 @@ class Dataset(View):
 
         Raises
         ------
-        ValueError
+        OptionError
             For an age that is none, and for a `spare` that is too short on an object store.
 
         Examples

@@ -117,7 +117,7 @@ class Loads:
         ------
         ColumnNotFoundError
             For a column that the view does not have.
-        ValueError
+        OptionError
             For options that contradict each other.
         LoaderError
             As batches are made: for a row that does not decode, or that the transform fails on,
@@ -167,7 +167,7 @@ class Loads:
         ------
         MissingPackageError
             Where PyTorch is not installed.
-        ValueError
+        OptionError
             For options that contradict each other, or a GPU that PyTorch does not see.
 
         Examples
@@ -245,7 +245,7 @@ class Loads:
             Where JAX is not installed.
         LoaderError
             For an int64 that does not fit int32, which is what JAX has without x64.
-        ValueError
+        OptionError
             For batches that do not divide over the devices.
 
         Notes
@@ -314,7 +314,7 @@ class LoadsRows(Loads):
         ------
         MissingPackageError
             Where PyTorch is not installed.
-        ValueError
+        OptionError
             For another style, or an option that the style does not have.
 
         Notes

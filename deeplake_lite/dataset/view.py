@@ -195,7 +195,7 @@ class View(LoadsRows, Exports, Asks):
 
         Raises
         ------
-        ValueError
+        OptionError
             For fractions that are no parts of a whole, and where a part would be empty, unless its
             fraction is 0.
         ColumnNotFoundError
@@ -258,7 +258,7 @@ class View(LoadsRows, Exports, Asks):
 
         Raises
         ------
-        ValueError
+        OptionError
             Where a fold would be empty: for fewer rows, or groups, than folds.
         ColumnNotFoundError
             For a column that the view does not have.

@@ -178,7 +178,7 @@ class ViewSamples:
         return ViewSamples.of(self.view, names)
 
     def shuffled(self, wanted: bool | str) -> Shuffle:
-        """Return how the rows are shuffled, as the user wants it. Raises ValueError."""
+        """Return how the rows are shuffled, as the user wants it. Raises OptionError."""
         return Shuffle.chosen(wanted, self)
 
     @cached_property
