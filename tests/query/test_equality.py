@@ -556,3 +556,21 @@ def test_classes_without_names_do_not_meet_those_with_names(wrap, query):
     sources = {"A": lake(*wrap([])), "B": lake(*wrap(["a", "b"]))}
     with pytest.raises(dl.errors.QueryTypeError, match="Classes with names"):
         dl.query(query, sources=sources)
+
+
+LISTS = {
+    "texts": (dl.Sequence("text"), [[], ["a"], ["a", "b"], [""]]),
+    "json": (dl.Sequence(dl.Json()), [[], [1], [True], [1, "x"], [[1]], [{"a": 1}]]),
+    "bytes": (dl.Sequence(dl.Bytes()), [[], [b"a"], [b"a", b"b"]]),
+    "numbers": (dl.Sequence("float32"), [[], [1.0], [1.0, 2.0]]),
+    "documents": ("json", [[], [1], [True], ["x"], {}, {"a": [1]}, "[]", 1]),
+}
+
+
+@pytest.mark.parametrize("form", ["HASH(x) = HASH($p)", "x IS NOT DISTINCT FROM $p"])
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_that_are_given_are_found(make_lake, name, form):
+    htype, values = LISTS[name]
+    ds = make_lake({"id": "int32", "x": htype}, id=range(len(values)), x=values)
+    for row, value in enumerate(values):
+        assert ds.query(f"SELECT id WHERE {form}", {"p": value})["id"][:].tolist() == [row], value

@@ -33,11 +33,35 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         if not isinstance(e.this.expression, exp.DPipe):
             low.value(e.this, scope)  # what is wrong with the first of them comes first
         raise chained(e)
+    if (found := _of_hashes(low, e, scope)) is not None:
+        return found
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
     left, right = alike(left, right, low)
     if not (is_json(left) or is_json(right)) and _by_elements(left, right):
         return low.call(COMPARISON[type(e)], [left, right], {}, e)
     return Sql(low.compare(type(e), left, right, scope), BOOL)
+
+
+def _of_hashes(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
+    """Return HASH(x) = HASH(list) as a comparison of x, whose type says what the list means."""
+    sides = [
+        side.expressions[0]
+        for side in (e.this, e.expression)
+        if isinstance(side, exp.Anonymous)
+        and side.name.upper() == "HASH"
+        and len(side.expressions) == 1
+    ]
+    if len(sides) < 2 or not isinstance(e, exp.EQ | exp.NEQ):
+        return None
+    values = [low.value(side, scope) for side in sides]
+    if not any(isinstance(v, Constant) and isinstance(v.value, list | dict) for v in values):
+        return None
+    if any(map(is_json, values)):
+        return low.value(type(e)(this=sides[0].copy(), expression=sides[1].copy()), scope)
+    if all(map(is_numpys, values)):
+        tensors = [low.as_tensor(v, text_of(e)) for v in values]
+        return Sql(are_alike(type(e), tensors[0], tensors[1], low, scope), BOOL)
+    return None
 
 
 def _by_elements(left: Value, right: Value) -> bool:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sqlglot import exp
 
+from deeplake_lite.htypes.base import Nested
 from deeplake_lite.query.bind.forms import with_one_list_of_names
 from deeplake_lite.query.bind.kinds import is_numpys, key_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import (
     Call,
     Cell,
+    Literal_,
     Meta,
     Tensor,
     Tree,
@@ -78,9 +81,22 @@ def are_alike(
     """Return a comparison of whole tensors, by their digests; of classes by their names."""
     of_one_type = left.plain is not None and right.plain is not None
     of_one_type = of_one_type and str(left.type.meaning) == str(right.type.meaning)
-    first, second = with_one_list_of_names([left, right])
+    first, second = with_one_list_of_names([_as_items(left, right), _as_items(right, left)])
     sides = [digest(side, low, stored=of_one_type, null=True) for side in (first, second)]
     return kind(this=low.as_sql(sides[0], scope), expression=low.as_sql(sides[1], scope))
+
+
+def _as_items(value: Tensor, other: Tensor) -> Tensor:
+    """Return a constant list as one of items, where the other side is a list of no numbers.
+
+    NumPy takes ``[]`` and ``[1]`` for arrays, which equal no list of texts or JSON values.
+    """
+    is_list = other.plain is not None and isinstance(other.plain.field.htype.layout, Nested)
+    if not is_list or other.type.is_number or not isinstance(value.tree, Literal_):
+        return value
+    items = value.tree.value
+    items = items.tolist() if isinstance(items, np.ndarray) else items
+    return Tensor(Literal_(items, Type("object").listed()), value.env, value.text)
 
 
 def counted(tensor: Tensor, low: Lowering, scope: Scope) -> exp.Expr:
