@@ -290,6 +290,8 @@ class LoadsRows(Loads):
             Those of a sample, all if left out. Others are not read.
         transform : callable, optional
             From a sample, a dict of NumPy values with None for null, to a sample; see `batches`.
+            The global generators of `random`, `numpy.random` and torch are the DataLoader's here:
+            nothing seeds them for each sample.
         size : (height, width) or mapping, optional
             Brings pictures to one size, of all image columns or by name.
         mode : {"RGB", "L", "RGBA"} or mapping, optional
