@@ -145,10 +145,11 @@ def seconds(name: str, value: Any) -> float:
     return float(value)
 
 
-def choice(name: str, value: Any, choices: Sequence[Any]) -> None:
-    """Refuse what is not among the choices. Raises OptionError."""
+def choice(name: str, value: Any, choices: Sequence[Any], way_out: str = "") -> None:
+    """Refuse what is not among the choices, and say what else there is. Raises OptionError."""
     if not (value is None or isinstance(value, str)) or value not in choices:
-        raise OptionError(f"{name} is one of {', '.join(map(repr, choices))}, got {value!r}.")
+        known = ", ".join(map(repr, choices))
+        raise OptionError(f"{name} is one of {known}, got {value!r:.80}.{way_out and ' '}{way_out}")
 
 
 def flag(name: str, value: Any) -> bool:

@@ -141,7 +141,7 @@ def open(
     >>> dl.open("memory://open-doc", version="v1").read_only
     True
     """
-    checks.choice("verify", verify, (None, "read"))
+    checks.choice("verify", verify, (None, "read"), "To read everything once, use ds.verify().")
     options = checks.mapping("storage_options", storage_options)
     _check_limits(limits)
     repository = Repository.open(checks.location("url", url), options, limits)

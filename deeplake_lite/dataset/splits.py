@@ -171,12 +171,12 @@ def _empty(
 
 
 def _shares(fractions: Sequence[float]) -> NDArray[np.float64]:
-    """Return the size of each part; ValueError for what does not divide a whole.
+    """Return the size of each part; OptionError for what does not divide a whole.
 
     >>> _shares([3, 1])
     Traceback (most recent call last):
         ...
-    ValueError: fractions must add up to 1, got [3, 1], which add up to 4. Divide them: [0.75, ...
+    deeplake_lite.errors.OptionError: fractions must add up to 1, got [3, 1], ...
     """
     try:
         shares = np.asarray(fractions, float)

@@ -154,7 +154,7 @@ class Options(Keywords):
 
         Raises
         ------
-        ColumnNotFoundError, ValueError
+        ColumnNotFoundError, OptionError
             See above.
         """
         known = [f.name for f in fields]
@@ -225,7 +225,7 @@ def check_keys(name: str, keys: Iterable[str], columns: Sequence[str]) -> None:
     >>> check_keys("boxes", ["boxes_mask"], ["boxes", "boxes_mask"])
     Traceback (most recent call last):
         ...
-    ValueError: A batch says under 'boxes_mask' which rows of 'boxes' are null or padded, and ...
+    deeplake_lite.errors.OptionError: A batch says under 'boxes_mask' which rows ...
     """
     for key in keys:
         if key in columns:

@@ -130,7 +130,7 @@ def test_the_vectors_may_be_on_fewer_axes(lake, monkeypatch):
         ),
         ({"label": "label", "column": "name"}, dl.SchemaError, "column 'name' is Text"),
         ({"label": "name", "by": "scores"}, dl.SchemaError, "one per class of a ClassLabel"),
-        ({"label": "label", "neighbours": 0}, ValueError, "a number from 1 on, got 0"),
+        ({"label": "label", "neighbours": 0}, ValueError, "an integer of at least 1, got 0"),
     ],
 )
 def test_what_cannot_be_ranked_is_said(lake, arguments, error, message):
