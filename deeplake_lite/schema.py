@@ -80,6 +80,13 @@ class Schema:
     """The columns, in order."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.fields, list | tuple) or not all(
+            isinstance(column, Field) for column in self.fields
+        ):
+            raise SchemaError(
+                f"A schema is made of Fields, got {self.fields!r:.60}. Build it from names and "
+                "types: Schema.build({'label': 'int32'})."
+            )
         object.__setattr__(self, "fields", tuple(self.fields))
         names: dict[str, Field] = {}
         for column in self.fields:

@@ -70,6 +70,7 @@ SCHEMA = {
     "v": dl.Embedding(2),
     "label": dl.ClassLabel(["rose", "tulip"]),
     "image": dl.Image("png", nullable=True),
+    "link": dl.Link("bytes", nullable=True),
 }
 
 NUMBERS = itertools.count()
@@ -285,3 +286,57 @@ def test_functions_take_what_they_say_or_raise_our_errors(name):
         function(**{**given, argument: value})
 
     assert list(wrong(call, parameters(function))) == []
+
+
+def changed() -> dl.Diff:
+    """Return what the second commit changed."""
+    return lake().diff("v1", "main")
+
+
+PARTS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "SavedViews.__getitem__": (lambda: lake().views(), {"name": "one"}),
+    "SavedViews.info": (lambda: lake().views(), {"name": "one"}),
+    "SavedViews.delete": (lambda: make().views(), {"name": "one"}),
+    "Notes.__getitem__": (lambda: lake().metadata, {"key": "x"}),
+    "Notes.__setitem__": (lambda: make().metadata, {"key": "x", "value": 1}),
+    "Notes.__delitem__": (lambda: lake().metadata, {"key": "x"}),
+    "Column.__getitem__": (lambda: lake()["x"], {"index": 0}),
+    "Column.__setitem__": (lambda: make()["x"], {"index": 0, "values": 1}),
+    "Column.encoded": (lambda: lake()["image"], {"index": 0}),
+    "Column.urls": (lambda: lake()["link"], {"index": 0}),
+    "Diff.before": (changed, {"column": "x"}),
+    "Diff.after": (changed, {"column": "x"}),
+    "Browser.to_html": (lambda: lake().browse(), {"path": "page.html"}),
+}
+"""Methods of what datasets give, how it is made, and arguments with which each works."""
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_of_datasets_take_what_they_say_or_raise_our_errors(name):
+    make_part, known = PARTS[name]
+
+    def call(argument: str, value: Any) -> None:
+        part = make_part()
+        getattr(part, name.partition(".")[2])(**{**known, argument: value})
+
+    function = getattr(type(make_part()), name.partition(".")[2])
+    assert list(wrong(call, parameters(function))) == []
+
+
+TYPES = {
+    "Array": {"dtype": "float32", "shape": (2,)}, "Boxes": {}, "Bytes": {}, "ClassLabel": {},
+    "Embedding": {"dim": 2}, "Image": {}, "Json": {}, "Keypoints": {}, "Limits": {},
+    "Link": {"of": "bytes"}, "Mask": {}, "Polygons": {}, "Scalar": {"dtype": "int8"},
+    "Sequence": {"of": "text"}, "Text": {}, "Schema": {},
+}  # fmt: skip
+"""Classes that are called by their names, and arguments with which each works."""
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_types_take_what_they_say_or_raise_our_errors(name):
+    taken = {k: v for k, v in parameters(getattr(dl, name)).items() if not k.startswith("_")}
+
+    def call(argument: str, value: Any) -> None:
+        getattr(dl, name)(**{**TYPES[name], argument: value})
+
+    assert list(wrong(call, taken)) == []

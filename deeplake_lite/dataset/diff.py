@@ -115,7 +115,7 @@ class Diff:
         return show.diff_html(self)
 
     def _values(self, table: Table, column: str, ids: Ids | None) -> Any:
-        if column not in self.changed:
+        if not isinstance(column, str) or column not in self.changed:
             raise ColumnNotFoundError.named("changed column", column, self.changed)
         f = self._newer.schema[column]
         htype = next(g.htype for g in table.schema if g.id == f.id)

@@ -6,6 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from copy import deepcopy
 from typing import Any
 
+from deeplake_lite import checks
+from deeplake_lite.errors import NotFoundError
+from deeplake_lite.schema import check_metadata
+
 type Change = Callable[[Mapping[str, Any]], dict[str, Any]]
 """Gets the notes there are, gives those there are to be."""
 
@@ -28,14 +32,19 @@ class Notes(MutableMapping[str, Any]):
         self._read, self._write = read, write
 
     def __getitem__(self, key: str) -> Any:
-        return deepcopy(self._read()[key])
+        notes = self._read()
+        _check_known(key, notes)
+        return deepcopy(notes[key])
 
     def __setitem__(self, key: str, value: Any) -> None:
+        checks.text("key of a note", key)
+        check_metadata("A dataset", {key: value})
         kept = deepcopy(value)
         self._write(lambda notes: {**notes, key: kept})
 
     def __delitem__(self, key: str) -> None:
         def without(notes: Mapping[str, Any]) -> dict[str, Any]:
+            _check_known(key, notes)
             left = dict(notes)
             del left[key]
             return left
@@ -50,3 +59,9 @@ class Notes(MutableMapping[str, Any]):
 
     def __repr__(self) -> str:
         return repr(dict(self._read()))
+
+
+def _check_known(key: Any, notes: Mapping[str, Any]) -> None:
+    """Refuse a key that there is not. Raises NotFoundError."""
+    if not isinstance(key, str) or key not in notes:
+        raise NotFoundError.named("note", key, notes)

@@ -152,9 +152,12 @@ class SavedViews(Mapping[str, "View"]):
 
     def info(self, name: str) -> SavedView:
         """Return what is kept of a view, without opening it. Raises NotFoundError."""
-        if name not in self._documents:
-            raise NotFoundError.named("saved view", name, self._documents)
+        self._check_known(name)
         return SavedView.from_json(name, self._documents[name])
+
+    def _check_known(self, name: Any) -> None:
+        if not isinstance(name, str) or name not in self._documents:
+            raise NotFoundError.named("saved view", name, self._documents)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._documents)
@@ -164,8 +167,7 @@ class SavedViews(Mapping[str, "View"]):
 
     def delete(self, name: str) -> None:
         """Forget a view; its rows stay where they are."""
-        if name not in self._documents:
-            raise NotFoundError.named("saved view", name, self._documents)
+        self._check_known(name)
         _write(self._lake.repository, {name: None}, f"delete view {name}")
         del self._documents[name]
 

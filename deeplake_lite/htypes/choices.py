@@ -73,6 +73,8 @@ def dtype_name(given: Any) -> str:
     >>> dtype_name(float), dtype_name("Float32"), dtype_name("floaty")
     ('float64', 'float32', 'floaty')
     """
+    if not isinstance(given, str | type | np.dtype):  # NumPy takes None for float64
+        return str(given)
     for spec in (given, given.casefold()) if isinstance(given, str) else (given,):
         try:
             return str(np.dtype(spec).name)
