@@ -100,7 +100,7 @@ class ClassLabel(Htype):
         InvalidValueError
             When no class has that name.
         """
-        number = self._numbers.get(name)
+        number = self._numbers.get(name) if isinstance(name, str) else None
         if number is None:
             raise self._unknown(name)
         return number

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query import interrupt
 from deeplake_lite.query.functions.guard import null_rows
 from deeplake_lite.query.indexing import index_of, indexed, lies_beyond
@@ -119,6 +120,17 @@ def _numbers(found: Alike, type_: Type, count: int) -> NDArray[Any]:
     return np.ma.MaskedArray(out, null) if null.any() else out
 
 
+def _array(value: Any, type_: Type) -> NDArray[Any] | None:
+    """Return numbers that DuckDB gives. Raises QueryTypeError for what holds anything else."""
+    try:
+        return None if value is None else np.asarray(value, type_.dtype)
+    except (TypeError, ValueError) as error:
+        raise QueryTypeError(
+            f"{type_} takes numbers without null, but there is {value!r:.80}. CAST it, or compare "
+            "HASH(x) with HASH(y)."
+        ) from error
+
+
 class _Walk:
     """Computes trees over one block; what occurs twice is computed once."""
 
@@ -168,8 +180,7 @@ class _Walk:
             return self._split(as_given(values, type_))
         if not type_.is_number:
             return Alike.of(as_given(values, type_), self._every)
-        arrays = [None if v is None else np.asarray(v, type_.dtype) for v in values]
-        return Alike.of(arrays, self._every)
+        return Alike.of([_array(value, type_) for value in values], self._every)
 
     def _split(self, values: Any) -> Alike:
         parts = _parted(values, self._every)

@@ -240,6 +240,9 @@ def _of_scalars(
     if name in known.UNIFIES:
         _one_type(name, args, e)
         args, kind = unified(args, low, scope)
+    elif name in known.WITH_DEFAULT and len(args) == 3:
+        [first, default], kind = unified([args[0], args[2]], low, scope)
+        args = [first, args[1], default]
     else:
         kind = _result_kind(name, args[0] if args else None)
     is_text = name in known.JOINS or name not in known.AGGREGATES | known.SAME | known.REAL

@@ -281,7 +281,7 @@ def is_null_constant(value: Value) -> bool:
 
 
 def _names_class(value: Value, names: set[str]) -> bool:
-    return isinstance(value, Constant) and value.value in names
+    return isinstance(value, Constant) and isinstance(value.value, str) and value.value in names
 
 
 def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:

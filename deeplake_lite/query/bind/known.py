@@ -62,8 +62,11 @@ SAME = PICKS | {
 }  # fmt: skip
 """Functions whose result is of the kind of their first argument."""
 
-UNIFIES = {"COALESCE", "IFNULL", "NULLIF", "GREATEST", "LEAST"}
+UNIFIES = {"COALESCE", "IFNULL", "GREATEST", "LEAST"}
 """Functions whose arguments one column is to hold."""
+
+WITH_DEFAULT = {"LAG", "LEAD"}
+"""Functions whose third argument stands where the first has no value."""
 
 KEEPS_CLASS = {"MIN", "MAX", "MODE"} | PICKS
 """Functions of which one gives a class for classes."""

@@ -131,12 +131,19 @@ def _listed(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]) -> Bo
     QueryTypeError
         For lists of what has axes, and for two lists.
     """
-    lists = [arg for arg in (x, y) if arg.type.items is not None]
+    is_json = "object" in (x.type.dtype, y.type.dtype)
+    lists = [a for a in (x, y) if a.type.items is not None or (_is_texts(a) and not is_json)]
     if not lists:
         return None
     one, other = lists[0], y if lists[0] is x else x
     items = one.type.items
-    if items is None or items.of.ndim != 0 or other.type.ndim != 0:
+    if _is_texts(one) and other.type != Type("str"):
+        raise QueryTypeError(
+            f"{sign} compares each text of a list with a text, but {other.text} is {other.type} "
+            f"and {one.text} is {one.type}. CAST one of them."
+        )
+    is_flat = one.type.ndim == 1 if items is None else items.of.ndim == 0
+    if not is_flat or other.type.ndim != 0:
         raise QueryTypeError(
             f"{sign} compares each item of a list with one value, but {one.text} is {one.type} and "
             f"{other.text} is {other.type}. Compare HASH({one.text}) with HASH({other.text}), or "
@@ -148,6 +155,11 @@ def _listed(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]) -> Bo
         return np.array([_holds(compare, *pair) for pair in pairs], bool)
 
     return Bound(Type("bool", (None,)), compute, stacks=False)
+
+
+def _is_texts(arg: Arg) -> bool:
+    """Tell whether a value is a list of texts as it stands: ``['a', 'b']``."""
+    return arg.type.dtype == "str" and arg.type.items is None and arg.type.ndim > 0
 
 
 def _holds(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:
