@@ -22,9 +22,9 @@ FORMS = [
 ]  # fmt: skip
 
 CONSTANTS = [
-    "[0, 0, 0]", "[]", "[[0, 0, 4, 4]]", "'x'", "'cat'", "1", "1.5", "NULL", "TRUE", "{'a': 1}",
-    "[[1], [2]]", "['a']", "[[0, 'cat']]", "DATE '2020-01-01'", "INTERVAL 1 DAY", "$bytes", "$document",
-    "$nulls", "$complex",
+    "[0, 0, 0]", "[]", "[[0, 0, 4, 4]]", "'x'", "'cat'", "1", "1.5", "NULL", "TRUE",
+    "{'a': 1}", "[[1], [2]]", "['a']", "[[0, 'cat']]", "DATE '2020-01-01'", "INTERVAL 1 DAY",
+    "$bytes", "$document", "$nulls", "$complex",
 ]  # fmt: skip
 
 PARAMETERS = {"bytes": b"x", "document": {"a": [1]}, "nulls": [None], "complex": 1 + 2j}

@@ -95,6 +95,8 @@ def _as_items(value: Tensor, other: Tensor) -> Tensor:
     if not is_list or other.type.is_number or not isinstance(value.tree, Literal_):
         return value
     items = value.tree.value
+    if other.type.items is not None and other.type.items.of.is_number and len(items):
+        return value  # arrays, which equal an array with an axis more
     items = items.tolist() if isinstance(items, np.ndarray) else items
     return Tensor(Literal_(items, Type("object").listed()), value.env, value.text)
 

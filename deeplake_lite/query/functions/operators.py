@@ -159,7 +159,7 @@ def _listed(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]) -> Bo
 
 def _is_texts(arg: Arg) -> bool:
     """Tell whether a value is a list of texts as it stands: ``['a', 'b']``."""
-    return arg.type.dtype == "str" and arg.type.items is None and arg.type.ndim > 0
+    return arg.type.dtype == "str" and arg.type.items is None and arg.type.ndim != 0
 
 
 def _holds(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:
