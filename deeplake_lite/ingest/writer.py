@@ -9,7 +9,6 @@ their content: the commit notes them (`notes`).
 
 from __future__ import annotations
 
-import shutil
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from deeplake_lite.ingest.fitting import fit, wanted
 from deeplake_lite.ingest.options import Types, Update, check_options, types_of
 from deeplake_lite.ingest.result import Ingested, IngestedDataset
 from deeplake_lite.ingest.run import Run
-from deeplake_lite.storage.repo import local_folder
+from deeplake_lite.storage.repo import local_folder, remove_unmade
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,7 +123,7 @@ def _remove(ds: Dataset) -> None:
     """Take away a lake that was made in vain; on an object store it stays, without rows."""
     folder = local_folder(ds.url)
     if folder is not None and len(ds.log()) == 1:
-        shutil.rmtree(folder)
+        remove_unmade(folder)
 
 
 def _tell(done: Ingested) -> None:

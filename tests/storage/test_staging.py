@@ -1,5 +1,6 @@
 """Lakes that are made or replaced by processes that are killed on the way."""
 
+import errno
 import shutil
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import textwrap
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -129,3 +131,23 @@ def test_a_vacuum_clears_lakes_that_were_never_finished_and_nothing_else(tmp_pat
         fail()
     left = {".lake-12345678", ".lake-note", ".other-0123abcd", "lake", "lake-0123abcd"}
     assert set(beside(tmp_path / "lake")) == left
+
+
+def test_a_write_that_ends_after_another_failed_leaves_nothing(tmp_path, monkeypatch):
+    late = []
+
+    def rmtree(path, **options):
+        removed(path, **options)
+        if not late:
+            late.append(path / "snapshots")
+            late[0].mkdir(parents=True)
+
+    removed = shutil.rmtree
+    monkeypatch.setattr(staging, "shutil", SimpleNamespace(rmtree=rmtree))
+    with (
+        pytest.raises(OSError, match="No space left"),
+        staging.staging(tmp_path / "lake"),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert len(late) == 1
+    assert beside(tmp_path / "lake") == []

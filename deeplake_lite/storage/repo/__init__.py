@@ -16,6 +16,7 @@ from deeplake_lite.storage.repo.lake_refs import ANNOUNCED_AGE, branch_ref, tag_
 from deeplake_lite.storage.repo.places import MEMORY, local_folder, welcome
 from deeplake_lite.storage.repo.repository import TRANSACTION, Commit, Repository
 from deeplake_lite.storage.repo.session import Session
+from deeplake_lite.storage.repo.staging import remove_unmade
 from deeplake_lite.storage.repo.work import gather, run, start, stream
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "engine_is_lost",
     "gather",
     "local_folder",
+    "remove_unmade",
     "run",
     "start",
     "stream",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -23,6 +24,9 @@ LAKE_ENTRIES = frozenset(
     {".writers", "chunks", "config.yaml", "manifests", "refs", "snapshots", "transactions"}
 )
 """What the engine and our writers keep in a local lake's folder."""
+
+PAUSES = (0, 0.005, 0.02, 0.1)
+"""Seconds for which the engine's threads are given time to end a write of which another failed."""
 
 
 def check_replaceable(folder: Path, *, overwrite: bool) -> None:
@@ -63,8 +67,9 @@ def staging(folder: Path) -> Iterator[Path]:
             yield staged
             with translated_files():
                 _put_in_place(staged, folder)
-        finally:
-            shutil.rmtree(staged, ignore_errors=True)
+        except BaseException:
+            remove_unmade(staged)
+            raise
 
 
 def finish_replacement(folder: Path) -> None:
@@ -92,6 +97,13 @@ def clear_staged(folder: Path) -> None:
                 for left in (staged, _old(staged)):
                     if left.is_dir() and {p.name for p in left.iterdir()} <= LAKE_ENTRIES:
                         shutil.rmtree(left, ignore_errors=True)
+
+
+def remove_unmade(folder: Path) -> None:
+    """Remove the folder of a lake that could not be made, and what late writes still add to it."""
+    for pause in PAUSES:
+        time.sleep(pause)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _put_in_place(staged: Path, folder: Path) -> None:
