@@ -101,14 +101,18 @@ def _is_cross_join(select: exp.Select) -> bool:
     parts = ("where", "group", "having", "qualify", "distinct", "order")
     if any(select.args.get(part) for part in parts) or not select.args.get("joins"):
         return False
-    if any(
-        set(filter(join.args.get, join.args)) - {"this", "kind"} for join in select.args["joins"]
-    ):
+    if not all(map(_makes_all_pairs, select.args["joins"])):
         return False
     calls = [
         call.name.upper() for item in select.expressions for call in item.find_all(exp.Anonymous)
     ]
     return "UNNEST" not in calls and not any(i.find(exp.Window) for i in select.expressions)
+
+
+def _makes_all_pairs(join: exp.Join) -> bool:
+    """Tell whether a join is a comma, CROSS JOIN, or another without a condition."""
+    told = set(filter(join.args.get, join.args))
+    return told <= {"this", "kind"} and (join.kind or "CROSS") in {"CROSS", "INNER"}
 
 
 def _limit_sources(select: exp.Select, most: int) -> None:
