@@ -1,4 +1,4 @@
-"""What the value of an option may be: each check returns it as the loader has it, or raises."""
+"""What the value of an argument may be: each check returns it as the callers use it, or raises."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def integer(name: str, value: Any, least: int | None = None) -> int:
         number = None
     if number is None or (least is not None and number < least):
         rule = "an integer" if least is None else f"an integer of at least {least}"
-        raise OptionError(f"{name} is {rule}, got {value!r}.")
+        raise OptionError(f"{name} must be {rule}, but it is {value!r}.")
     return number
 
 
@@ -57,7 +57,7 @@ def text(name: str, value: Any) -> str:
     'species'
     """
     if not isinstance(value, str):
-        raise OptionError(f"{name} is a text, got {value!r:.80}.")
+        raise OptionError(f"{name} must be a text, but it is {value!r:.80}.")
     return str(value)
 
 
@@ -83,8 +83,8 @@ def names(name: str, value: Any) -> tuple[str, ...]:
         return (value,)
     if not np.iterable(value) or isinstance(value, bytes | set | frozenset):
         raise OptionError(
-            f"{name} are names in order, such as ['image', 'label'], got {value!r:.80}. Leave it "
-            "out for all."
+            f"{name} must be a list of names, such as ['image', 'label'], but it is {value!r:.80}. "
+            "Leave it out for all."
         )
     return tuple(value)
 
@@ -106,13 +106,13 @@ def location(name: str, value: Any) -> str:
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(text, str) or not text:
         raise OptionError(
-            f"{name} is a path or a URL, such as 'flowers.lake', got {value!r:.80}. Give a text or "
-            "a pathlib.Path."
+            f"{name} must be a path or a URL, such as 'flowers.lake', but it is {value!r:.80}. "
+            "Give a text or a pathlib.Path."
         )
     if "\0" in text or half_of_a_pair(text) is not None:
         raise OptionError(
-            f"{name} is a path or a URL of Unicode text without NUL, got {text!a:.200}. Choose "
-            "another name."
+            f"{name} must be a path or a URL of Unicode text without NUL, but it is {text!a:.200}. "
+            "Choose another name."
         )
     return str(text)
 
@@ -127,8 +127,8 @@ def mapping(name: str, value: Any) -> dict[str, Any]:
         return {}
     if not isinstance(value, Mapping):
         raise OptionError(
-            f"{name} is a mapping, such as {{'key': 'value'}}, got "
-            f"{value!r:.80}. Leave it out for none."
+            f"{name} must be a mapping, such as {{'key': 'value'}}, but it is {value!r:.80}. "
+            "Leave it out for none."
         )
     return dict(value)
 
@@ -141,15 +141,16 @@ def seconds(name: str, value: Any) -> float:
     """
     number = isinstance(value, int | float | np.integer | np.floating)
     if not number or isinstance(value, bool) or not 0 <= value < math.inf:
-        raise OptionError(f"{name} is a number of at least 0, got {value!r:.80}.")
+        raise OptionError(f"{name} must be a number of at least 0, but it is {value!r:.80}.")
     return float(value)
 
 
 def choice(name: str, value: Any, choices: Sequence[Any], way_out: str = "") -> None:
     """Refuse what is not among the choices, and say what else there is. Raises OptionError."""
     if not (value is None or isinstance(value, str)) or value not in choices:
-        known = ", ".join(map(repr, choices))
-        raise OptionError(f"{name} is one of {known}, got {value!r:.80}.{way_out and ' '}{way_out}")
+        known = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+        rule = f"{name} must be {known}, but it is {value!r:.80}."
+        raise OptionError(f"{rule} {way_out}".strip())
 
 
 def flag(name: str, value: Any) -> bool:
@@ -159,14 +160,16 @@ def flag(name: str, value: Any) -> bool:
     True
     """
     if not isinstance(value, bool | np.bool_):
-        raise OptionError(f"{name} is True or False, got {value!r}.")
+        raise OptionError(f"{name} must be True or False, but it is {value!r:.80}.")
     return bool(value)
 
 
 def function(name: str, value: Any) -> None:
     """Refuse what is neither a function nor left out. Raises OptionError."""
     if value is not None and not callable(value):
-        raise OptionError(f"{name} is a function, got {value!r:.80}. Leave it out for none.")
+        raise OptionError(
+            f"{name} must be a function, but it is {value!r:.80}. Leave it out for none."
+        )
 
 
 def height_and_width(name: str, value: Any) -> tuple[int, int]:
@@ -181,8 +184,8 @@ def height_and_width(name: str, value: Any) -> tuple[int, int]:
         one = isinstance(value, int | np.integer) and not isinstance(value, bool) and value > 0
         way = f" Write ({value}, {value}) for a square." if one else ""
         raise OptionError(
-            f"{name} is a height and a width in pixels, such as (224, 224), or a mapping of them "
-            f"by column, got {value!r:.80}.{way}"
+            f"{name} must be a height and a width in pixels, such as (224, 224), or a mapping of "
+            f"them by column, but it is {value!r:.80}.{way}"
         ) from None
     if height * width > MOST_PIXELS:
         raise OptionError(
@@ -214,7 +217,8 @@ def memory(name: str, value: Any) -> int:
         found = value
     if found is None or not math.isfinite(found) or found < 0:
         raise OptionError(
-            f"{name} is a number of bytes, or a text such as '4GB' or '512 MiB', got {value!r:.80}."
+            f"{name} must be a number of bytes, or a text such as '4GB' or '512 MiB', but it is "
+            f"{value!r:.80}."
         )
     return int(found)
 

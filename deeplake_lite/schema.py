@@ -59,7 +59,7 @@ class Field:
             raise SchemaError(
                 f"The type of {self.name!r} must be an htype, got {self.htype!r:.60}."
             )
-        check_metadata("A column", self.metadata)
+        check_metadata("A column's metadata", self.metadata)
         object.__setattr__(self, "metadata", fixed(self.metadata))
 
 
@@ -301,21 +301,27 @@ def _check_name(name: Any) -> None:
         raise SchemaError(f"A column's name must be {rule}, got {name!r:.80}. Choose another name.")
 
 
-def check_metadata(whose: str, metadata: Any) -> None:
-    """Refuse metadata that strict JSON cannot hold. Raises SchemaError."""
+def check_metadata(what: str, metadata: Any) -> dict[str, Any]:
+    """Return a copy of metadata. Raises SchemaError for what strict JSON cannot hold.
+
+    >>> check_metadata("A note", {"licence": "CC0"})
+    {'licence': 'CC0'}
+    """
     if not isinstance(metadata, dict):
-        raise SchemaError(f"{whose}'s metadata must be a dict, got {metadata!r:.60}.")
+        raise SchemaError(f"{what} must be a dict, but it is {metadata!r:.60}.")
     try:
-        same = json.loads(json.dumps(metadata, allow_nan=False)) == metadata
+        copy: dict[str, Any] = json.loads(json.dumps(metadata, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise SchemaError(
-            f"{whose}'s metadata must be JSON ({error}), got {metadata!r:.60}."
+            f"{what} must be JSON, but it is {metadata!r:.60} ({error}). Convert it to texts, "
+            "numbers, lists and dicts."
         ) from error
-    if not same:
+    if copy != metadata:
         raise SchemaError(
-            f"{whose}'s metadata must come back from JSON unchanged (text keys, lists), got "
-            f"{metadata!r:.60}."
+            f"{what} must come back from JSON unchanged, but it is {metadata!r:.60}. Use texts as "
+            "keys, and lists in place of tuples."
         )
+    return copy
 
 
 def _read_field(column: Any) -> Field:

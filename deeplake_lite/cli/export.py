@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deeplake_lite import checks
 from deeplake_lite.cli.app import Json, Url, Version, app, command, counted, open_lake, print_json
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
 
@@ -42,8 +43,7 @@ def export(
 
     CSV leaves out columns of files, pixels and arrays, and names them.
     """
-    if format_ not in FORMATS:
-        raise InvalidValueError(f"--format is one of {', '.join(FORMATS)}, got {format_!r}.")
+    checks.choice("--format", format_, tuple(FORMATS))
     if format_ != "folder" and (image or label):
         raise InvalidValueError(f"--image and --label go with --format folder, not {format_}.")
     ds = open_lake(url, version)

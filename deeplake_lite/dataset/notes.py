@@ -38,9 +38,8 @@ class Notes(MutableMapping[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         checks.text("key of a note", key)
-        check_metadata("A dataset", {key: value})
-        kept = deepcopy(value)
-        self._write(lambda notes: {**notes, key: kept})
+        kept = check_metadata("A note", {key: value})
+        self._write(lambda notes: {**notes, **kept})
 
     def __delitem__(self, key: str) -> None:
         def without(notes: Mapping[str, Any]) -> dict[str, Any]:

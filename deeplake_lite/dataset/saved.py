@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite import checks
-from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.kept_rows import Keeper, Opener, check_document, versions_of
 from deeplake_lite.dataset.virtual import VirtualTable
@@ -202,7 +201,7 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
             f"A view's name is a text, not empty and without a slash, got {name!r:.80}. Choose "
             "another."
         )
-    if (half := half_of_a_pair(name)) is not None:
+    if (half := checks.half_of_a_pair(name)) is not None:
         raise InvalidValueError(
             f"A view's name must be Unicode text, but {name!r:.60} has half a surrogate pair at "
             f"character {half}. Choose another."

@@ -7,6 +7,8 @@ import inspect
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+import numpy as np
+
 from deeplake_lite import checks
 from deeplake_lite.errors import OptionError
 from deeplake_lite.schema import Schema
@@ -56,7 +58,7 @@ def _delimiter(name: str, value: Any) -> str:
     """Return the character between the values of a line. Raises OptionError."""
     if not isinstance(value, str) or len(value) != 1 or not value.isascii():
         raise OptionError(
-            f"{name} is one ASCII character, such as ';' or '\\t', got {value!r:.80}."
+            f"{name} must be one ASCII character, such as ';' or '\\t', but it is {value!r:.80}."
         )
     return value
 
@@ -145,8 +147,10 @@ def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 def check_options(source: Source, on_error: str, update: Any, commit_every: int | None) -> None:
     """Refuse options that make no sense. Raises OptionError."""
     checks.choice("on_error", on_error, ("raise", "skip"))
-    if not isinstance(update, bool) and not (isinstance(update, str) and update == "force"):
-        raise OptionError(f"update is True, False or 'force', got {update!r:.80}.")
+    if not isinstance(update, bool | np.bool_) and not (
+        isinstance(update, str) and update == "force"
+    ):
+        raise OptionError(f"update must be True, False or 'force', but it is {update!r:.80}.")
     if commit_every is None:
         return
     checks.integer("commit_every", commit_every, 1)

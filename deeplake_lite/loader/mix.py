@@ -126,7 +126,7 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
 
 
 def _pairs(views: Any) -> list[tuple[View, float]]:
-    """Return views with their weights, as they were given. Raises OptionError and ValueError."""
+    """Return views with their weights, as they were given. Raises OptionError."""
     given = views.items() if isinstance(views, Mapping) else views
     given = list(given) if np.iterable(given) and not isinstance(given, View) else [views]
     if not given:

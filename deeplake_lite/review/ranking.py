@@ -60,7 +60,9 @@ def suspects(
 ) -> View:
     """Return the rows in the order in which their label is suspicious; see `View.suspects`."""
     if not isinstance(by, str) or by not in _METHODS:
-        raise OptionError(f"by is 'embedding' or 'scores', got {by!r:.80}. {_way_out(view, by)}")
+        raise OptionError(
+            f"by must be 'embedding' or 'scores', but it is {by!r:.80}. {_way_out(view, by)}"
+        )
     neighbours = checks.integer("neighbours", neighbours, 1)
     asked = View(view._lake, *view._located(), view.columns, view.origin)
     labels = Labels.of(asked, label)

@@ -76,7 +76,7 @@ class State:
     """The user's notes on the dataset."""
 
     def __post_init__(self) -> None:
-        check_metadata("The dataset", self.metadata)
+        check_metadata("The dataset's metadata", self.metadata)
 
     def to_json(self) -> dict[str, Any]:
         """Return the attributes of the root group."""

@@ -127,7 +127,7 @@ def test_a_dry_run_deletes_nothing(ds):
 @pytest.mark.parametrize("value", [0, 1, None, "x", "", [], np.array([True, True])])
 def test_a_dry_run_is_asked_for_by_a_truth_value(ds, value):
     before = [commit.id for commit in ds.log()]
-    with pytest.raises(ValueError, match="dry_run is True or False, got"):
+    with pytest.raises(ValueError, match="dry_run must be True or False, but it is"):
         ds.vacuum(older_than="0s", spare="0s", dry_run=value)
     assert [commit.id for commit in dl.open(ds.url).log()] == before
     assert ds.vacuum(older_than="0s", spare="0s", dry_run=np.True_).expired == len(before) - 1

@@ -475,7 +475,7 @@ def test_a_column_that_became_nullable_on_one_side(ours, theirs):
 
 
 def test_what_is_no_way_to_resolve_conflicts_is_refused(ours):
-    with pytest.raises(ValueError, match="one of 'raise', 'ours', 'theirs', got 'mine'"):
+    with pytest.raises(ValueError, match="must be 'raise', 'ours' or 'theirs', but it is 'mine'"):
         ours.merge("fix", on_conflict="mine")
 
 

@@ -546,9 +546,9 @@ def test_notes_on_dataset_and_column_are_versioned(ds):
 
 @pytest.mark.parametrize("value", [object(), float("nan"), {1: 2}, (1, 2)])
 def test_notes_that_json_cannot_hold_are_refused_at_once(ds, value):
-    with pytest.raises(dl.SchemaError, match="metadata must"):
+    with pytest.raises(dl.SchemaError, match="A note must"):
         ds.metadata["bad"] = value
-    with pytest.raises(dl.SchemaError, match="metadata must"):
+    with pytest.raises(dl.SchemaError, match="A note must"):
         ds["x"].metadata["bad"] = value
     assert dict(ds.metadata) == {}
     ds.metadata["good"] = 1

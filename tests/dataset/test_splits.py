@@ -416,7 +416,7 @@ def test_groups_of_rows_without_any_label_make_parts_of_the_right_size(make_lake
 @pytest.mark.parametrize("seed", [None, 1.5, "a", [1]])
 def test_a_seed_that_is_no_integer_is_refused(ds, seed):
     for ask in (lambda: ds.split([0.5, 0.5], seed=seed), lambda: ds.folds(2, seed=seed)):
-        with pytest.raises(ValueError, match="seed is an integer, got"):
+        with pytest.raises(ValueError, match="seed must be an integer, but it is"):
             ask()
 
 

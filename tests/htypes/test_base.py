@@ -110,5 +110,5 @@ def test_importing_the_types_imports_nothing_that_takes_long():
 
 
 def test_check_is_one_of_two_words():
-    with pytest.raises(ValueError, match="check is one of 'header', 'full', got 'all'"):
+    with pytest.raises(ValueError, match="check must be 'header' or 'full', but it is 'all'"):
         Text().encode(["a"], check="all")

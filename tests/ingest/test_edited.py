@@ -139,5 +139,5 @@ def test_what_was_kept_is_said_in_one_line(url, capsys):
 
 
 def test_an_update_that_is_none_is_refused(url):
-    with pytest.raises(ValueError, match="update is True, False or 'force', got 'yes'"):
+    with pytest.raises(ValueError, match="update must be True, False or 'force', but it is 'yes'"):
         dl.from_arrays({"x": [1]}, url, update="yes")

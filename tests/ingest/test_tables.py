@@ -341,7 +341,9 @@ def test_another_delimiter_is_named(tmp_path, url):
         dl.InvalidValueError, match=r"one column 'id;x'\. Give its own: delimiter=';'"
     ):
         dl.from_csv(path, url)
-    with pytest.raises(dl.OptionError, match=r"delimiter is one ASCII character, .*got ';;'"):
+    with pytest.raises(
+        dl.OptionError, match=r"delimiter must be one ASCII character, .* but it is ';;'"
+    ):
         dl.from_csv(path, url, delimiter=";;")
     assert dl.from_csv(path, url, delimiter=";").columns == ("id", "x")
 

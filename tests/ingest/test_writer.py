@@ -72,9 +72,9 @@ def test_all_rows_bad_is_an_empty_ingest(url):
 
 
 def test_options_that_make_no_sense_are_refused(url):
-    with pytest.raises(ValueError, match="on_error is one of 'raise', 'skip'"):
+    with pytest.raises(ValueError, match="on_error must be 'raise' or 'skip'"):
         dl.from_arrays({"x": [1]}, url, on_error="ignore")
-    with pytest.raises(ValueError, match="commit_every is an integer of at least 1"):
+    with pytest.raises(ValueError, match="commit_every must be an integer of at least 1"):
         dl.from_arrays({"x": [1]}, url, on="x", commit_every=0)
     with pytest.raises(ValueError, match=r"needs a key.*on="):
         dl.from_arrays({"x": [1]}, url, commit_every=10)

@@ -419,7 +419,7 @@ def test_set_epoch_sets_what_comes_next_and_keeps_a_resumed_place(numbers, load)
     resumed.load_state_dict(loader.state_dict())
     resumed.set_epoch(4)
     assert len(list(resumed)) == 9
-    with pytest.raises(ValueError, match="epoch is an integer of at least 0, got -1"):
+    with pytest.raises(ValueError, match="epoch must be an integer of at least 0, but it is -1"):
         loader.set_epoch(-1)
 
 

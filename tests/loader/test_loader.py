@@ -79,7 +79,7 @@ def test_each_iter_is_the_next_epoch_and_set_epoch_sets_it(ds):
 
 @pytest.mark.parametrize("number", [-1, 1.5, None])
 def test_an_epoch_is_a_number_from_0(ds, number):
-    with pytest.raises(ValueError, match="epoch is an integer of at least 0, got"):
+    with pytest.raises(ValueError, match="epoch must be an integer of at least 0, but it is"):
         ds.batches(BATCH).set_epoch(number)
 
 

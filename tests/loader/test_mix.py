@@ -157,8 +157,8 @@ def test_a_state_of_another_version_of_one_view_names_that(new_url):
         ((0.5, -1), {}, "Weights of a mix are positive"),
         ((0.5, float("nan")), {}, "Weights of a mix are positive"),
         ((1, 1e-6), {}, "100 rows give view 1 none. Set length=1000001, or more"),
-        ((1, 1), {"length": 0}, "length is an integer of at least 1, got 0"),
-        ((1, 1), {"seed": 1.5}, "seed is an integer, got 1.5"),
+        ((1, 1), {"length": 0}, "length must be an integer of at least 1, but it is 0"),
+        ((1, 1), {"seed": 1.5}, "seed must be an integer, but it is 1.5"),
     ],
 )
 def test_mixes_that_cannot_be_are_refused(views, weights, options, message):

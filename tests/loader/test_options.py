@@ -29,13 +29,13 @@ def test_numbers_of_numpy_are_numbers(name):
 
 @pytest.mark.parametrize("value", [0, -1, 2.0, "4", None, True, np.float32(3)])
 def test_a_batch_has_a_row_or_more(value):
-    with pytest.raises(ValueError, match="batch_size is an integer of at least 1, got"):
+    with pytest.raises(ValueError, match="batch_size must be an integer of at least 1, but it is"):
         Options.of(batch_size=value)
 
 
 @pytest.mark.parametrize("value", [1.5, "0", None, False])
 def test_a_seed_is_an_integer(value):
-    with pytest.raises(ValueError, match="seed is an integer, got"):
+    with pytest.raises(ValueError, match="seed must be an integer, but it is"):
         Options.of(batch_size=1, seed=value)
 
 
@@ -45,15 +45,15 @@ def test_a_seed_is_an_integer(value):
         ({"rank": 1}, "rank and world_size go together"),
         ({"world_size": 2}, "rank and world_size go together"),
         ({"rank": 2, "world_size": 2}, "rank is below world_size=2, got 2"),
-        ({"rank": -1, "world_size": 2}, "rank is an integer of at least 0, got -1"),
+        ({"rank": -1, "world_size": 2}, "rank must be an integer of at least 0, but it is -1"),
         ({"drop_last": True, "last": "pad"}, "drop_last=True is last='drop', got last='pad'"),
-        ({"last": "keep"}, "last is one of 'uneven', 'drop', 'pad', None, got 'keep'"),
-        ({"collate": "stacked"}, "collate is one of 'stack', 'pad', 'list', 'ragged', None"),
-        ({"collate": {"x": "stacked"}}, "collate is one of"),
-        ({"cache": "all"}, "cache is one of"),
-        ({"workers": "fibres"}, "workers is one of"),
-        ({"on_error": "ignore"}, "on_error is one of"),
-        ({"num_workers": -1}, "num_workers is an integer of at least 0, got -1"),
+        ({"last": "keep"}, "last must be 'uneven', 'drop', 'pad' or None, but it is 'keep'"),
+        ({"collate": "stacked"}, "collate must be 'stack', 'pad', 'list', 'ragged' or None"),
+        ({"collate": {"x": "stacked"}}, "collate must be '"),
+        ({"cache": "all"}, "cache must be '"),
+        ({"workers": "fibres"}, "workers must be '"),
+        ({"on_error": "ignore"}, "on_error must be '"),
+        ({"num_workers": -1}, "num_workers must be an integer of at least 0, but it is -1"),
     ],
 )
 def test_contradictions_are_refused(options, message):
@@ -132,7 +132,7 @@ def test_an_option_that_there_is_not_is_told_with_the_nearest():
 
 
 def test_a_function_for_one_column_alone_is_refused():
-    with pytest.raises(ValueError, match="collate is one of"):
+    with pytest.raises(ValueError, match="collate must be '"):
         Options.of(batch_size=2, collate={"boxes": len})
 
 
@@ -160,7 +160,9 @@ def test_words_of_a_dataloader_are_answered_with_what_to_write(make_lake, export
 
 @pytest.mark.parametrize("size", [224, (224,), "224", (224, 0), (1, 2, 3), (2.5, 2), {"image": 8}])
 def test_a_size_is_a_height_and_a_width(size):
-    with pytest.raises(ValueError, match=r"size.* is a height and a width in pixels.* got "):
+    with pytest.raises(
+        ValueError, match=r"size.* must be a height and a width in pixels.* but it is "
+    ):
         Options.of(batch_size=1, size=size)
     assert Options.of(batch_size=1, size=[np.int64(2), 3]).size == (2, 3)
 
@@ -180,19 +182,21 @@ def test_a_budget_may_be_written_with_its_unit():
 
 @pytest.mark.parametrize("value", ["much", "1 GBit", "-1GB", -5, True, float("nan"), [1]])
 def test_a_budget_is_a_number_of_bytes(value):
-    with pytest.raises(ValueError, match="memory_budget is a number of bytes, or a text such as"):
+    with pytest.raises(
+        ValueError, match="memory_budget must be a number of bytes, or a text such as"
+    ):
         Options.of(batch_size=1, memory_budget=value)
 
 
 @pytest.mark.parametrize("name", ["progress", "row_ids", "drop_last"])
 def test_truth_values_are_true_or_false(name):
-    with pytest.raises(ValueError, match=f"{name} is True or False, got 'yes'"):
+    with pytest.raises(ValueError, match=f"{name} must be True or False, but it is 'yes'"):
         Options.of(batch_size=1, **{name: "yes"})
 
 
 @pytest.mark.parametrize("name", ["transform", "batch_transform"])
 def test_what_is_no_function_is_no_transform(name):
-    with pytest.raises(TypeError, match=f"{name} is a function, got 'crop'"):
+    with pytest.raises(TypeError, match=f"{name} must be a function, but it is 'crop'"):
         Options.of(batch_size=1, **{name: "crop"})
 
 
@@ -213,7 +217,9 @@ def test_help_shows_every_keyword_with_what_it_is_if_left_out(method):
 
 @pytest.mark.parametrize("columns", [5, True, b"x", {"x", "y"}])
 def test_columns_are_names_in_order(columns):
-    with pytest.raises(TypeError, match=r"columns are names in order, .* got .*Leave it out"):
+    with pytest.raises(
+        TypeError, match=r"columns must be a list of names, .* but it is .*Leave it out"
+    ):
         Options.of(batch_size=1, columns=columns)
 
 
@@ -221,7 +227,9 @@ def test_a_truth_value_of_numpy_shuffles(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     assert ds.batches(1, shuffle=np.True_).shuffle.kind == "exact"
     for value in (np.array([1, 2]), ["exact"], 1, None):
-        with pytest.raises(ValueError, match="shuffle is True, False, 'exact' or 'block', got"):
+        with pytest.raises(
+            ValueError, match="shuffle must be True, False, 'exact' or 'block', but it is"
+        ):
             ds.batches(1, shuffle=value)
 
 

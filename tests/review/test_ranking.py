@@ -126,11 +126,11 @@ def test_the_vectors_may_be_on_fewer_axes(lake, monkeypatch):
         (
             {"label": "label", "by": "clip"},
             ValueError,
-            r"by is 'embedding' or 'scores', got 'clip'\. Columns of embeddings: 'embedding'",
+            r"by must be .* but it is 'clip'\. Columns of embeddings: 'embedding'",
         ),
         ({"label": "label", "column": "name"}, dl.SchemaError, "column 'name' is Text"),
         ({"label": "name", "by": "scores"}, dl.SchemaError, "one per class of a ClassLabel"),
-        ({"label": "label", "neighbours": 0}, ValueError, "an integer of at least 1, got 0"),
+        ({"label": "label", "neighbours": 0}, ValueError, "an integer of at least 1, but it is 0"),
     ],
 )
 def test_what_cannot_be_ranked_is_said(lake, arguments, error, message):
@@ -171,7 +171,7 @@ def test_a_vector_that_is_not_finite_is_nobodys_neighbour(make_lake):
 def test_a_column_that_is_no_way_to_judge_is_not_advised_as_one(make_lake):
     schema = {"image": "image", "label": "int32", "looks": dl.Embedding(2)}
     lake = make_lake(schema)
-    with pytest.raises(ValueError, match=r"got 'image'. Columns of embeddings: 'looks'\.$"):
+    with pytest.raises(ValueError, match=r"but it is 'image'. Columns of embeddings: 'looks'\.$"):
         lake.suspects("label", by="image")
     with pytest.raises(ValueError, match="by='embedding', column='looks'"):
         lake.suspects("label", by="looks")

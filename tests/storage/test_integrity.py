@@ -374,5 +374,5 @@ def test_a_blosc_chunk_of_another_size_is_refused():
 
 
 def test_only_reads_are_checked_by_open(lake):
-    with pytest.raises(ValueError, match=r"None, 'read', got 'all'.*ds\.verify"):
+    with pytest.raises(ValueError, match=r"None or 'read', but it is 'all'.*ds\.verify"):
         dl.open(str(lake), verify="all")

@@ -90,7 +90,9 @@ class Shuffle:
         if wanted is False:
             return cls("none", why="in the view's order")
         if wanted is not True and not (isinstance(wanted, str) and wanted in ("exact", "block")):
-            raise OptionError(f"shuffle is True, False, 'exact' or 'block', got {wanted!r}.")
+            raise OptionError(
+                f"shuffle must be True, False, 'exact' or 'block', but it is {wanted!r}."
+            )
         total = samples.row_bytes * len(samples)
         size = f"{total / 2**30:.3g} GiB"
         if wanted == "exact":

@@ -106,7 +106,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     if version is not None:
         value = binder.low.value(version, scope)
         if not isinstance(value, Constant) or not isinstance(value.value, str):
-            raise QueryTypeError(f"VERSION is a text, got {text_of(version)}.")
+            raise QueryTypeError(f"VERSION must be a text, but it is {text_of(version)}.")
         label = value.value
     return source_table(binder, binder.open_source(name, label), alias, scope)
 

@@ -130,7 +130,7 @@ def test_a_dataset_of_no_rows_is_empty(make_lake):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"style": "random"}, ValueError, "style is one of 'map', 'iterable', got 'random'"),
+        ({"style": "random"}, ValueError, "style must be 'map' or 'iterable', but it is 'random'"),
         ({"shuffle": True}, ValueError, "style 'map' has no shuffle.*choose style='iterable'"),
         ({"batch_size": 3}, ValueError, "has no batch_size"),
         ({"collate": list}, TypeError, "collate_fn"),

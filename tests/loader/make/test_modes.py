@@ -112,7 +112,7 @@ def test_pictures_of_16_bits_have_no_mode(make_lake):
 @pytest.mark.parametrize(
     ("mode", "error", "match"),
     [
-        ("CMYK", ValueError, "mode is one of 'L', 'RGB', 'RGBA'"),
+        ("CMYK", ValueError, "mode must be 'L', 'RGB', 'RGBA' or None"),
         ({"x": "RGB"}, ValueError, "mode converts columns of type Image, got 'x'"),
         ({"imag": "RGB"}, dl.ColumnNotFoundError, "Did you mean 'image'"),
     ],

@@ -47,7 +47,9 @@ def test_a_block_and_its_window_are_part_of_the_state():
 
 @pytest.mark.parametrize("wanted", [None, "Exact", 1.5, 2, "none"])
 def test_other_shuffles_are_refused(wanted):
-    with pytest.raises(ValueError, match="shuffle is True, False, 'exact' or 'block', got"):
+    with pytest.raises(
+        ValueError, match="shuffle must be True, False, 'exact' or 'block', but it is"
+    ):
         Shuffle.chosen(wanted, SMALL)
 
 

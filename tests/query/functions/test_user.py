@@ -159,7 +159,7 @@ def test_what_cannot_be_declared_is_refused(options, match):
 
 
 def test_per_is_row_or_block():
-    with pytest.raises(ValueError, match="per is one of 'row', 'block', got 'batch'"):
+    with pytest.raises(ValueError, match="per must be 'row' or 'block', but it is 'batch'"):
         function(returns="int8", per="batch")
 
 

@@ -113,7 +113,7 @@ def test_what_is_advised_for_a_review_makes_one(make_lake, page):
 
 def test_what_cannot_be_ranked_is_said(lake, page):
     error = page(lake).fails("suspects", label="label", by="taste")
-    assert "by is 'embedding' or 'scores'" in error["message"]
+    assert "by must be 'embedding' or 'scores'" in error["message"]
 
 
 def test_what_is_suggested_is_taken_over_at_once(lake, page):
