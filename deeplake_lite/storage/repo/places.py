@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from deeplake_lite.checks import half_of_a_pair
-from deeplake_lite.errors import InvalidValueError, LakeNotFoundError
+from deeplake_lite.errors import LakeNotFoundError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo.engine import compiled, package
 from deeplake_lite.storage.repo.forks import use_engine
@@ -36,7 +35,6 @@ def local_folder(url: str) -> Path | None:
     >>> local_folder("s3://bucket/flowers") is None
     True
     """
-    _check_unicode(url)
     if url in _memory:
         return Path(_memory[url].name)
     if url in _guests:
@@ -56,17 +54,7 @@ def settled(url: str) -> str:
     >>> settled("flowers.lake") == str(Path.cwd() / "flowers.lake")
     True
     """
-    _check_unicode(url)
     return url if "://" in url else os.path.abspath(Path(url).expanduser())
-
-
-def _check_unicode(url: str) -> None:
-    """Refuse a URL that no store takes. Raises InvalidValueError."""
-    if (half := half_of_a_pair(url)) is not None:
-        raise InvalidValueError(
-            f"a lake's URL must be Unicode text, but {url!r:.200} has half a surrogate pair at "
-            f"character {half}. Rename the folder."
-        )
 
 
 def welcome(url: str, folder: str) -> None:
