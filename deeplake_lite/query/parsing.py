@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 TOO_DEEP = "Expected less within one another: the query is nested too deep"
 
 _STARTS = (
-    TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM, TokenType.SEMICOLON,
+    TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM,
 )  # fmt: skip
 
 _SIGNS = {
@@ -52,17 +53,14 @@ def parse(text: str) -> exp.Query:
         raise _not_unicode(text, half)
     try:
         _check_start(text)
-        trees = [tree for tree in Lakes().parse(text) if tree is not None]
+        trees = Lakes().parse(text)
+        [found] = [tree for tree in trees if not isinstance(tree, exp.Semicolon | None)]
     except ParseError as error:
         raise _of_the_parser(text, error.errors[0]) from None
     except TokenError as error:
         raise _of_the_tokens(text, error) from None
     except RecursionError:
         raise QuerySyntaxError.at(text, 1, 1, TOO_DEEP) from None
-    if len(trees) != 1:
-        number = f"{len(trees)} statements" if trees else "nothing"
-        raise QuerySyntaxError.at(text, 1, 1, f"Expected one SELECT, got {number}")
-    [found] = trees
     if not isinstance(found, exp.Query):
         raise QuerySyntaxError.at(text, 1, 1, f"Expected a SELECT, got {found.key.upper()}")
     if not all(select.expressions for select in found.find_all(exp.Select)):
@@ -80,8 +78,13 @@ def _not_unicode(text: str, half: int) -> QuerySyntaxError:
 
 def _check_start(text: str) -> None:
     """Refuse what is no query before the parser reads on. Raises QuerySyntaxError."""
-    first = next(iter(Lakes().tokenize(text)), None)
-    if first is not None and first.token_type not in _STARTS:
+    ends = groupby(Lakes().tokenize(text), lambda token: token.token_type is TokenType.SEMICOLON)
+    statements = [list(tokens) for is_end, tokens in ends if not is_end]
+    if len(statements) != 1:
+        number = f"{len(statements)} statements" if statements else "nothing"
+        raise QuerySyntaxError.at(text, 1, 1, f"Expected one SELECT, got {number}")
+    first = statements[0][0]
+    if first.token_type not in _STARTS:
         column = max(1, first.col - len(first.text) + 1)
         raise QuerySyntaxError.at(text, first.line, column, f"Expected a SELECT, got {first.text}")
 

@@ -43,6 +43,8 @@ SYNTAX = {
     "SELECT id FROM (SELECT id LIMIT 3 WHERE flag)": "WHERE stands before LIMIT",
     "SELECT label GROUP BY label WHERE flag": "WHERE stands before GROUP BY",
     "SELECT id; SELECT id": "2 statements",
+    "SELECT id; VACUUM x": "2 statements",
+    ";; -- nothing": "got nothing",
     "SELECT 'open": "Expected a closing ': line 1, column 8",
     'SELECT "open': 'Expected a closing ": line 1, column 8',
     "SELECT /* open": "Expected words, numbers and signs to the end",
@@ -91,6 +93,20 @@ WRITES = [
 def test_only_a_select_is_a_query(ds, text):
     with pytest.raises(QuerySyntaxError, match=f"Expected a SELECT, got {text.split()[0]}"):
         ds.query(text)
+
+
+@pytest.mark.parametrize("text", WRITES)
+def test_one_query_is_asked_at_a_time_and_nothing_is_logged(ds, text, caplog):
+    with pytest.raises(QuerySyntaxError, match="Expected one SELECT, got 2 statements"):
+        ds.query(f"SELECT id; {text}")
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT id; -- end", ";;SELECT id;;", "/* a */ ; SELECT id; /**/ ;"]
+)
+def test_semicolons_and_comments_are_no_statements(ds, text):
+    assert len(ds.query(text)) == len(ds)
 
 
 FILES = [
