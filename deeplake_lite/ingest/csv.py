@@ -1,26 +1,39 @@
-"""Rows of CSV files, by Arrow: small ones at once, large ones block by block."""
+"""Rows of CSV files, by Arrow: small ones at once, large ones block by block.
+
+Columns of numbers, and those to which the user gave a type, are read as texts and converted block
+by block. A value that does not convert is then an error of its row, which is named or left out, and
+none of the file.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
+import pyarrow.types as kinds
 
+from deeplake_lite.dataset.arrow_types import is_text
+from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Scalar, resolve
 from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
 from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.ingest.tabular import TabularSource, chosen, reading
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from deeplake_lite.ingest.encoding import OnError
     from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
 
@@ -32,6 +45,15 @@ BLOCK_BYTES = 16 * 2**20
 
 OTHERS = (";", "\t", "|", ",")
 """What stands between the values of files that are called CSV, too."""
+
+NULLS = pa.array(arrow_csv.ConvertOptions().null_values)
+"""Texts that stand for a missing number, date or truth value."""
+
+_CODE = "^[+-]?0[0-9]"
+"""Begins what no number gives back as it was written: a code with leading zeros."""
+
+_LONG = "^[+-]?[0-9]{16,}$"
+"""An integer that a float64 may not hold."""
 
 
 @takes_options
@@ -70,9 +92,11 @@ def from_csv(
     Notes
     -----
     Types are found by Arrow: integers, floats, truth values, dates, timestamps, text. Empty values
-    are null, but for texts. ``schema={"species": "class_label"}`` makes classes of the texts of a
-    column. Paths of pictures, ``schema={"image": dl.Image("jpeg")}``, start at the folder of the
-    CSV unless they are absolute.
+    are null, but for texts. What an integer or a float would not give back, such as the code 01234
+    or an integer of thirty digits, makes a column of texts.
+
+    ``schema={"species": "class_label"}`` makes classes of the texts of a column. Paths of pictures,
+    ``schema={"image": dl.Image("jpeg")}``, start at the folder of the CSV unless they are absolute.
 
     Examples
     --------
@@ -85,9 +109,44 @@ def from_csv(
     array([5, 6], dtype=int8)
     """
     source = csv_source(
-        path, key=on, columns=columns, delimiter=delimiter, schema=options.get("schema")
+        path,
+        key=on,
+        columns=columns,
+        delimiter=delimiter,
+        schema=options.get("schema"),
+        on_error=options.get("on_error", "raise"),
     )
     return ingest(source, url, **options)
+
+
+@dataclass(frozen=True)
+class CsvSource(TabularSource):
+    """Rows of record batches, some columns of which are texts that are yet to be converted."""
+
+    texts: frozenset[str] = field(default=frozenset(), kw_only=True)
+    """Columns that are read as texts, and are to have their type in `arrow`."""
+
+    def _values(self, batch: pa.RecordBatch, name: str) -> Any:
+        """Return the values of a column; those that are not of the type given are still texts."""
+        if name not in self.texts:
+            return super()._values(batch, name)
+        kind, exact = self.arrow.field(name).type, name not in self.schema
+        texts = _present(batch.column(name))
+        misfits = list(_misfits(texts, kind, exact=exact))
+        if misfits and exact:
+            raise InvalidValueError(
+                f"{self.title} has {kind} in its first rows, but later "
+                f"{texts[misfits[0]].as_py()!r:.60}. Give its type: schema={{{name!r}: 'text'}}.",
+                column=name,
+            )
+        fitting = pa.array(~np.isin(np.arange(len(texts)), misfits))
+        converted = pc.if_else(fitting, texts, None).cast(kind)
+        values = super()._values(pa.record_batch({name: converted}), name)
+        if misfits:
+            values = list(with_none(values))
+            for row in misfits:
+                values[row] = texts[row].as_py()
+        return values
 
 
 def csv_source(
@@ -97,42 +156,166 @@ def csv_source(
     columns: Sequence[str] | None = None,
     delimiter: str = ",",
     schema: Types = None,
-) -> TabularSource:
+    on_error: OnError = "raise",
+) -> CsvSource:
     """Return the source for a CSV file. Raises NotFoundError, InvalidValueError."""
     files = find_files(path, ".csv")
     if len(files) != 1:
         raise InvalidValueError(f"{str(path)!r} means {len(files)} files. Ingest them one by one.")
     file, given = files[0], types_of(schema)
-    options = {
-        "read_options": arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
-        "parse_options": arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        "convert_options": arrow_csv.ConvertOptions(column_types=_arrow_types(given)),
-    }
-    title, print_ = Path(file).name, fingerprint(files)
-    if Path(file).stat().st_size > AT_ONCE:
-        with reading(file), arrow_csv.open_csv(file, **options) as opened:
-            arrow = chosen(_labelled(opened.schema, delimiter), columns)
-        stream = partial(_stream, file, options)
-        source = TabularSource(title, arrow, stream, key, fingerprint=print_, schema=given)
-        return replace(source, base=folder_of(files))
-    with reading(file):
-        table = arrow_csv.read_csv(file, **options)
+    left_out: dict[int, Skipped] = {}
+    parsing = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    if on_error == "skip":
+        parsing.invalid_row_handler = partial(_leave_out, Path(file).name, left_out)
+    wanted = _arrow_types(given)
+    is_large = Path(file).stat().st_size > AT_ONCE
+    read = _first_block if is_large else _table
+    table = read(file, parsing, wanted)
     arrow = chosen(_labelled(table.schema, delimiter), columns)
-    full = frozenset(name for name in arrow.names if not table.column(name).null_count)
-    read = partial(_batches, table)
-    source = TabularSource(title, arrow, read, key, table.num_rows, print_, full, given)
-    return replace(source, base=folder_of(files))
+    numbers = [f.name for f in arrow if f.name not in given and _is_number(f.type)]
+    if numbers:
+        table = read(file, parsing, [*wanted, *numbers])
+    wanted |= {name: _exact_type(table.column(name), arrow.field(name).type) for name in numbers}
+    arrow = pa.schema([f.with_type(wanted.get(f.name, f.type)) for f in arrow])
+    texts = frozenset(f.name for f in arrow if f.name in wanted and not is_text(f.type))
+    shown = {n: _present(table.column(n)) if n in texts else table.column(n) for n in arrow.names}
+    return CsvSource(
+        Path(file).name,
+        arrow,
+        partial(_stream, file, parsing, list(wanted)) if is_large else partial(_batches, table),
+        key,
+        None if is_large else table.num_rows,
+        fingerprint(files),
+        frozenset(() if is_large else (n for n, some in shown.items() if not some.null_count)),
+        given,
+        left_out.values(),
+        folder_of(files),
+        texts=texts,
+    )
+
+
+# ---- reading
+
+
+def _table(
+    file: str, parsing: arrow_csv.ParseOptions, texts: Iterable[str], *, threads: bool = True
+) -> pa.Table:
+    """Return all of a file, some columns as texts. Raises InvalidValueError."""
+    threads = threads and parsing.invalid_row_handler is None  # it gets no numbers else
+    how = arrow_csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads)
+    with reading(file):
+        try:
+            return arrow_csv.read_csv(file, how, parsing, _as_text(texts))
+        except pa.ArrowInvalid:
+            if not threads:
+                raise
+    return _table(file, parsing, texts, threads=False)  # a single thread says in which row it was
+
+
+def _first_block(file: str, parsing: arrow_csv.ParseOptions, texts: Iterable[str]) -> pa.Table:
+    """Return the first block of a file, some columns as texts. Raises InvalidValueError."""
+    with reading(file), _opened(file, parsing, texts) as reader:
+        return pa.Table.from_batches([reader.read_next_batch()])
+
+
+def _stream(
+    file: str, parsing: arrow_csv.ParseOptions, texts: Iterable[str], columns: list[str]
+) -> Iterator[pa.RecordBatch]:
+    hint = "A type was found in the first rows; give it: schema={'column': 'float64'} or 'text'."
+    with reading(file, hint), _opened(file, parsing, texts) as reader:
+        for batch in reader:
+            yield batch.select(columns)
 
 
 def _batches(table: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
     yield from table.select(columns).to_batches()
 
 
-def _stream(file: str, options: Mapping[str, Any], columns: list[str]) -> Iterator[pa.RecordBatch]:
-    hint = "A type was found in the first rows; give it: schema={'column': 'float64'} or 'text'."
-    with reading(file, hint), arrow_csv.open_csv(file, **options) as reader:
-        for batch in reader:
-            yield batch.select(columns)
+def _opened(
+    file: str, parsing: arrow_csv.ParseOptions, texts: Iterable[str]
+) -> arrow_csv.CSVStreamingReader:
+    how = arrow_csv.ReadOptions(
+        block_size=BLOCK_BYTES, use_threads=parsing.invalid_row_handler is None
+    )
+    return arrow_csv.open_csv(file, how, parsing, _as_text(texts))
+
+
+def _as_text(columns: Iterable[str]) -> arrow_csv.ConvertOptions:
+    return arrow_csv.ConvertOptions(column_types=dict.fromkeys(columns, pa.string()))
+
+
+def _leave_out(title: str, left_out: dict[int, Skipped], row: arrow_csv.InvalidRow) -> str:
+    """Note a record that has too few or too many values; tell Arrow to go on."""
+    names, values = row.expected_columns, row.actual_columns
+    reason = f"must have a value for each of {names} columns, but it has {values}"
+    left_out[row.number] = Skipped(f"{title}, record {row.number}, the header being 1", reason)
+    return "skip"
+
+
+# ---- converting
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(kinds.is_integer(kind) or kinds.is_floating(kind))
+
+
+def _present(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return texts without the space around them, null where they stand for nothing.
+
+    >>> _present(pa.array([" 5", "NA"])).to_pylist()
+    ['5', None]
+    """
+    trimmed = pc.utf8_trim_whitespace(texts)
+    return pc.if_else(pc.is_in(trimmed, NULLS), None, trimmed)
+
+
+def _exact_type(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.DataType:
+    """Return the type that holds all numbers as they are written: `kind`, uint64, or texts.
+
+    >>> _exact_type(pa.chunked_array([["1", "18446744073709551615"]]), pa.float64())
+    DataType(uint64)
+    >>> _exact_type(pa.chunked_array([["02139", "10115"]]), pa.int64())
+    DataType(string)
+    """
+    present = _present(texts)
+    for exact in (kind, pa.uint64()):
+        if _converts(present, exact, exact=True):
+            return exact
+    return pa.string()
+
+
+def _misfits(texts: pa.Array, kind: pa.DataType, *, exact: bool, first: int = 0) -> Iterator[int]:
+    """Yield the rows whose texts do not convert, found by halving."""
+    if _converts(texts, kind, exact=exact):
+        return
+    if len(texts) == 1:
+        yield first
+        return
+    half = len(texts) // 2
+    yield from _misfits(texts[:half], kind, exact=exact, first=first)
+    yield from _misfits(texts[half:], kind, exact=exact, first=first + half)
+
+
+def _converts(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact: bool) -> bool:
+    """Tell whether all texts are of a type; `exact`: and it gives them back as they are written.
+
+    >>> long = pa.array(["12345678901234567"])
+    >>> _converts(long, pa.float64(), exact=False), _converts(long, pa.float64(), exact=True)
+    (True, False)
+    """
+    if exact and pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
+        return False
+    try:
+        texts.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    if not exact or not kinds.is_floating(kind):
+        return True
+    long = texts.filter(pc.match_substring_regex(texts, _LONG)).to_pylist()
+    return all(Decimal(float(text)) == Decimal(text) for text in long)
+
+
+# ---- headers and types
 
 
 def _labelled(schema: pa.Schema, delimiter: str) -> pa.Schema:

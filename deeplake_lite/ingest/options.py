@@ -56,7 +56,7 @@ class Options(TypedDict, total=False):
 
 def _delimiter(name: str, value: Any) -> str:
     """Return the character between the values of a line. Raises OptionError."""
-    if not isinstance(value, str) or len(value) != 1 or not value.isascii():
+    if not isinstance(value, str) or len(value) != 1 or not value.isascii() or value in '\r\n"':
         raise OptionError(
             f"{name} must be one ASCII character, such as ';' or '\\t', but it is {value!r:.80}."
         )

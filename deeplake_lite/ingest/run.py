@@ -67,7 +67,6 @@ class Run:
 
     def begin(self) -> bool:
         """Find out which rows are there; return whether there is anything to read."""
-        self.skipped += self.source.left_out
         if self.key is not None:
             self._find_keys()
             return True
@@ -237,7 +236,7 @@ class Run:
 
     def result(self, seconds: float) -> Ingested:
         """Return what was done."""
-        skipped, kept = tuple(self.skipped), tuple(self.kept)
+        skipped, kept = (*self.source.left_out, *self.skipped), tuple(self.kept)
         return Ingested(
             self.added, self.changed, self.unchanged, skipped, kept, self.repeated, seconds
         )

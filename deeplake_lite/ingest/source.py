@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping
 
     from deeplake_lite.htypes import Htype
 
@@ -75,8 +75,8 @@ class Source(Protocol):
         """Changes with the source's content; None for what has no name to be found under again."""
 
     @property
-    def left_out(self) -> Sequence[Skipped]:
-        """What was seen and is no row, such as files that are no pictures."""
+    def left_out(self) -> Collection[Skipped]:
+        """What was seen and is no row, such as files that are no pictures; all, once it is read."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the rows from `start` on, in an order that is always the same."""

@@ -23,7 +23,7 @@ from deeplake_lite.ingest.columns import class_label, htype_of, values_of
 from deeplake_lite.ingest.source import Block, Places, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 32 * 2**20
@@ -58,7 +58,7 @@ class TabularSource:
     schema: Mapping[str, Any] = field(default_factory=dict)
     """Types that the user asked for."""
 
-    left_out: Sequence[Skipped] = ()
+    left_out: Collection[Skipped] = ()
 
     base: str | None = None
     """Folder of the table, where relative paths of files start."""

@@ -290,7 +290,7 @@ def test_a_large_csv_is_read_block_by_block(tmp_path, url, monkeypatch):
     path.write_text("\n".join(["id,name", *lines]) + "\n")
     assert dl.from_csv(path, url)["id"][:].tolist() == list(range(1_000))
     path.write_text("\n".join(["id,name", *lines, "oops,last"]) + "\n")
-    with pytest.raises(dl.InvalidValueError, match="give it: schema="):
+    with pytest.raises(dl.InvalidValueError, match="Give its type: schema="):
         dl.from_csv(path, url + "2")
     given = dl.from_csv(path, url + "2", schema={"id": "text"})
     assert given["id"][1_000] == "oops"

@@ -1,0 +1,136 @@
+"""What a CSV file says is taken as it is written, or the row that is wrong is named."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.ingest import csv
+
+fresh = count()
+
+
+@pytest.fixture(params=["at once", "block by block"])
+def take(request, tmp_path, monkeypatch):
+    """Ingest a CSV text, the way that small files or that large files go."""
+    if request.param == "block by block":
+        monkeypatch.setattr(csv, "AT_ONCE", 0)
+
+    def take(text, **options):
+        path = tmp_path / f"{next(fresh)}.csv"
+        path.write_text(text, newline="")
+        return dl.from_csv(path, f"memory://csv-values-{path.stem}", progress=False, **options)
+
+    return take
+
+
+@pytest.mark.parametrize(
+    ("written", "dtype"),
+    [
+        (["1", "-7", "0"], "int64"),
+        (["9223372036854775807", "-9223372036854775808"], "int64"),
+        (["18446744073709551615", "1"], "uint64"),
+        (["18446744073709551616", "1"], "float64"),
+        (["18446744073709551617", "1"], None),
+        (["18446744073709551615", "-1"], None),
+        (["123456789012345678901234567890", "1"], None),
+        (["9007199254740993", "0.5"], None),
+        (["9007199254740992", "0.5"], "float64"),
+        (["100000000000000000000", "0.5"], "float64"),
+        (["1e400", "2"], "float64"),
+        (["0.10", "-0.5", "1e5"], "float64"),
+        (["00123", "01234"], None),
+        (["-01", "5"], None),
+        (["007.5", "1.5"], None),
+        (["0", "00"], None),
+    ],
+)
+def test_numbers_are_kept_as_they_are_written_or_are_texts(take, written, dtype):
+    ds = take("n,t\n" + "".join(f"{value},x\n" for value in written))
+    if dtype is None:
+        assert ds["n"][:] == written
+    else:
+        assert ds["n"][:].dtype == dtype
+        assert ds["n"][:].tolist() == [np.dtype(dtype).type(value) for value in written]
+
+
+def test_a_type_that_is_given_takes_numbers_as_they_are_meant(take):
+    ds = take("a,b,c\n007,9007199254740993,1\n-01,1,NA\n", schema={
+        "a": "int8", "b": "float64", "c": dl.Scalar("int16", nullable=True),
+    })  # fmt: skip
+    assert ds["a"][:].tolist() == [7, -1]
+    assert ds["b"][:].tolist() == [9007199254740992.0, 1.0]
+    assert ds["c"][:].tolist() == [1, None]
+
+
+def test_spaces_and_missing_numbers_read_as_ever(take):
+    ds = take("a,b,t\n 5 ,1.5, x \nNA,,NA\n")
+    assert ds["a"][:].tolist() == [5, None]
+    assert ds["b"][:].tolist() == [1.5, None]
+    assert ds["t"][:] == [" x ", "NA"]
+
+
+WRONG = {
+    "int8": ["x", "300", "1.5", ""],
+    "uint16": ["-1", "65536"],
+    "float32": ["1,5", "one"],
+    "bool": ["yes", "2"],
+    "datetime64[s]": ["soon", "2020-13-01"],
+}
+RIGHT = {
+    "int8": "5", "uint16": "5", "float32": "5", "bool": "true", "datetime64[s]": "2020-01-02",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "value"), [(d, v) for d, some in WRONG.items() for v in some])
+def test_a_value_of_another_type_is_an_error_of_its_row(take, dtype, value):
+    rows = [RIGHT[dtype]] * 5
+    rows[3] = f'"{value}"'
+    text = "n,x\n" + "".join(f"{row},{i}\n" for i, row in enumerate(rows))
+    with pytest.raises(dl.InvalidValueError, match=r"column 'n': \d+\.csv, row 3: "):
+        take(text, schema={"n": dtype})
+    ds = take(text, schema={"n": dtype}, on_error="skip")
+    assert ds["x"][:].tolist() == [0, 1, 2, 4]
+    [skipped] = ds.ingested.skipped
+    assert skipped.path.endswith(".csv, row 3")
+
+
+def test_many_wrong_values_are_all_named(take):
+    ds = take(
+        "n,x\n" + "".join(f"{'?' if i % 3 else i % 100},{i}\n" for i in range(10_000)),
+        schema={"n": "int8"},
+        on_error="skip",
+    )
+    assert ds["x"][:].tolist() == list(range(0, 10_000, 3))
+    assert len(ds.ingested.skipped) == 10_000 - len(ds)
+
+
+def test_records_of_too_few_or_too_many_values_are_named_or_left_out(take):
+    text = 'a,b\n1,"x\ny"\n3\n4,y,5\n6,z\n'
+    with pytest.raises(dl.InvalidValueError, match=r"Expected 2 columns, got 1: 3"):
+        take(text)
+    ds = take(text, on_error="skip")
+    assert ds["a"][:].tolist() == [1, 6]
+    assert [str(s).partition(".csv, ")[2] for s in ds.ingested.skipped] == [
+        "record 3, the header being 1: must have a value for each of 2 columns, but it has 1",
+        "record 4, the header being 1: must have a value for each of 2 columns, but it has 3",
+    ]
+
+
+def test_a_type_found_in_the_first_block_holds_for_the_others_exactly(take, monkeypatch):
+    monkeypatch.setattr(csv, "BLOCK_BYTES", 64)
+    text = "n,x\n" + "".join(f"{i},{i}\n" for i in range(50)) + "0051,50\n"
+    if csv.AT_ONCE:
+        assert take(text)["n"][50] == "0051"
+        return
+    with pytest.raises(dl.InvalidValueError, match=r"column 'n': .* later '0051'\. .* schema="):
+        take(text)
+
+
+@pytest.mark.parametrize("delimiter", ["\n", "\r", '"'])
+def test_what_ends_or_quotes_values_does_not_separate_them(take, delimiter):
+    with pytest.raises(dl.OptionError, match="delimiter must be one ASCII character"):
+        take("a,b\n1,2\n", delimiter=delimiter)
