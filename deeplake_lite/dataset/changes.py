@@ -141,13 +141,17 @@ def _same_rows(a: Table) -> _Pairs:
 
 
 def _keeps_rows(a: Table, b: Table, touched: Touched | None) -> bool:
-    """Tell from the logs that both versions have the same rows in the same slots."""
+    """Tell from the logs that both versions have the same rows in the same slots.
+
+    An order that only lost its end has no chunk written, but another length.
+    """
     rows = {f"{a.state.generation}/rows/{name}" for name in ("id", "slot")}
-    return (
-        touched is not None
-        and not rows & touched.keys()
-        and (a.state.slots, a.state.ordered) == (b.state.slots, b.state.ordered)
-    )
+    return touched is not None and not rows & touched.keys() and _extent(a) == _extent(b)
+
+
+def _extent(table: Table) -> tuple[int, bool, int]:
+    """Return how many slots a version has, whether row *i* lies in slot *i*, and how many rows."""
+    return table.state.slots, table.state.ordered, len(table.rows)
 
 
 def _pairs_of_edits(a: Table, b: Table) -> _Pairs:
