@@ -8,7 +8,7 @@ array, or the values of all rows back to back with the row splits of each ragged
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +20,7 @@ from deeplake_lite.loader.memory import aligned
 from deeplake_lite.loader.tree import mapped, paired
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,6 +40,8 @@ class Part:
         With the axis of the rows; None where it varies from batch to batch, or within it.
     ragged : int
         How many axes behind that of the rows differ within a batch.
+    json : bool
+        Whether texts are JSON: ``b'"x"'`` is then the text x, and ``b"null"`` is null.
 
     Examples
     --------
@@ -54,6 +56,8 @@ class Part:
     """With the axis of the rows."""
     ragged: int = 0
     """Axes behind that of the rows which differ within a batch."""
+    json: bool = field(default=False, repr=False)
+    """Whether texts are JSON."""
 
     @classmethod
     def of(cls, value: Any, rows: int | None) -> Part:
@@ -141,7 +145,7 @@ class Part:
         elif self.ragged:
             yield from self._of_rows(value)
         elif self.dtype == "text":
-            yield _texts(value)
+            yield _texts(value, _json if self.json else _text)
         elif isinstance(value, list):
             shape = tuple(size or 0 for size in self.shape[1:])
             yield _stacked([np.zeros(shape, self.dtype) if v is None else v for v in value])
@@ -170,9 +174,9 @@ class Part:
         """Yield the same of rows that are lists, of text or of arrays."""
         rows = [[] if row is None else row for row in rows]
         items = list(chain.from_iterable(rows))
-        if any(item is None for item in items):
+        if not self.json and any(item is None for item in items):
             raise ValueError("nulls among the items")
-        inner = Part(self.dtype, self.shape[1:], self.ragged - 1)
+        inner = replace(self, shape=self.shape[1:], ragged=self.ragged - 1)
         if self.dtype != "text" and inner.ragged == 0 and not items:
             yield np.zeros((0, *[size or 0 for size in self.shape[2:]]), self.dtype)
             found: Iterator[NDArray[Any]] = iter(())
@@ -220,21 +224,24 @@ def _all_arrays(values: Sequence[Any]) -> bool:
     )
 
 
-def _texts(value: Any) -> NDArray[np.object_]:
-    """Return text, bytes and JSON as bytes; nothing where null."""
+def _texts(value: Any, encode: Callable[[Any], bytes]) -> NDArray[np.object_]:
+    """Return texts as bytes."""
     rows = value.tolist() if isinstance(value, np.ndarray) else value
     scalar = not isinstance(rows, list)
-    found = [_text(row) for row in ([rows] if scalar else rows)]
+    found = [encode(row) for row in ([rows] if scalar else rows)]
     out = np.empty(len(found), object)
     out[:] = found
     return out.reshape(()) if scalar else out
 
 
 def _text(value: Any) -> bytes:
+    """Return text and bytes as bytes, other values as JSON; nothing where null."""
     if value is None or isinstance(value, bytes):
         return value or b""
-    if isinstance(value, str):
-        return value.encode()
+    return value.encode() if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 

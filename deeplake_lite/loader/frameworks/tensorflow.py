@@ -13,7 +13,7 @@ import numpy as np
 
 from deeplake_lite.dataset.describe import axes_of, dtype_of
 from deeplake_lite.errors import MissingPackageError, OptionError
-from deeplake_lite.htypes import Image, Link
+from deeplake_lite.htypes import Image, Json, Link
 from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.making import PADDING
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes import Htype
     from deeplake_lite.loader.frameworks.parts import Shape, Tree
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.loader.options import Options
@@ -63,6 +64,12 @@ def dataset(view: View | Mix, options: Options) -> Any:
     batches.loader = loader
     batches.cardinality = lambda: tf.constant(loader.left, tf.int64)  # for Keras, and `len`
     return batches
+
+
+def _is_json(htype: Htype) -> bool:
+    """Tell whether cells are JSON, or lists of it."""
+    inner = getattr(htype, "of", None)
+    return isinstance(htype, Json) if inner is None else _is_json(inner)
 
 
 def _specs(tf: Any, part: Part) -> Iterator[Any]:
@@ -161,7 +168,7 @@ class FlatLoader(Loader):
         loose = [i + 1 for i, size in enumerate(axes) if size is None]
         ragged = 1 if how == "ragged" else max(loose, default=0) if how == "list" else 0
         inner = (*[None] * ragged, *axes[ragged:])
-        parts = {f.name: Part(dtype, (self._rows, *inner), ragged)}
+        parts = {f.name: Part(dtype, (self._rows, *inner), ragged, json=_is_json(f.htype))}
         if f.htype.nullable:
             parts[f"{f.name}_valid"] = Part("bool", (self._rows,))
         if how == "pad" and recipe.masked:

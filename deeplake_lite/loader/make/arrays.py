@@ -88,7 +88,7 @@ def padded(
     name : str
         Of the column, for errors.
     values : sequence of array_like
-        With as many axes each.
+        With as many axes each, of the same lengths behind those that vary.
     varying : int
         Axes of a value that the mask has: those up to the last along which values may differ.
     least : tuple of int, optional
@@ -109,6 +109,12 @@ def padded(
             "transform that adds the axis."
         )
     shapes = [a.shape for a in arrays] + ([] if least is None or len(least) != ndim else [least])
+    if len(behind := sorted({shape[varying:] for shape in shapes})) > 1:
+        raise OptionError(
+            f"pad fills up the first {varying} axes of {name!r}, but rows differ in those behind: "
+            f"{behind[0]} and {behind[1]}. Convert pictures to the same channels with mode='RGB' "
+            "or mode='L', or choose 'list'."
+        )
     most = tuple(np.array(shapes).reshape(-1, ndim).max(axis=0).tolist())
     out = aligned((len(arrays), *most), _dtype(arrays))
     out[...] = np.zeros((), out.dtype)

@@ -72,7 +72,9 @@ def _typed(values: Any, recipe: ColumnRecipe) -> Any:
     """Return values with those rows of lists that have no items as arrays of the items' dtype."""
     if not isinstance(recipe.htype.layout, Nested):
         return values
-    nothing = np.zeros(0, dtype_of(recipe.htype) or None)
+    item = recipe.htype.layout.item.layout
+    inner = item.shape if isinstance(item, Dense) else ()
+    nothing = np.zeros((0, *inner), dtype_of(recipe.htype) or None)
     return [value if len(value) else nothing for value in values]
 
 

@@ -298,3 +298,25 @@ def test_what_is_null_does_not_take_the_place_of_a_column(make_lake):
     ds = make_lake(schema, note=[None], note_valid=[3])
     with pytest.raises(ValueError, match="A batch says under 'note_valid' which rows of 'note'"):
         ds.tensorflow(1)
+
+
+VALUES = [{"a": 1}, "null", "x", [1], "[1]", 1, "1", True, 0.5, ""]
+
+
+def test_json_stays_json(make_lake):
+    ds = make_lake(
+        {"j": "json", "n": dl.Json(nullable=True), "s": dl.Sequence(dl.Json()), "t": "text"},
+        j=VALUES,
+        n=[None, *VALUES[1:]],
+        s=[VALUES[:i] for i in range(len(VALUES))],
+        t=[str(v) for v in VALUES],
+    )
+    [batch] = ds.tensorflow(len(VALUES))
+    read = [json.loads(text) for text in batch["j"].numpy()]
+    assert read == VALUES
+    assert list(map(type, read)) == list(map(type, VALUES))
+    assert [json.loads(text) for text in batch["n"].numpy()] == [None, *VALUES[1:]]
+    assert batch["n_valid"].numpy().tolist() == [False] + [True] * (len(VALUES) - 1)
+    lists = [[json.loads(text) for text in row] for row in batch["s"].to_list()]
+    assert lists == [VALUES[:i] for i in range(len(VALUES))]
+    assert batch["t"].numpy().tolist() == [str(v).encode() for v in VALUES]

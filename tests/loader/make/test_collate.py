@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -380,3 +381,39 @@ def test_a_batch_of_nulls_alone_is_as_large_as_the_others(make_lake, dtype, opti
     assert {batch["image"].dtype.name for batch in (first, second, third)} == {dtype}
     assert not first["image"].any()
     assert not first["image_valid"].any()
+
+
+CHANNELS = [(2, 2, 3), (2, 2, 4), (2, 2), (2, 2, 2)]
+
+
+@pytest.mark.parametrize("codec", ["png", "raw", "zstd"])
+@pytest.mark.parametrize("pair", list(combinations(CHANNELS, 2)), ids=str)
+def test_pad_makes_no_channels(make_lake, codec, pair):
+    pictures = [np.full(shape, 200, "uint8") for shape in pair]
+    ds = make_lake({"image": dl.Image(codec)}, image=pictures)
+    for batches in (ds.batches(2, collate="pad"), ds.pytorch(2, collate="pad"), ds.jax(2)):
+        with pytest.raises(dl.OptionError, match=r"mode='RGB'|as many axes"):
+            next(iter(batches))
+    [batch] = ds.batches(2, collate="pad", mode="RGB")
+    assert batch["image"].shape == (2, 2, 2, 3)
+
+
+@pytest.mark.parametrize("nullable", [False, True])
+@pytest.mark.parametrize(
+    ("htype", "one"),
+    [
+        (dl.Embedding(3), np.ones(3, "float32")),
+        (dl.Array("int16", (2, 3)), np.ones((2, 3), "int16")),
+        (dl.Scalar("int8"), np.int8(1)),
+    ],
+)
+def test_rows_without_items_have_the_shape_of_the_others(make_lake, htype, one, nullable):
+    column = dl.Sequence(htype, nullable=nullable)
+    ds = make_lake({"a": column}, a=[[one, one], [], [one]])
+    for batches in (ds.batches(3, collate="pad"), ds.jax(3)):
+        [batch] = batches
+        assert batch["a"].shape == (3, 2, *one.shape)
+        assert np.asarray(batch["a_mask"]).tolist() == [[True] * 2, [False] * 2, [True, False]]
+    [batch] = ds.batches(3, collate="ragged")
+    assert batch["a"].values.shape == (3, *one.shape)
+    assert batch["a"].lengths.tolist() == [2, 0, 1]
