@@ -209,22 +209,34 @@ def _named_in(folder: Path, manifest: Manifest) -> Iterator[tuple[Place, str]]:
 
 
 def manifests_of(snapshot: dict[str, Any]) -> dict[str, list[Manifest]]:
-    """Return the manifests of each array, by its path, from a snapshot's description."""
+    """Return the manifests of each array, by its path, from a snapshot's description.
+
+    Raises
+    ------
+    DamagedError
+        When an array has a manifest that the snapshot does not list.
+    """
     known = {m["id"]: m for m in snapshot["manifests"]}
-    return {
-        node["path"].strip("/"): [
-            Manifest(
-                reference["id"],
-                range(*reference["extents"][0]),
-                node["id"],
-                known[reference["id"]]["size_bytes"],
-                known[reference["id"]]["num_chunk_refs"],
-            )
-            for reference in node.get("manifest_refs") or []
-            if reference["extents"]
-        ]
-        for node in snapshot["nodes"]
-    }
+    try:
+        return {
+            node["path"].strip("/"): [
+                Manifest(
+                    reference["id"],
+                    range(*reference["extents"][0]),
+                    node["id"],
+                    known[reference["id"]]["size_bytes"],
+                    known[reference["id"]]["num_chunk_refs"],
+                )
+                for reference in node.get("manifest_refs") or []
+                if reference["extents"]
+            ]
+            for node in snapshot["nodes"]
+        }
+    except KeyError as error:
+        raise DamagedError(
+            f"The snapshot {snapshot['id']} is damaged: an array has the manifest {error}, which "
+            "it does not list. Restore it from a copy."
+        ) from error
 
 
 def _swapped(name: Path | str) -> DamagedError:

@@ -101,10 +101,14 @@ def make_sound(folder, names):
     return Sound(folder, files, observe(str(folder)))
 
 
+VERSIONS = ({"branch": "fix"}, {"version": "v1"}, {})
+"""What is read of a lake, and verified: `verify` compares the cells of the version it is asked."""
+
+
 def observe(url, verify=None):
     """Return what a lake says, as text: every cell of two branches and a tag, history and views."""
     found = []
-    for options in ({"branch": "fix"}, {"version": "v1"}, {}):
+    for options in VERSIONS:
         ds = dl.open(url, verify=verify, **options)
         found.append(repr((ds.version, ds.columns, ds.row_ids.tolist(), dict(ds.metadata))))
         found += [show(ds[name][:]) for name in ds.columns if name not in UNREAD]
@@ -126,7 +130,7 @@ def show(values):
 
 
 def verifies(url):
-    return all(dl.open(url, branch=branch).verify() for branch in ("main", "fix"))
+    return all(dl.open(url, **options).verify() for options in VERSIONS)
 
 
 def damage(path, kind, chance, peers):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-PANIC = "PanicException"
-"""Name of the BaseException that a panic of the engine raises: it cannot be imported."""
+PANICS = ("PanicException", "RustPanic")
+"""Names of what a panic of the engine raises, in a call and in a coroutine: no module has them."""
 
 NOT_WRITABLE = (
     "The lake can be read, but not changed here. Copy it to a folder that you may write to, or "
@@ -78,11 +78,12 @@ def translated() -> Iterator[None]:
     except compiled.IcechunkError as error:
         raise _error_of_ours(_missing_key(str(error)) or reason_of(error)) from error
     except BaseException as error:
-        if type(error).__name__ != PANIC:
+        if type(error).__name__ not in PANICS:
             raise
         raise StorageError(
             f"The storage engine failed: {_first_line(error)}. Check the permissions and the free "
-            "space of the lake's folder, then try again."
+            "space of the lake's folder, then try again; if it fails again, a file of the lake is "
+            "damaged."
         ) from error
 
 

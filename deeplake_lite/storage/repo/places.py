@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from deeplake_lite.errors import LakeNotFoundError
+from deeplake_lite.errors import LakeNotFoundError, OptionError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo.engine import compiled, package
 from deeplake_lite.storage.repo.forks import use_engine
 
 if TYPE_CHECKING:
     import tempfile
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 else:
     tempfile = LazyModule("tempfile")
 
 MEMORY = "memory://"
+
+SCHEMES = ("s3", "gs", "gcs", "az", "azure")
+"""Of the URLs of object stores."""
 
 _memory: dict[str, tempfile.TemporaryDirectory[str]] = {}
 """Folders of the ``memory://`` lakes of this process; they vanish with it."""
@@ -87,7 +91,15 @@ def forget(url: str) -> None:
 
 
 def storage_at(url: str, options: Mapping[str, Any] | None) -> compiled.Storage:
-    """Return the object store behind `url`. Raises LakeNotFoundError for any other kind of URL."""
+    """Return the object store behind `url`.
+
+    Raises
+    ------
+    LakeNotFoundError
+        For any other kind of URL, and one that names no bucket.
+    OptionError
+        For options that the store does not take.
+    """
     use_engine()
     if url.startswith(MEMORY) and local_folder(url) is None:
         _memory[url] = tempfile.TemporaryDirectory(prefix="deeplake-lite-")
@@ -96,22 +108,44 @@ def storage_at(url: str, options: Mapping[str, Any] | None) -> compiled.Storage:
         return compiled.Storage.new_local_filesystem(str(folder))
     parts, engine = urlsplit(url), package()
     where, prefix = parts.netloc, parts.path.strip("/") or None
+    if parts.scheme in SCHEMES and not where:
+        raise LakeNotFoundError(
+            f"The URL of an object store must name a bucket, as 's3://bucket/flowers' does, but it "
+            f"is {url!r}."
+        )
     match parts.scheme:
         case "s3":
             given.setdefault("from_env", not given.keys() & {"access_key_id", "anonymous"} or None)
-            return cast("compiled.Storage", engine.s3_storage(bucket=where, prefix=prefix, **given))
+            return _store(engine.s3_storage, given, bucket=where, prefix=prefix)
         case "gs" | "gcs":
             given.setdefault("from_env", True)
-            return cast(
-                "compiled.Storage", engine.gcs_storage(bucket=where, prefix=prefix, **given)
-            )
+            return _store(engine.gcs_storage, given, bucket=where, prefix=prefix)
         case "az" | "azure":
             container, _, rest = (prefix or "").partition("/")
             given.setdefault("from_env", True)
-            return cast(
-                "compiled.Storage",
-                engine.azure_storage(account=where, container=container, prefix=rest, **given),
+            return _store(
+                engine.azure_storage, given, account=where, container=container, prefix=rest
             )
     raise LakeNotFoundError(
         f"A lake is in a folder, memory://, s3://, gs:// or az://; got {url!r}."
     )
+
+
+def _store(
+    open_store: Callable[..., Any], options: Mapping[str, Any], **place: str | None
+) -> compiled.Storage:
+    """Return a store with a user's options. Raises OptionError for those that it does not take."""
+    known = [name for name in inspect.signature(open_store).parameters if name not in place]
+    for name in options:
+        if name not in known:
+            raise OptionError(
+                f"storage_options must have options of {open_store.__name__}, but {name!r:.60} is "
+                f"none. Known: {', '.join(known)}."
+            )
+    try:
+        return cast("compiled.Storage", open_store(**place, **options))
+    except (TypeError, ValueError) as error:
+        raise OptionError(
+            f"storage_options must be as {open_store.__name__} takes them, but {error}. See its "
+            "documentation, https://icechunk.io/en/stable/storage/."
+        ) from error
