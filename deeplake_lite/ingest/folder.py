@@ -121,9 +121,9 @@ def folder_source(
 
     table = read_labels(labels, folder, found, file_column)
     unlisted = {f.path for f in found.pictures} - {f.path for f in table.files}
-    left_out = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
-    left_out += table.missing
-    return FolderSource(folder, table.files, Layout.of(table.files), label, table, tuple(left_out))
+    rest = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
+    left_out = (*table.missing, *rest)  # first what may be a slip
+    return FolderSource(folder, table.files, Layout.of(table.files), label, table, left_out)
 
 
 @dataclass(frozen=True)

@@ -197,8 +197,10 @@ def _by_neighbours(view: View, f: Field, labels: Labels, neighbours: int) -> Jud
     count = min(neighbours, len(view) - 1)
     if count < 1:
         return np.zeros(len(view), np.float32), labels.codes
-    found = neighbours_of(_vectors(view, f), count)
-    return votes(labels.codes, found.rows, found.cosines)
+    vectors = _vectors(view, f)
+    found = neighbours_of(vectors, count)
+    pointing = vectors.any(axis=1)[:, np.newaxis]  # a vector of zeros is near nothing
+    return votes(labels.codes, np.where(pointing, found.rows, -1), found.cosines)
 
 
 def _vectors(view: View, f: Field) -> NDArray[np.float32]:

@@ -222,8 +222,8 @@ def test_a_table_may_name_fewer_and_more_files_than_there_are(photos, url):
     assert ds["path"][:] == ["1.png"]
     assert ds["species"][:].tolist() == [0]
     assert [str(s) for s in ds.ingested.skipped] == [
-        "2.png: the table does not list it",
         "t.csv, row 1: there is no file '9.png'",
+        "2.png: the table does not list it",
     ]
 
 

@@ -208,3 +208,14 @@ def test_neighbours_are_looked_for_again_when_vectors_rows_or_their_number_chang
     lake.suspects("label")
     lake.suspects("label", neighbours=5)
     assert searches == [399, 399, 398, 398]
+
+
+def test_a_vector_of_zeros_is_near_nothing_and_accused_of_nothing(make_lake):
+    vectors = [[1, 0]] * 12 + [[0, 0], [1, 0.01]]
+    ds = make_lake({"kind": dl.ClassLabel(["a", "b"]), "e": dl.Embedding(2)},
+                   kind=[1] * 12 + [0, 0], e=vectors)  # fmt: skip
+    ranked = ds.suspects("kind")
+    assert ranked["e"][0].tolist() == pytest.approx([1, 0.01])
+    [zero] = [i for i, e in enumerate(ranked["e"][:]) if not e.any()]
+    assert ranked["suspicion"][zero] == 0
+    assert ranked["suggested"][zero] == 0
