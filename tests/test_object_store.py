@@ -71,6 +71,18 @@ def test_a_lake_on_s3_is_written_and_read(options):
     assert again.verify()
 
 
+def test_a_view_is_materialized_on_s3(options):
+    ds = lake("whole", options)
+    ds.append(rows(0, 3, 10))
+    ds.commit("three rows")
+    copy = ds[[2, 0]].materialize("s3://lakes/part", storage_options=options)
+    assert copy["x"][:].tolist() == [2, 0]
+    again = dl.open("s3://lakes/part", storage_options=options)
+    assert again["text"][:] == ["row 2", "row 0"]
+    with pytest.raises(dl.ExistsError):
+        ds.materialize("s3://lakes/whole", storage_options=options)
+
+
 def test_appends_and_edits_of_two_writers_survive_on_s3(options):
     lake("two", options).commit()
     a, b = (dl.open("s3://lakes/two", storage_options=options) for _ in range(2))

@@ -243,22 +243,25 @@ def versions_needed(repository: Repository) -> set[str]:
     return {version for d in documents.values() for version in versions_of(d)}
 
 
-def materialize(view: View, url: str, message: str) -> Dataset:
+def materialize(
+    view: View, url: str, message: str, storage_options: Mapping[str, Any] | None
+) -> Dataset:
     """Write the rows of a view as a lake of their own; see `View.materialize`."""
     from deeplake_lite.dataset.opening import at_branch, open
     from deeplake_lite.dataset.view import Lake
     from deeplake_lite.storage import chunks
 
-    place, schema, (source, slots) = checks.location("url", url), view.schema, view._located()
+    place, options = checks.location("url", url), checks.mapping("storage_options", storage_options)
+    schema, (source, slots) = view.schema, view._located()
     names, spans = [f.id for f in schema], chunks.spans(len(slots), chunks.COPY_ROWS)
-    with Repository.creating(place) as repository:
+    with Repository.creating(place, options) as repository:
         Table.create(repository, schema, source.metadata)
         repository.limits = view._lake.repository.limits
         copy = at_branch(Lake(repository, {}), "main")
         with copy.transaction(message), copy._editing() as table:
             blocks = (source.read(names, slots[span]) for span in spans)
             table.append(blocks, _ids_to_keep(source, slots))
-    return open(place, limits=view._lake.repository.limits)
+    return open(place, limits=view._lake.repository.limits, storage_options=options)
 
 
 def _ids_to_keep(table: Table, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:

@@ -319,7 +319,13 @@ class View(LoadsRows, Exports, Asks):
         """
         saved.save(self, name, overwrite=overwrite)
 
-    def materialize(self, url: str, *, message: str = "materialized") -> Any:
+    def materialize(
+        self,
+        url: str,
+        *,
+        message: str = "materialized",
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Any:
         """Write the rows contiguously as a lake of their own.
 
         Encoded samples are copied byte for byte, and rows keep their ids, unless one comes twice.
@@ -330,6 +336,8 @@ class View(LoadsRows, Exports, Asks):
             A new or empty place, as for `create`.
         message : str
             Of the commit.
+        storage_options : mapping, optional
+            What an object store needs for `url`, as for `dl.open`.
 
         Returns
         -------
@@ -350,7 +358,7 @@ class View(LoadsRows, Exports, Asks):
         >>> copy.columns, copy["t"][:]
         (('t',), ['c', 'a'])
         """
-        return saved.materialize(self, url, message)
+        return saved.materialize(self, url, message, storage_options)
 
     # ---- showing
 

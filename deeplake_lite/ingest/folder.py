@@ -122,8 +122,8 @@ def folder_source(
     table = read_labels(labels, folder, found, file_column)
     unlisted = {f.path for f in found.pictures} - {f.path for f in table.files}
     rest = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
-    left_out = (*table.missing, *rest)  # first what may be a slip
-    return FolderSource(folder, table.files, Layout.of(table.files), label, table, left_out)
+    without = (*table.missing, *rest)  # first what may be a slip
+    return FolderSource(folder, table.files, Layout.of(table.files), label, table, without)
 
 
 @dataclass(frozen=True)
