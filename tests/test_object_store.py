@@ -83,6 +83,28 @@ def test_a_view_is_materialized_on_s3(options):
         ds.materialize("s3://lakes/whole", storage_options=options)
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_lake_is_not_made_among_other_objects(options, endpoint, overwrite):
+    client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1",
+                          aws_access_key_id="key", aws_secret_access_key="secret")  # fmt: skip
+    client.put_object(Bucket="lakes", Key="photos/readme.txt", Body=b"mine")
+    with pytest.raises(dl.ExistsError, match="created where nothing is"):
+        dl.create("s3://lakes/photos", {"x": "int32"}, storage_options=options, overwrite=overwrite)
+    found = client.list_objects_v2(Bucket="lakes", Prefix="photos/")["Contents"]
+    assert [thing["Key"] for thing in found] == ["photos/readme.txt"]
+    client.close()
+
+
+def test_a_bucket_that_is_not_there_is_named_as_such(options):
+    for use in (
+        lambda: dl.open("s3://none/x", storage_options=options),
+        lambda: dl.exists("s3://none/x", storage_options=options),
+        lambda: dl.create("s3://none/x", {"x": "int32"}, storage_options=options),
+    ):
+        with pytest.raises(dl.StorageError, match=r"NoSuchBucket: .* does not exist\. See to the"):
+            use()
+
+
 def test_appends_and_edits_of_two_writers_survive_on_s3(options):
     lake("two", options).commit()
     a, b = (dl.open("s3://lakes/two", storage_options=options) for _ in range(2))

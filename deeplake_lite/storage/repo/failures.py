@@ -76,7 +76,7 @@ def translated() -> Iterator[None]:
         with translated_files():
             yield
     except compiled.IcechunkError as error:
-        raise _error_of_ours(_missing_key(str(error)) or reason_of(error)) from error
+        raise _error_of_ours(_missing_key(str(error)) or _replied(error)) from error
     except BaseException as error:
         if type(error).__name__ not in PANICS:
             raise
@@ -138,6 +138,17 @@ def reason_of(error: BaseException) -> str:
     return re.sub(r"\s+", " ", first).strip(" x|")
 
 
+def _replied(error: BaseException) -> str:
+    """Return the gist of one of the engine's errors; where an object store refused, what it said.
+
+    >>> _replied(Exception('x service error | context: -> { code: "Slow", message: "no" }'))
+    'service error, Slow: no'
+    """
+    reason = reason_of(error)
+    reply = re.search(r'code: "([^"]*)", message: "([^"]*)"', str(error))
+    return f"{reason}, {reply[1]}: {reply[2]}" if reply and "service error" in reason else reason
+
+
 def _missing_key(text: str) -> str | None:
     """Return which object an error of the engine is about, if an object store has none like it.
 
@@ -160,6 +171,16 @@ def _error_of_ours(reason: str) -> LakeError:
     if "already exists" in reason or reason.startswith("branch update conflict"):
         return ExistsError(
             f"The name is taken: {reason}. Choose another; that of a tag is never free again."
+        )
+    if "clean prefix" in reason:
+        return ExistsError(
+            "A lake is created where nothing is, and there are objects below this URL. Choose "
+            "another."
+        )
+    if "service error" in reason:
+        return StorageError(
+            f"The store refused: {reason}. See to the bucket, permission and network, then try "
+            "again."
         )
     if "not found" in reason.lower():
         return MissingError(f"A stored object is missing: {reason}. Run ds.verify().")
