@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from deeplake_lite.checks import integer
 from deeplake_lite.checks import seconds as as_seconds
@@ -91,6 +91,14 @@ class Loader(Equipment):
 
     def __len__(self) -> int:
         return len(self.shares)
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied. Raises LoaderError."""
+        raise LoaderError(
+            "A loader must stay in the process that made it, and cannot be pickled or copied. "
+            "Pickle its view, make a loader of it there, and go on at the same place with "
+            "load_state_dict(loader.state_dict())."
+        )
 
     def __repr__(self) -> str:
         s = self.shares

@@ -16,6 +16,7 @@ import numpy as np
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ArraySpec, SlotArray, Slots
+from deeplake_lite.storage.column import Damage
 from deeplake_lite.storage.dense import check_arrays
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.storage.column import Damage, Place
+    from deeplake_lite.storage.column import Place
     from deeplake_lite.storage.repo import Session
 else:
     secrets = LazyModule("secrets")
@@ -67,6 +68,16 @@ class IdRuns:
             return np.asarray(slots + (self.ids[0] - self.slots[0]))
         run = np.searchsorted(self.slots, slots, side="right") - 1
         return np.asarray(self.ids[run] + (slots - self.slots[run]))
+
+    def repeated(self) -> Slots:
+        """Return the first slot of each run that has an id of another, ascending.
+
+        >>> IdRuns(np.array([0, 4]), np.array([70, 71]), np.array([2, 3])).repeated().tolist()
+        [4]
+        """
+        order = np.argsort(self.ids, kind="stable")
+        ends = np.maximum.accumulate(self.ids[order] + self.lengths[order])
+        return np.sort(self.slots[order[1:][self.ids[order[1:]] < ends[:-1]]])
 
     def find(self, ids: NDArray[np.int64]) -> Slots:
         """Return the slot of each id, -1 where there is none; no id may be in two slots."""
@@ -249,10 +260,14 @@ class Rows:
         self.arrange(np.concatenate([kept, pending]))
 
     async def verify(self) -> list[Damage]:
-        """Read every array again; their chunks carry checksums."""
+        """Read every array again, whose chunks carry checksums; no two rows may have one id."""
         found = await check_arrays({"row ids": self.ids}, np.arange(self.slots))
         found += await check_arrays({"blocks of row ids": self.blocks}, None)
-        return found + await self._verify_order()
+        found += await self._verify_order()
+        if not found:
+            twice = (await self._live_runs()).repeated().tolist()
+            found = [Damage(slot, "row ids: another row has this id, too") for slot in twice]
+        return found
 
     async def _verify_order(self) -> list[Damage]:
         if self.order is None:

@@ -1,7 +1,9 @@
 """The contract of loaders: epochs are exact, orders are functions, resuming loses nothing."""
 
+import copy
 import gc
 import json
+import pickle
 import signal
 import subprocess
 import sys
@@ -436,3 +438,13 @@ def test_memory_does_not_grow_over_twenty_epochs(make_lake, cache):
     finally:
         tracemalloc.stop()
     assert taken[1] - taken[0] < pictures.nbytes / 2  # less than one epoch in fifteen
+
+
+@pytest.mark.parametrize("exporter", ["batches", "pytorch", "jax"])
+@pytest.mark.parametrize("take", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_loader_is_neither_pickled_nor_copied(ds, exporter, take):
+    loader = getattr(ds, exporter)(4)
+    next(iter(loader))
+    with pytest.raises(dl.LoaderError, match=r"cannot be pickled or copied\. .*load_state_dict"):
+        take(loader)
+    assert len(list(loader)) == len(loader)

@@ -114,3 +114,33 @@ def test_rows_are_found_by_id_also_pending_shuffled_and_revived_ones(make_lake):
 
 def test_rows_are_found_where_there_are_none(make_lake):
     assert make_lake({"x": "int32"})._table.find(np.array([7])).tolist() == [-1]
+
+
+@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("twice", [1, 3])
+def test_an_id_of_two_rows_is_damage_and_one_that_came_back_is_none(
+    make_lake, monkeypatch, moved, twice
+):
+    ds = make_lake({"x": "int32"}, x=range(5))
+    before = ds.version
+    ds.delete([1, 2])
+    ds.commit("two less")
+    ds.restore(before)
+    ds.commit("they are back")
+    if moved:
+        ds.delete([0])
+        ds.commit("moved")
+    assert ds.verify()
+    ids = ds.row_ids[-1] + np.arange(twice)
+
+    async def draw(*_):
+        return ids
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rows_module.Rows, "_draw", draw)
+        ds.append({"x": range(twice)})
+        ds.commit("twice")
+    report = ds.verify()
+    assert not report
+    assert [d.row for d in report.damaged] == [len(ds) - twice]
+    assert "another row has this id, too" in str(report)
