@@ -164,13 +164,21 @@ class Reconciler:
         mine: Changes,
         other: Changes,
     ) -> Field | None:
-        """Merge a column that one side dropped: it goes, unless the other side changed it."""
+        """Merge a column that one side dropped: it goes, unless the other side needs it.
+
+        The other side needs it when it has changed the column or cells of it, or has added rows,
+        which have values in it.
+        """
         survivor, changes = (ours, mine) if theirs is None else (theirs, other)
         assert survivor is not None
-        if survivor == base and not len(changes.cells.get(base.id, NONE)):
+        is_changed = survivor != base or len(changes.cells.get(survivor.id, NONE)) > 0
+        added = len(changes.added)
+        if not is_changed and not added:
             return None
         dropped = self.names[1] if theirs is None else self.names[0]
-        name, reason = (base or survivor).name, f"{dropped} dropped it, the other side changed it"
+        verb = "changed it" if is_changed else f"added {added:,} row{'s'[: added != 1]} with it"
+        reason = f"{dropped} dropped it, the other side {verb}"
+        name = (base or survivor).name
         self.conflicts.append(Conflict("column", name, None, reason, ("column", survivor.id)))
         return theirs if self.theirs_wins else ours
 

@@ -231,12 +231,13 @@ class _Merger:
         return ModelColumn(name, replace(o, nullable=o.nullable or t.nullable, default=default))
 
     def _dropped(self, c: str) -> ModelColumn | None:
-        """Merge a column that one side dropped: it goes, unless the other side changed it."""
+        """Merge a column that one side dropped: it goes, unless the other side needs it."""
         ours, theirs = self.ours.columns.get(c), self.theirs.columns.get(c)
         side = self.ours if theirs is None else self.theirs
         if self._has_base(c):
             changed = any(self._changed(side, i, c) for i in self._shared(side))
-            if side.columns[c] == self.base.columns[c] and not changed:
+            added = any(i not in self.base.rows for i in side.rows if not self._in_doubt("row", i))
+            if side.columns[c] == self.base.columns[c] and not changed and not added:
                 return None
         name = (self.base if self._has_base(c) else side).columns[c].name
         self._collide(("column", name, None), "column", c)

@@ -136,13 +136,18 @@ def test_one_adds_a_column_without_default_while_the_other_appends(a, b):
     assert b["n"][:].tolist() == [1, 2, 3, 0]
 
 
-def test_one_drops_a_column_while_the_other_appends_to_it(a, b):
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_one_drops_a_column_while_the_other_appends_to_it(a, b, side):
     a.drop_column("t")
     b.append({"x": [4], "t": ["d"]})
     a.commit("a")
+    with pytest.raises(dl.ConflictError, match="dropped it, the other side added 1 row with it"):
+        b.commit("b")
+    b.rebase(on_conflict=side)
     b.commit("b")
-    assert b.columns == ("x",)
+    assert b.columns == (("x", "t") if side == "ours" else ("x",))
     assert b["x"][:].tolist() == [1, 2, 3, 4]
+    assert side == "theirs" or b["t"][:] == ["a", "b", "c", "d"]
 
 
 def test_one_drops_a_column_while_the_other_changes_a_cell_of_it(a, b):

@@ -171,6 +171,23 @@ def test_a_column_dropped_here_and_changed_there(ours, theirs, who, side):
     check_consistent(ours)
 
 
+@pytest.mark.parametrize("who", ["ours", "theirs"])
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_a_column_dropped_here_and_rows_added_there(ours, theirs, who, side):
+    dropper, adder = (ours, theirs) if who == "ours" else (theirs, ours)
+    dropper.drop_column("x")
+    adder.append([{"x": 40, "t": "d"}])
+    commit_both(ours, theirs)
+    with pytest.raises(dl.ConflictError, match="dropped it, the other side added 1 row with it"):
+        ours.merge("fix")
+    ours.merge("fix", on_conflict=side)
+    assert ("x" in ours.columns) == (who != side)
+    if "x" in ours.columns:
+        assert ours["x"][:].tolist() == [1, 2, 3, 40]
+    assert ours["t"][:] == ["a", "b", "c", "d"]
+    check_consistent(ours)
+
+
 @pytest.mark.parametrize("side", ["ours", "theirs"])
 def test_two_new_columns_of_one_name(ours, theirs, side):
     ours.add_column("n", "int8", values=[1, 1, 1])
