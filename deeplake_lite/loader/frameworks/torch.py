@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +49,8 @@ class TorchLoader(Loader):
         super().__init__(view, options)
         self.device = _device(device)
         """Where tensors are."""
-        if self.device.type == "cuda" and not torch.cuda.is_available():
-            raise OptionError(
-                f"device={str(self.device)!r} needs a GPU, and torch.cuda.is_available() is False. "
-                "Leave device out, or install a PyTorch for your GPU."
-            )
+        if self.device.type == "cuda":
+            _check_cuda(self.device)
 
     # ---- what accelerate.skip_first_batches makes a DataLoader of
 
@@ -127,6 +125,19 @@ def _device(device: Any) -> torch.device:
             f"device is what torch.device takes, such as 'cuda' or 'cuda:1', got {device!r:.80}. "
             "Leave it out for tensors in memory."
         ) from error
+
+
+def _check_cuda(device: torch.device) -> None:
+    """Refuse a GPU that PyTorch does not see. Raises OptionError."""
+    with warnings.catch_warnings(record=True) as reasons:  # given where a driver does not start
+        warnings.simplefilter("always")
+        available = torch.cuda.is_available()
+    if not available:
+        reason = f" PyTorch warns: {str(reasons[0].message).rstrip('.')}." if reasons else ""
+        raise OptionError(
+            f"device={str(device)!r} needs a GPU, but torch.cuda.is_available() is False.{reason} "
+            "Leave device out, or install a PyTorch for your GPU."
+        )
 
 
 def _is_of_classes(htype: Htype) -> bool:

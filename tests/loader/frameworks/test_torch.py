@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import warnings
 from itertools import islice
 
 import numpy as np
@@ -128,6 +129,16 @@ def test_a_gpu_that_is_not_there_is_an_error(ds, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ValueError, match=r"device='cuda:1' needs a GPU.*Leave device out"):
         ds.pytorch(4, device="cuda:1")
+
+
+def test_a_driver_that_does_not_start_is_named(ds, monkeypatch):
+    def without_driver():
+        warnings.warn("CUDA initialization: CUDA unknown error.", UserWarning, stacklevel=2)
+        return False
+
+    monkeypatch.setattr(torch.cuda, "is_available", without_driver)
+    with pytest.raises(ValueError, match=r"PyTorch warns: .*unknown error\. Leave device out"):
+        ds.pytorch(4, device=0)
 
 
 @pytest.mark.parametrize("device", ["gpu", 2.5, "", ["cuda"]])
