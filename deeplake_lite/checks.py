@@ -1,4 +1,4 @@
-"""What the value of an argument may be: each check returns it as the callers use it, or raises."""
+"""Checks of arguments. Each returns the value in the form that callers use, or raises."""
 
 from __future__ import annotations
 
@@ -145,12 +145,17 @@ def seconds(name: str, value: Any) -> float:
     return float(value)
 
 
-def choice(name: str, value: Any, choices: Sequence[Any], way_out: str = "") -> None:
-    """Refuse what is not among the choices, and say what else there is. Raises OptionError."""
+def choice[T](name: str, value: T, choices: Sequence[Any], way_out: str = "") -> T:
+    """Return one of the choices. Raises OptionError for anything else.
+
+    >>> choice("on_error", "skip", ("raise", "skip"))
+    'skip'
+    """
     if not (value is None or isinstance(value, str)) or value not in choices:
         known = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
         rule = f"{name} must be {known}, but it is {value!r:.80}."
         raise OptionError(f"{rule} {way_out}".strip())
+    return value
 
 
 def flag(name: str, value: Any) -> bool:

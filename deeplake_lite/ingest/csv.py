@@ -1,15 +1,15 @@
-"""Rows of CSV files, by Arrow: small ones at once, large ones block by block.
+"""Rows of CSV files, which Arrow reads: small files at once, large files block by block.
 
-Columns of numbers, and those to which the user gave a type, are read as texts and converted block
-by block. A value that does not convert is then an error of its row, which is named or left out, and
-none of the file.
+Columns of numbers, and columns to which the user gave a type, are read as text and converted block
+by block. Where a value does not convert, the error then names its row, or the row is left out; the
+rest of the file is still read.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -44,13 +44,13 @@ BLOCK_BYTES = 16 * 2**20
 """Of larger files."""
 
 OTHERS = (";", "\t", "|", ",")
-"""What stands between the values of files that are called CSV, too."""
+"""Delimiters of other files that are called CSV."""
 
 NULLS = pa.array(arrow_csv.ConvertOptions().null_values)
 """Texts that stand for a missing number, date or truth value."""
 
 _CODE = "^[+-]?0[0-9]"
-"""Begins what no number gives back as it was written: a code with leading zeros."""
+"""Matches leading zeros, which codes have and numbers would lose."""
 
 _LONG = "^[+-]?[0-9]{16,}$"
 """An integer that a float64 may not hold."""
@@ -121,31 +121,31 @@ def from_csv(
 
 @dataclass(frozen=True)
 class CsvSource(TabularSource):
-    """Rows of record batches, some columns of which are texts that are yet to be converted."""
+    """Rows of record batches, in which some columns are still to be converted from text."""
 
     texts: frozenset[str] = field(default=frozenset(), kw_only=True)
-    """Columns that are read as texts, and are to have their type in `arrow`."""
+    """Columns that are read as text and converted to their type in `arrow`."""
 
     def _values(self, batch: pa.RecordBatch, name: str) -> Any:
-        """Return the values of a column; those that are not of the type given are still texts."""
+        """Return the values of a column. Those that do not convert stay text: errors of rows."""
         if name not in self.texts:
             return super()._values(batch, name)
         kind, exact = self.arrow.field(name).type, name not in self.schema
         texts = _present(batch.column(name))
         misfits = list(_misfits(texts, kind, exact=exact))
-        if misfits and exact:
+        if not misfits:
+            return super()._values(pa.record_batch({name: texts.cast(kind)}), name)
+        if exact:
             raise InvalidValueError(
                 f"{self.title} has {kind} in its first rows, but later "
                 f"{texts[misfits[0]].as_py()!r:.60}. Give its type: schema={{{name!r}: 'text'}}.",
                 column=name,
             )
-        fitting = pa.array(~np.isin(np.arange(len(texts)), misfits))
-        converted = pc.if_else(fitting, texts, None).cast(kind)
-        values = super()._values(pa.record_batch({name: converted}), name)
-        if misfits:
-            values = list(with_none(values))
-            for row in misfits:
-                values[row] = texts[row].as_py()
+        fits = pa.array(~np.isin(np.arange(len(texts)), misfits))
+        converted = pc.if_else(fits, texts, None).cast(kind)
+        values = list(with_none(super()._values(pa.record_batch({name: converted}), name)))
+        for row in misfits:
+            values[row] = texts[row].as_py()
         return values
 
 
@@ -162,34 +162,28 @@ def csv_source(
     files = find_files(path, ".csv")
     if len(files) != 1:
         raise InvalidValueError(f"{str(path)!r} means {len(files)} files. Ingest them one by one.")
-    file, given = files[0], types_of(schema)
-    left_out: dict[int, Skipped] = {}
-    parsing = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    if on_error == "skip":
-        parsing.invalid_row_handler = partial(_leave_out, Path(file).name, left_out)
-    wanted = _arrow_types(given)
-    is_large = Path(file).stat().st_size > AT_ONCE
-    read = _first_block if is_large else _table
-    table = read(file, parsing, wanted)
-    arrow = chosen(_labelled(table.schema, delimiter), columns)
+    file, given = _File(files[0], delimiter, skips=on_error == "skip"), types_of(schema)
+    types = _arrow_types(given)
+    rows = file.first_rows(types)
+    arrow = chosen(_labelled(rows.schema, delimiter), columns)
     numbers = [f.name for f in arrow if f.name not in given and _is_number(f.type)]
     if numbers:
-        table = read(file, parsing, [*wanted, *numbers])
-    wanted |= {name: _exact_type(table.column(name), arrow.field(name).type) for name in numbers}
-    arrow = pa.schema([f.with_type(wanted.get(f.name, f.type)) for f in arrow])
-    texts = frozenset(f.name for f in arrow if f.name in wanted and not is_text(f.type))
-    shown = {n: _present(table.column(n)) if n in texts else table.column(n) for n in arrow.names}
+        rows = file.first_rows([*types, *numbers])
+    types |= {name: _exact_type(rows.column(name), arrow.field(name).type) for name in numbers}
+    arrow = pa.schema([f.with_type(types.get(f.name, f.type)) for f in arrow])
+    texts = frozenset(f.name for f in arrow if f.name in types and not is_text(f.type))
+    full = () if file.is_large else (n for n in arrow.names if not _nulls(rows, n, n in texts))
     return CsvSource(
-        Path(file).name,
-        arrow,
-        partial(_stream, file, parsing, list(wanted)) if is_large else partial(_batches, table),
-        key,
-        None if is_large else table.num_rows,
-        fingerprint(files),
-        frozenset(() if is_large else (n for n, some in shown.items() if not some.null_count)),
-        given,
-        left_out.values(),
-        folder_of(files),
+        title=file.title,
+        arrow=arrow,
+        read=partial(file.stream, list(types)) if file.is_large else partial(_batches, rows),
+        key=key,
+        rows=None if file.is_large else rows.num_rows,
+        fingerprint=fingerprint(files),
+        full=frozenset(full),
+        schema=given,
+        left_out=file.left_out.values(),
+        base=folder_of(files),
         texts=texts,
     )
 
@@ -197,59 +191,82 @@ def csv_source(
 # ---- reading
 
 
-def _table(
-    file: str, parsing: arrow_csv.ParseOptions, texts: Iterable[str], *, threads: bool = True
-) -> pa.Table:
-    """Return all of a file, some columns as texts. Raises InvalidValueError."""
-    threads = threads and parsing.invalid_row_handler is None  # it gets no numbers else
-    how = arrow_csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads)
-    with reading(file):
-        try:
-            return arrow_csv.read_csv(file, how, parsing, _as_text(texts))
-        except pa.ArrowInvalid:
-            if not threads:
-                raise
-    return _table(file, parsing, texts, threads=False)  # a single thread says in which row it was
+@dataclass(frozen=True)
+class _File:
+    """A CSV file, and how Arrow is to read it."""
 
+    path: str
+    delimiter: str
 
-def _first_block(file: str, parsing: arrow_csv.ParseOptions, texts: Iterable[str]) -> pa.Table:
-    """Return the first block of a file, some columns as texts. Raises InvalidValueError."""
-    with reading(file), _opened(file, parsing, texts) as reader:
-        return pa.Table.from_batches([reader.read_next_batch()])
+    skips: bool
+    """Whether records of too few or too many values are left out, instead of an error."""
 
+    left_out: dict[int, Skipped] = field(default_factory=dict)
+    """Those records, by their number."""
 
-def _stream(
-    file: str, parsing: arrow_csv.ParseOptions, texts: Iterable[str], columns: list[str]
-) -> Iterator[pa.RecordBatch]:
-    hint = "A type was found in the first rows; give it: schema={'column': 'float64'} or 'text'."
-    with reading(file, hint), _opened(file, parsing, texts) as reader:
-        for batch in reader:
-            yield batch.select(columns)
+    @property
+    def title(self) -> str:
+        """The file's name."""
+        return Path(self.path).name
+
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether the file is read block by block."""
+        return Path(self.path).stat().st_size > AT_ONCE
+
+    def first_rows(self, texts: Iterable[str]) -> pa.Table:
+        """Return all rows, or the first block of a large file; some columns as text.
+
+        Raises
+        ------
+        InvalidValueError
+            When the file does not read.
+        """
+        if self.is_large:
+            with reading(self.path), self._open(texts) as reader:
+                return pa.Table.from_batches([reader.read_next_batch()])
+        with reading(self.path):
+            try:
+                return arrow_csv.read_csv(self.path, **self._how(texts))
+            except pa.ArrowInvalid:  # only a single thread says in which row
+                return arrow_csv.read_csv(self.path, **self._how(texts, threads=False))
+
+    def stream(self, texts: Iterable[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows, block by block. Raises InvalidValueError."""
+        hint = "Its type was found in the first rows. Give one: schema={'column': 'text'}."
+        with reading(self.path, hint), self._open(texts) as reader:
+            for batch in reader:
+                yield batch.select(columns)
+
+    def _open(self, texts: Iterable[str]) -> arrow_csv.CSVStreamingReader:
+        return arrow_csv.open_csv(self.path, **self._how(texts))
+
+    def _how(self, texts: Iterable[str], *, threads: bool = True) -> dict[str, Any]:
+        """Return Arrow's options. With threads, it does not number the records it skips."""
+        parsing = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        if self.skips:
+            parsing.invalid_row_handler = self._leave_out
+        return {
+            "read_options": arrow_csv.ReadOptions(
+                block_size=BLOCK_BYTES, use_threads=threads and not self.skips
+            ),
+            "parse_options": parsing,
+            "convert_options": arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(texts, pa.string())
+            ),
+        }
+
+    def _leave_out(self, row: arrow_csv.InvalidRow) -> str:
+        """Note a record of too few or too many values, and tell Arrow to skip it."""
+        names, values = row.expected_columns, row.actual_columns
+        reason = f"must have a value for each of {names} columns, but it has {values}"
+        place = f"{self.title}, record {row.number}, the header being 1"
+        self.left_out[row.number] = Skipped(place, reason)
+        return "skip"
 
 
 def _batches(table: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
     yield from table.select(columns).to_batches()
-
-
-def _opened(
-    file: str, parsing: arrow_csv.ParseOptions, texts: Iterable[str]
-) -> arrow_csv.CSVStreamingReader:
-    how = arrow_csv.ReadOptions(
-        block_size=BLOCK_BYTES, use_threads=parsing.invalid_row_handler is None
-    )
-    return arrow_csv.open_csv(file, how, parsing, _as_text(texts))
-
-
-def _as_text(columns: Iterable[str]) -> arrow_csv.ConvertOptions:
-    return arrow_csv.ConvertOptions(column_types=dict.fromkeys(columns, pa.string()))
-
-
-def _leave_out(title: str, left_out: dict[int, Skipped], row: arrow_csv.InvalidRow) -> str:
-    """Note a record that has too few or too many values; tell Arrow to go on."""
-    names, values = row.expected_columns, row.actual_columns
-    reason = f"must have a value for each of {names} columns, but it has {values}"
-    left_out[row.number] = Skipped(f"{title}, record {row.number}, the header being 1", reason)
-    return "skip"
 
 
 # ---- converting
@@ -267,6 +284,12 @@ def _present(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """
     trimmed = pc.utf8_trim_whitespace(texts)
     return pc.if_else(pc.is_in(trimmed, NULLS), None, trimmed)
+
+
+def _nulls(rows: pa.Table, name: str, converts: bool) -> int:
+    """Return how many values of a column are missing; empty texts are not."""
+    column = rows.column(name)
+    return int((_present(column) if converts else column).null_count)
 
 
 def _exact_type(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.DataType:

@@ -63,6 +63,15 @@ def _delimiter(name: str, value: Any) -> str:
     return value
 
 
+def _update(value: Any) -> Update:
+    """Return how rows that are there are updated. Raises OptionError."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if not isinstance(value, str) or value != "force":
+        raise OptionError(f"update must be True, False or 'force', but it is {value!r:.80}.")
+    return "force"
+
+
 def _types(name: str, value: Any) -> Any:
     """Return types of columns, or the schema of a lake. Raises OptionError."""
     return value if isinstance(value, Schema) else checks.mapping(name, value)
@@ -76,6 +85,10 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "labels": lambda name, value: None if value is None else checks.location(name, value),
     "delimiter": _delimiter,
     "schema": _types,
+    "on_error": lambda name, value: checks.choice(name, value, ("raise", "skip")),
+    "check": lambda name, value: checks.choice(name, value, ("header", "full")),
+    "update": lambda _, value: _update(value),
+    "commit_every": lambda name, value: None if value is None else checks.integer(name, value, 1),
     "branch": checks.text,
     "message": checks.text,
     "progress": checks.flag,
@@ -144,17 +157,9 @@ def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
-def check_options(source: Source, on_error: str, update: Any, commit_every: int | None) -> None:
-    """Refuse options that make no sense. Raises OptionError."""
-    checks.choice("on_error", on_error, ("raise", "skip"))
-    if not isinstance(update, bool | np.bool_) and not (
-        isinstance(update, str) and update == "force"
-    ):
-        raise OptionError(f"update must be True, False or 'force', but it is {update!r:.80}.")
-    if commit_every is None:
-        return
-    checks.integer("commit_every", commit_every, 1)
-    if source.key is None and source.fingerprint is None:
+def check_commit_every(commit_every: int | None, source: Source) -> None:
+    """Refuse commits in between where an interrupted ingest cannot go on. Raises OptionError."""
+    if commit_every is not None and source.key is None and source.fingerprint is None:
         raise OptionError(
             f"commit_every= needs a key for rows from {source.title}: without one, an "
             "interrupted ingest that is run again would write rows twice. Name that column: "

@@ -76,7 +76,7 @@ class Source(Protocol):
 
     @property
     def left_out(self) -> Collection[Skipped]:
-        """What was seen and is no row, such as files that are no pictures; all, once it is read."""
+        """Files and records that are not rows. Complete once all blocks have been read."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the rows from `start` on, in an order that is always the same."""

@@ -18,7 +18,7 @@ from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.ingest.encoding import OnError, ahead
 from deeplake_lite.ingest.fitting import fit, wanted
-from deeplake_lite.ingest.options import Types, Update, check_options, types_of
+from deeplake_lite.ingest.options import Types, Update, check_commit_every, types_of
 from deeplake_lite.ingest.result import Ingested, IngestedDataset
 from deeplake_lite.ingest.run import Run
 from deeplake_lite.storage.repo import local_folder, remove_unmade
@@ -73,7 +73,7 @@ def ingest(
     SchemaError
         When the columns do not fit those of the lake.
     """
-    check_options(source, on_error, update, commit_every)
+    check_commit_every(commit_every, source)
     started, types = time.perf_counter(), types_of(schema)
     columns = wanted(source, types)
     made = not exists(url, storage_options=storage_options)

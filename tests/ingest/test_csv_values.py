@@ -1,4 +1,4 @@
-"""What a CSV file says is taken as it is written, or the row that is wrong is named."""
+"""Values of CSV files are kept exactly as written, or the error names their row."""
 
 from __future__ import annotations
 

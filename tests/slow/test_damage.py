@@ -102,7 +102,8 @@ def make_sound(folder, names):
 
 
 VERSIONS = ({"branch": "fix"}, {"version": "v1"}, {})
-"""What is read of a lake, and verified: `verify` compares the cells of the version it is asked."""
+"""The versions whose cells are read. `verify` compares cells of the version it is opened at, so it
+is run at each of them."""
 
 
 def observe(url, verify=None):

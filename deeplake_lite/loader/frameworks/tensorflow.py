@@ -13,7 +13,8 @@ import numpy as np
 
 from deeplake_lite.dataset.describe import axes_of, dtype_of
 from deeplake_lite.errors import MissingPackageError, OptionError
-from deeplake_lite.htypes import Image, Json, Link
+from deeplake_lite.htypes import Image, Link
+from deeplake_lite.htypes.base import Nested
 from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.making import PADDING
@@ -64,12 +65,6 @@ def dataset(view: View | Mix, options: Options) -> Any:
     batches.loader = loader
     batches.cardinality = lambda: tf.constant(loader.left, tf.int64)  # for Keras, and `len`
     return batches
-
-
-def _is_json(htype: Htype) -> bool:
-    """Tell whether cells are JSON, or lists of it."""
-    inner = getattr(htype, "of", None)
-    return isinstance(htype, Json) if inner is None else _is_json(inner)
 
 
 def _specs(tf: Any, part: Part) -> Iterator[Any]:
@@ -206,3 +201,9 @@ class FlatLoader(Loader):
                 values = batch.get(key.removesuffix("_valid"), ())
                 batch[key] = np.array([value is not None for value in values], bool)
         return tuple(flattened(batch, self.tree))
+
+
+def _is_json(htype: Htype) -> bool:
+    """Tell whether cells are JSON, or lists of it."""
+    layout = htype.layout
+    return _is_json(layout.item) if isinstance(layout, Nested) else layout.dtype == "json"

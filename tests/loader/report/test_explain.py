@@ -226,7 +226,8 @@ def test_an_epoch_of_one_batch_is_not_told_to_take_larger_ones(make_lake):
 
 
 @pytest.mark.parametrize(
-    ("rows", "seconds", "told"), [(0, 1.0, "measured on rows"), (1, "long", "seconds is a number")]
+    ("rows", "seconds", "told"),
+    [(0, 1.0, "measured on rows"), (1, "long", "seconds must be a number")],
 )
 def test_a_limit_is_measured_on_rows_for_some_seconds(make_lake, rows, seconds, told):
     with pytest.raises(ValueError, match=told):
