@@ -285,14 +285,17 @@ class Equipment:
         return replace(recipe, most=cast("tuple[int, ...]", axes), dtype=dtype)
 
     def _shown(self, f: Field) -> NDArray[Any]:
-        """Return a value of a column of pictures, the first that is not null."""
+        """Return the first image of a column of images, or of sequences of images."""
         alone = self._samples.only([f.name])
         for span in spans(len(alone), SHOWN_ROWS):
             cells = alone.read(np.arange(span.start, span.stop))[f.name]
-            first = 0 if cells.valid is None else int(np.argmax(cells.valid))
-            value = decode_one(f.htype, take(cells, np.array([first])), self._allow)
-            if value is not None:
-                return in_mode(np.asarray(value), self._mode_of(f))
+            valid = np.arange(len(cells)) if cells.valid is None else np.flatnonzero(cells.valid)
+            for row in valid:
+                value = decode_one(f.htype, take(cells, np.array([row])), self._allow)
+                while isinstance(value, list):
+                    value = value[0] if value else None
+                if value is not None:
+                    return in_mode(np.asarray(value), self._mode_of(f))
         return np.zeros((1, 1), np.uint8)
 
     @cached_property

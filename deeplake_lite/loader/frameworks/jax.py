@@ -161,6 +161,8 @@ class JaxLoader(Loader):
             elif _is_loose(value) and self._wanted(key) != "list":
                 rows = _rows(value)
                 axes = max(row.ndim for row in rows)
+                if key in self._recipe.columns:
+                    axes = min(axes, self._recipe.columns[key].htype.varying)
                 found, out[f"{key}_mask"] = padded(key, rows, axes)
                 out[key] = self._narrowed(key, found)
             else:

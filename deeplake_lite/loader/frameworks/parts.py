@@ -28,6 +28,10 @@ type Tree = Part | dict[str, Tree] | tuple[Tree, ...]
 type Shape = tuple[int | None, ...]
 
 
+class _NullItemsError(ValueError):
+    """A sequence has a null among its items, which no tensor holds."""
+
+
 @dataclass(frozen=True)
 class Part:
     """One leaf of a batch.
@@ -106,6 +110,12 @@ class Part:
         """
         try:
             found = [*self._flat(value)]
+        except _NullItemsError as error:
+            raise LoaderError(
+                f"a tf.data element spec has no nulls within a row, but {name!r} has null items. "
+                f"Choose other columns=, or replace the nulls in a transform.",
+                column=name,
+            ) from error
         except (ValueError, TypeError, AttributeError) as error:
             raise self._misfit(name, type(value).__name__) from error
         values = found[0]
@@ -133,8 +143,9 @@ class Part:
     def _misfit(self, name: str, got: str) -> LoaderError:
         return LoaderError(
             f"{name!r} must be {self.dtype} of shape {self.shape} in every batch, as a tf.data "
-            f"element spec is fixed, got {got}. Where rows differ in shape, say how they go "
-            f"together: collate={{{name!r}: 'ragged'}} or 'pad'.",
+            f"element spec is fixed, but it is {got}. Where rows differ in shape, say how they go "
+            f"together: collate={{{name!r}: 'ragged'}} or 'pad'. Where images differ in channels, "
+            "convert them: mode='RGB'.",
             column=name,
         )
 
@@ -175,7 +186,7 @@ class Part:
         rows = [[] if row is None else row for row in rows]
         items = list(chain.from_iterable(rows))
         if not self.json and any(item is None for item in items):
-            raise ValueError("nulls among the items")
+            raise _NullItemsError
         inner = replace(self, shape=self.shape[1:], ragged=self.ragged - 1)
         if self.dtype != "text" and inner.ragged == 0 and not items:
             yield np.zeros((0, *[size or 0 for size in self.shape[2:]]), self.dtype)

@@ -13,13 +13,13 @@ import numpy as np
 
 from deeplake_lite.dataset.describe import axes_of, dtype_of
 from deeplake_lite.errors import MissingPackageError, OptionError
-from deeplake_lite.htypes import Image, Link
+from deeplake_lite.htypes import Image, Link, Sequence
 from deeplake_lite.htypes.base import Nested
 from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.making import PADDING
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Job
-from deeplake_lite.loader.make.sizes import sized
+from deeplake_lite.loader.make.sizes import depth, is_of_pictures, sized
 from deeplake_lite.loader.options import check_keys
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.tree import leaves, mapped
@@ -177,13 +177,13 @@ class FlatLoader(Loader):
             return recipe.dtype, recipe.shape
         htype = f.htype.of if isinstance(f.htype, Link) else f.htype
         dtype, axes = dtype_of(htype), tuple(axes_of(htype))
-        if not isinstance(f.htype, Link):
+        if is_of_pictures(htype) and isinstance(f.htype, Link | Sequence):
+            axes = (*[None] * depth(htype), None, None, *self._shown(f).shape[2:])
+        elif not isinstance(f.htype, Link):
             axes = self._axes_of(f)
-        elif isinstance(htype, Image):
-            axes = (None, None, *self._shown(f).shape[2:])
         if not axes and isinstance(htype, Image):  # all are null
             axes = (None, None)
-        if not dtype and isinstance(htype, Image):
+        if not dtype and is_of_pictures(htype):
             dtype = self._shown(f).dtype.name
         if dtype.startswith(("datetime64", "timedelta64")):
             dtype = "int64"

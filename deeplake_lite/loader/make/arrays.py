@@ -140,7 +140,7 @@ def ragged(name: str, values: Sequence[Any]) -> RaggedBatch:
 
 
 def _arrays(name: str, values: Any, how: str) -> list[NDArray[Any]]:
-    """Return values as arrays of numbers or times; an empty list has the dtype of the others."""
+    """Return values as arrays of numbers or times; an empty list has the others' axes and dtype."""
     arrays = []
     for value in values:
         try:
@@ -150,10 +150,14 @@ def _arrays(name: str, values: Any, how: str) -> list[NDArray[Any]]:
     full = [a for a in arrays if a.size]
     for a in full:
         if a.dtype.kind not in NUMBERS:
-            raise OptionError(f"{how} takes numbers, got others in {name!r}. Choose 'list'.")
+            raise OptionError(
+                f"collate={how!r} needs an array of numbers from every row, but {name!r} has other "
+                "values, or items that differ in shape. Choose collate='list'."
+            )
     if not full:
         return arrays
-    return [a if a.size or a.dtype != float else a.astype(full[0].dtype) for a in arrays]
+    empty = np.empty((0, *full[0].shape[1:]), full[0].dtype)
+    return [empty if a.shape == (0,) and a.dtype == float else a for a in arrays]
 
 
 def _dtype(arrays: Sequence[NDArray[Any]]) -> np.dtype[Any]:

@@ -77,6 +77,15 @@ def innermost(htype: Htype) -> Htype:
     return htype
 
 
+def depth(htype: Htype) -> int:
+    """Return how many sequences are nested around the innermost type.
+
+    >>> [depth(h) for h in (Mask(), Sequence(Mask()), Sequence(Sequence(Mask())))]
+    [0, 1, 2]
+    """
+    return 1 + depth(htype.of) if isinstance(htype, Sequence) else 0
+
+
 def each(htype: Htype, value: Any, change: Callable[[Any], Any]) -> Any:
     """Change a value, or each item of a sequence; what is null stays so.
 

@@ -304,3 +304,19 @@ def test_a_mask_does_not_take_the_place_of_a_column(make_lake, also):
 def test_a_sharding_is_one_of_jax(make_lake):
     with pytest.raises(TypeError, match=r"sharding is a jax\.sharding\.Sharding, .* got 'x'"):
         make_lake({"x": "int32"}, x=[1]).jax(1, sharding="x")
+
+
+def test_masks_have_the_axes_that_vary_however_values_are_collated(make_lake):
+    images = [np.full((4 + k, 5, 3), k, np.uint8) for k in range(4)]
+    ds = make_lake(
+        {"one": dl.Image("png"), "many": dl.Sequence(dl.Image("png"))},
+        one=images, many=[images[:n] for n in (2, 1, 0, 3)],
+    )  # fmt: skip
+    for collate in ("ragged", "pad"):
+        (batch,) = ds.jax(4, size=(4, 4), collate={"many": collate})
+        assert batch["many"].shape == (4, 3, 4, 4, 3)
+        assert batch["many_mask"].sum(axis=1).tolist() == [2, 1, 0, 3]
+        (batch,) = ds.jax(4, columns=["one"], collate=collate)
+        assert batch["one_mask"].shape == (4, 7, 5)
+    (batch,) = ds.jax(4, columns=["one"], size=(4, 4), collate="ragged")
+    assert batch["one_mask"].shape == (4, 4, 4)

@@ -1,6 +1,7 @@
 """Batches as a tf.data.Dataset."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,11 @@ from sklearn.datasets import load_digits
 
 import deeplake_lite as dl
 from deeplake_lite.errors import LoaderError
+from deeplake_lite.htypes import resolve
 from deeplake_lite.loader.read.samples import ViewSamples
 
+from ...dataset.everything import SCHEMA as EVERYTHING
+from ...dataset.everything import VALUES as CELLS
 from .frameworks import BLOCKED, ROWS, SCHEMA, columns, run_python
 
 
@@ -320,3 +324,46 @@ def test_json_stays_json(make_lake):
     lists = [[json.loads(text) for text in row] for row in batch["s"].to_list()]
     assert lists == [VALUES[:i] for i in range(len(VALUES))]
     assert batch["t"].numpy().tolist() == [str(v).encode() for v in VALUES]
+
+
+def plain(value, *, as_json):
+    """Return a value as nested lists of what TensorFlow has for it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return (value.astype(np.int64) if value.dtype.kind in "mM" else value).tolist()
+    if as_json:
+        return [[json.dumps(item, separators=(",", ":")).encode() for item in row] for row in value]
+    if isinstance(value, list):
+        return [plain(item, as_json=False) for item in value]
+    return value.encode() if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("name", sorted(EVERYTHING.keys() - {"link", "counts", "words", "frames"}))
+def test_a_sequence_of_any_type_has_its_values(make_lake, name):
+    htype = replace(resolve(EVERYTHING[name]), nullable=False)
+    values = [value for value in CELLS[name] if value is not None]
+    options = {"mode": "RGB"} if name == "image" else {}  # of which one is grey
+    if name == "pixels":
+        values = [np.full((2, 3), 7, "uint16"), np.ones((3, 1), "uint16")]
+    ds = make_lake({"c": dl.Sequence(htype)}, c=[[values[0], values[-1]], [], [values[1]]])
+    (batch,) = ds.tensorflow(3, **options)
+    rows = next(iter(ds.batches(3, collate="list", **options)))["c"]
+    assert repr(batch["c"].to_list()) == repr(plain(rows, as_json=name == "notes"))  # NaN, too
+
+
+def test_images_of_sequences_are_brought_to_a_size(make_lake):
+    rows = [[np.full((4 + k, 5, 3), k, np.uint8) for k in range(n)] for n in (2, 0, 3)]
+    ds = make_lake({"c": dl.Sequence(dl.Image("png"))}, c=rows)
+    dataset = ds.tensorflow(3, size=(4, 4))
+    assert dataset.element_spec["c"] == tf.RaggedTensorSpec((None, None, 4, 4, 3), tf.uint8, 1)
+    (batch,) = dataset
+    assert [len(row) for row in batch["c"]] == [2, 0, 3]
+    assert batch["c"][2][:, 0, 0, 0].numpy().tolist() == [0, 1, 2]
+    (batch,) = ds.tensorflow(3, size=(4, 4), collate={"c": "pad"})
+    assert batch["c"].shape == (3, 3, 4, 4, 3)
+    assert batch["c_mask"].numpy().sum(axis=1).tolist() == [2, 0, 3]
+
+
+def test_null_items_are_named(make_lake):
+    ds = make_lake({"c": dl.Sequence(dl.Scalar("int32", nullable=True))}, c=[[1, None], [2]])
+    with pytest.raises(tf.errors.UnknownError, match=r"'c' has null items\. Choose other columns="):
+        list(ds.tensorflow(2))
