@@ -166,7 +166,7 @@ def _series(column: pd.Series[Any]) -> Any:
         return column.to_numpy()
     if column.dtype != object and getattr(column.dtype, "kind", "") == "f":  # with nulls of its own
         return [value if isinstance(value, float) else None for value in column.tolist()]
-    return [None if _is_missing(value) else value for value in column.tolist()]
+    return [None if is_missing(value) else value for value in column.tolist()]
 
 
 def _arrow(column: pa.Array | pa.ChunkedArray) -> Any:
@@ -178,7 +178,7 @@ def _arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     kind = column.type
     if pa.types.is_struct(kind) and {f.name for f in kind} == {"data", "shape"}:
         return tensors_in(column)
-    if is_list(kind) and pa.types.is_struct(kind.value_type):
+    if is_list(kind) and _is_array(kind.value_type):
         return [_arrow(item.values) if item.is_valid else None for item in column]
     if isinstance(kind, pa.FixedShapeTensorType) and column.null_count:
         rows = column.cast(kind.storage_type).to_pylist()
@@ -191,6 +191,13 @@ def _arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return np.asarray(column)
     return column.to_pylist()
+
+
+def _is_array(kind: pa.DataType) -> bool:
+    """Tell whether values are arrays of several axes: of a fixed shape, or with their shapes."""
+    import pyarrow as pa
+
+    return pa.types.is_struct(kind) or isinstance(kind, pa.FixedShapeTensorType)
 
 
 def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
@@ -214,12 +221,12 @@ def _tensor(item: pa.StructScalar) -> Any:
     return flat.reshape([*shape.as_py(), 2] if pairs else shape.as_py())
 
 
-def _is_missing(value: Any) -> bool:
-    """Tell whether an object stands for null: None, NA, NaT or NaN.
+def is_missing(value: Any, *, nan: bool = True) -> bool:
+    """Tell whether an object stands for null: None, NA, NaT, or NaN unless `nan` is False.
 
-    >>> [_is_missing(v) for v in (None, float("nan"), 0, "", np.zeros(2))]
+    >>> [is_missing(v) for v in (None, float("nan"), 0, "", np.zeros(2))]
     [True, True, False, False, False]
     """
     if isinstance(value, float | np.floating):
-        return bool(np.isnan(value))
+        return nan and bool(np.isnan(value))
     return value is None or type(value).__name__ in ("NAType", "NaTType")

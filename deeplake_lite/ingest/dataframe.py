@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import pyarrow as pa
 
+from deeplake_lite.dataset.tables import is_missing
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.columns import ArrowColumn
@@ -88,26 +89,29 @@ def _from_pandas(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _column(column: pd.Series[Any]) -> Any:
+    """Return a column as Arrow's where it takes it, or as a list; None where null."""
+    if column.dtype == object:
+        return _objects(column)
     nan_stays = isinstance(column.dtype, np.dtype) and column.dtype.kind == "f"
-    if column.dtype == object and any(hasattr(v, "__array__") for v in column):
-        return _objects(column)  # Arrow would not keep the rank of arrays
     try:
         return ArrowColumn.of(pa.array(column, from_pandas=not nan_stays))
     except (pa.ArrowException, TypeError, ValueError):
-        return _objects(column)
+        return [None if is_missing(value) else value for value in column.tolist()]
 
 
-def _objects(column: pd.Series[Any]) -> list[Any]:
-    """Return a column as a list, None where something is missing."""
-    return [None if _is_missing(value) else value for value in column.tolist()]
+def _objects(column: pd.Series[Any]) -> Any:
+    """Return a column of objects. NaN within lists stays NaN, against the rules of pandas."""
+    values = [_with_none(value) for value in column.tolist()]
+    if any(hasattr(value, "__array__") for value in values):
+        return values  # Arrow would not keep the rank of arrays
+    try:
+        return ArrowColumn.of(pa.array(values))
+    except (pa.ArrowException, TypeError, ValueError):
+        return values
 
 
-def _is_missing(value: Any) -> bool:
-    """Tell whether an object stands for null: None, NA, NaT or NaN.
-
-    >>> [_is_missing(v) for v in (None, float("nan"), 0, "", np.zeros(2))]
-    [True, True, False, False, False]
-    """
-    if isinstance(value, float | np.floating):
-        return bool(np.isnan(value))
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
+def _with_none(value: Any) -> Any:
+    """Return a value with None for what pandas takes for missing, but NaN where it is in a list."""
+    if isinstance(value, list):
+        return [None if is_missing(item, nan=False) else item for item in value]
+    return None if is_missing(value) else value

@@ -74,6 +74,8 @@ class Output:
     """A source's column, at the rows in `column`."""
     tensor: Tensor | None = None
     """What is computed when it is looked at; its keys are names in DuckDB's result."""
+    start: int | None = None
+    """Where its expression is in the text of the query."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,11 @@ class Plan:
     """Where in the text expressions of tensors are."""
     order: tuple[str, ...] = ()
     """Columns of positions by which DuckDB's result is sorted."""
+
+    def locate_output(self, error: LakeError, output: Output) -> None:
+        """Give an error of reading a column of the result the place of its expression."""
+        if error.place is None and output.start is not None:
+            error.place = Place.at(self.text, output.start)
 
     def locate(self, error: LakeError, text: str = "") -> None:
         """Give an error the place of the expression that it names, or else of `text`."""

@@ -7,6 +7,7 @@ virtual table, whose columns are read, or computed, when they are looked at.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -118,4 +119,5 @@ def _column(plan: Plan, output: Output, table: pa.Table) -> VirtualColumn:
         return ComputedColumn(output.tensor, env, plan.locate)
     assert output.column is not None
     assert output.kind is not None
-    return HeldColumn.of(table[output.column], output.kind)
+    locate = partial(plan.locate_output, output=output)
+    return HeldColumn.of(table[output.column], output.kind, locate)

@@ -41,19 +41,25 @@ class HeldColumn:
 
     array: pa.Array
     htype: Htype
+    locate: Callable[[LakeError], None]
+    """Gives errors their place in the query."""
     computed = False
 
     @classmethod
-    def of(cls, column: pa.ChunkedArray, kind: Kind) -> Self:
+    def of(cls, column: pa.ChunkedArray, kind: Kind, locate: Callable[[LakeError], None]) -> Self:
         """Return a column of DuckDB's result."""
         array = settled(in_one(column))
-        return cls(array, htype_of_arrow(array, kind))
+        return cls(array, htype_of_arrow(array, kind), locate)
 
     def read(self, rows: Rows) -> Cells:
         """Return the cells of some rows."""
         every = len(rows) == len(self.array) and bool((np.diff(rows) == 1).all())
         taken = self.array if every else self.array.take(numbers_of(rows))
-        return self.htype.encode(to_values(taken, self.htype))
+        try:
+            return self.htype.encode(to_values(taken, self.htype))
+        except InvalidValueError as error:  # such as a struct with NaN, which JSON lacks
+            self.locate(error)
+            raise
 
 
 @dataclass(frozen=True, eq=False)

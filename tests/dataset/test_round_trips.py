@@ -1,5 +1,6 @@
 """Every type leaves as Arrow, Parquet, pandas or a column, and comes back as it was."""
 
+from dataclasses import replace
 from uuid import uuid4
 
 import numpy as np
@@ -8,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.htypes import resolve
 from tests.dataset.everything import SCHEMA, VALUES
 
 MORE = {
@@ -39,6 +41,26 @@ MORE = {
     "block": (
         dl.Array("float32", (2, 3), nullable=True),
         [np.zeros((2, 3)), None, np.ones((2, 3))],
+    ),
+}
+NAN = float("nan")
+MORE |= {
+    f"{inner} in sequences": (
+        dl.Sequence(replace(resolve(SCHEMA[inner]), nullable=nullable)),
+        [VALUES[inner][:2], [], VALUES[inner][2:]],
+    )
+    for inner in SCHEMA.keys() - {"link", "words", "counts", "frames"}
+    for nullable in [any(value is None for value in VALUES[inner])]
+}
+MORE |= {
+    "not a number in sequences": (
+        dl.Sequence(dl.Scalar("float32", nullable=True)),
+        [[1, NAN, None], [], [NAN]],
+    ),
+    "not a number in arrays": (dl.Sequence(dl.Array("float32", (2,))), [[[1, NAN]], [], [[2, 3]]]),
+    "times in sequences": (
+        dl.Sequence(dl.Scalar("datetime64[us]", nullable=True)),
+        [["2026-01-02", None], [], [None]],
     ),
 }
 COLUMNS = {name: (dl.Schema.build({name: SCHEMA[name]}), VALUES[name]) for name in SCHEMA} | {

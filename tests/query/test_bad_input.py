@@ -432,3 +432,20 @@ def test_what_is_wrong_is_said(ds, text):
 def test_a_query_is_a_text(ds, text):
     with pytest.raises(QueryTypeError, match="A query is a text"):
         ds.query(text)
+
+
+@pytest.mark.parametrize(
+    ("query", "at"),
+    [
+        ("SELECT {'a': x} AS y FROM ds", "x}"),
+        ("SELECT 1 AS one, [{'a': x}] AS y FROM ds", "x}"),
+        ("SELECT s.y FROM (SELECT {'a': x} AS y FROM ds) AS s", "s.y"),
+        ("SELECT MAX({'a': x}) AS y FROM ds", "MAX("),
+    ],
+)
+def test_not_a_number_in_a_struct_has_its_place(query, at):
+    ds = dl.create("memory://nan-in-a-struct", {"x": "float64"}, overwrite=True)
+    ds.append({"x": [float("nan"), 1.0]})
+    with pytest.raises(dl.InvalidValueError, match="must be a JSON value, got dict") as error:
+        ds.query(query, sources={"ds": ds})["y"][:]
+    assert error.value.place.column == query.index(at) + 1

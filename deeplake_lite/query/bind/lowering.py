@@ -198,6 +198,8 @@ class Lowering:
         """Where in the text what DuckDB computes comes from, parts before the whole."""
         self.starts: dict[str, int] = {}
         """Where in the text expressions of tensors are."""
+        self.outputs: dict[str, int | None] = {}
+        """Where in the text columns of results are, by name; those of the outermost query last."""
 
     def draw_seed(self) -> int:
         """Return the query's seed, drawn when it is first asked for."""

@@ -6,6 +6,7 @@ tensors, leave a SELECT as positions of rows: nothing is read that nobody looks 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -98,7 +99,10 @@ class Binder:
         """
         lowered = self.query(tree, None, outermost=True)
         self.low.params.check()
-        outputs = tuple(_output(name, value) for name, value in lowered.columns.items())
+        outputs = tuple(
+            replace(_output(name, value), start=self.low.outputs.get(name))
+            for name, value in lowered.columns.items()
+        )
         udfs = tuple(self.low.udfs.values())
         used = {(c.table, c.name) for c in lowered.sql.find_all(exp.Column)}
         for i in self.instances:
@@ -323,6 +327,7 @@ class Binder:
                 with placed(self.low.text, e):
                     value = over_group(value, keys, e, scope, self.low)
             found.append((name, value, e))
+            self.low.outputs[name] = start_of(e)
         if of_all and of_rows and not scope.grouped:
             raise QueryError(
                 f"{text_of(of_rows[0])} has a value per row, and {text_of(of_all[0])} one of all "
