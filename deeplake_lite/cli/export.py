@@ -104,7 +104,10 @@ def export_csv(view: View, folder: str) -> Exported:
         table = csv.writer(file, quoting=csv.QUOTE_STRINGS)
         table.writerow([f.name for f in fields])
         for block in read_blocks(view, fields, "csv"):
-            columns = [map(text_of, values_of(f.htype, block[f.name])) for f in fields]
+            columns = [
+                [text_of(value, f.htype) for value in values_of(f.htype, block[f.name])]
+                for f in fields
+            ]
             table.writerows(zip(*columns, strict=True))
     return Exported(path, [f.name for f in view.schema if f not in fields])
 

@@ -77,7 +77,7 @@ class _Files:
     def cell(self, row: int, f: Field, value: Any) -> Any:
         """Return a value as the table has it: itself, or the path of a file that is written."""
         if value is None or fits_table(f.htype):
-            return text_of(value)
+            return text_of(value, f.htype)
         folder, number = self.columns.of(f.name), f"{row:0{self.digits}}"
         if not isinstance(f.htype, Sequence):
             return self.write(folder, number, f.htype, value)

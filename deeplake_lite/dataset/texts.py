@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.portable import is_file
-from deeplake_lite.htypes import Array, Image, Mask, Sequence
+from deeplake_lite.htypes import Array, Image, Json, Mask, Sequence
 
 if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
@@ -27,13 +27,16 @@ def fits_table(htype: Htype) -> bool:
     return not is_file(htype) and not isinstance(htype, Image | Mask | Array)
 
 
-def text_of(value: Any) -> Any:
+def text_of(value: Any, htype: Htype | None = None) -> Any:
     """Return a value as a table has it: a number, a text, or None for null.
 
     >>> text_of(np.float32(0.1)), text_of(np.array([[0.1, 2]], "float32")), text_of([None, "a"])
     (0.1, '[[0.1, 2.0]]', '[null, "a"]')
+    >>> text_of("a"), text_of("a", Json())  # quoted, so that it reads as JSON again
+    ('a', '"a"')
     """
-    if isinstance(value, list | Mapping | np.ndarray):
+    is_json = isinstance(htype, Json) and value is not None
+    if is_json or isinstance(value, list | Mapping | np.ndarray):
         return json.dumps(plain(value), ensure_ascii=False)
     return plain(value)
 

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as arrow_csv
 
 from deeplake_lite.dataset.arrow_types import is_text
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.ingest.columns import ArrowColumn
+from deeplake_lite.ingest.csv_file import csv_table
 from deeplake_lite.ingest.source import Skipped
-from deeplake_lite.ingest.tabular import reading
 
 if TYPE_CHECKING:
     import os
@@ -71,8 +70,7 @@ def read_labels(
     path = Path(table) if Path(table).exists() else folder / table
     if not path.is_file():
         raise NotFoundError(f"There is no file {str(table)!r}, here or in {str(folder)!r}.")
-    with reading(str(path)):
-        rows = arrow_csv.read_csv(path)
+    rows = csv_table(str(path))
     files = [*found.pictures, *found.others]
     names = _Names([f.path for f in files], len(found.pictures))
     chosen = file_column or _find_column(rows, names, path)

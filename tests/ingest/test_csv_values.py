@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.ingest import csv
+from deeplake_lite.cli.export import export_csv
+from deeplake_lite.dataset.texts import fits_table
+from deeplake_lite.htypes import resolve
+from deeplake_lite.ingest import csv_file
+from tests.dataset.everything import SCHEMA, VALUES, png
 
 fresh = count()
 
@@ -17,7 +21,7 @@ fresh = count()
 def take(request, tmp_path, monkeypatch):
     """Ingest a CSV text, the way that small files or that large files go."""
     if request.param == "block by block":
-        monkeypatch.setattr(csv, "AT_ONCE", 0)
+        monkeypatch.setattr(csv_file, "AT_ONCE", 0)
 
     def take(text, **options):
         path = tmp_path / f"{next(fresh)}.csv"
@@ -121,9 +125,9 @@ def test_records_of_too_few_or_too_many_values_are_named_or_left_out(take):
 
 
 def test_a_type_found_in_the_first_block_holds_for_the_others_exactly(take, monkeypatch):
-    monkeypatch.setattr(csv, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(csv_file, "BLOCK_BYTES", 64)
     text = "n,x\n" + "".join(f"{i},{i}\n" for i in range(50)) + "0051,50\n"
-    if csv.AT_ONCE:
+    if csv_file.AT_ONCE:
         assert take(text)["n"][50] == "0051"
         return
     with pytest.raises(dl.InvalidValueError, match=r"column 'n': .* later '0051'\. .* schema="):
@@ -134,3 +138,84 @@ def test_a_type_found_in_the_first_block_holds_for_the_others_exactly(take, monk
 def test_what_ends_or_quotes_values_does_not_separate_them(take, delimiter):
     with pytest.raises(dl.OptionError, match="delimiter must be one ASCII character"):
         take("a,b\n1,2\n", delimiter=delimiter)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, h in SCHEMA.items() if fits_table(resolve(h)) and n not in ("link", "wave")]
+)
+def test_a_column_that_left_as_csv_comes_back_by_its_type(name, tmp_path):
+    ds = dl.create("memory://left-as-csv", {"c": SCHEMA[name]}, overwrite=True)
+    ds.append({"c": VALUES[name]})
+    ds.commit("made")
+    file = export_csv(ds, str(tmp_path / "out")).path
+    url = f"memory://came-back-{next(fresh)}"
+    new = dl.from_csv(file, url, schema=ds.schema, progress=False)
+    expected = ds["c"][:]
+    if name == "text":  # null and the empty text are one in CSV
+        expected = [value or "" for value in expected]
+    assert repr(new["c"][:]) == repr(expected)  # NaN is not equal to itself
+
+
+def test_not_a_number_and_null_stay_two_values(take):
+    ds = take(
+        "x,y,n\nnan,1.5,nan\n,nan,1\n-NaN,NA,NA\n0.5,NULL,3\n",
+        schema={"x": dl.Scalar("float32", nullable=True)},
+    )
+    assert repr(ds["x"][:]) == repr(np.ma.array([np.nan, 0, np.nan, 0.5], "f4", mask=[0, 1, 0, 0]))
+    assert repr(ds["y"][:]) == repr(np.ma.array([1.5, np.nan, 0, 0], mask=[0, 0, 1, 1]))
+    assert ds["n"][:].tolist() == [None, 1, None, 3]
+
+
+@pytest.mark.parametrize(
+    ("type_", "written", "value"),
+    [
+        ("json", "[1]", [1]),
+        (dl.Boxes(), "[[1,2,3,4]]", [[1, 2, 3, 4]]),
+        (dl.Sequence("int8"), "[1,2]", [1, 2]),
+        (dl.Embedding(2), "[1,2]", [1, 2]),
+        (dl.ClassLabel(["a", "b"], multiple=True), '[""b""]', [1]),
+    ],
+)
+def test_a_value_that_is_not_json_is_an_error_of_its_row(take, type_, written, value):
+    text = f'v\n"{written}"\nrose\n'
+    with pytest.raises(dl.InvalidValueError, match=r"row 1: .*got (str |bytes b)?'rose'"):
+        take(text, schema={"v": type_})
+    ds = take(text, schema={"v": type_}, on_error="skip")
+    assert np.asarray(ds["v"][0]).tolist() == value
+    assert [s.path.split(", ")[1] for s in ds.ingested.skipped] == ["row 1"]
+
+
+def test_names_of_columns_that_are_not_utf_8_are_an_error(tmp_path):
+    (tmp_path / "a.csv").write_bytes("l\xe9,x\n1,2\n".encode("latin1"))
+    with pytest.raises(dl.InvalidValueError, match=r"the names of its columns are not.*iconv"):
+        dl.from_csv(tmp_path / "a.csv", "memory://latin-1")
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_labels_of_a_folder_are_kept_as_they_are_written(tmp_path, delimiter):
+    for name in ("00001.png", "00002.png"):
+        (tmp_path / name).write_bytes(png((2, 3, 3)))
+    lines = ["file,code,big,x", "00001,01234,18446744073709551615,0.5", "00002,00001,1,nan"]
+    (tmp_path / "labels.csv").write_text("\n".join(lines).replace(",", delimiter))
+    ds = dl.from_folder(tmp_path, f"memory://labels-{next(fresh)}", labels="labels.csv")
+    assert ds["path"][:] == ["00001.png", "00002.png"]
+    assert ds["code"][:] == ["01234", "00001"]
+    assert ds["big"][:].tolist() == [2**64 - 1, 1]
+    assert repr(ds["x"][:].tolist()) == "[0.5, nan]"
+
+
+@pytest.mark.parametrize(
+    ("written", "names", "numbers"),
+    [
+        (["3", "0", "12", "2"], (), [3, 0, 12, 2]),
+        (["03", "00", "12", "02"], ("00", "02", "03", "12"), [2, 0, 3, 1]),
+        (["1.5", "0.5", "1.5", "2"], ("0.5", "1.5", "2"), [1, 0, 1, 2]),
+        (["true", "false", "true", "true"], ("false", "true"), [1, 0, 1, 1]),
+        (["2020-01-02", "2020-01-01"], ("2020-01-01", "2020-01-02"), [1, 0]),
+    ],
+)
+def test_integers_are_numbers_of_classes_and_all_else_their_names(take, written, names, numbers):
+    text = "label,t\n" + "".join(f"{value},x\n" for value in written)
+    ds = take(text, schema={"label": "class_label"})
+    assert ds.schema["label"].htype.names == names
+    assert ds["label"][:].tolist() == numbers

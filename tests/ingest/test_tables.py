@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.ingest import csv as csv_module
+from deeplake_lite.ingest import csv_file
 
 WHEN = dt.datetime(2026, 1, 2, 3, 4, 5)
 
@@ -283,8 +283,8 @@ def test_an_empty_text_is_no_class(tmp_path, url):
 
 
 def test_a_large_csv_is_read_block_by_block(tmp_path, url, monkeypatch):
-    monkeypatch.setattr(csv_module, "AT_ONCE", 0)
-    monkeypatch.setattr(csv_module, "BLOCK_BYTES", 2_000)
+    monkeypatch.setattr(csv_file, "AT_ONCE", 0)
+    monkeypatch.setattr(csv_file, "BLOCK_BYTES", 2_000)
     path = tmp_path / "a.csv"
     lines = [f"{i},name {i}" for i in range(1_000)]
     path.write_text("\n".join(["id,name", *lines]) + "\n")

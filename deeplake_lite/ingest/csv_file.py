@@ -1,0 +1,286 @@
+"""A CSV file as Arrow reads it: its rows, and types that hold every value as it is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+import pyarrow.types as kinds
+
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.source import Skipped
+from deeplake_lite.ingest.tabular import chosen, reading
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+AT_ONCE = 256 * 2**20
+"""Smaller files are read at once: their types are those of all rows, not of the first block."""
+
+BLOCK_BYTES = 16 * 2**20
+"""Of larger files."""
+
+DELIMITERS = (",", ";", "\t", "|")
+"""What files that are called CSV have between values."""
+
+HEADER_BYTES = 2**16
+"""The first line is looked for in so many bytes."""
+
+NULLS = arrow_csv.ConvertOptions().null_values
+"""Texts that stand for a missing number, date or truth value."""
+
+NAN = ("NaN", "nan", "-NaN", "-nan")
+"""Those of them that are values of a float."""
+
+_CODE = "^[+-]?0[0-9]"
+"""Matches leading zeros, which codes have and numbers would lose."""
+
+_LONG = "^[+-]?[0-9]{16,}$"
+"""An integer that a float64 may not hold."""
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A CSV file, and how Arrow is to read it."""
+
+    path: str
+    delimiter: str = ","
+
+    skips: bool = False
+    """Whether records of too few or too many values are left out, instead of an error."""
+
+    left_out: dict[int, Skipped] = field(default_factory=dict)
+    """Those records, by their number."""
+
+    @property
+    def title(self) -> str:
+        """The file's name."""
+        return Path(self.path).name
+
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether the file is read block by block."""
+        return Path(self.path).stat().st_size > AT_ONCE
+
+    def first_rows(self, texts: Iterable[str]) -> pa.Table:
+        """Return all rows, or the first block of a large file; some columns as text.
+
+        Raises
+        ------
+        InvalidValueError
+            When the file does not read.
+        """
+        if not self.is_large:
+            return self.rows(texts)
+        with reading(self.path), self._open(texts) as reader:
+            return pa.Table.from_batches([reader.read_next_batch()])
+
+    def rows(self, texts: Iterable[str]) -> pa.Table:
+        """Return all rows, some columns as text. Raises InvalidValueError."""
+        with reading(self.path):
+            try:
+                return arrow_csv.read_csv(self.path, **self._how(texts))
+            except pa.ArrowInvalid:  # only a single thread says in which row
+                return arrow_csv.read_csv(self.path, **self._how(texts, threads=False))
+
+    def stream(self, texts: Iterable[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of some columns, block by block. Raises InvalidValueError."""
+        hint = "Its type was found in the first rows. Give one: schema={'column': 'text'}."
+        with reading(self.path, hint), self._open(texts) as reader:
+            for batch in reader:
+                yield batch.select(columns)
+
+    def _open(self, texts: Iterable[str]) -> arrow_csv.CSVStreamingReader:
+        return arrow_csv.open_csv(self.path, **self._how(texts))
+
+    def _how(self, texts: Iterable[str], *, threads: bool = True) -> dict[str, Any]:
+        """Return Arrow's options. With threads, it does not number the records it skips."""
+        parsing = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        if self.skips:
+            parsing.invalid_row_handler = self._leave_out
+        return {
+            "read_options": arrow_csv.ReadOptions(
+                block_size=BLOCK_BYTES, use_threads=threads and not self.skips
+            ),
+            "parse_options": parsing,
+            "convert_options": arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(texts, pa.string())
+            ),
+        }
+
+    def _leave_out(self, row: arrow_csv.InvalidRow) -> str:
+        """Note a record of too few or too many values, and tell Arrow to skip it."""
+        names, values = row.expected_columns, row.actual_columns
+        reason = f"must have a value for each of {names} columns, but it has {values}"
+        place = f"{self.title}, record {row.number}, the header being 1"
+        self.left_out[row.number] = Skipped(place, reason)
+        return "skip"
+
+
+def csv_table(path: str) -> pa.Table:
+    """Return all rows of a CSV file, in types that hold every value as it is written.
+
+    The delimiter is the first of `DELIMITERS` that the header has. Raises InvalidValueError.
+    """
+    with reading(path), pa.input_stream(path) as stream:
+        header = stream.read(HEADER_BYTES).split(b"\n")[0]
+    file = CsvFile(path, next((d for d in DELIMITERS if d.encode() in header), ","))
+    rows, types, _ = typed_rows(file, {}, at_once=True)
+    return pa.table([converted(rows, f) for f in types], types)
+
+
+def typed_rows(
+    file: CsvFile,
+    given: Mapping[str, pa.DataType],
+    columns: Sequence[str] | None = None,
+    *,
+    classes: Collection[str] = (),
+    at_once: bool = False,
+) -> tuple[pa.Table, pa.Schema, list[str]]:
+    """Return the first rows, or all; the columns and their types; and which are read as text.
+
+    Parameters
+    ----------
+    file : CsvFile
+    given : mapping
+        Types of some columns. Those of the others are found.
+    columns : sequence of str, optional
+        The columns to take, all if left out.
+    classes : collection of str
+        Columns of `given` that have their type unless all their values are integers.
+    at_once : bool
+        Whether a large file is read as a whole, too.
+    """
+    read = file.rows if at_once else file.first_rows
+    known = given.keys() - set(classes)
+    rows = read(known)
+    found = chosen(_labelled(rows.schema, file.delimiter), columns)
+    numbers = [
+        f.name
+        for f in found
+        if f.name not in known and _is_number(f.type)
+        if f.name not in classes or kinds.is_integer(f.type)
+    ]
+    texts = [*dict.fromkeys((*given, *numbers))]
+    if len(texts) > len(known):
+        rows = read(texts)
+    types = {**given}
+    types |= {name: _exact_type(rows.column(name), found.field(name).type) for name in numbers}
+    return rows, pa.schema([f.with_type(types.get(f.name, f.type)) for f in found]), texts
+
+
+# ---- converting
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(kinds.is_integer(kind) or kinds.is_floating(kind))
+
+
+def converted(rows: pa.Table, f: pa.Field) -> pa.ChunkedArray:
+    """Return a column in its type; null where a text does not convert."""
+    column = rows.column(f.name)
+    if column.type == f.type:
+        return column
+    texts = nullable(column, f.type)
+    try:
+        return texts.cast(f.type)
+    except pa.ArrowInvalid:
+        return texts
+
+
+def nullable[T: (pa.Array, pa.ChunkedArray)](texts: T, kind: pa.DataType) -> T:
+    """Return texts without the space around them, null where they stand for nothing.
+
+    >>> nullable(pa.array([" 5", "NA", "nan"]), pa.int64()).to_pylist()
+    ['5', None, None]
+    >>> nullable(pa.array([" 5", "NA", "nan"]), pa.float64()).to_pylist()
+    ['5', None, 'nan']
+    """
+    trimmed = pc.utf8_trim_whitespace(texts)
+    nulls = [text for text in NULLS if not kinds.is_floating(kind) or text not in NAN]
+    return pc.if_else(pc.is_in(trimmed, pa.array(nulls)), None, trimmed)
+
+
+def _exact_type(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.DataType:
+    """Return the type that holds all numbers as they are written: `kind`, uint64, or texts.
+
+    >>> _exact_type(pa.chunked_array([["1", "18446744073709551615"]]), pa.float64())
+    DataType(uint64)
+    >>> _exact_type(pa.chunked_array([["02139", "10115"]]), pa.int64())
+    DataType(string)
+    """
+    for exact in (kind, pa.uint64()):
+        if _converts(nullable(texts, exact), exact, exact=True):
+            return exact
+    return pa.string()
+
+
+def misfits(texts: pa.Array, kind: pa.DataType, *, exact: bool, first: int = 0) -> Iterator[int]:
+    """Yield the rows whose texts do not convert, found by halving."""
+    if _converts(texts, kind, exact=exact):
+        return
+    if len(texts) == 1:
+        yield first
+        return
+    half = len(texts) // 2
+    yield from misfits(texts[:half], kind, exact=exact, first=first)
+    yield from misfits(texts[half:], kind, exact=exact, first=first + half)
+
+
+def _converts(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact: bool) -> bool:
+    """Tell whether all texts are of a type; `exact`: and it gives them back as they are written.
+
+    >>> long = pa.array(["12345678901234567"])
+    >>> _converts(long, pa.float64(), exact=False), _converts(long, pa.float64(), exact=True)
+    (True, False)
+    """
+    if exact and pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
+        return False
+    try:
+        texts.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    if not exact or not kinds.is_floating(kind):
+        return True
+    long = texts.filter(pc.match_substring_regex(texts, _LONG)).to_pylist()
+    return all(Decimal(float(text)) == Decimal(text) for text in long)
+
+
+# ---- headers
+
+
+def _labelled(schema: pa.Schema, delimiter: str) -> pa.Schema:
+    """Refuse a header without names or of another delimiter, and texts that are not UTF-8."""
+    try:
+        schema.names  # noqa: B018 - decodes them
+    except UnicodeDecodeError as error:
+        raise InvalidValueError(
+            "a CSV file is UTF-8, but the names of its columns are not. Convert the file: "
+            "iconv -f latin1 -t utf-8."
+        ) from error
+    unnamed = [i for i, name in enumerate(schema.names) if not name.strip()]
+    if unnamed:
+        raise InvalidValueError(
+            f"a CSV file names its columns in the first line, column {unnamed[0]} has no name. "
+            "Name it, or take others: columns=[…]."
+        )
+    other = next((d for d in DELIMITERS if d in schema.names[0] and d != delimiter), None)
+    if len(schema) == 1 and other:
+        raise InvalidValueError(
+            f"a CSV file has {delimiter!r} between values, got one column {schema.names[0]!r:.80}. "
+            f"Give its own: delimiter={other!r}."
+        )
+    for f in schema:
+        if pa.types.is_binary(f.type):
+            raise InvalidValueError(
+                "a CSV file is UTF-8, and this column is not. Convert the file: "
+                "iconv -f latin1 -t utf-8.",
+                column=f.name,
+            )
+    return schema
