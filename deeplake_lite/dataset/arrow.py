@@ -40,6 +40,8 @@ HTYPE = "deeplake_lite.htype"
 NOTES = "deeplake_lite.metadata"
 """Key of a field's and the schema's metadata: the notes on it, JSON."""
 
+_MISFIT = "Cells are not as long as their shapes say. Run ds.verify()."
+
 
 def field_of(f: Field) -> pa.Field:
     """Return the Arrow field of a column.
@@ -96,6 +98,7 @@ def _dense(htype: Htype, cells: DenseCells) -> pa.Array:
 def _leaf(htype: Htype, values: NDArray[Any], null: Null = None) -> pa.Array:
     """Return numbers, (n,), as an array of primitives; classes by name."""
     if isinstance(htype, ClassLabel) and htype.names:
+        values = ClassLabel(htype.names).decode(values, ())
         return pa.DictionaryArray.from_arrays(
             numbers_of(values, null), pa.array(htype.names, pa.string())
         )
@@ -156,7 +159,7 @@ def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
     if isinstance(htype, Image) or axes_of(htype).count(None) != 1:
         return _tensors(htype, values, cells, null)
     if len(values) != shapes.prod(axis=1).sum():
-        raise DamagedError("Cells are not as long as their shapes say. Run ds.verify().")
+        raise DamagedError(_MISFIT)
     found, axes = _leaf(htype, values), axes_of(htype)
     for axis in range(len(axes) - 1, 0, -1):
         if isinstance(size := axes[axis], int):
@@ -174,6 +177,8 @@ def _tensors(htype: Htype, values: NDArray[Any], cells: RaggedCells, null: Null)
     """
     kept = cells.shapes >= 0
     sizes = np.where(kept, cells.shapes, 1).prod(axis=1, dtype=np.int64) * kept.any(axis=1)
+    if len(values) != sizes.sum():
+        raise DamagedError(_MISFIT)
     data = _lists(sizes, _leaf(htype, values))
     shapes = _lists(kept.sum(axis=1), pa.array(cells.shapes[kept]))
     return pa.StructArray.from_arrays([data, shapes], ["data", "shape"], mask=_mask(null))
@@ -184,11 +189,24 @@ def _flat(htype: Htype, cells: RaggedCells, dtype: str) -> NDArray[Any]:
     if isinstance(htype, Boxes | Keypoints | ClassLabel) or (
         isinstance(htype, Array) and not htype.codec
     ):
-        flat = np.frombuffer(b"".join(cells.buffers), dtype)
+        _check_shapes(htype, cells)
+        data = b"".join(cells.buffers)
+        if len(data) % np.dtype(dtype).itemsize:
+            raise DamagedError(_MISFIT)
+        flat = np.frombuffer(data, dtype)
         return flat.view(htype.dtype) if isinstance(htype, Array) else flat
     found = [v.reshape(-1) for v in decode_block(htype, cells) if v is not None]
     none = np.empty(0, getattr(htype, "dtype", dtype) if dtype != "bool" else bool)
     return np.concatenate([none, *found])
+
+
+def _check_shapes(htype: Htype, cells: RaggedCells) -> None:
+    """Refuse shapes that no value of the type has. Raises DamagedError."""
+    present = cells.shapes[(cells.shapes >= 0).any(axis=1)]
+    if axes_of(htype)[:1] == (None,):  # any size will do
+        present[:, 0] = 0
+    for shape in np.unique(present, axis=0).tolist():
+        htype.check_shape(tuple(size for size in shape if size >= 0))
 
 
 def _joined(cells: FlatCells, kind: pa.DataType) -> pa.Array:

@@ -14,6 +14,7 @@ import numpy as np
 from deeplake_lite import checks
 from deeplake_lite.dataset import saved, versions
 from deeplake_lite.dataset.commit import TRIES
+from deeplake_lite.dataset.contradictions import contradictions
 from deeplake_lite.dataset.expiry import Expiry, plan_expiry
 from deeplake_lite.dataset.report import Damaged, Report, finding
 from deeplake_lite.errors import ConflictError, DamagedError, OptionError
@@ -96,6 +97,10 @@ def verify(ds: Dataset) -> Report:
             gone = known and slot not in row_of
             said = f"in a deleted row, {finding(reason)}" if gone else finding(reason)
             found.append(Damaged(f.name, row_of.get(slot), row_id, said))
+        if not any(damage.column == f.name for damage in found):
+            for slot, reason in contradictions(fresh, f, live):
+                row_id = int(fresh.ids(np.array([slot]))[0]) if slot not in unnamed else None
+                found.append(Damaged(f.name, row_of.get(slot), row_id, finding(reason)))
     found += [
         Damaged(None, None, None, finding(reason), version=version)
         for version, reason in damaged_versions(repository).items()

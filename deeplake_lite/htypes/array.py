@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 import numpy as np
 
 from deeplake_lite import codecs
-from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.arrays import (
     Shape,
     as_array,
@@ -18,6 +18,7 @@ from deeplake_lite.htypes.arrays import (
     check_recorded,
     each,
     from_buffer,
+    show_shape,
 )
 from deeplake_lite.htypes.base import Check, Dense, Htype, Ragged
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
@@ -145,6 +146,17 @@ class Array(Htype):
         return self._codec.encode(as_stored(array)) if self._codec else as_buffer(array)
 
     @override
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        if self.shape is None:
+            return
+        sizes = zip(self.shape, shape, strict=False)
+        if len(shape) != len(self.shape) or any(n not in (None, m) for n, m in sizes):
+            raise DamagedError(
+                f"An array must be of shape {show_shape(self.shape)}, but a cell is of {shape}. "
+                "Run ds.verify() to find such cells."
+            )
+
+    @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
         if isinstance(data, np.ndarray) and isinstance(self.layout, Dense):
             array = data
@@ -152,6 +164,7 @@ class Array(Htype):
             self._check_size(shape)
             array = self._codec.decode(data, shape, np.dtype(stored_dtype(self.dtype)))
         else:
+            self.check_shape(shape)
             array = from_buffer(data, stored_dtype(self.dtype), shape)
         return array.view(self.dtype) if is_time(self.dtype) else array
 

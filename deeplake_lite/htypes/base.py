@@ -223,6 +223,9 @@ class Htype(ABC):
             Ragged: the shape that was kept. Otherwise ``()``.
         """
 
+    def check_shape(self, shape: tuple[int, ...]) -> None:  # noqa: B027 - most types take any
+        """Refuse a stored shape that no value of the type has. Raises DamagedError."""
+
     def decode_into(self, data: Any, shape: tuple[int, ...], out: NDArray[Any]) -> None:
         """Decode one ragged cell into an array of its shape and dtype, C-contiguous."""
         put(self.decode(data, shape), out)

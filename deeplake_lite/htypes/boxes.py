@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
-from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.arrays import as_array, as_buffer, each, from_buffer
 from deeplake_lite.htypes.base import Check, Htype, Ragged
@@ -164,7 +164,16 @@ class Boxes(Htype):
         )
 
     @override
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        if len(shape) != 2 or shape[1] != 4:
+            raise DamagedError(
+                f"Boxes must be of shape (…, 4), but a cell is of {shape}. Run ds.verify() to find "
+                "such cells."
+            )
+
+    @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+        self.check_shape(shape)
         return from_buffer(data, self.dtype, shape)
 
     @override

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
-from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.arrays import as_block, as_buffer, each, from_buffer
 from deeplake_lite.htypes.base import Check, Dense, Htype, Ragged
@@ -186,7 +186,15 @@ class ClassLabel(Htype):
 
     @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
-        return from_buffer(data, "int32", shape) if self.multiple else data
+        numbers = from_buffer(data, "int32", shape) if self.multiple else data
+        count = len(self.names)
+        if count and numbers.size and not 0 <= numbers.min() <= numbers.max() < count:
+            raise DamagedError(
+                f"A label must be a number below {count}, as there are {count} classes, but it is "
+                f"{int(numbers.max() if numbers.min() >= 0 else numbers.min())}. Run ds.verify() "
+                "to find such cells."
+            )
+        return numbers
 
     @override
     def preview(self, value: Any) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
-from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.array import shapes_of
-from deeplake_lite.htypes.arrays import as_array, as_buffer, each, from_buffer
+from deeplake_lite.htypes.arrays import as_array, as_buffer, each, from_buffer, show_shape
 from deeplake_lite.htypes.base import Check, Htype, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.names import check_names
@@ -142,7 +142,19 @@ class Keypoints(Htype):
             )
 
     @override
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        points = (len(self.names) or None, self.dims)
+        if len(shape) != 3 or any(
+            n not in (None, m) for n, m in zip(points, shape[1:], strict=True)
+        ):
+            raise DamagedError(
+                f"Keypoints must be of shape {show_shape((None, *points))}, but a cell is of "
+                f"{shape}. Run ds.verify() to find such cells."
+            )
+
+    @override
     def decode(self, data: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+        self.check_shape(shape)
         return from_buffer(data, "float32", shape)
 
     @override

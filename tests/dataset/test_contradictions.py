@@ -1,0 +1,80 @@
+"""Lakes whose schema was changed by other means: errors of ours, and `verify` names the cells."""
+
+import json
+import shutil
+import tempfile
+
+import icechunk
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.storage.repo import Session, run
+from deeplake_lite.storage.state import KEY, sealed
+
+from . import everything
+
+FORGED = {
+    "label": ({"names": ["rose"]}, "A label must be a number below 1"),
+    "tags": ({"names": ["a", "b"]}, "A label must be a number below 2"),
+    "points": ({"names": ["nose"]}, "Keypoints must be of shape"),
+    "points of three": ({"dims": 3}, "Keypoints must be of shape"),
+    "ragged": ({"shape": [None, 3]}, "An array must be of shape"),
+    "ragged of one": ({"shape": [None, 1]}, "An array must be of shape"),
+    "ragged float64": ({"dtype": "float64"}, "has"),
+    "packed": ({"shape": [2, None, None]}, "do not read"),
+    "boxes": ({"dtype": "float64"}, "has"),
+    "counts": ({"of": {"htype": "class_label", "names": ["a"], "nullable": True}}, "A label must"),
+}
+"""What is forged in the type of a column, and a part of what `verify` says."""
+
+COLUMNS = {name: name.split()[0] for name in FORGED}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sound") / "a.lake"
+    names = sorted({*COLUMNS.values(), "image"})
+    ds = dl.create(str(folder), {name: everything.SCHEMA[name] for name in names})
+    ds.append({name: everything.VALUES[name] for name in names})
+    ds.commit("rows")
+    return folder
+
+
+def forge(url, column, changes):
+    """Commit another type of a column, with the digest that belongs to it."""
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(url))
+    session = Session(repository.writable_session("main")._session)
+    document = json.loads(bytes(run(session.get("zarr.json"))))
+    state = document["attributes"][KEY]
+    [found] = [c for c in state["schema"]["columns"] if c["name"] == column]
+    found["htype"] |= changes
+    document["attributes"][KEY] = sealed(state)
+    run(session.put("zarr.json", json.dumps(document).encode()))
+    session.commit("forged")
+
+
+READS = {
+    "read": lambda ds, name: ds[name][:],
+    "row": lambda ds, name: [ds[i][name] for i in range(len(ds))],
+    "arrow": lambda ds, _: ds.to_arrow(),
+    "pandas": lambda ds, _: ds.to_pandas(),
+    "folder": lambda ds, _: ds.to_folder(tempfile.mkdtemp() + "/out", image="image"),
+    "batches": lambda ds, name: list(ds.batches(2, columns=[name])),
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_cells_that_contradict_their_type_are_errors_that_verify_lists(sound, tmp_path, forged):
+    changes, reason = FORGED[forged]
+    name, url = COLUMNS[forged], str(shutil.copytree(sound, tmp_path / "a.lake"))
+    forge(url, name, changes)
+    report = dl.open(url).verify()
+    assert {damage.column for damage in report.damaged} == {name}
+    assert {damage.row for damage in report.damaged} <= {0, 1, 2}
+    assert [d.reason for d in report.damaged if reason not in d.reason] == []
+    for title, read in READS.items():
+        try:
+            read(dl.open(url), name)
+        except dl.LakeError:
+            continue
+        pytest.fail(f"{title} raises nothing")
