@@ -20,7 +20,7 @@ from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, Versio
 from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
     from deeplake_lite.storage.repo import Repository
 
@@ -253,9 +253,24 @@ class Graph:
     """Of those that are there, by commit id."""
 
     @classmethod
-    def read(cls, repository: Repository, starts: Iterable[str]) -> Graph:
-        """Read some versions, and all that they come from."""
-        links, commits = repository.links(), dict[str, Commit]()
+    def read(cls, repository: Repository, starts: Collection[str]) -> Graph:
+        """Read some versions, and all that they come from.
+
+        A vacuum may cut histories meanwhile. It notes links first, so that what was read is whole
+        if the links are still the same afterwards.
+        """
+        links = repository.links()
+        while True:
+            graph = cls._read(repository, starts, links)
+            before, links = links, repository.links()
+            if links == before:
+                return graph
+
+    @classmethod
+    def _read(
+        cls, repository: Repository, starts: Iterable[str], links: Mapping[str, set[str]]
+    ) -> Graph:
+        commits = dict[str, Commit]()
         todo, missing = list(starts), set[str]()
         while todo:
             start = todo.pop()
