@@ -341,7 +341,7 @@ class MissingPackageError(LakeError, ImportError):
 
 
 class ReencodedWarning(UserWarning):
-    """Pictures that were encoded anew in a codec with losses, where files could have been kept."""
+    """Pictures that were encoded anew with losses, or whose files have more bits than are read."""
 
 
 @contextmanager

@@ -118,6 +118,10 @@ class ImageCodec(Codec):
         TooLargeError for a picture over the limits. Takes no memory for pixels.
         """
 
+    def reads_fewer_bits(self, data: bytes) -> bool:  # noqa: ARG002 (most formats have 8 bits)
+        """Tell whether `decode` gives fewer bits a channel than a sound file has."""
+        return False
+
     def decode_small(
         self,
         data: Buffer,

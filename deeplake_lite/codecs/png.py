@@ -111,6 +111,11 @@ class Png(PillowCodec):
         return save(array, "PNG", compress_level=self.level)
 
     @override
+    def reads_fewer_bits(self, data: bytes) -> bool:
+        depth, colours = data[24:26]  # of the header IHDR: grey is 0, palettes are 3
+        return depth == 16 and colours != 0
+
+    @override
     def _check_whole(self, data: bytes) -> None:
         if data[12:16] != b"IHDR" or len(data) < _HEADER_END:
             raise not_whole(self, data, "the header IHDR is cut short or missing")

@@ -19,7 +19,7 @@ from PIL.TiffImagePlugin import TiffImageFile
 from deeplake_lite.codecs._arrays import check_choice, check_pixels
 from deeplake_lite.codecs._files import not_whole, unsupported
 from deeplake_lite.codecs._ifd import check_whole
-from deeplake_lite.codecs._pillow import PillowCodec, as_orientation, save
+from deeplake_lite.codecs._pillow import PillowCodec, as_orientation, opened, save
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Container
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL.ImageFile import ImageFile
 
+_BITS_PER_SAMPLE = 0x0102
 _ORIENTATION = 0x0112
 _BIG_BIG_ENDIAN = b"MM\0+"  # Pillow 13 takes it for a classic TIFF
 _COMPRESSIONS = {
@@ -73,6 +74,13 @@ class Tiff(PillowCodec):
         allowed = {"uint8": (1, 2, 3, 4), "uint16": (1,), "int32": (1,), "float32": (1,)}
         check_pixels(self, array, allowed, "Convert it, or use a codec of numbers such as 'zstd'.")
         return save(array, "TIFF", compression=_COMPRESSIONS[self.compression])
+
+    @override
+    def reads_fewer_bits(self, data: bytes) -> bool:
+        with opened(self, self.plugin, data, not_whole) as image:
+            tags = image.tag_v2 if isinstance(image, TiffImageFile) else {}
+            bits = tags.get(_BITS_PER_SAMPLE, (8,))
+            return len(bits) > 1 and max(bits) > 8
 
     @override
     def _check_whole(self, data: bytes) -> None:

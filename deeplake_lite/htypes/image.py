@@ -31,7 +31,7 @@ from deeplake_lite.htypes.pixels import (
     pixels_of,
     resized,
 )
-from deeplake_lite.htypes.reencoding import note
+from deeplake_lite.htypes.reencoding import changed, note, reduced
 from deeplake_lite.htypes.show import THUMBNAIL, thumbnail
 
 if TYPE_CHECKING:
@@ -57,8 +57,9 @@ class _Cell(NamedTuple):
     shape: tuple[int, ...]
     """Recorded shape, padded to three axes."""
 
-    lossy: str = ""
-    """What it was before it lost detail or channels; empty for arrays, which have no file."""
+    notice: str = ""
+    """What users are told where detail or channels are lost; arrays, which have no file, lose
+    none."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -183,8 +184,8 @@ class Image(Htype):
             cells = each(values, partial(self._encode_file, check=check))
         else:
             cells = each_in_threads(values, partial(self._encode_one, check=check))
-        if lossy := next((cell.lossy for cell in cells if cell.lossy), ""):
-            note(lossy)
+        if notice := next((cell.notice for cell in cells if cell.notice), ""):
+            note(notice)
         shapes = np.array([cell.shape for cell in cells], np.int32).reshape(len(cells), 3)
         return RaggedCells([cell.data for cell in cells], shapes)
 
@@ -228,9 +229,11 @@ class Image(Htype):
         """Keep a file that is in the column's codec; encode any other anew."""
         source = self._source(data)
         header = source.probe(data, self._limits)
+        what = f"a {source.name.upper()} file"
+        notice = reduced(what) if source.reads_fewer_bits(data) else ""
         if self.codec not in ("auto", source.name):
-            pixels = decode_file(source, data, header)
-            return self._encode_pixels(pixels, f"a {source.name.upper()} file")
+            cell = self._encode_pixels(decode_file(source, data, header), what)
+            return cell if cell.notice or not notice else cell._replace(notice=notice)
         if check == "full":
             decode_file(source, data, header)
         if self.mode and header.dtype != "uint8":
@@ -238,7 +241,7 @@ class Image(Htype):
                 f"mode={self.mode!r} takes 8-bit pictures, got {header.dtype}. Declare the column "
                 "without mode."
             )
-        return _Cell(data, _padded(self._shape(header.shape)))
+        return _Cell(data, _padded(self._shape(header.shape)), notice)
 
     def _encode_pixels(self, pixels: NDArray[Any], source: str = "") -> _Cell:
         """Encode pixels in the column's codec; `source` says what they were, if not an array."""
@@ -251,7 +254,7 @@ class Image(Htype):
             pixels = converted
         if dropped:
             how = f"was converted from {dropped} to {self.mode}"
-            dropped = f"{source} and {how} and encoded as {self._codec.name.upper()}"
+            dropped = changed(f"{source} and {how} and encoded as {self._codec.name.upper()}")
         if not isinstance(self._codec, ImageCodec):
             pixels = cast(pixels, self.dtype)
             return _Cell(self._codec.encode(pixels), _padded(pixels.shape), dropped)
@@ -263,10 +266,10 @@ class Image(Htype):
                 "Image('png') or Image('webp'), or drop the alpha: Image('jpeg', mode='RGB')."
             )
         data = bytes(self._codec.encode(pixels))
-        if source:
-            source = f"{source} and was encoded as {self._codec.name.upper()}"
-        lossy = dropped or ("" if self._codec.lossless else source)
-        return _Cell(data, _padded(self._shape(self._codec.probe(data, NO_LIMITS).shape)), lossy)
+        notice = dropped
+        if source and not notice and not self._codec.lossless:
+            notice = changed(f"{source} and was encoded as {self._codec.name.upper()}")
+        return _Cell(data, _padded(self._shape(self._codec.probe(data, NO_LIMITS).shape)), notice)
 
     def _source(self, data: Buffer) -> ImageCodec:
         """Return the codec of a file: the column's if it fits, else whichever does."""

@@ -1,4 +1,4 @@
-"""Which pictures lost detail or channels when they were encoded anew, so that this is never silent.
+"""Which pictures lose detail or channels: encoded anew, or read with fewer bits; never silently.
 
 An htype calls `note` from the thread that asked it to encode; whoever asked collects the notes with
 `noting` and says so, once per column.
@@ -39,8 +39,26 @@ def noting() -> Iterator[list[str]]:
         _collecting.reset(token)
 
 
+def changed(what: str) -> str:
+    """Return what a user is told of a picture, described in a few words, that was encoded anew."""
+    return (
+        f"{what}, so its pixels have changed. To keep files as they are, append their paths or "
+        "bytes, or images just as Image.open gives them (of a Hugging Face dataset: "
+        "cast_column(…, datasets.Image(decode=False))), into a column of the same codec or of "
+        "Image('auto'). To keep pixels as they are, declare a lossless codec: Image('png')."
+    )
+
+
+def reduced(what: str) -> str:
+    """Return what a user is told of a file, described in a few words, that has 16-bit colours."""
+    return (
+        f"{what} has colours of 16 bits, which are read as 8 bits, because Pillow holds no more. "
+        "To keep all bits, append arrays of uint16 into a column of Image('zstd', dtype='uint16')."
+    )
+
+
 def note(reason: str) -> None:
-    """Note that a value, described in a few words, was encoded anew with losses."""
+    """Note what a user is to be told of a value."""
     notes = _collecting.get()
     if notes is not None:
         notes.append(reason)
@@ -52,11 +70,7 @@ def warn_once(column_id: str, name: str, notes: Sequence[str]) -> None:
         return
     _warned.add(column_id)
     warnings.warn(
-        f"column {name!r}: {notes[0]}, so its pixels have changed. To keep files as they are, "
-        "append their paths or bytes, or images just as Image.open gives them (of a Hugging Face "
-        "dataset: cast_column(…, datasets.Image(decode=False))), into a column of the same codec "
-        "or of Image('auto'). To keep pixels as they are, declare a lossless codec: Image('png'). "
-        "This is said once per column.",
+        f"column {name!r}: {notes[0]} This is said once per column.",
         ReencodedWarning,
         skip_file_prefixes=(_HOME,),
     )

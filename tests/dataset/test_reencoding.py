@@ -1,12 +1,15 @@
 """No way into a lake encodes pictures anew without need, or loses detail without a warning."""
 
+import struct
 import warnings
+import zlib
 from io import BytesIO
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import tifffile
 from PIL import Image as Pillow
 
 import deeplake_lite as dl
@@ -267,3 +270,44 @@ def test_links_become_the_files_that_they_lead_to(make_lake, tmp_path):
     ds.append({"i": linked["l"], "l": linked["l"]})
     assert bytes(ds["i"].encoded()[0]) == JPEG
     assert ds["l"].urls() == ["a.jpg"]
+
+
+def tiff16(channels):
+    file, pixels = BytesIO(), np.full((4, 5, channels), 40_000, "uint16")
+    kind = "rgb" if channels > 2 else None
+    tifffile.imwrite(file, pixels if kind else pixels[..., 0], photometric=kind)
+    return file.getvalue()
+
+
+def png16(colours):
+    """Return a PNG of 16 bits: grey (0), RGB (2), grey and alpha (4) or RGBA (6)."""
+    channels = {0: 1, 2: 3, 4: 2, 6: 4}[colours]
+    header = struct.pack(">IIBBBBB", 5, 4, 16, colours, 0, 0, 0)
+    rows = (b"\0" + b"\x9c\x40" * 5 * channels) * 4
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    parts = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+@pytest.mark.parametrize("codec", ["auto", "png", "tiff", "zstd"])
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [(png16(2), "PNG"), (png16(4), "PNG"), (png16(6), "PNG"), (tiff16(3), "TIFF")],
+    ids=["rgb", "grey alpha", "rgba", "tiff"],
+)
+def test_files_with_more_bits_than_are_read_are_told(make_lake, codec, data, kind):
+    ds = make_lake({"i": dl.Image(codec)})
+    match = f"column 'i': a {kind} file has colours of 16 bits, which are read as 8 bits"
+    with pytest.warns(dl.ReencodedWarning, match=match):
+        ds.append({"i": [data]})
+    assert ds["i"][0].dtype == np.uint8
+
+
+@pytest.mark.parametrize("data", [png16(0), tiff16(1)])
+def test_grey_of_16_bits_is_read_with_all_of_them(make_lake, data):
+    ds = make_lake({"i": dl.Image("auto")})
+    ds.append({"i": [data]})
+    assert ds["i"][0].tolist() == [[40_000] * 5] * 4
