@@ -125,10 +125,11 @@ def check_conflicts(
     """
     if not conflicts:
         return
-    listed = "\n".join(f"  {_told(c, sides)}" for c in islice(conflicts, MOST_LISTED))
-    rest = len(conflicts) - MOST_LISTED
+    distinct = {(c.kind, c.name, c.row_id, c.reason): c for c in conflicts}  # two columns, one name
+    listed = "\n".join(f"  {_told(c, sides)}" for c in islice(distinct.values(), MOST_LISTED))
+    rest = len(distinct) - MOST_LISTED
     more = f"\n  … and {rest:,} more" if rest > 0 else ""
-    things = "1 thing" if len(conflicts) == 1 else f"{len(conflicts):,} things"
+    things = "1 thing" if len(distinct) == 1 else f"{len(distinct):,} things"
     raise ConflictError(
         f"Both sides changed {things}, and nothing was written:\n{listed}{more}\n{way_out}",
         conflicts,

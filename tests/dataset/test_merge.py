@@ -193,8 +193,12 @@ def test_two_new_columns_of_one_name(ours, theirs, side):
     ours.add_column("n", "int8", values=[1, 1, 1])
     theirs.add_column("n", "int8", values=[2, 2, 2])
     commit_both(ours, theirs)
-    with pytest.raises(dl.ConflictError, match="each side has a column, or group, of this name"):
+    with pytest.raises(
+        dl.ConflictError, match="each side has a column, or group, of this"
+    ) as error:
         ours.merge("fix")
+    assert str(error.value).startswith("Both sides changed 1 thing")
+    assert str(error.value).count("column 'n'") == 1
     ours.merge("fix", on_conflict=side)
     assert ours["n"][:].tolist() == [1 if side == "ours" else 2] * 3
 
