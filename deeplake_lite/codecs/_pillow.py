@@ -10,7 +10,9 @@ In the file                     Pixels                     dtype
 1 bit                           (h, w), 0 and 255          uint8
 grey, 2 to 8 bits               (h, w)                     uint8
 grey, 9 to 16 bits              (h, w)                     uint16
-grey, 32 bits or signed         (h, w)                     int32
+grey, 8 bits, signed            (h, w)                     int8
+grey, 32 bits                   (h, w)                     uint32
+grey, 16 or 32 bits, signed     (h, w)                     int32
 grey, floating point            (h, w)                     float32
 grey and alpha                  (h, w, 2)                  uint8
 palette                         (h, w, 3)                  uint8
@@ -98,6 +100,10 @@ class PillowCodec(ImageCodec):
     plugin: ClassVar[type[ImageFile]]
     """Pillow's class for files of the format."""
 
+    def _unopened(self, data: bytes, reason: object) -> InvalidValueError:
+        """Return the error for a file that Pillow does not open."""
+        return not_whole(self, data, reason)
+
     @abstractmethod
     def _check_whole(self, data: bytes) -> None:
         """Refuse a file that is cut short, by its structure alone. Raises InvalidValueError."""
@@ -109,7 +115,7 @@ class PillowCodec(ImageCodec):
         self._check_whole(data)
         if size := self._canvas(data):
             check_size(self, *size, _CANVAS_PIXEL, limits)
-        with opened(self, self.plugin, data, not_whole) as image:
+        with opened(self, self.plugin, data, lambda _, *why: self._unopened(*why)) as image:
             return self._header(image, data, limits)
 
     @override

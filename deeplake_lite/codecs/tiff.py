@@ -19,7 +19,8 @@ from PIL.TiffImagePlugin import TiffImageFile
 from deeplake_lite.codecs._arrays import check_choice, check_pixels
 from deeplake_lite.codecs._files import not_whole, unsupported
 from deeplake_lite.codecs._ifd import check_whole
-from deeplake_lite.codecs._pillow import PillowCodec, as_orientation, opened, save
+from deeplake_lite.codecs._pillow import Layout, PillowCodec, as_orientation, opened, save
+from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Container
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL.ImageFile import ImageFile
 
-_BITS_PER_SAMPLE = 0x0102
+_BITS_PER_SAMPLE, _SAMPLE_FORMAT = 0x0102, 0x0153
+_UNSIGNED, _SIGNED = 1, 2
+_UNKNOWN_PIXELS = ("unknown pixel mode", "string index out of range")
+"""What Pillow says of them."""
+
 _ORIENTATION = 0x0112
 _BIG_BIG_ENDIAN = b"MM\0+"  # Pillow 13 takes it for a classic TIFF
 _COMPRESSIONS = {
@@ -74,6 +79,26 @@ class Tiff(PillowCodec):
         allowed = {"uint8": (1, 2, 3, 4), "uint16": (1,), "int32": (1,), "float32": (1,)}
         check_pixels(self, array, allowed, "Convert it, or use a codec of numbers such as 'zstd'.")
         return save(array, "TIFF", compression=_COMPRESSIONS[self.compression])
+
+    @override
+    def _unopened(self, data: bytes, reason: object) -> InvalidValueError:
+        if str(reason) not in _UNKNOWN_PIXELS:
+            return super()._unopened(data, reason)
+        return InvalidValueError(
+            "must be a TIFF file that Pillow reads, but it has a number of channels, or a kind of "
+            "numbers, that Pillow does not know. Append its pixels as an array, into a column of "
+            "dl.Array."
+        )
+
+    @override
+    def _layout(self, image: ImageFile) -> Layout:
+        tags = image.tag_v2 if isinstance(image, TiffImageFile) else {}
+        bits, kind = (tags.get(tag, (1,)) for tag in (_BITS_PER_SAMPLE, _SAMPLE_FORMAT))
+        if (image.mode, bits, kind) == ("I", (32,), (_UNSIGNED,)):
+            return Layout("I", (), "uint32")
+        if (image.mode, bits, kind) == ("L", (8,), (_SIGNED,)):
+            return Layout("L", (), "int8")
+        return super()._layout(image)
 
     @override
     def reads_fewer_bits(self, data: bytes) -> bool:

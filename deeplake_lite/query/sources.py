@@ -16,7 +16,8 @@ from deeplake_lite.dataset.arrow import array_of, numbers_in, numbers_of, texts_
 from deeplake_lite.dataset.keys import digests_by_value
 from deeplake_lite.dataset.values import decode_block, decode_one, with_none
 from deeplake_lite.dataset.virtual import sizes_of
-from deeplake_lite.htypes import Bytes, ClassLabel, Json, Link, Scalar, Text
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.htypes import Bytes, ClassLabel, Image, Json, Link, Scalar, Text
 from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.htypes.cells import FlatCells, RaggedCells
 from deeplake_lite.query import interrupt
@@ -30,7 +31,7 @@ from deeplake_lite.query.values import Kind
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -69,6 +70,10 @@ class Tally:
             case _:
                 self.bytes += int(sizes_of(cells).sum())
         return cells
+
+
+PROBED = 1_000
+"""Rows among which the first picture of a column is looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +227,11 @@ class Source:
         return replace(kind, real=bool(self._kept(f, "real", lambda: self._not_finite(f))))
 
     def type_of(self, f: Field) -> Type:
-        """Return the type of a column's values: of pictures, with axes if all have as many."""
-        found = type_of(f.htype)
+        """Return the type of a column's values: of pictures, with axes if all have as many.
+
+        The dtype of pictures is that of the first, as files of one codec may differ.
+        """
+        found = type_of(f.htype, self._pixels(f))
         if found.shape is not None or not f.htype.stores_shapes:
             return found
         axes = np.unique((self.shapes(f, self.positions) >= 0).sum(axis=1))
@@ -231,6 +239,21 @@ class Source:
         if len(axes) != 1:
             return found
         return Type(found.dtype, (None,) * int(axes[0]), found.meaning)
+
+    def _pixels(self, f: Field) -> str:
+        """Return the dtype of the first picture of a column of files; "uint8" if there is none."""
+        if not _has_files(f.htype):
+            return "uint8"
+        if ("pixels", f.id) not in self.memo:
+            found = (
+                picture.dtype.name
+                for row in self.positions[:PROBED].tolist()
+                for picture in _pictures(
+                    decode_one(f.htype, self._cells(f, self.at(np.array([row]))))
+                )
+            )
+            self.memo["pixels", f.id] = next(found, "uint8")
+        return str(self.memo["pixels", f.id])
 
     def _not_finite(self, f: Field) -> NDArray[np.bool_]:
         """Tell whether a value is NaN or infinite; as an array, which is what is kept."""
@@ -253,13 +276,33 @@ class Source:
 
         def decode(row: int) -> Any:
             where = int(at[row])
-            return None if where < 0 else decode_one(f.htype, one(cells, where), allow)
+            if where < 0:
+                return None
+            return self._checked(f, decode_one(f.htype, one(cells, where), allow))
 
         if isinstance(cells, RaggedCells):
             return decode
         values = with_none(decode_block(f.htype, cells, allow))
         kind = type_of(f.htype)
-        return lambda row: None if at[row] < 0 else _as_items(values[int(at[row])], kind)
+
+        def item(row: int) -> Any:
+            where = int(at[row])
+            return None if where < 0 else _as_items(self._checked(f, values[where]), kind)
+
+        return item
+
+    def _checked(self, f: Field, value: Any) -> Any:
+        """Return a value. Raises QueryTypeError for pictures that the type does not hold."""
+        if _has_files(f.htype):
+            dtype = self._pixels(f)
+            for picture in _pictures(value):
+                if not np.can_cast(picture.dtype, dtype):
+                    raise QueryTypeError(
+                        f"A query takes the pictures of a column as {dtype}, like its first, but "
+                        f"{f.name} has one of {picture.dtype}, too. Keep them in two columns, or "
+                        "query those rows by themselves."
+                    )
+        return value
 
     def each(self, f: Field, positions: Any) -> list[Any]:
         """Return the values of some rows, whatever their shapes; None where null."""
@@ -268,7 +311,7 @@ class Source:
         found = with_none(self.values(f, rows[present]))
         kind, out = type_of(f.htype), [None] * len(rows)
         for row, value in zip(present.tolist(), found, strict=True):
-            out[row] = None if value is None else _as_items(value, kind)
+            out[row] = None if value is None else _as_items(self._checked(f, value), kind)
         return out
 
     def digests(self, f: Field, rows: Rows) -> NDArray[np.uint64]:
@@ -327,8 +370,29 @@ def kind_of(htype: Htype) -> Kind | None:
             return None
 
 
-def type_of(htype: Htype) -> Type:
-    """Return the type of a column's values as tensors.
+def _has_files(htype: Htype) -> bool:
+    """Tell whether cells are picture files, or lists of them, of a codec that has several dtypes.
+
+    >>> from deeplake_lite.htypes import Sequence
+    >>> [_has_files(h) for h in (Image("png"), Sequence("image"), Image("jpeg"), Image("zstd"))]
+    [True, True, False, False]
+    """
+    while isinstance(htype.layout, Nested):
+        htype = htype.layout.item
+    return isinstance(htype, Image) and htype.codec in ("auto", "png", "tiff")
+
+
+def _pictures(value: Any) -> Iterator[NDArray[Any]]:
+    """Yield the pictures of a value, or of a sequence of them."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _pictures(item)
+    elif value is not None:
+        yield value
+
+
+def type_of(htype: Htype, pixels: str = "uint8") -> Type:
+    """Return the type of a column's values as tensors; `pixels` is the dtype in files of pictures.
 
     >>> from deeplake_lite.htypes import Embedding, Sequence
     >>> str(type_of(Embedding(4))), str(type_of(Sequence(Scalar("int32"))))
@@ -338,8 +402,9 @@ def type_of(htype: Htype) -> Type:
     if isinstance(htype, Link):
         return type_of(htype.of)
     if isinstance(layout, Nested):
-        return type_of(layout.item).listed(htype)
-    return Type.of(htype)
+        return type_of(layout.item, pixels).listed(htype)
+    found = Type.of(htype)
+    return replace(found, dtype=pixels) if _has_files(htype) else found
 
 
 def _padded(shapes: Sequence[tuple[int, ...]]) -> NDArray[np.int32]:

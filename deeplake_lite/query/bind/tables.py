@@ -117,7 +117,8 @@ class Columns(dict[str, Value]):
     def __getitem__(self, name: str) -> Value:
         """Return a column."""
         value = super().__getitem__(name)
-        if isinstance(value, Tensor) and value.type.shape is None and isinstance(value.tree, Cell):
+        is_open = isinstance(value, Tensor) and (value.type.shape is None or value.type.items)
+        if isinstance(value, Tensor) and is_open and isinstance(value.tree, Cell):
             leaf = value.tree
             leaf = replace(leaf, type=leaf.source.type_of(leaf.field))
             self[name] = value = replace(value, tree=leaf)
