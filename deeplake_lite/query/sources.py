@@ -16,7 +16,7 @@ from deeplake_lite.dataset.arrow import array_of, numbers_in, numbers_of, texts_
 from deeplake_lite.dataset.keys import digests_by_value
 from deeplake_lite.dataset.values import decode_block, decode_one, with_none
 from deeplake_lite.dataset.virtual import sizes_of
-from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.errors import LakeError, QueryTypeError
 from deeplake_lite.htypes import Bytes, ClassLabel, Image, Json, Link, Scalar, Text
 from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.htypes.cells import FlatCells, RaggedCells
@@ -245,15 +245,17 @@ class Source:
         if not _has_files(f.htype):
             return "uint8"
         if ("pixels", f.id) not in self.memo:
-            found = (
-                picture.dtype.name
-                for row in self.positions[:PROBED].tolist()
-                for picture in _pictures(
-                    decode_one(f.htype, self._cells(f, self.at(np.array([row]))))
-                )
-            )
-            self.memo["pixels", f.id] = next(found, "uint8")
+            pictures = (p for row in self.positions[:PROBED] for p in self._pictures_at(f, row))
+            self.memo["pixels", f.id] = next((p.dtype.name for p in pictures), "uint8")
         return str(self.memo["pixels", f.id])
+
+    def _pictures_at(self, f: Field, row: int) -> Iterator[NDArray[Any]]:
+        """Yield the pictures of a row; none where a file is not there."""
+        cells = self._cells(f, self.at(np.array([row])))
+        try:
+            yield from _pictures(decode_one(f.htype, cells, self.view._lake.allow))
+        except (LakeError, OSError):  # told where it is computed with
+            return
 
     def _not_finite(self, f: Field) -> NDArray[np.bool_]:
         """Tell whether a value is NaN or infinite; as an array, which is what is kept."""
@@ -374,11 +376,15 @@ def _has_files(htype: Htype) -> bool:
     """Tell whether cells are picture files, or lists of them, of a codec that has several dtypes.
 
     >>> from deeplake_lite.htypes import Sequence
-    >>> [_has_files(h) for h in (Image("png"), Sequence("image"), Image("jpeg"), Image("zstd"))]
-    [True, True, False, False]
+    >>> [_has_files(h) for h in (Image("png"), Sequence("image"), Link("image"))]
+    [True, True, True]
+    >>> [_has_files(h) for h in (Image("jpeg"), Image("zstd"))]
+    [False, False]
     """
-    while isinstance(htype.layout, Nested):
-        htype = htype.layout.item
+    if isinstance(htype, Link):
+        return _has_files(htype.of)
+    if isinstance(htype.layout, Nested):
+        return _has_files(htype.layout.item)
     return isinstance(htype, Image) and htype.codec in ("auto", "png", "tiff")
 
 
@@ -400,7 +406,7 @@ def type_of(htype: Htype, pixels: str = "uint8") -> Type:
     """
     layout = htype.layout
     if isinstance(htype, Link):
-        return type_of(htype.of)
+        return type_of(htype.of, pixels)
     if isinstance(layout, Nested):
         return type_of(layout.item, pixels).listed(htype)
     found = Type.of(htype)

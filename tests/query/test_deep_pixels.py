@@ -132,3 +132,25 @@ def test_sequences_of_such_images(expression, dtype):
         [found] = found
     found = found[0] if np.ndim(found) > 2 else found
     np.testing.assert_array_equal(found, x[1:3] if expression.endswith("[1:3]") else x)
+
+
+@pytest.mark.parametrize("expression", ["i[1:3]", "i[0]", "TRANSPOSE(i)", "MAX(i, (0, 1))", "i"])
+@pytest.mark.parametrize("of", ["link", "links"])
+def test_links_to_such_images(tmp_path, expression, of):
+    x = pixels("uint16")
+    (tmp_path / "deep.tif").write_bytes(tiff(x))
+    (tmp_path / "flat.tif").write_bytes(tiff(pixels("uint8")))
+    link = dl.Link(dl.Image(), nullable=of == "link")
+    htype = link if of == "link" else dl.Sequence(link)
+    deep, flat = str(tmp_path / "deep.tif"), str(tmp_path / "flat.tif")
+    for first in (deep, flat, str(tmp_path / "gone.tif")):
+        ds = dl.create(f"memory://{uuid4().hex}", {"i": htype}, allow=[str(tmp_path)])
+        ds.append({"i": [value if of == "link" else [value] for value in (first, deep)]})
+        asked = expression if of == "link" else expression.replace("i", "i[0]", 1)
+        asked = asked if of == "link" or "(" not in asked else expression.replace("(i", "(i[0]")
+        try:
+            found = ds.query(f"SELECT {asked} AS y LIMIT 1 OFFSET 1")["y"][0]
+        except dl.LakeError:
+            assert first != deep, "that is no answer"
+            continue
+        np.testing.assert_array_equal(found, EXPRESSIONS[expression](x))
