@@ -97,7 +97,9 @@ class ComputedColumn:
 
 def _as_they_are(values: Any, layout: Ragged) -> RaggedCells:
     """Return computed arrays without the checks of those that people hand in."""
-    found = [None if v is None else np.asarray(v, layout.dtype) for v in with_none(values)]
+    found = [
+        None if v is None else _exactly(np.asarray(v), layout.dtype) for v in with_none(values)
+    ]
     shapes = np.full((len(found), layout.ndim), -1, np.int32)
     for row, array in enumerate(found):
         if array is not None:
@@ -105,6 +107,17 @@ def _as_they_are(values: Any, layout: Ragged) -> RaggedCells:
     valid = np.array([array is not None for array in found], bool)
     buffers: list[Buffer] = [b"" if array is None else array.tobytes() for array in found]
     return RaggedCells(buffers, shapes, None if valid.all() else valid)
+
+
+def _exactly(array: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """Return an array in a dtype. Raises QueryError for integers that it does not hold."""
+    cast = array.astype(dtype, copy=False)
+    if array.dtype.kind in "iu" and not np.can_cast(array.dtype, dtype) and (cast != array).any():
+        raise QueryError(
+            f"A column of {dtype} does not hold numbers of {array.dtype} that were computed. CAST "
+            f"them: CAST(x AS {array.dtype})."
+        )
+    return cast
 
 
 def _plain(values: Any) -> Any:
