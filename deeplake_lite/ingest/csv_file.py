@@ -38,8 +38,8 @@ NULLS = arrow_csv.ConvertOptions().null_values
 NAN = ("NaN", "nan", "-NaN", "-nan")
 """Those of them that are values of a float."""
 
-_CODE = "^[+-]?0[0-9]"
-"""Matches leading zeros, which codes have and numbers would lose."""
+_CODE = "^([+-]?0[0-9xX]|-0+$)"
+"""Matches leading zeros, hexadecimal digits and -0: a number would not give them back."""
 
 _LONG = "^[+-]?[0-9]{16,}$"
 """An integer that a float64 may not hold."""
@@ -243,10 +243,15 @@ def _converts(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact: bo
     if exact and pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
         return False
     try:
-        texts.cast(kind)
+        numbers = texts.cast(kind)
     except pa.ArrowInvalid:
         return False
-    if not exact or not kinds.is_floating(kind):
+    if not kinds.is_floating(kind):
+        return True
+    infinite = texts.filter(pc.fill_null(pc.is_inf(numbers), False))
+    if not pc.all(pc.match_substring(infinite, "inf", ignore_case=True), min_count=0).as_py():
+        return False  # a number that the type does not reach
+    if not exact:
         return True
     long = texts.filter(pc.match_substring_regex(texts, _LONG)).to_pylist()
     return all(Decimal(float(text)) == Decimal(text) for text in long)

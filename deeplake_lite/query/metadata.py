@@ -43,7 +43,10 @@ def _of_rows(leaf: Meta, rows: Rows) -> Any:
         case "present":
             present = source.present(leaf.field, rows)
             return np.ma.MaskedArray(present, ~present)
-    return _of_shapes(source, leaf.field, rows, what, of)
+    found = _of_shapes(source, leaf.field, rows, what, of)
+    if what == "shape" and leaf.type.shape and leaf.type.shape[0] is not None:
+        return found[:, : leaf.type.shape[0]]  # as many as all values have
+    return found
 
 
 def _of_shapes(source: Source, f: Field, rows: Rows, what: str, of: str) -> Any:

@@ -44,7 +44,10 @@ def take(request, tmp_path, monkeypatch):
         (["9007199254740993", "0.5"], None),
         (["9007199254740992", "0.5"], "float64"),
         (["100000000000000000000", "0.5"], "float64"),
-        (["1e400", "2"], "float64"),
+        (["1e400", "2"], None),
+        (["inf", "-Infinity", "2"], "float64"),
+        (["0x10", "16"], None),
+        (["-0", "5"], None),
         (["0.10", "-0.5", "1e5"], "float64"),
         (["00123", "01234"], None),
         (["-01", "5"], None),
@@ -219,3 +222,10 @@ def test_integers_are_numbers_of_classes_and_all_else_their_names(take, written,
     ds = take(text, schema={"label": "class_label"})
     assert ds.schema["label"].htype.names == names
     assert ds["label"][:].tolist() == numbers
+
+
+def test_a_number_that_a_float_does_not_reach_is_an_error_of_its_row(take):
+    text = "x,t\n1.5,a\n1e39,b\ninf,c\n"
+    with pytest.raises(dl.InvalidValueError, match=r"row 1: .*'1e39'"):
+        take(text, schema={"x": "float32"})
+    assert take(text, schema={"x": "float32"}, on_error="skip")["x"][:].tolist() == [1.5, np.inf]

@@ -1,5 +1,6 @@
 """Images whose files have other numbers than 8 bits: queries give all of their bits."""
 
+from dataclasses import replace
 from io import BytesIO
 from uuid import uuid4
 
@@ -154,3 +155,23 @@ def test_links_to_such_images(tmp_path, expression, of):
             assert first != deep, "that is no answer"
             continue
         np.testing.assert_array_equal(found, EXPRESSIONS[expression](x))
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        (dl.Image("png"), np.zeros((3, 4), "uint8")),
+        (dl.Image("png"), np.zeros((3, 4, 3), "uint8")),
+        (dl.Image("zstd"), np.zeros((3, 4), "uint8")),
+        (dl.Array("int8", None), np.zeros(2, "int8")),
+        (dl.Array("int8", None), np.zeros((1, 2, 3), "int8")),
+        (dl.Mask("instance"), np.zeros((1, 2, 3), bool)),
+    ],
+)
+@pytest.mark.parametrize("nulls", [False, True])
+def test_shapes_have_as_many_axes_as_the_values(make_lake, type_, value, nulls):
+    ds = make_lake({"a": replace(type_, nullable=nulls)}, a=[value] + [None] * nulls)
+    shapes = ds.query("SELECT SHAPE(a) AS s, NDIM(a) AS n, SIZE(a) AS z")
+    assert np.asarray(shapes["s"][0]).tolist() == list(value.shape)
+    assert (shapes["n"][0], shapes["z"][0]) == (value.ndim, value.size)
+    assert ds.query("SELECT SHAPE(a)[0] AS s")["s"][0] == value.shape[0]
