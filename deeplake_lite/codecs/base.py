@@ -118,6 +118,10 @@ class ImageCodec(Codec):
         TooLargeError for a picture over the limits. Takes no memory for pixels.
         """
 
+    def keeps_numbers(self, data: bytes) -> bool:  # noqa: ARG002 (most formats do)
+        """Tell whether pixels are the numbers of a sound file, neither stretched nor inverted."""
+        return True
+
     def reads_fewer_bits(self, data: bytes) -> bool:  # noqa: ARG002 (most formats have 8 bits)
         """Tell whether `decode` gives fewer bits a channel than a sound file has."""
         return False

@@ -55,6 +55,11 @@ class Bmp(PillowCodec):
         return save(array, "BMP")
 
     @override
+    def keeps_numbers(self, data: bytes) -> bool:
+        at = 24 if int.from_bytes(data[14:18], "little") == _CORE_HEADER else 28
+        return int.from_bytes(data[at : at + 2], "little") != 1  # black and white: 0 and 255
+
+    @override
     def _check_whole(self, data: bytes) -> None:
         end = _end_of_pixels(data)
         if end > len(data):

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL.ImageFile import ImageFile
 
-_BITS_PER_SAMPLE, _SAMPLE_FORMAT = 0x0102, 0x0153
+_BITS_PER_SAMPLE, _PHOTOMETRIC, _SAMPLE_FORMAT = 0x0102, 0x0106, 0x0153
 _UNSIGNED, _SIGNED = 1, 2
+_WHITE_IS_ZERO = 0
 _UNKNOWN_PIXELS = ("unknown pixel mode", "string index out of range")
 """What Pillow says of them."""
 
@@ -101,10 +102,17 @@ class Tiff(PillowCodec):
         return super()._layout(image)
 
     @override
+    def keeps_numbers(self, data: bytes) -> bool:
+        with opened(self, self.plugin, data, not_whole) as image:
+            tags = image.tag_v2 if isinstance(image, TiffImageFile) else {}
+            bits, meaning = tags.get(_BITS_PER_SAMPLE, (1,)), tags.get(_PHOTOMETRIC)
+            return min(bits) >= 8 and meaning != _WHITE_IS_ZERO
+
+    @override
     def reads_fewer_bits(self, data: bytes) -> bool:
         with opened(self, self.plugin, data, not_whole) as image:
             tags = image.tag_v2 if isinstance(image, TiffImageFile) else {}
-            bits = tags.get(_BITS_PER_SAMPLE, (8,))
+            bits = tags.get(_BITS_PER_SAMPLE, (1,))
             return len(bits) > 1 and max(bits) > 8
 
     @override

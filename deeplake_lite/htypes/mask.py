@@ -226,6 +226,11 @@ class Mask(Htype):
                 f"a mask has one number per pixel, got a picture of shape {header.shape}. Save the "
                 "class numbers as a grey or palette PNG."
             )
+        if not source.keeps_numbers(data):
+            raise InvalidValueError(
+                f"{source.name.upper()} files of fewer than 8 bits, or with white as zero, give "
+                "other numbers than they store. Give a PNG, or the numbers as an array."
+            )
         kept = source == self._codec and header.dtype == self.dtype
         if kept and check == "header":
             return data, header.shape

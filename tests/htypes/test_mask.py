@@ -4,6 +4,7 @@ from io import BytesIO
 
 import numpy as np
 import pytest
+import tifffile
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -184,3 +185,34 @@ def test_previews_give_each_class_its_colour():
     with Pillow.open(BytesIO(INSTANCE.preview(np.eye(4, dtype=bool)[None]).data)) as image:
         assert image.getpixel((0, 0)) == class_colour(1)
     assert len({class_colour(number) for number in range(64)}) == 64
+
+
+def scientific(array, **options):
+    file = BytesIO()
+    tifffile.imwrite(file, array, **options)
+    return file.getvalue()
+
+
+BITS, NUMBERS = np.array([[0, 1], [1, 0]], bool), np.array([[0, 3], [1, 2]], "uint8")
+
+
+@pytest.mark.parametrize(
+    ("data", "numbers"),
+    [
+        (file_of(BITS, "PNG"), BITS),
+        (file_of(BITS, "TIFF"), None),
+        (file_of(BITS, "BMP"), None),
+        (file_of(NUMBERS, "TIFF"), NUMBERS),
+        (file_of(NUMBERS, "BMP"), NUMBERS),
+        (scientific(NUMBERS, photometric="miniswhite"), None),
+        (scientific(NUMBERS.astype("uint16"), photometric="minisblack"), NUMBERS),
+    ],
+)
+def test_files_give_the_numbers_that_they_store_or_are_refused(data, numbers):
+    mask = Mask()
+    if numbers is None:
+        with pytest.raises(InvalidValueError, match="give other numbers than they store"):
+            mask.encode([data])
+    else:
+        [found] = mask.decode_cells(mask.encode([data]))
+        np.testing.assert_array_equal(found, numbers)

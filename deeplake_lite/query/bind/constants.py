@@ -120,7 +120,7 @@ def _time(value: Any) -> Constant:
 
 def _finer(value: np.datetime64) -> bool:
     """Tell whether a moment is in nanoseconds that microseconds do not hold."""
-    return np.datetime_data(value.dtype)[0] == "ns" and value != value.astype("M8[us]")
+    return np.datetime_data(value.dtype)[0] == "ns" and int(value.astype(np.int64)) % 1000 != 0
 
 
 def _in_microseconds(value: Any) -> Any:
