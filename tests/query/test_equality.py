@@ -574,3 +574,34 @@ def test_lists_that_are_given_are_found(make_lake, name, form):
     ds = make_lake({"id": "int32", "x": htype}, id=range(len(values)), x=values)
     for row, value in enumerate(values):
         assert ds.query(f"SELECT id WHERE {form}", {"p": value})["id"][:].tolist() == [row], value
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        lambda names: dl.ClassLabel(names, multiple=True),
+        lambda names: dl.Sequence(dl.ClassLabel(names)),
+        lambda names: dl.Sequence(dl.ClassLabel(names, nullable=True)),
+    ],
+    ids=["multiple", "sequence", "nullable items"],
+)
+def test_hashes_of_several_classes_are_those_of_their_names(type_):
+    rows = [["c"], ["b"], [], ["c", "a"]]
+    a = dl.create("memory://hash-a", {"l": type_(["b", "a", "c"]), "k": "int8"}, overwrite=True)
+    a.append({"l": rows, "k": range(4)})
+    b = dl.create("memory://hash-b", {"l": type_(["c", "a", "b"]), "k": "int8"}, overwrite=True)
+    b.append({"l": rows[::-1], "k": [3, 2, 1, 0]})
+
+    def ask(query, **params):
+        return list(a.query(query, params, sources={"a": a, "b": b})["e"][:])
+
+    joined = "SELECT a.k AS e FROM a JOIN b ON HASH(a.l) = HASH(b.l) WHERE a.k = b.k ORDER BY 1"
+    assert ask(joined) == [0, 1, 2, 3]
+    assert ask(joined.replace("a.k = b.k", "a.k <> b.k")) == []
+    assert ask("SELECT k AS e WHERE HASH(l) IN (SELECT HASH(l) FROM b WHERE k = 3)") == [3]
+    for names in (["c"], ["c", "a"]):
+        expected = [row == names for row in rows]
+        assert ask("SELECT HASH(l) = HASH($p) AS e ORDER BY k", p=names) == expected
+        assert ask("SELECT HASH($p) = HASH(l) AS e ORDER BY k", p=names) == expected
+        assert ask("SELECT HASH(l) IN (HASH($p)) AS e ORDER BY k", p=names) == expected
+        assert ask(f"SELECT HASH(l) = HASH({names}) AS e ORDER BY k") == expected

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.digests import alike, are_alike, is_null
+from deeplake_lite.query.bind.forms import with_names
 from deeplake_lite.query.bind.json_values import json_key, json_text
 from deeplake_lite.query.bind.kinds import agree, as_json, is_json, is_numpys, kind_of, settled
 from deeplake_lite.query.dialect import text_of
@@ -54,12 +56,15 @@ def _of_hashes(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
     if len(sides) < 2 or not isinstance(e, exp.EQ | exp.NEQ):
         return None
     values = [low.value(side, scope) for side in sides]
-    if not any(isinstance(v, Constant) and isinstance(v.value, list | dict) for v in values):
+    given = [v.value for v in values if isinstance(v, Constant)]
+    if not any(isinstance(value, list | dict | np.ndarray) for value in given):
         return None
     if any(map(is_json, values)):
         return low.value(type(e)(this=sides[0].copy(), expression=sides[1].copy()), scope)
     if all(map(is_numpys, values)):
         tensors = [low.as_tensor(v, text_of(e)) for v in values]
+        if any(t.type.dtype == "str" for t in tensors):  # names of classes
+            tensors = [with_names(t) for t in tensors]
         return Sql(are_alike(type(e), tensors[0], tensors[1], low, scope), BOOL)
     return None
 

@@ -45,6 +45,12 @@ def names_of(type_: Type) -> tuple[str, ...]:
     return tuple(getattr(type_.meaning, "names", None) or ())
 
 
+def with_names(tensor: Tensor) -> Tensor:
+    """Return the names of several classes; any other tensor, and classes without names, as is."""
+    names = names_of(tensor.type) if _is_labels(tensor.type) else ()
+    return named(tensor, names, tensor.text) if names else tensor
+
+
 def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Return tensors whose classes are numbers of one list of names, the first's and then more.
 

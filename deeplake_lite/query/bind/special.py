@@ -14,7 +14,7 @@ from deeplake_lite.query.bind.aggregates import count
 from deeplake_lite.query.bind.bytes_values import bytes_contain
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import digest, key_of_row
-from deeplake_lite.query.bind.forms import named, names_of
+from deeplake_lite.query.bind.forms import named, names_of, with_names
 from deeplake_lite.query.bind.hashes import hash_of
 from deeplake_lite.query.bind.json_values import json_contains, json_length
 from deeplake_lite.query.bind.kinds import agree, as_text, is_json, is_numpys, kind_of, settled
@@ -180,7 +180,7 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if isinstance(found, Constant) and isinstance(found.value, list | np.ndarray):
         found = low.as_tensor(found, text_of(e))
     if isinstance(found, Tensor) and is_numpys(found):
-        return digest(found, low, null=True)
+        return digest(with_names(found), low, null=True)  # as `=` compares classes
     if kind_of(found).name == "list":
         return digest(low.as_tensor(found, text_of(e)), low, null=True)
     return hash_of(settled(found, low, scope), low, scope)
