@@ -23,7 +23,7 @@ from deeplake_lite.codecs._pillow import Layout, PillowCodec, as_orientation, op
 from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Container
+    from collections.abc import Buffer, Mapping
 
     from numpy.typing import NDArray
     from PIL.ImageFile import ImageFile
@@ -32,7 +32,7 @@ _BITS_PER_SAMPLE, _PHOTOMETRIC, _SAMPLE_FORMAT = 0x0102, 0x0106, 0x0153
 _UNSIGNED, _SIGNED = 1, 2
 _WHITE_IS_ZERO = 0
 _UNKNOWN_PIXELS = ("unknown pixel mode", "string index out of range")
-"""What Pillow says of them."""
+"""Pillow's messages for pixels of a kind that it does not read."""
 
 _ORIENTATION = 0x0112
 _BIG_BIG_ENDIAN = b"MM\0+"  # Pillow 13 takes it for a classic TIFF
@@ -93,7 +93,7 @@ class Tiff(PillowCodec):
 
     @override
     def _layout(self, image: ImageFile) -> Layout:
-        tags = image.tag_v2 if isinstance(image, TiffImageFile) else {}
+        tags = _tags(image)
         bits, kind = (tags.get(tag, (1,)) for tag in (_BITS_PER_SAMPLE, _SAMPLE_FORMAT))
         if (image.mode, bits, kind) == ("I", (32,), (_UNSIGNED,)):
             return Layout("I", (), "uint32")
@@ -104,14 +104,14 @@ class Tiff(PillowCodec):
     @override
     def keeps_numbers(self, data: bytes) -> bool:
         with opened(self, self.plugin, data, not_whole) as image:
-            tags = image.tag_v2 if isinstance(image, TiffImageFile) else {}
+            tags = _tags(image)
             bits, meaning = tags.get(_BITS_PER_SAMPLE, (1,)), tags.get(_PHOTOMETRIC)
             return min(bits) >= 8 and meaning != _WHITE_IS_ZERO
 
     @override
     def reads_fewer_bits(self, data: bytes) -> bool:
         with opened(self, self.plugin, data, not_whole) as image:
-            tags = image.tag_v2 if isinstance(image, TiffImageFile) else {}
+            tags = _tags(image)
             bits = tags.get(_BITS_PER_SAMPLE, (1,))
             return len(bits) > 1 and max(bits) > 8
 
@@ -142,6 +142,6 @@ class Tiff(PillowCodec):
         image.im = Image.new(image.mode, getattr(image, "_tile_size", image.size)).im
 
 
-def _tags(image: ImageFile) -> Container[int]:
-    """Return the tags of the first directory."""
-    return image.tag_v2 if isinstance(image, TiffImageFile) else ()
+def _tags(image: ImageFile) -> Mapping[int, Any]:
+    """Return the tags of the first directory, by number."""
+    return image.tag_v2 if isinstance(image, TiffImageFile) else {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deeplake_lite.dataset.values import decode_block
-from deeplake_lite.errors import LakeError
+from deeplake_lite.errors import LakeError, TooLargeError
 from deeplake_lite.htypes.base import Nested
 from deeplake_lite.storage import chunks
 
@@ -42,19 +42,19 @@ def contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tuple[i
         return
     for span in chunks.spans(len(slots), BLOCK_ROWS):
         block = slots[span]
-        if _reason(table, f, block) is not None:
+        if _error(table, f, block) is not None:
             for slot in block.tolist():
-                reason = _reason(table, f, np.array([slot]))
-                if reason is not None:
-                    yield slot, reason
+                error = _error(table, f, np.array([slot]))
+                if error is not None and not isinstance(error, TooLargeError):  # no damage
+                    yield slot, str(error)
 
 
-def _reason(table: Table, f: Field, slots: Positions) -> str | None:
+def _error(table: Table, f: Field, slots: Positions) -> LakeError | None:
     """Return why cells do not decode; None where they do."""
     try:
         decode_block(f.htype, table.read([f.id], slots)[f.id], follow=False)
     except LakeError as error:
-        return str(error)
+        return error
     return None
 
 

@@ -58,8 +58,7 @@ class _Cell(NamedTuple):
     """Recorded shape, padded to three axes."""
 
     notice: str = ""
-    """What users are told where detail or channels are lost; arrays, which have no file, lose
-    none."""
+    """The warning for users where detail or channels are lost; empty for arrays."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -27,7 +27,7 @@ BLOCK_BYTES = 16 * 2**20
 """Of larger files."""
 
 DELIMITERS = (",", ";", "\t", "|")
-"""What files that are called CSV have between values."""
+"""Delimiters of files that are called CSV."""
 
 HEADER_BYTES = 2**16
 """The first line is looked for in so many bytes."""

@@ -25,7 +25,7 @@ FORGED = {
     "boxes": ({"dtype": "float64"}, "has"),
     "counts": ({"of": {"htype": "class_label", "names": ["a"], "nullable": True}}, "A label must"),
 }
-"""What is forged in the type of a column, and a part of what `verify` says."""
+"""Changes of a column's type, and a part of the reason that `verify` gives."""
 
 COLUMNS = {name: name.split()[0] for name in FORGED}
 
