@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.table import Table
 
-BLOCK_ROWS = 256
-"""Cells that are decoded at a time."""
+BLOCK_ROWS = 64
+"""Cells that are decoded at a time: few, as one may be large."""
 
 
 def contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tuple[int, str]]:

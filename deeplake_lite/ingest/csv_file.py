@@ -278,8 +278,8 @@ def _labelled(schema: pa.Schema, delimiter: str) -> pa.Schema:
     other = next((d for d in DELIMITERS if d in schema.names[0] and d != delimiter), None)
     if len(schema) == 1 and other:
         raise InvalidValueError(
-            f"a CSV file has {delimiter!r} between values, got one column {schema.names[0]!r:.80}. "
-            f"Give its own: delimiter={other!r}."
+            f"values of a CSV file must be separated by {delimiter!r}, but this one has a single "
+            f"column, {schema.names[0]!r:.80}. Give its delimiter: delimiter={other!r}."
         )
     for f in schema:
         if pa.types.is_binary(f.type):

@@ -338,7 +338,7 @@ def test_another_delimiter_is_named(tmp_path, url):
     path = tmp_path / "a.csv"
     path.write_text("id;x\n1;2\n")
     with pytest.raises(
-        dl.InvalidValueError, match=r"one column 'id;x'\. Give its own: delimiter=';'"
+        dl.InvalidValueError, match=r"single column, 'id;x'\. Give its delimiter: delimiter=';'"
     ):
         dl.from_csv(path, url)
     with pytest.raises(
