@@ -1,5 +1,7 @@
 """Edits that are staged count in their order, and go the way they came."""
 
+import itertools
+
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ import deeplake_lite as dl
 ROWS = 6
 rows = st.sets(st.integers(0, ROWS - 1), min_size=1)
 CLASSES = ["ant", "bee"]
+numbers = itertools.count()
 
 
 class Edits(RuleBasedStateMachine):
@@ -20,7 +23,7 @@ class Edits(RuleBasedStateMachine):
         from tests.widget.conftest import Page
 
         self.ds = dl.create(
-            f"memory://edits-{id(self)}",
+            f"memory://edits-{next(numbers)}",
             {"label": dl.ClassLabel(CLASSES), "text": dl.Text(nullable=True), "x": "int32"},
         )
         self.ds.append({"label": [0] * ROWS, "text": ["t"] * ROWS, "x": range(ROWS)})
