@@ -315,6 +315,8 @@ def plain_pixels(image):
     """The table of §7."""
     if image.mode == "P":
         image = image.convert("RGBA" if "transparency" in image.info else "RGB")
+    elif image.mode in ("1", "L", "RGB") and "transparency" in image.info:
+        image = image.convert("RGBA" if image.mode == "RGB" else "LA")
     elif image.mode in ("CMYK", "YCbCr", "LAB"):
         image = image.convert("RGB")
     elif image.mode == "1":

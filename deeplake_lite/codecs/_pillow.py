@@ -17,11 +17,14 @@ grey, floating point            (h, w)                     float32
 grey and alpha                  (h, w, 2)                  uint8
 palette                         (h, w, 3)                  uint8
 palette with transparency       (h, w, 4)                  uint8
+grey, one level transparent     (h, w, 2)                  uint8
+RGB, one colour transparent     (h, w, 4)                  uint8
 RGB, CMYK, YCbCr, LAB           (h, w, 3)                  uint8
 RGB and alpha                   (h, w, 4)                  uint8
 ==============================  =========================  ===========
 
-Colours of 16 bits come as 8 bits, because Pillow holds no more. Of files with several frames, the
+Colours of 16 bits come as 8 bits, because Pillow holds no more, and no grey level or colour of 16
+bits is transparent. Of files with several frames, the
 first.
 """
 

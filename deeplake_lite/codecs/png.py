@@ -48,6 +48,8 @@ _ADAM7 = [
 
 _STRETCH = {2: 85, 4: 17}  # by bits: what Pillow multiplies grey with
 _INDEXED = {"1": Layout("1"), "P": Layout("P")}
+_KEYED = {"L": Layout("LA", (2,)), "RGB": Layout("RGBA", (4,))}
+"""By Pillow mode: what pictures become whose chunk tRNS names one colour that is transparent."""
 
 
 class _Chunk(NamedTuple):
@@ -126,7 +128,10 @@ class Png(PillowCodec):
 
     @override
     def _layout(self, image: ImageFile) -> Layout:
-        return (_INDEXED.get(image.mode) if self.indexed else None) or super()._layout(image)
+        if self.indexed:
+            return _INDEXED.get(image.mode) or super()._layout(image)
+        layout = super()._layout(image)
+        return _KEYED.get(layout.mode, layout) if _has_transparent_colour(image) else layout
 
     @override
     def _orientation(self, image: ImageFile, data: bytes) -> int:
@@ -169,8 +174,10 @@ class Png(PillowCodec):
 
     @override
     def _read(self, image: ImageFile, data: bytes) -> NDArray[Any]:
-        pixels = super()._read(image, data)
         bits, color = data[24], data[25]
+        if color == _GREY and "transparency" in image.info:  # which Pillow does not stretch
+            image.info["transparency"] *= _STRETCH.get(bits, 1)
+        pixels = super()._read(image, data)
         return pixels // _STRETCH.get(bits, 1) if self.indexed and color == _GREY else pixels
 
     def _inflated_size(self, data: bytes) -> int:
@@ -192,6 +199,11 @@ class Png(PillowCodec):
                 raise not_whole(self, data, "the end IEND is missing, so the file is cut short")
             yield _Chunk(kind, at + 8, length)
             at += 12 + length
+
+
+def _has_transparent_colour(image: ImageFile) -> bool:
+    """Tell whether one colour is transparent; of 16 bits, Pillow does not tell which."""
+    return "transparency" in image.info and "16" not in str(image.tile[0].args)
 
 
 def _is_interlaced(data: bytes) -> bool:

@@ -10,15 +10,15 @@ import pyarrow.types as kinds
 def dtype_of(kind: pa.DataType) -> str | None:
     """Return the dtype of a number, truth value or time; None for any other type.
 
-    >>> dtype_of(pa.date32()), dtype_of(pa.decimal128(10, 2)), dtype_of(pa.string())
-    ('datetime64[D]', 'float64', None)
+    >>> dtype_of(pa.date32()), dtype_of(pa.decimal128(10, 2)), dtype_of(pa.decimal128(20, 0))
+    ('datetime64[D]', 'float64', 'int64')
     """
     if kinds.is_boolean(kind):
         return "bool"
     if kinds.is_integer(kind) or kinds.is_floating(kind):
         return str(np.dtype(kind.to_pandas_dtype()).name)
     if kinds.is_decimal(kind):
-        return "float64"
+        return "float64" if kind.scale > 0 else "int64"
     if kinds.is_date32(kind):
         return "datetime64[D]"
     if kinds.is_date64(kind):

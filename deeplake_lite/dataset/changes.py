@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deeplake_lite.dataset.values import decode_block
 from deeplake_lite.errors import LakeError
+from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.schema import SchemaChanges
+    from deeplake_lite.schema import Field, SchemaChanges
     from deeplake_lite.storage.arrays import Slots
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.table import Table
@@ -79,8 +82,12 @@ def match_rows(a: Ids, b: Ids) -> tuple[Positions, Positions]:
     )
 
 
-def difference(a: Table, b: Table) -> Changes:
-    """Return what `b` changed, relative to `a`. Pending edits of `b` count."""
+def difference(a: Table, b: Table, *, by_name: bool = False) -> Changes:
+    """Return what `b` changed, relative to `a`. Pending edits of `b` count.
+
+    Cells are compared as they are stored, or, with `by_name`, classes by name. That matters only
+    where both versions gave a column more classes: number 2 is a "bird" here and a "fish" there.
+    """
     if b.edits is not None and a.edits is None and a.snapshot_id == b.snapshot_id:
         pairs, touched = _pairs_of_edits(a, b), None
     else:
@@ -88,8 +95,13 @@ def difference(a: Table, b: Table) -> Changes:
         if kept := _keeps_rows(a, b, touched):
             b.rows.share_ids(a.rows)
         pairs = _same_rows(a) if kept else _match_tables(a, b)
-    known = {f.id for f in a.schema}
-    cells = {f.id: _changed_rows(a, b, f.id, pairs, touched) for f in b.schema if f.id in known}
+    known = {f.id: f for f in a.schema}
+    cells = {}
+    for f in b.schema:
+        if f.id in known:
+            is_renumbered = by_name and _is_renumbered(known[f.id], f)
+            compare = _renamed_rows if is_renumbered else _changed_rows
+            cells[f.id] = compare(a, b, f.id, pairs, touched)
     return Changes(
         added=pairs.added,
         removed=pairs.removed,
@@ -214,12 +226,43 @@ def _touched_chunks(a: Table, b: Table) -> Touched | None:
 
 def _changed_rows(a: Table, b: Table, column: str, pairs: _Pairs, touched: Touched | None) -> Ids:
     """Return the ids of the shared rows whose cells of `column` differ, ascending."""
-    maybe = np.arange(len(pairs.a))
-    if touched is not None:
-        moved = pairs.a is not pairs.b and pairs.a != pairs.b
-        maybe = np.flatnonzero(b.in_chunks(column, pairs.b, touched) | moved)
+    maybe = _candidates(b, column, pairs, touched)
     if not len(maybe):
         return NONE
     slots = pairs.a[maybe]
     unequal = a.digests(column, slots) != b.digests(column, pairs.b[maybe])
     return np.sort(a.ids(slots[unequal]))
+
+
+def _candidates(b: Table, column: str, pairs: _Pairs, touched: Touched | None) -> Positions:
+    """Return which of the shared rows may differ in a column: those in chunks written since."""
+    if touched is None:
+        return np.arange(len(pairs.a))
+    moved = pairs.a is not pairs.b and pairs.a != pairs.b
+    return np.flatnonzero(b.in_chunks(column, pairs.b, touched) | moved)
+
+
+def _is_renumbered(old: Field, new: Field) -> bool:
+    """Tell whether one number may be two classes: neither list of names continues the other."""
+    if not isinstance(old.htype, ClassLabel) or not isinstance(new.htype, ClassLabel):
+        return False
+    return any(a != b for a, b in zip(old.htype.names, new.htype.names, strict=False))
+
+
+def _renamed_rows(a: Table, b: Table, column: str, pairs: _Pairs, touched: Touched | None) -> Ids:
+    """Return the ids of the shared rows whose classes have other names, ascending."""
+    maybe = _candidates(b, column, pairs, touched)
+    found = [NONE]
+    for span in chunks.spans(len(maybe), chunks.COPY_ROWS):
+        slots = pairs.a[maybe[span]]
+        both = zip(_names(a, column, slots), _names(b, column, pairs.b[maybe[span]]), strict=True)
+        found.append(a.ids(slots[np.array([old != new for old, new in both], bool)]))
+    return np.sort(np.concatenate(found))
+
+
+def _names(table: Table, column: str, slots: Slots) -> list[object]:
+    """Return the names of each row's class, or classes; None where it is null."""
+    htype = next(f.htype for f in table.schema if f.id == column)
+    assert isinstance(htype, ClassLabel)
+    values = decode_block(htype, table.read([column], slots)[column])
+    return [htype.to_names(value) for value in values]

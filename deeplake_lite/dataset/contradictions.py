@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 BLOCK_ROWS = 64
-"""Cells that are decoded at a time: few, as one may be large."""
+"""Cells that are decoded at a time."""
+
+BLOCK_BYTES = 1 << 26
+"""Size beyond which the cells of a block are decoded one by one."""
 
 
 def contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tuple[int, str]]:
@@ -42,7 +45,7 @@ def contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tuple[i
         return
     for span in chunks.spans(len(slots), BLOCK_ROWS):
         block = slots[span]
-        if _error(table, f, block) is not None:
+        if table.nbytes(f.id, block) > BLOCK_BYTES or _error(table, f, block) is not None:
             for slot in block.tolist():
                 error = _error(table, f, np.array([slot]))
                 if error is not None and not isinstance(error, TooLargeError):  # no damage

@@ -724,7 +724,9 @@ class Dataset(View):
         older = self._open(self.version if a is None else versions.resolve(repository, a))
         newer = self._table if b is None else self._open(versions.resolve(repository, b))
         names = [versions.version_name(v) for v in (a or self.version, b or self._name)]
-        return diffs.Diff(self._lake, older, newer, changes.difference(older, newer), *names)
+        return diffs.Diff(
+            self._lake, older, newer, changes.difference(older, newer, by_name=True), *names
+        )
 
     def merge(
         self, branch: Version, *, on_conflict: Resolution = "raise", message: str = ""
@@ -1046,6 +1048,8 @@ class Dataset(View):
             )
 
     def _check_clean(self, purpose: str) -> None:
+        if self._pinned.edits and not self.status():  # such as a row that was added and deleted
+            self.discard()
         if self._pinned.edits:
             raise UncommittedError(
                 f"There are uncommitted edits ({self.status()}): before {purpose}, "

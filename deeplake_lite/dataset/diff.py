@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.changes import Changes, Ids
     from deeplake_lite.dataset.view import Lake
+    from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import SchemaChanges
     from deeplake_lite.storage.table import Table
 
@@ -80,7 +81,10 @@ class Diff:
         return bool(self._changes)
 
     def before(self, column: str, ids: Ids | None = None) -> Any:
-        """Return a changed column's old values, all of them or those of some row ids."""
+        """Return a changed column's old values, all of them or those of some row ids.
+
+        Classes are numbers of the older version's names.
+        """
         return self._values(self._older, column, ids)
 
     def after(self, column: str, ids: Ids | None = None) -> Any:
@@ -99,9 +103,9 @@ class Diff:
         lines += [(i, "removed", None, None, None) for i in self.removed.tolist()]
         for name, ids in self.changed.items():
             old, new = self.before(name), self.after(name)
-            htype = self._newer.schema[name].htype
+            before, after = self._htypes(name)
             lines += [
-                (i, "changed", name, show.plain(a, htype), show.plain(b, htype))
+                (i, "changed", name, show.plain(a, before), show.plain(b, after))
                 for i, a, b in zip(ids.tolist(), old, new, strict=True)
             ]
         return pd.DataFrame(
@@ -114,11 +118,16 @@ class Diff:
     def _repr_html_(self) -> str:
         return show.diff_html(self)
 
+    def _htypes(self, column: str) -> tuple[Htype, Htype]:
+        """Return the types that a column has in the older and in the newer version."""
+        new = self._newer.schema[column]
+        return next(f.htype for f in self._older.schema if f.id == new.id), new.htype
+
     def _values(self, table: Table, column: str, ids: Ids | None) -> Any:
         if not isinstance(column, str) or column not in self.changed:
             raise ColumnNotFoundError.named("changed column", column, self.changed)
         f = self._newer.schema[column]
-        htype = next(g.htype for g in table.schema if g.id == f.id)
+        htype = self._htypes(column)[table is self._newer]
         slots = slots_of(table, self.changed[column] if ids is None else np.asarray(ids))
         cells = table.read([f.id], slots)[f.id]
         return owned(decode_block(htype, cells, self._lake.allow, follow=False))

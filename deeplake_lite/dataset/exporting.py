@@ -104,7 +104,9 @@ class Exports:
         Path
             The folder: ``tulip/000041.jpg`` for row 41, and ``metadata.csv`` with all columns of
             each row beside its ``file_name``: boxes, vectors and lists as JSON; other files, pixels
-            and arrays by the path of a file below ``_columns``.
+            and arrays by the path of a file below ``_columns``. The class ``a/b`` has the folder
+            ``a_b``, and its own name in the table, which
+            ``dl.from_folder(folder, labels=f"{folder}/metadata.csv")`` takes.
 
         Raises
         ------

@@ -56,7 +56,15 @@ class Keys:
         self._name = key.name
 
     def digest(self, cells: Cells) -> NDArray[np.uint64]:
-        """Return the digests of keys, (n,) uint64."""
+        """Return the digests of keys, (n,) uint64.
+
+        Raises
+        ------
+        InvalidValueError
+            For a key of floats so large that other whole numbers round to it.
+        """
+        if isinstance(cells, DenseCells) and cells.values.dtype.kind == "f":
+            self._check_whole(cells.values)
         return self._column.digest(canonical(self._htype, cells))
 
     def find(self, digests: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -86,6 +94,16 @@ class Keys:
         if twice.any():
             raise InvalidValueError(
                 "the lake has rows with the same key. Delete all but one, or choose another key.",
+                column=self._name,
+            )
+
+    def _check_whole(self, values: NDArray[Any]) -> None:
+        bits = np.finfo(values.dtype).nmant + 1
+        large = values[np.isfinite(values) & (np.abs(values) >= 2.0**bits)]
+        if len(large):
+            raise InvalidValueError(
+                f"{values.dtype} tells whole numbers apart below 2**{bits}, but a key is "
+                f"{large[0]:.20g}, to which others round. Keep such keys as int64 or text.",
                 column=self._name,
             )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from deeplake_lite.dataset.changes import NONE, Changes
 from deeplake_lite.dataset.conflicts import Conflict, Doubts, brief
 from deeplake_lite.errors import ConflictError
-from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.htypes import ClassLabel, Image
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Reconciler:
         kept: list[Field] = []
         for c in [*o, *(c for c in t if c not in o)]:
             if c in o and c in t:
-                kept.append(self._field(b.get(c), o[c], t[c]))
+                kept.append(self._field(b.get(c), o[c], t[c], mine, other))
             elif c not in b and ("column", c) not in self.doubts.things:
                 kept.append(o.get(c) or t[c])
             else:
@@ -104,13 +104,15 @@ class Reconciler:
                 kept += [survivor] if survivor is not None else []
         return Schema(tuple(self._settled(kept, t if self.theirs_wins else o)))
 
-    def _field(self, base: Field | None, ours: Field, theirs: Field) -> Field:
+    def _field(
+        self, base: Field | None, ours: Field, theirs: Field, mine: Changes, other: Changes
+    ) -> Field:
         key = ("column", ours.id, "name")
         names = (base.name if base else UNKNOWN, ours.name, theirs.name)
         return replace(
             ours,
             name=self.choose("column", ours.name, "name", names, key),
-            htype=self._type(ours, base.htype if base else None, theirs.htype),
+            htype=self._type(ours, base.htype if base else None, theirs.htype, mine, other),
             metadata=self.notes(
                 f"metadata of {ours.name!r}",
                 ("metadata", ours.id),
@@ -120,39 +122,41 @@ class Reconciler:
             ),
         )
 
-    def _type(self, f: Field, base: Htype | None, theirs: Htype) -> Htype:
+    def _type(
+        self, f: Field, base: Htype | None, theirs: Htype, mine: Changes, other: Changes
+    ) -> Htype:
         """Merge the type of our column `f`: nulls, default and meaning, each on its own.
 
         Raises
         ------
         ConflictError
-            When both sides changed what the values mean: stored values of one would be misread.
+            When values that one side has stored would be misread as the other side's type.
         """
-        ours, key = f.htype, ("column", f.id, "default")
-        if key not in self.doubts.things and base is not None:
-            if theirs in (ours, base):
+        ours = f.htype
+        if theirs == ours:
+            return ours
+        if base is not None and ("column", f.id, "default") not in self.doubts.things:
+            is_converted = isinstance(ours, Image)  # pictures get the mode when they are merged
+            if theirs == base and (is_converted or not _wrote(other, f)):
                 return ours
-            if ours == base:
+            if ours == base and (is_converted or not _wrote(mine, f)):
                 return theirs
         defaults = (base.default if base else UNKNOWN, ours.default, theirs.default)
-        default = self.choose("column", f.name, "default", defaults, key)
-        b, o, t = (h and replace(h, nullable=False, default=None) for h in (base, ours, theirs))
-        assert o is not None
-        assert t is not None
-        meaning = o if t in (o, b) else t if o == b else _extended(o, t)
-        if meaning is None:
+        default = self.choose("column", f.name, "default", defaults, ("column", f.id, "default"))
+        wider = _wider(*(replace(h, nullable=False, default=None) for h in (ours, theirs)))
+        if wider is None:
             raise self._misread(f, theirs)
-        nullable = ours.nullable or theirs.nullable
-        return replace(meaning, nullable=nullable, default=default)
+        return replace(wider, nullable=ours.nullable or theirs.nullable, default=default)
 
     def _misread(self, f: Field, theirs: Htype) -> ConflictError:
         """Return the error for a column whose values would mean something else after the merge."""
         a, b = self.names
         reason = f"type: {a} {f.htype}, {b} {theirs}"
         return ConflictError(
-            f"Both sides changed the type of column {f.name!r}, {a} to {f.htype}, {b} to {theirs}: "
-            "stored values of one would be misread. Undo one side's change, merge, then make it "
-            "again, such as ds.add_classes.",
+            f"The sides have stored values of column {f.name!r} as different types, {a} as "
+            f"{f.htype}, {b} as {theirs}: those of one would be misread as the other. Undo one "
+            "side's change of the type, merge, then make it again, such as ds.add_classes or "
+            "ds.set_mode.",
             [Conflict("column", f.name, None, reason, ("column", f.id))],
         )
 
@@ -216,9 +220,25 @@ def _clashing(fields: list[Field]) -> list[Field]:
     return [f for f in fields if any(clash(f.name, g.name) for g in fields if g is not f)]
 
 
-def _extended(a: Htype, b: Htype) -> Htype | None:
-    """Return the longer of two lists of classes that begin alike, None for other types."""
-    if not isinstance(a, ClassLabel) or not isinstance(b, ClassLabel) or a.multiple != b.multiple:
-        return None
-    short, long = sorted((a, b), key=lambda h: len(h.names))
-    return long if tuple(long.names[: len(short.names)]) == tuple(short.names) else None
+def _wrote(changes: Changes, f: Field) -> bool:
+    """Tell whether a side has stored values of a column: of new rows, or of others."""
+    return bool(len(changes.added) or len(changes.cells.get(f.id, NONE)))
+
+
+def _wider(a: Htype, b: Htype) -> Htype | None:
+    """Return the type as which the values of both mean what they did; None where neither is.
+
+    >>> _wider(ClassLabel(["rose"]), ClassLabel(["rose", "tulip"]))
+    ClassLabel(['rose', 'tulip'])
+    """
+    if a == b:
+        return a
+    for wide, narrow in ((a, b), (b, a)):
+        match wide, narrow:
+            case ClassLabel(), ClassLabel():
+                known = len(narrow.names)
+                if wide.names[:known] == narrow.names and wide.multiple == narrow.multiple:
+                    return wide if narrow.names else None
+            case Image(codec="auto"), Image() if replace(narrow, codec="auto") == wide:
+                return wide
+    return None

@@ -14,12 +14,14 @@ import numpy as np
 
 from deeplake_lite.errors import InvalidValueError, LakeError
 from deeplake_lite.htypes import Json, from_config
+from deeplake_lite.htypes.base import Dense
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
     import pyarrow as pa
+    import xarray as xr
 
     from deeplake_lite.htypes import Htype
 
@@ -67,7 +69,9 @@ def table_columns(table: Any) -> dict[str, Any]:
 
 
 def column_values(values: Any) -> Any:
-    """Return a column of pandas or Arrow as an array or list, None where null; others as they are.
+    """Return a column of pandas, Arrow or xarray as an array or list, None where null.
+
+    Other values are returned as they are.
 
     >>> import pandas as pd
     >>> column_values(pd.Series([1, None], dtype="Int8"))
@@ -75,7 +79,28 @@ def column_values(values: Any) -> Any:
     """
     if hasattr(values, "iloc"):
         return _series(values)
+    if hasattr(values, "to_dataset"):
+        return _data_array(values)
     return _arrow(values) if hasattr(values, "to_pylist") else values
+
+
+def _data_array(values: xr.DataArray) -> Any:
+    """Return the values of an xarray variable, with their type where that is noted.
+
+    Whole numbers have NaN in place of null, and classes -1, as `to_xarray` writes them.
+    """
+    array = values.to_numpy()
+    of = _noted(values.attrs.get("htype"))
+    if of is None or not isinstance(of.layout, Dense) or array.dtype.kind in "mM":
+        return array
+    dtype = np.dtype(of.layout.dtype)
+    is_class = of.name == "class_label"
+    filled = of.nullable and (is_class or (dtype.kind in "biu" and array.dtype.kind == "f"))
+    if not filled:  # what was computed of a variable may have its note, and another dtype
+        return Exported(array, of) if array.dtype == dtype else array
+    null = array == -1 if is_class else np.isnan(array)
+    rows = zip(array, null.reshape(len(array), -1).all(axis=1), strict=True)
+    return Exported([None if is_null else row.astype(dtype) for row, is_null in rows], of)
 
 
 @dataclass(frozen=True)
@@ -123,7 +148,11 @@ def noted_htype(f: pa.Field | None) -> Htype | None:
     """
     from deeplake_lite.dataset.arrow import HTYPE
 
-    note = None if f is None else (f.metadata or {}).get(HTYPE.encode())
+    return None if f is None else _noted((f.metadata or {}).get(HTYPE.encode()))
+
+
+def _noted(note: Any) -> Htype | None:
+    """Return the type that a note describes; None where it describes none."""
     try:
         return None if note is None else from_config(json.loads(note))
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):

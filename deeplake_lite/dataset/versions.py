@@ -232,8 +232,8 @@ def kept(repository: Repository, snapshot_id: str) -> Iterator[None]:
         except NotFoundError as error:
             raise VersionNotFoundError(
                 "Only versions that are there get a name, but a vacuum has deleted "
-                f"{snapshot_id}. Go to the branch's newest version with ds.refresh(), or write "
-                "the rows again."
+                f"{snapshot_id}, or the lake was created anew. Go to the branch's newest version "
+                "with ds.refresh(), or write the rows again."
             ) from error
         yield
 

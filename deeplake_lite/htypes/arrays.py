@@ -279,6 +279,11 @@ def _wrong_kind(array: NDArray[Any], target: np.dtype[Any]) -> InvalidValueError
         numbers = int | float | complex | np.generic
         first = next((v for v in array.reshape(-1) if not isinstance(v, numbers)), first)
         ways = f"Convert it to {target.name} first"
+        if first is None:
+            ways = (
+                "A list with nulls is a Sequence: dl.Sequence(dl.Scalar("
+                f"{target.name!r}, nullable=True))"
+            )
     elif array.dtype.kind in "USmM":
         ways = f"Convert it to {target.name} first"
     elif target.kind in "iu":

@@ -262,7 +262,7 @@ class Htype(ABC):
             With `row` set to the position of the first bad value.
         """
         checks.choice("check", check, ("header", "full"))
-        block = _as_block(values)
+        block = self._without_masks(_as_block(values))
         valid = self._validity(block)
         if valid is None:
             return self._encode(block, check)
@@ -323,6 +323,29 @@ class Htype(ABC):
             value = getattr(self, f.name)
             config[f.name] = value.get_config() if isinstance(value, Htype) else to_json(value)
         return config
+
+    def _without_masks(self, block: Any) -> Any:
+        """Return a block whose masked rows are null, in which no row is masked in part.
+
+        Lists and JSON take None for a masked item.
+
+        Raises
+        ------
+        InvalidValueError
+            For a row of which some elements are masked, as there is no null within an array.
+        """
+        takes_none = isinstance(self.layout, Nested) or self.layout.dtype == "json"
+        if isinstance(block, np.ma.MaskedArray):
+            if takes_none:
+                return block.tolist()
+            for row in np.flatnonzero(_masked_in_part(np.ma.getmaskarray(block))).tolist():
+                raise _partly_masked(block[row], row)
+            return block
+        is_list = not isinstance(block, np.ndarray) or block.dtype == object
+        kinds = set(map(type, block)) if is_list else set()
+        if not any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+            return block
+        return [_unmasked(value, row, takes_none=takes_none) for row, value in enumerate(block)]
 
     def _validity(self, values: Any) -> NDArray[np.bool_] | None:
         """Tell which rows hold a value: (n,) bool, or None when all do."""
@@ -401,6 +424,32 @@ def _as_block(values: Any) -> Any:
             pass
     raise InvalidValueError(
         f"takes one value per row, got a single {type(values).__name__}. Put it in a list."
+    )
+
+
+def _masked_in_part(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell which rows have masked elements and others."""
+    flat = mask.reshape(len(mask), -1)
+    return np.asarray(flat.any(axis=1) & ~flat.all(axis=1))
+
+
+def _unmasked(value: Any, row: int, *, takes_none: bool) -> Any:
+    """Return a row's value without a mask: None where all of it is masked."""
+    if not isinstance(value, np.ma.MaskedArray):
+        return value
+    mask = np.ma.getmaskarray(value)
+    if takes_none and value.ndim:
+        return value.tolist()
+    if mask.any() and not mask.all():
+        raise _partly_masked(value, row)
+    return None if mask.any() else np.ma.getdata(value)
+
+
+def _partly_masked(value: Any, row: int) -> InvalidValueError:
+    return InvalidValueError(
+        f"a row is null as a whole or not at all, but some of its elements are masked: "
+        f"{value!s:.60}. Fill them, x.filled(0), or declare a Sequence of a nullable type.",
+        row=row,
     )
 
 

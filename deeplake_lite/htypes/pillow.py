@@ -132,13 +132,20 @@ def _pixels(image: Image) -> NDArray[Any]:
     from PIL import ImageOps
 
     upright = ImageOps.exif_transpose(image)
-    if upright.mode == "P":
-        upright = upright.convert("RGBA" if "transparency" in upright.info else "RGB")
+    if upright.mode == "P" or "transparency" in upright.info:
+        upright = upright.convert(_opaque_or_not(upright))
     upright = upright.convert(_MODES.get(upright.mode, upright.mode))
     pixels = np.array(upright)
     if pixels.dtype == np.int32 and pixels.min() >= 0 and pixels.max() < 1 << 16:
         return pixels.astype(np.uint16)  # mode I, which Pillow uses for 16 bits
     return pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
+
+
+def _opaque_or_not(image: Image) -> str:
+    """Return the mode of an image's pixels: with alpha where a colour is transparent."""
+    if "transparency" not in image.info:
+        return "RGB"
+    return {"1": "LA", "L": "LA", "P": "RGBA", "RGB": "RGBA"}.get(image.mode, image.mode)
 
 
 def _read_again(image: ImageFile) -> bytes | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from deeplake_lite.dataset.column import Column
+from deeplake_lite.dataset.tables import Exported, column_values
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import (
     Array,
@@ -165,6 +166,8 @@ class MemorySource:
         found: Htype
         if given is not None and given != ClassLabel():
             return given
+        if isinstance(values, Exported):
+            return values.of
         if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
             found = values.htype(classes=given is not None)
             numbered = replace(ClassLabel(), nullable=found.nullable)
@@ -189,11 +192,18 @@ class MemorySource:
     def slice(self, start: int, stop: int) -> dict[str, Any]:
         """Return the values of some rows, by column."""
         return {
-            name: values.values(start, stop, self.columns[name])
-            if hasattr(values, "htype")
-            else values[start:stop]
+            name: _part(values, start, stop, self.columns[name])
             for name, values in self.values.items()
         }
+
+
+def _part(values: Any, start: int, stop: int, htype: Htype) -> Any:
+    """Return some of a column's values, as `htype` takes them."""
+    if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
+        return values.values(start, stop, htype)
+    if isinstance(values, Exported):
+        return Exported(values.values[start:stop], values.of)
+    return values[start:stop]
 
 
 def found_htype(values: Any) -> Htype:
@@ -217,9 +227,13 @@ def found_htype(values: Any) -> Htype:
             values.dtype.kind in "mM" and np.isnat(np.ma.getdata(values)).any()
         )
         return replace(found, nullable=True) if nullable else found
-    present = [v for v in _plain(values) if v is not None]
+    present = [v for v in _plain(values) if not _is_null(v)]
     found = _of_items(present)
     return replace(found, nullable=True) if len(present) < len(values) else found
+
+
+def _is_null(value: Any) -> bool:
+    return value is None or (isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value))
 
 
 def _of_array(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Htype:
@@ -234,6 +248,7 @@ def _of_array(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Htype:
 
 _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
     ((bool, np.bool_), Scalar("bool")),
+    ((timedelta, np.timedelta64), Scalar("timedelta64[us]")),  # NumPy's is an np.integer, too
     ((int, np.integer), Scalar("int64")),
     ((int, float, np.integer, np.floating), Scalar("float64")),
     ((complex, np.complexfloating), Scalar("complex128")),
@@ -241,7 +256,6 @@ _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
     ((bytes, bytearray, memoryview), Bytes()),
     ((datetime, np.datetime64), Scalar("datetime64[us]")),
     ((date,), Scalar("datetime64[D]")),
-    ((timedelta, np.timedelta64), Scalar("timedelta64[us]")),
     ((Mapping,), Json()),
 )
 
@@ -250,6 +264,8 @@ def _of_items(items: list[Any]) -> Htype:
     """Return the type for values that are Python objects, none of them None."""
     if not items:
         return Text(nullable=True)
+    if any(isinstance(item, datetime) for item in items):  # which is a date, too
+        items = [_moment(item) for item in items]
     for types, htype in _KINDS:
         if all(isinstance(item, types) for item in items):
             return htype
@@ -261,6 +277,11 @@ def _of_items(items: list[Any]) -> Htype:
         return _of_lists(items)
     kinds = ", ".join(sorted({type(item).__name__ for item in items}))
     raise SchemaError(f"there is no one type for {kinds}. Give one: schema={{…: 'json'}}.")
+
+
+def _moment(item: Any) -> Any:
+    """Return a day as its first moment, anything else as it is."""
+    return datetime(item.year, item.month, item.day) if type(item) is date else item
 
 
 def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
@@ -291,6 +312,8 @@ def _sequence(name: str, values: Any) -> Any:
     """Return a column's values as an array or a list."""
     if isinstance(values, Column):
         return LakeColumn(values)
+    if hasattr(values, "to_dataset"):  # xarray's
+        return column_values(values)
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
         raise InvalidValueError(
             f"must be an array or a list with one value per row, got {type(values).__name__} "

@@ -1,6 +1,7 @@
 """What a column of Arrow data is in a lake, and its values as htypes take them.
 
-- integers, floats, truth values: `Scalar` of the same dtype; decimals become float64
+- integers, floats, truth values: `Scalar` of the same dtype; decimals become float64, whole ones
+  int64
 - timestamps, dates, times, durations: `Scalar` datetime64, timedelta64; time zones become UTC
 - strings: `Text`; a dictionary of strings: `ClassLabel`; binary: `Bytes`
 - fixed-size lists of numbers: `Array` of that shape; lists of numbers: `Array` of any length
@@ -55,13 +56,18 @@ def htype_of(kind: pa.DataType, *, nullable: bool = False, names: Iterable[str] 
     >>> htype_of(pa.list_(pa.float32(), 3)), htype_of(pa.timestamp("ms", tz="UTC"), nullable=True)
     (Array('float32', (3,)), Scalar('datetime64[ms]', nullable=True))
     """
-    found = _plain_htype(_unwrapped(kind), tuple(names))
+    found = _plain_htype(kind, tuple(names))
     if kinds.is_null(kind):
         nullable = True
     return replace(found, nullable=nullable) if nullable else found
 
 
 def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
+    if isinstance(kind, pa.FixedShapeTensorType):
+        return Array(str(dtype_of(kind.value_type)), tuple(kind.shape))
+    kind = _unwrapped(kind)
+    if kinds.is_struct(kind) and len({f.name for f in kind}) < kind.num_fields:
+        raise SchemaError(f"A struct has fields of different names, but it is {kind}. Rename one.")
     if kinds.is_dictionary(kind):
         return ClassLabel(names) if is_text(kind.value_type) else _plain_htype(kind.value_type, ())
     if (dtype := dtype_of(kind)) is not None:
@@ -169,19 +175,19 @@ def _values_of(array: pa.Array, htype: Htype) -> Any:
         return values_of(array.cast(kind.value_type), htype)
     if is_text(kind) and (isinstance(htype, ClassLabel | Link) or htype.takes_files):
         return [text or None for text in array.to_pylist()]
+    if kinds.is_decimal(kind):
+        return _decimals(array, htype)
     if dtype_of(kind) is not None:
         return _numbers(array)
     if kinds.is_fixed_size_list(kind) and isinstance(htype, Array) and not array.null_count:
         return _block(array)
     if is_list(kind) and isinstance(htype, Array):
-        return [
-            None if item is None else _array(item, row) for row, item in enumerate(_items(array))
-        ]
+        return [None if item is None else _array(item) for item in _items(array)]
     if is_list(kind) and isinstance(htype, Sequence):
         items = _items(array)
         return [None if item is None else with_none(values_of(item, htype.of)) for item in items]
     if kinds.is_map(kind):
-        return [None if item is None else dict(item) for item in array.to_pylist()]
+        return [_as_dict(item) for item in array.to_pylist()]
     if kinds.is_struct(kind) and htype.name in ("image", "bytes"):
         return [_file(item) for item in array.to_pylist()]
     return array.to_pylist()
@@ -196,11 +202,37 @@ def _tensors(array: pa.ExtensionArray) -> list[Any]:
     ]
 
 
+def _as_dict(pairs: list[tuple[Any, Any]] | None) -> dict[Any, Any] | None:
+    """Return a map as a dict. Raises InvalidValueError for a key that comes twice."""
+    found = None if pairs is None else dict(pairs)
+    if found is not None and pairs is not None and len(found) < len(pairs):
+        raise InvalidValueError(
+            f"a map has each key once, but one is {pairs!r:.60}. Make it a list of structs."
+        )
+    return found
+
+
+def _decimals(array: pa.Array, htype: Htype) -> Any:
+    """Return decimals as a type takes them: the digits where it holds texts.
+
+    What an integer type does not hold stays a decimal, which the type refuses by row.
+    """
+    if isinstance(htype, Text):
+        return [None if value is None else str(value) for value in array.to_pylist()]
+    dtype = str(getattr(htype, "dtype", dtype_of(array.type)))
+    is_whole = np.dtype(dtype).kind in "iu" or (isinstance(htype, Json) and array.type.scale <= 0)
+    if not is_whole:
+        return _numbers(array.cast(pa.float64()))
+    try:
+        return _numbers(array.cast(pa.uint64() if dtype == "uint64" else pa.int64()))
+    except pa.ArrowInvalid:
+        values = array.to_pylist()
+        return [int(v) if v is not None and v == int(v) else v for v in values]
+
+
 def _numbers(array: pa.Array) -> NDArray[Any]:
     """Return numbers, truth values or times."""
     kind, dtype = array.type, dtype_of(array.type)
-    if kinds.is_decimal(kind):
-        array = array.cast(pa.float64())
     if kinds.is_time(kind):
         array = array.cast(pa.int32() if kinds.is_time32(kind) else pa.int64()).cast(pa.int64())
     if not array.null_count:
@@ -212,25 +244,15 @@ def _numbers(array: pa.Array) -> NDArray[Any]:
     return np.ma.MaskedArray(filled, mask)
 
 
-def _array(item: pa.Array, row: int) -> Any:
-    """Return one list of numbers; a null in it is NaN or NaT.
-
-    Raises
-    ------
-    InvalidValueError
-        For a null among whole numbers or truth values.
-    """
+def _array(item: pa.Array) -> Any:
+    """Return one list of numbers; a null in it is NaN or NaT, or stays None where there is none."""
     dtype = dtype_of(item.type)
+    values = values_of(item, Array(dtype or "float64", (None,)))
     if not item.null_count or dtype is None:
-        return values_of(item, Array("float64", (None,)))
+        return values
     if np.dtype(dtype).kind not in "fmM":
-        raise InvalidValueError(
-            f"a list of {dtype} takes no null. Give its type: schema={{column: "
-            f"dl.Sequence(dl.Scalar({dtype!r}, nullable=True))}}.",
-            row=row,
-        )
-    values = _numbers(item)
-    blank: Any = np.array("NaT" if values.dtype.kind in "mM" else np.nan, values.dtype)
+        return item.to_pylist()
+    blank: Any = np.array("NaT" if dtype.endswith("]") else np.nan, dtype)
     return np.ma.filled(values, blank)
 
 
@@ -242,7 +264,7 @@ def _block(array: pa.Array) -> Any:
         flat = flat.flatten()
     if flat.null_count or len(flat) != np.prod(shape):
         return array.to_pylist()
-    return _numbers(flat).reshape(shape)
+    return np.reshape(values_of(flat, Array(str(dtype_of(flat.type)), (None,))), shape)
 
 
 def _items(array: pa.Array) -> Iterable[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -65,7 +67,7 @@ def from_dataframe(
 def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
     """Return the source for a DataFrame. Raises InvalidValueError for anything else."""
     if hasattr(df, "iloc") and hasattr(df, "columns"):
-        columns = _from_pandas(df.reset_index() if any(df.index.names) else df)
+        columns = _from_pandas(_with_index(df) if any(df.index.names) else df)
     elif hasattr(df, "__arrow_c_stream__") and not hasattr(df, "iloc"):
         table = pa.table(df)
         columns = {
@@ -77,6 +79,17 @@ def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
             "A dict of arrays goes to dl.from_arrays."
         )
     return MemorySource.of(columns, key, schema, "DataFrame")
+
+
+def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with its index as columns. Raises InvalidValueError for a name in both."""
+    taken = [name for name in frame.index.names if name in frame.columns]
+    if taken:
+        raise InvalidValueError(
+            f"column names must be unique, but {taken[0]!r} is a column and the index. Leave the "
+            "index out, df.reset_index(drop=True), or rename it."
+        )
+    return frame.reset_index()
 
 
 def _from_pandas(frame: pd.DataFrame) -> dict[str, Any]:
@@ -92,22 +105,37 @@ def _column(column: pd.Series[Any]) -> Any:
     """Return a column as Arrow's where it takes it, or as a list; None where null."""
     if column.dtype == object:
         return _objects(column)
+    if column.dtype.name.startswith("period"):
+        raise InvalidValueError(
+            f"there is no type for periods, {column.dtype}. Take their first moments: "
+            f"df[{column.name!r}].dt.to_timestamp()."
+        )
     nan_stays = isinstance(column.dtype, np.dtype) and column.dtype.kind == "f"
     try:
         return ArrowColumn.of(pa.array(column, from_pandas=not nan_stays))
-    except (pa.ArrowException, TypeError, ValueError):
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return [None if is_missing(value) else value for value in column.tolist()]
 
 
 def _objects(column: pd.Series[Any]) -> Any:
-    """Return a column of objects. NaN within lists stays NaN, against the rules of pandas."""
+    """Return a column of objects: Arrow's where all are of one type that it keeps as it is.
+
+    Arrow would give all dicts the same keys, moments microseconds, days and moments one type, and
+    drop the rank of arrays. NaN within lists stays NaN, against the rules of pandas.
+    """
     values = [_with_none(value) for value in column.tolist()]
-    if any(hasattr(value, "__array__") for value in values):
-        return values  # Arrow would not keep the rank of arrays
-    try:
-        return ArrowColumn.of(pa.array(values))
-    except (pa.ArrowException, TypeError, ValueError):
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {dt.time} and any(v.tzinfo for v in values if v is not None):
         return values
+    if not kinds or (len(kinds) == 1 and kinds <= _KEPT_BY_ARROW):
+        try:
+            return ArrowColumn.of(pa.array(values))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            pass
+    return values
+
+
+_KEPT_BY_ARROW = {bool, bytes, Decimal, dt.time, float, int, str}
 
 
 def _with_none(value: Any) -> Any:

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import xxhash
 
+from deeplake_lite.dataset.versions import Graph
+from deeplake_lite.ingest.files import are_same_files
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -70,24 +73,38 @@ class Content:
         return xxhash.xxh3_64_hexdigest("\n".join(parts).encode())
 
 
-def notes(ds: Dataset) -> Iterator[tuple[str, Note]]:
-    """Yield the commit id and the note of each ingest into this branch, newest first."""
-    for commit in ds.log():
-        if NOTE in commit.metadata:
-            yield commit.id, Note(**commit.metadata[NOTE])
+type Notes = list[tuple[str, Note]]
+"""Commit ids and what the commits say, newest first."""
 
 
-def committed_rows(ds: Dataset, fingerprint: str) -> int:
+def read_notes(ds: Dataset) -> Notes:
+    """Return the notes of all ingests into this branch, and into those that were merged into it."""
+    commits = Graph.read(ds._lake.repository, [ds.version]).commits.values()
+    return [
+        (commit.id, Note(**commit.metadata[NOTE]))
+        for commit in sorted(commits, key=lambda commit: commit.time, reverse=True)
+        if NOTE in commit.metadata
+    ]
+
+
+def committed_rows(notes: Notes, fingerprint: str) -> int:
     """Return how many rows of a source an interrupted run has committed; 0 when none, or all."""
-    last = next((note for _, note in notes(ds) if note.source == fingerprint), None)
+    last = next((note for _, note in notes if note.source == fingerprint), None)
     return 0 if last is None or last.done else last.rows
 
 
+def interrupted_before(notes: Notes, fingerprint: str) -> Note | None:
+    """Return the note of a run that took a part of files which have changed since, and no more."""
+    of_files = (n for _, n in notes if n.source and are_same_files(n.source, fingerprint))
+    last = next(of_files, None)
+    return None if last is None or last.done or last.source == fingerprint else last
+
+
 def taken_before(
-    ds: Dataset, *, fingerprint: str | None = None, content: str | None = None
+    notes: Notes, *, fingerprint: str | None = None, content: str | None = None
 ) -> tuple[str, Note] | None:
     """Return the commit that holds all rows of a source already, told by either digest."""
-    for version, note in notes(ds):
+    for version, note in notes:
         same = (fingerprint and note.source == fingerprint) or (content and note.content == content)
         if note.done and same:
             return version, note

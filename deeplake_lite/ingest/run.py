@@ -18,7 +18,15 @@ from deeplake_lite.htypes.cells import take
 from deeplake_lite.htypes.reencoding import warn_once
 from deeplake_lite.ingest.edited import Edited, History
 from deeplake_lite.ingest.encoding import Encoded, OnError, encode, select
-from deeplake_lite.ingest.notes import NOTE, Content, Note, committed_rows, taken_before
+from deeplake_lite.ingest.notes import (
+    NOTE,
+    Content,
+    Note,
+    committed_rows,
+    interrupted_before,
+    read_notes,
+    taken_before,
+)
 from deeplake_lite.ingest.result import Ingested, Kept
 from deeplake_lite.ingest.source import Block, Skipped
 
@@ -71,13 +79,27 @@ class Run:
             self._find_keys()
             return True
         if self.source.fingerprint is not None:
-            self.start = self.read = committed_rows(self.ds, self.source.fingerprint)
-            past = taken_before(self.ds, fingerprint=self.source.fingerprint)
+            notes = read_notes(self.ds)
+            self.start = self.read = committed_rows(notes, self.source.fingerprint)
+            past = taken_before(notes, fingerprint=self.source.fingerprint)
             if past and not self.start and self.update != "force":
                 self.repeated, self.unchanged = past[0], past[1].rows
                 return False
+            self._check_finished(interrupted_before(notes, self.source.fingerprint))
         self.content = None if self.start else Content()
         return True
+
+    def _check_finished(self, note: Note | None) -> None:
+        """Refuse files that have changed since a part of them was taken. Raises InvalidValueError.
+
+        Without a key, nobody knows which of their rows are there.
+        """
+        if note is not None and self.update != "force":
+            raise InvalidValueError(
+                f"{self.source.title} has changed since a run was interrupted that committed "
+                f"{note.rows:,} of its rows, and has no key that tells which. Give one, on=, or go "
+                'back to before that run, ds.restore(…), commit, and add all: update="force".'
+            )
 
     @property
     def key(self) -> Field | None:
@@ -206,7 +228,8 @@ class Run:
     def finish(self) -> None:
         """Commit the rest; or nothing, when rows without a key are there already as they are."""
         content = self.content.hexdigest() if self.content and self.added else None
-        past = taken_before(self.ds, content=content) if self.update != "force" else None
+        is_new = self.update == "force" or content is None
+        past = None if is_new else taken_before(read_notes(self.ds), content=content)
         if past is None:
             self.commit(done=True, content=content)
         else:

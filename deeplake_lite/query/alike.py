@@ -123,12 +123,25 @@ def _numbers(found: Alike, type_: Type, count: int) -> NDArray[Any]:
 def _array(value: Any, type_: Type) -> NDArray[Any] | None:
     """Return numbers that DuckDB gives. Raises QueryTypeError for what holds anything else."""
     try:
-        return None if value is None else np.asarray(value, type_.dtype)
+        array = None if value is None else np.asarray(value, type_.dtype)
     except (TypeError, ValueError) as error:
         raise QueryTypeError(
             f"{type_} takes numbers without null, but there is {value!r:.80}. CAST it, or compare "
             "HASH(x) with HASH(y)."
         ) from error
+    if array is not None and array.dtype.kind == "f" and _loses_digits(np.asarray(value)):
+        raise QueryTypeError(
+            f"{type_} does not hold integers beyond 2**53 exactly, but there is {value!r:.80}. "
+            "CAST the items: CAST(x AS BIGINT)."
+        )
+    return array
+
+
+def _loses_digits(values: NDArray[Any]) -> bool:
+    """Tell whether integers change when they become float64."""
+    return values.dtype.kind in "iu" and bool(
+        any(int(float(value)) != value for value in values[np.abs(values) > 2**53].tolist())
+    )
 
 
 class _Walk:

@@ -19,6 +19,7 @@ from deeplake_lite.errors import (
 )
 from deeplake_lite.query import clauses, execute
 from deeplake_lite.query.bind import Binder, Params
+from deeplake_lite.query.grammar import check_parts
 from deeplake_lite.query.nested import only_value
 from deeplake_lite.query.opening import Sources
 from deeplake_lite.query.parsing import TOO_DEEP, parse
@@ -135,6 +136,7 @@ def make_plan(
 
 def _planned(question: Question, sources: Sources) -> Plan:
     tree = parse(question.text)
+    check_parts(tree, question.text)
     params = Params(question.params, tree)
     try:
         binder = Binder(

@@ -15,7 +15,7 @@ from deeplake_lite.dataset.arrow_types import is_bytes, is_list, is_text
 from deeplake_lite.dataset.portable import common_times
 from deeplake_lite.dataset.texts import plain
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.spans import check_spans, durations_of
+from deeplake_lite.query.spans import check_times, durations_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,7 +85,7 @@ def _times(values: Any, dtype: str) -> pa.Array:
     """Return moments or spans of time; NaT and None are null."""
     moments = np.array([None if v is np.ma.masked else v for v in values], dtype)
     times = numbers_of(common_times(moments), np.isnat(moments))
-    check_spans(times, "a computed value")
+    check_times(times, "a computed value")
     return times
 
 

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import ErrorLevel
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
+
+from deeplake_lite.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,6 +52,12 @@ _TURNS = (
     (TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY),
 )
 """Clauses in the order in which they stand."""
+
+
+_LENT = (
+    TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.ORDER_SIBLINGS_BY,
+)  # fmt: skip
+"""Clauses of other databases, in whose places those of this language are."""
 
 
 def _in_turn(token: TokenType, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -96,6 +105,28 @@ class Ellipsis(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {}
 
 
+def check_extensible(node: Callable[[], object]) -> None:
+    """Refuse the compiled build of sqlglot, which takes no nodes and grammars of others.
+
+    Its classes allow no subclasses in Python: https://github.com/tobymao/sqlglot/issues/7923.
+
+    Raises
+    ------
+    MissingPackageError
+        When a node of ours cannot be made.
+    """
+    try:
+        node()
+    except TypeError as error:
+        raise MissingPackageError(
+            "Queries need sqlglot in Python, but its compiled build is installed, too, and does "
+            "not take other grammars. Remove that: pip uninstall sqlglotc."
+        ) from error
+
+
+check_extensible(Ellipsis)
+
+
 class Lakes(DuckDB):
     """The dialect of lakes."""
 
@@ -104,8 +135,10 @@ class Lakes(DuckDB):
     class Tokenizer(DuckDB.Tokenizer):
         """Words that DuckDB does not have."""
 
+        # $a,$b are two parameters, not a text that begins with $a,$
+        HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
-            **DuckDB.Tokenizer.KEYWORDS,
+            **{k: t for k, t in DuckDB.Tokenizer.KEYWORDS.items() if t not in _LENT},
             "ARRANGE BY": TokenType.SORT_BY,
             "SAMPLE BY": TokenType.CLUSTER_BY,
             "EXPAND BY": TokenType.DISTRIBUTE_BY,
@@ -361,7 +394,7 @@ class Lakes(DuckDB):
 
 def text_of(e: exp.Expr) -> str:
     """Return an expression as users write it."""
-    return e.sql(dialect=Lakes)
+    return e.sql(dialect=Lakes, unsupported_level=ErrorLevel.IGNORE)
 
 
 def func(name: str, *args: exp.Expr) -> exp.Expr:

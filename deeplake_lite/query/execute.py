@@ -30,6 +30,7 @@ from deeplake_lite.query.bind import unknown_function
 from deeplake_lite.query.complaints import bare, explained, gist
 from deeplake_lite.query.convert import as_arrow, from_arrow, sql_type
 from deeplake_lite.query.json_keys import create_json_key
+from deeplake_lite.query.json_parts import note_json
 from deeplake_lite.query.progress import Bar
 from deeplake_lite.query.record import Run
 from deeplake_lite.query.spans import with_durations, without_intervals
@@ -227,9 +228,10 @@ class _Query:
         """Run a statement; look at the size of its result as it grows. Raises QueryError."""
         relation = self.connection.sql(text)
         counted = without_intervals(relation)
-        if counted is not None:
-            return with_durations(self._fetched(counted, grows=grows), relation.types)
-        return self._fetched(relation, grows=grows)
+        if counted is None:
+            return note_json(self._fetched(relation, grows=grows), relation.types)
+        found = with_durations(self._fetched(counted, grows=grows), relation.types)
+        return note_json(found, relation.types)
 
     def _fetched(self, relation: duckdb.DuckDBPyRelation, *, grows: bool) -> pa.Table:
         """Return the rows of a relation. Raises QueryError where they take too much memory."""

@@ -6,11 +6,13 @@ and again.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.errors import QueryError
+from deeplake_lite.query.functions.sums import reduced_widely
 from deeplake_lite.query.trees import cells
 
 if TYPE_CHECKING:
@@ -32,14 +34,14 @@ KEPT_BYTES = 64 * 2**10
 """Size of a group's value, at the most, that is kept."""
 
 _ELEMENTWISE: dict[str, Callable[..., Any]] = {
-    "SUM": np.sum,
+    "SUM": partial(reduced_widely, np.sum),
     "MEAN": np.mean,
     "MIN": np.min,
     "MAX": np.max,
     "STD": np.std,
     "VAR": np.var,
     "MEDIAN": np.median,
-    "PROD": np.prod,
+    "PROD": partial(reduced_widely, np.prod),
 }
 _STREAMED = {"SUM": np.add, "MEAN": np.add, "MIN": np.minimum, "MAX": np.maximum}
 """Aggregates that need a block of the values at a time: how two blocks' become one."""

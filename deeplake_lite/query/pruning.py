@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
+from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import ClassLabel, Scalar
+from deeplake_lite.htypes.times import cast_time
+from deeplake_lite.query.spans import read_moment
 from deeplake_lite.storage.arrays import INDEX_ROWS
 
 if TYPE_CHECKING:
@@ -136,6 +139,8 @@ def _noted(e: exp.Expr, instance: Instance) -> _Noted | None:
     (low, high), (nulls, nans) = found[0].T, found[1].T
     if low.dtype.kind == "f":
         low, high = low.astype(np.float64), high.astype(np.float64)
+    if low.dtype.kind == "b":
+        low, high = low.astype(np.int64), high.astype(np.int64)
     return _Noted(field, low, high, nulls, nans)
 
 
@@ -158,11 +163,13 @@ def _ends(e: exp.Expr, noted: _Noted) -> tuple[Any, Any] | None:
 def _time_ends(value: Any, dtype: str) -> tuple[int, int] | None:
     if not isinstance(value, str) or not dtype.startswith("datetime64"):
         return None
-    try:
-        found = np.datetime64(value.strip().replace(" ", "T", 1))
-    except ValueError:  # of another form, or with a time zone
+    moment = read_moment(value)
+    if moment is None:
         return None
-    count = int(found.astype(dtype).astype(np.int64))
+    try:
+        count = int(cast_time(np.array(moment), np.dtype(dtype)).astype(np.int64))
+    except LakeError:  # beyond the dtype, or finer
+        return None
     return count - 1, count + 1
 
 

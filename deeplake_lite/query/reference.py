@@ -38,8 +38,9 @@ RULES = {
         "and behaves as in NumPy."
     ),
     "Small integers": (
-        "Integers of a tensor are widened to 64 bits before arithmetic: `image + 10` does not wrap "
-        "around. Beyond 64 bits, sums and products do, as in NumPy; those of scalars are errors."
+        "Integers of a tensor are widened to 64 bits before arithmetic, and `SUM` and `PROD` give "
+        "int64 (uint64 of uint64): `image + 10` and `SUM(a) - SUM(b)` do not wrap around. Beyond "
+        "64 bits, sums and products do, as in NumPy; those of scalars are errors."
     ),
     "`MIN`, `MAX`, `SUM`, `MEAN`, `STD`, …": (
         "Without GROUP BY: of a tensor, per row; of a scalar column, SQL's aggregate. With GROUP "
@@ -49,14 +50,28 @@ RULES = {
     ),
     "`STD`, `VAR`": (
         "Of tensors, per row and over a group, NumPy's: by n. Of scalars SQL's, of a sample: by "
-        "n - 1; `STDDEV_POP` is by n."
+        "n - 1; `STDDEV_POP` is by n. Of complex scalars, by n."
+    ),
+    "Integers": (
+        "Exact, or an error: a result that neither int64 nor uint64 holds is rounded by `CAST(x AS "
+        "DOUBLE)` alone."
+    ),
+    "Times": (
+        "Moments keep their nanoseconds, also where a span is added. Spans are in microseconds: a "
+        "difference with nanoseconds is an error (`EPOCH_NS(a) - EPOCH_NS(b)` counts them), and "
+        "quotients and averages are rounded to microseconds."
     ),
     "Boxes": (
-        "Keep their format under a mask, in one row of them and in arithmetic; UNION, CASE and "
-        "arithmetic take boxes of one format."
+        "Keep their format under a mask, in one row of them, in UNNEST and in arithmetic; UNION, "
+        "CASE, comparisons and arithmetic take boxes of one format."
+    ),
+    "Lists, structs and maps": (
+        "Hold classes by name, and JSON as JSON: `[label]`, `{'k': meta}`, `HISTOGRAM(label)`. "
+        "Structs and maps come as JSON."
     ),
     "JSON": (
-        "Numbers sort by size, before texts. `LEN` and `CONTAINS` look at items and keys. Values "
+        "Numbers sort by size, before texts. `LEN` and `CONTAINS` look at items and keys, and at "
+        "the characters of a text. Values "
         "are equal, and make one group, by their meaning: `1` equals `1.0`, and the order of keys "
         'does not matter, but `true`, `1` and `"1"` are three values. JSON\'s null is null.'
     ),
@@ -98,7 +113,10 @@ RULES = {
         "it sorts last unless `NULLS FIRST` is written."
     ),
     "Names": "In WHERE, a column comes before an alias of its name; in ORDER BY, the alias.",
-    "Class labels": "Compare with names and numbers: `label = 'rose'`. `NAME(label)` is the text.",
+    "Class labels": (
+        "Compare with names and numbers: `label = 'rose'`; with labels of another lake, whose "
+        "classes have other numbers, by name. `NAME(label)` is the text."
+    ),
     "Casts": (
         "`CAST(x AS FLOAT)`: `::` is a slice. Types by their names in SQL or NumPy (`uint8`, "
         "`float32`); of a tensor, `int8` has 8 bits, of a scalar, SQL's 8 bytes."
@@ -114,6 +132,10 @@ RULES = {
     "Functions of DuckDB": (
         "Those of values: texts, numbers, dates, lists, JSON, windows (`OVER`), aggregates. None "
         "that tell of the process, read files, wait, or change anything."
+    ),
+    "SQL of other databases": (
+        "What is not listed here is an error, such as ASOF JOIN, PIVOT, WITH TIES and UNION BY "
+        "NAME."
     ),
 }
 """Where SQL and NumPy differ, what counts."""

@@ -16,7 +16,9 @@ from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable
 from deeplake_lite.query.convert import from_arrow
+from deeplake_lite.query.json_parts import is_json
 from deeplake_lite.query.result_columns import ComputedColumn, HeldColumn
+from deeplake_lite.query.values import JSON
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -120,4 +122,5 @@ def _column(plan: Plan, output: Output, table: pa.Table) -> VirtualColumn:
     assert output.column is not None
     assert output.kind is not None
     locate = partial(plan.locate_output, output=output)
-    return HeldColumn.of(table[output.column], output.kind, locate)
+    is_document = output.kind.name == "any" and is_json(table.schema.field(output.column))
+    return HeldColumn.of(table[output.column], JSON if is_document else output.kind, locate)

@@ -13,12 +13,13 @@ import pyarrow as pa
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.dataset.arrow_types import is_list, is_text
 from deeplake_lite.dataset.values import with_none
-from deeplake_lite.errors import InvalidValueError, LakeError, QueryError
+from deeplake_lite.errors import InvalidValueError, LakeError, QueryError, QueryTypeError
 from deeplake_lite.htypes import Json, Scalar, Sequence, Text
 from deeplake_lite.htypes.base import Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.query import evaluate
 from deeplake_lite.query.convert import in_one, masked
+from deeplake_lite.query.json_parts import parsed
 from deeplake_lite.query.result_types import htype_of_arrow, htype_of_tree
 from deeplake_lite.query.spans import durations_of
 
@@ -166,12 +167,25 @@ def _lists(array: pa.Array, items: pa.Array) -> pa.Array:
 
 
 def _numbers(array: pa.Array) -> pa.Array:
-    """Return decimals as int64 or uint64 where they are such, else as float64."""
+    """Return decimals as int64 or uint64 where they are such, else as float64.
+
+    Raises
+    ------
+    QueryTypeError
+        For whole numbers that none of the three holds.
+    """
     values = array.to_pylist()
     whole = array.type.scale == 0
     for type_, low, high in ((pa.int64(), -(2**63), 2**63), (pa.uint64(), 0, 2**64)):
         if whole and all(v is None or low <= v < high for v in values):
             return pa.array([None if v is None else int(v) for v in values], type_)
+    if whole and (rounded := next((v for v in values if v is not None and float(v) != v), None)):
+        numbers = [v for v in values if v is not None]
+        raise QueryTypeError(
+            f"Neither int64 nor uint64 holds all values of a column from {min(numbers)} to "
+            f"{max(numbers)}, and float64 does not hold {rounded} exactly. CAST an operand AS "
+            "DOUBLE for rounded values, or AS TEXT for the digits."
+        )
     return pa.array([None if v is None else float(v) for v in values], pa.float64())
 
 
@@ -186,7 +200,8 @@ def to_values(array: pa.Array, htype: Htype) -> Any:
             return _scalars(array, dtype)
         case Json():
             parse = json.loads if is_text(array.type) else _jsonable
-            return [None if v is None else parse(v) for v in array.to_pylist()]
+            values = (parsed(v, array.type) for v in array.to_pylist())
+            return [None if v is None else parse(v) for v in values]
         case Sequence(of=of) if is_list(array.type):
             return _split(array, to_values(array.flatten(), of))
         case Text() if not is_text(array.type):
@@ -221,8 +236,14 @@ def _jsonable(value: Any) -> Any:
             return {str(k): _jsonable(v) for k, v in value.items()}
         case list() | tuple():
             return [_jsonable(v) for v in value]
+        case bytes():
+            raise InvalidValueError(
+                "Structs and maps are given as JSON, which holds no bytes, but one has "
+                f"{value!r:.60}. Select them as a column of their own, or as text: BASE64(x)."
+            )
         case decimal.Decimal():
-            return float(value)
+            is_whole = value.as_tuple().exponent == 0
+            return int(value) if is_whole else float(value)
         case None | bool() | int() | float() | str():
             return value
     return str(value)

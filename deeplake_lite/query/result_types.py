@@ -18,6 +18,7 @@ from deeplake_lite.htypes import (
     Sequence,
     Text,
 )
+from deeplake_lite.query.json_parts import is_json
 from deeplake_lite.query.values import Grouped
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
         return Scalar(unchanged, nullable=nullable)
     if is_list(array.type):
         item = array.type.value_type
+        if is_json(array.type.value_field):
+            return Sequence(Json(nullable=True), nullable=True)
         if is_list(item):
             nested = htype_of_arrow(pa.array([], item), kind.of_item)
             return Sequence(nested, nullable=True)

@@ -24,7 +24,7 @@ from deeplake_lite.query import interrupt
 from deeplake_lite.query.cache import CACHE
 from deeplake_lite.query.convert import as_sql_numbers
 from deeplake_lite.query.functions.base import Type
-from deeplake_lite.query.spans import check_spans
+from deeplake_lite.query.spans import check_times
 from deeplake_lite.query.text_search import TextIndex
 from deeplake_lite.query.trees import objects, rows_of
 from deeplake_lite.query.values import Kind
@@ -214,7 +214,7 @@ class Source:
         if isinstance(f.htype, ClassLabel):
             return numbers_of(cells.values, None if cells.valid is None else ~cells.valid)
         array = array_of(f.htype, cells)
-        check_spans(array, f.name)
+        check_times(array, f.name)
         return as_sql_numbers(array)
 
     def _cells(self, f: Field, slots: Rows) -> Any:

@@ -1,4 +1,4 @@
-"""Spans of time between Arrow and DuckDB, exactly or not at all.
+"""Spans of time and moments between Arrow and DuckDB, exactly or not at all.
 
 DuckDB counts a span in months, days and microseconds. It rounds nanoseconds on the way in, and on
 the way out it gives Arrow the rest as nanoseconds in int64, which overflow after 292 years. So
@@ -7,6 +7,7 @@ spans come in only where microseconds hold them, and leave as int64 microseconds
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,19 +26,40 @@ _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
 """Microseconds of each unit of Arrow's that is no finer."""
 
 
-def check_spans(array: pa.Array, name: str) -> None:
-    """Refuse durations that SQL would change; arrays of anything else pass.
+_MOMENT = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?)?"
+"""The form of a moment that DuckDB and NumPy read in the same way."""
+
+
+def read_moment(text: str) -> np.datetime64 | None:
+    """Return the moment that a text gives; None for another form, a time zone, or no such day.
+
+    >>> read_moment("2026-01-02 03:04"), read_moment("2026-02-30"), read_moment("yesterday")
+    (np.datetime64('2026-01-02T03:04'), None, None)
+    """
+    if not re.fullmatch(_MOMENT, text, re.ASCII):
+        return None
+    try:
+        return np.datetime64(text.replace(" ", "T", 1))
+    except ValueError:  # no day of the calendar
+        return None
+
+
+def check_times(array: pa.Array, name: str) -> None:
+    """Refuse durations and moments that SQL would change; arrays of anything else pass.
 
     Raises
     ------
     QueryTypeError
-        For durations that are finer than microseconds, or too long for them.
+        For durations that are finer than microseconds, or too long for them; for the first and
+        the last moment of a unit, which DuckDB takes for infinity.
 
-    >>> check_spans(pa.array([2_000, 1_500], pa.duration("ns")), "took")
+    >>> check_times(pa.array([2_000, 1_500], pa.duration("ns")), "took")
     Traceback (most recent call last):
         ...
     deeplake_lite.errors.QueryTypeError: SQL computes with durations in whole microseconds, ...
     """
+    if pa.types.is_timestamp(array.type):
+        _check_finite(array, name)
     if not pa.types.is_duration(array.type):
         return
     values = array.to_numpy(zero_copy_only=False)
@@ -52,6 +74,18 @@ def check_spans(array: pa.Array, name: str) -> None:
         raise QueryTypeError(
             "SQL computes with durations in whole microseconds, up to 292,271 years, but "
             f"{name} has {values[wrong][0]!r}. Round it, or keep it as a count in an int64 column."
+        )
+
+
+def _check_finite(moments: pa.Array, name: str) -> None:
+    """Refuse the moments that stand for infinity: the greatest count of their unit, either way."""
+    counts = moments.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    ends = np.abs(counts) == np.iinfo(np.int64).max
+    if ends.any():
+        moment = counts[ends][0].view(f"datetime64[{moments.type.unit}]")
+        raise QueryTypeError(
+            f"SQL takes {moment}, the first or last moment of its unit, for infinity, but {name} "
+            "has it. Store null where there is no moment: ds.set_nullable(…)."
         )
 
 

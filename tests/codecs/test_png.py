@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, PngImagePlugin
 
+import deeplake_lite as dl
 from deeplake_lite.codecs.png import Png
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.testing.codecs import (
@@ -73,6 +74,52 @@ def test_modes_decode_to_what_pillow_gives(photo, oracle, file_of, mode):
     image = Image.fromarray(photo).convert("L" if mode == "I;16" else mode).convert(mode)
     data = file_of(image, "PNG")
     check_file(CODEC, data, oracle(data))
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4, 8])
+def test_a_transparent_grey_level_gives_alpha(bits):
+    top = (1 << bits) - 1
+    packed = {1: 0b01000000, 2: 0b00110000, 4: 0x0F}.get(bits)
+    row = bytes([0, packed]) if packed is not None else bytes([0, 0, top])
+    data = png(2, 1, bits, 0, row, chunk(b"tRNS", struct.pack(">H", top)))
+    header = CODEC.probe(data)
+    assert (header.shape, header.dtype) == ((1, 2, 2), "uint8")
+    assert CODEC.decode(data, header.shape, UINT8).tolist() == [[[0, 255], [255, 0]]]
+    assert INDEXED.decode(data, INDEXED.probe(data).shape, UINT8).tolist() == [[0, top]]
+
+
+def test_a_transparent_colour_gives_alpha():
+    row = bytes([0, 1, 2, 3, 1, 2, 4])
+    data = png(2, 1, 8, 2, row, chunk(b"tRNS", struct.pack(">HHH", 1, 2, 3)))
+    assert CODEC.decode(data, (1, 2, 4), UINT8).tolist() == [[[1, 2, 3, 0], [1, 2, 4, 255]]]
+    assert CODEC.probe(data).shape == (1, 2, 4)
+
+
+def test_no_colour_of_16_bits_is_transparent():
+    row = struct.pack(">B3H3H", 0, 257, 514, 771, 256, 512, 768)
+    data = png(2, 1, 16, 2, row, chunk(b"tRNS", struct.pack(">HHH", 257, 514, 771)))
+    assert CODEC.decode(data, CODEC.probe(data).shape, UINT8).tolist() == [[[1, 2, 3], [1, 2, 3]]]
+    grey = png(1, 1, 16, 0, b"\0\1\2", chunk(b"tRNS", b"\1\2"))
+    assert CODEC.decode(grey, (1, 1), np.dtype("uint16")).tolist() == [[258]]
+
+
+@pytest.mark.parametrize("mode", [None, "RGBA", "RGB", "L"])
+def test_columns_convert_transparent_colours_as_pillow_does(mode):
+    grey = png(2, 1, 8, 0, bytes([0, 7, 9]), chunk(b"tRNS", b"\0\x07"))
+    colour = png(1, 1, 8, 2, bytes([0, 1, 2, 3]), chunk(b"tRNS", struct.pack(">HHH", 1, 2, 3)))
+    ds = dl.create(f"memory://transparent-{mode}", {"im": dl.Image("auto", mode=mode)})
+    ds.append({"im": [grey, colour]})
+    for file, default, found in zip((grey, colour), ("LA", "RGBA"), ds["im"][:], strict=True):
+        expected = np.array(Image.open(io.BytesIO(file)).convert(mode or default))
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_pillow_images_with_a_transparent_colour_keep_it():
+    image = Image.fromarray(np.array([[7, 9]], "uint8"))
+    image.info["transparency"] = 7
+    ds = dl.create("memory://transparent-pillow", {"im": dl.Image("png")})
+    ds.append({"im": [image]})
+    assert ds[0]["im"].tolist() == [[[7, 0], [9, 255]]]
 
 
 @pytest.mark.parametrize("transparency", [3, bytes([0, 100, 255])])

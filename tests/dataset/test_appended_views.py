@@ -50,7 +50,7 @@ def test_types_that_both_sides_gave_other_classes_do_not_merge(make_lake):
     ds.refresh()
     for side in ("raise", "ours", "theirs"):
         with pytest.raises(
-            dl.ConflictError, match="Both sides changed the type of column 'label'"
+            dl.ConflictError, match="stored values of column 'label' as different types"
         ) as e:
             ds.merge("fix", on_conflict=side)
         assert [(c.kind, c.name) for c in e.value.conflicts] == [("column", "label")]

@@ -1,5 +1,6 @@
 """Versions behind the newest: `verify` looks at all that a branch or tag leads to."""
 
+import itertools
 import os
 import shutil
 
@@ -195,3 +196,42 @@ def test_a_sound_history_is_read_once(lake, monkeypatch):
     assert ds.verify()
     assert len(seen) == len(set(seen))
     assert {commit.id for commit in ds.log()} <= set(seen)
+
+
+def test_the_snapshot_of_another_version_is_never_read_for_one(tmp_path):
+    """Every snapshot over every other: each name leads to its own rows, or to an error."""
+    url = tmp_path / "sound.lake"
+    ds = dl.create(url, {"a": "int64"})
+    ds.append({"a": [1, 2]})
+    ds.commit("1")
+    ds.tag("v1")
+    ds.branch("side")
+    side = dl.open(url, branch="side")
+    side["a"][1] = 20
+    side.commit("side")
+    ds["a"][0] = 100
+    ds.commit("2")
+    ds.merge("side")
+    ds.delete([0])
+    ds.commit("3")
+    names = {"main": {"branch": "main"}, "side": {"branch": "side"}, "v1": {"version": "v1"}}
+    names |= {commit.id: {"version": commit.id} for commit in ds.log() if commit.parent}
+    rows = {name: dl.open(url, **how)["a"][:].tolist() for name, how in names.items()}
+    files = sorted(path.name for path in (url / "snapshots").iterdir())
+    wrong, refused = [], 0
+    for one, other in itertools.permutations(files, 2):
+        copy = tmp_path / "copy.lake"
+        shutil.copytree(url, copy)
+        shutil.copy(url / "snapshots" / one, copy / "snapshots" / other)
+        for name, how in names.items():
+            for verify in (None, "read"):
+                try:
+                    found = dl.open(copy, verify=verify, **how)["a"][:].tolist()
+                except dl.LakeError:
+                    refused += 1
+                    continue
+                if found != rows[name]:
+                    wrong.append((one, other, name))
+        shutil.rmtree(copy)
+    assert refused
+    assert wrong == []

@@ -580,3 +580,13 @@ def test_only_columns_of_named_classes_take_more(make_lake):
 def test_an_unknown_class_says_how_to_add_it(labelled):
     with pytest.raises(dl.InvalidValueError, match=r"ds\.add_classes\(column, \['bird'\]\)"):
         labelled.append({"label": ["bird"]})
+
+
+def test_edits_that_come_to_nothing_are_not_in_the_way_of_a_merge(make_lake):
+    ds = make_lake({"x": "int64"}, x=[1])
+    ds.branch("other")
+    ds.append({"x": [2]})
+    ds.delete([1])
+    assert not ds.status()
+    ds.merge("other")
+    assert ds["x"][:].tolist() == [1]

@@ -2,6 +2,7 @@
 
 import os
 
+import numpy as np
 import pytest
 
 import deeplake_lite as dl
@@ -64,3 +65,27 @@ def test_a_version_of_a_deleted_branch_gets_a_name_again(make_lake, kind):
     found = ds.views()["again"] if kind == "view" else dl.open(ds.url, version="again")
     assert found["x"][:].tolist() == [5]
     assert found["b"][:] == ds["b"][:]
+
+
+def append_and_commit(ds):
+    ds.append({"x": np.ones((1, 1000), "float32")})
+    ds.commit("more")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda ds: ds.branch("other"), lambda ds: ds.tag("v1"), append_and_commit,
+        lambda ds: ds.log(), lambda ds: ds["x"][:], lambda ds: ds.verify(),
+        lambda ds: ds.diff("main"),
+    ],
+)  # fmt: skip
+def test_a_handle_of_a_lake_that_was_replaced_says_so(tmp_path, use):
+    url = tmp_path / "x.lake"
+    ds = dl.create(url, {"x": dl.Array("float32", (1000,))})
+    ds.append({"x": np.ones((20_000, 1000), "float32")})
+    ds.commit("rows")
+    old = dl.open(url)
+    dl.create(url, {"y": "int64"}, overwrite=True)
+    with pytest.raises(dl.LakeError, match="the lake was created anew"):
+        use(old)

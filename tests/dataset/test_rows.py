@@ -386,6 +386,16 @@ def test_the_same_upsert_twice_changes_nothing(ds):
     assert not ds.status()
 
 
+@pytest.mark.parametrize(("dtype", "bits"), [("float64", 53), ("float32", 24), ("float16", 11)])
+def test_a_key_of_floats_to_which_other_integers_round_is_refused(new_url, dtype, bits):
+    ds = dl.create(new_url(), {"k": dtype, "x": "int64"})
+    ds.append({"k": [2.0**bits], "x": [1]})
+    with pytest.raises(dl.InvalidValueError, match=rf"tells whole numbers apart below 2\*\*{bits}"):
+        ds.upsert({"k": [2**bits + 1], "x": [2]}, on="k")
+    done = ds.upsert({"k": [2**bits - 1, np.nan, np.inf], "x": [2, 3, 4]}, on="k")
+    assert (done.added, done.changed) == (3, 0)
+
+
 @pytest.mark.parametrize("spared", range(4))
 def test_an_upsert_of_which_a_write_fails_changes_nothing(make_lake, monkeypatch, spared):
     ds = make_lake(

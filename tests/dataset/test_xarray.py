@@ -1,6 +1,7 @@
 """Lakes as an xarray engine: lazy, indexed as NumPy does, found by entry point."""
 
 import json
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -188,3 +189,51 @@ def test_attributes_say_what_a_column_is():
     assert attributes["unit"] == "cm"
     assert attributes["range"] == "[0, 1]"
     assert json.loads(attributes["htype"]) == {"htype": "scalar", "dtype": "int32"}
+
+
+BACK = {
+    "classes": (dl.ClassLabel(["a", "b"]), ["b", "a"]),
+    "classes and null": (dl.ClassLabel(["a", "b"], nullable=True), ["b", None]),
+    "integers and null": (dl.Scalar("int64", nullable=True), [5, None]),
+    "truth values and null": (dl.Scalar("bool", nullable=True), [True, None]),
+    "vectors": (dl.Embedding(2), [[1, 2], [3, 4]]),
+    "arrays and null": (dl.Array("int32", (2,), nullable=True), [[1, 2], None]),
+    "days": (dl.Scalar("datetime64[D]"), np.array([1, 2], "datetime64[D]")),
+    "complex": (dl.Scalar("complex64"), [1 + 2j, 3]),
+}
+
+
+@pytest.mark.parametrize("case", BACK)
+def test_variables_of_xarray_come_back_as_they_were(case):
+    htype, values = BACK[case]
+    ds = lake({"x": htype}, {"x": values})
+    back = lake({"x": htype}, {"x": []})
+    back.append(ds.to_xarray())
+    built = dl.from_arrays(ds.to_xarray(), f"memory://{uuid4()}")
+    assert built["x"].htype == (dl.Scalar("datetime64[s]") if case == "days" else htype)
+    for other in (back, built):
+        np.testing.assert_array_equal(np.ma.filled(other["x"][:], 0), np.ma.filled(ds["x"][:], 0))
+        np.testing.assert_array_equal(
+            np.ma.getmaskarray(other["x"][:]), np.ma.getmaskarray(ds["x"][:])
+        )
+
+
+@pytest.mark.parametrize("names", [["b", "a"], ["c", "a", "b"]])
+@pytest.mark.parametrize("nullable", [False, True])
+def test_classes_come_back_from_xarray_by_name(names, nullable):
+    given = lake({"x": dl.ClassLabel(["a", "b"], nullable=nullable)}, {"x": ["b", "a"]}).to_xarray()
+    ds = lake({"x": dl.ClassLabel(names)}, {"x": []})
+    ds.append(given)
+    ds["x"][:] = given["x"]
+    ds.update(ds[:], given)
+    ds.add_column("y", dl.ClassLabel(names), values=given["x"])
+    for column in ("x", "y"):
+        assert [names[n] for n in ds[column][:]] == ["b", "a"]
+
+
+def test_a_variable_computed_of_another_is_taken_as_it_is():
+    given = lake({"x": "int64"}, {"x": [1, 2]}).to_xarray()["x"]
+    half = xr.DataArray(given.values / 2, dims=given.dims, attrs=given.attrs)
+    ds = lake({"y": "float64"}, {"y": []})
+    ds.append({"y": half})
+    assert ds["y"][:].tolist() == [0.5, 1.0]

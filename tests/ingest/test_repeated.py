@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 import deeplake_lite as dl
 
@@ -51,3 +52,65 @@ def test_the_same_file_is_not_read_again_and_one_of_the_same_rows_adds_nothing(t
     assert len(dl.from_parquet(tmp_path / "a.parquet", url, progress=False)) == 2
     path.write_text("x,y\n1,a\n2,c\n")
     assert len(dl.from_csv(path, url)) == 4
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["forward", "merge"])
+def test_what_a_merged_branch_took_in_is_not_taken_again(tmp_path, own):
+    (tmp_path / "s.csv").write_text("v\n" + "\n".join(map(str, range(100))) + "\n")
+    url = tmp_path / "x.lake"
+    ds = dl.create(url, {"v": "int64"})
+    ds.append({"v": [-1]})
+    ds.commit("one row")
+    ds.branch("other")
+    dl.from_csv(tmp_path / "s.csv", url, branch="other")
+    ds = dl.open(url)
+    if own:
+        ds.append({"v": [-2]})
+        ds.commit("another")
+    ds.merge("other")
+    again = dl.from_csv(tmp_path / "s.csv", url)
+    assert len(again) == 101 + own
+    assert again.ingested.added == 0
+
+
+def _csv(path, values):
+    path.write_text("v\n" + "\n".join(map(str, values)) + "\n")
+
+
+@pytest.mark.parametrize("how", ["keyed", "force", "restored"])
+def test_a_file_that_changes_after_an_interruption_is_not_taken_twice(tmp_path, how):
+    rows = 60_000
+    file, url = tmp_path / "s.csv", tmp_path / "x.lake"
+    _csv(file, [*range(50_000), "bad", *range(50_001, rows)])
+    schema = {"v": "int64"}
+    before = dl.create(url, schema).version
+    with pytest.raises(dl.InvalidValueError, match="bad"):
+        dl.from_csv(file, url, schema=schema, commit_every=10_000)
+    taken = len(dl.open(url))
+    assert 0 < taken < rows
+    _csv(file, range(rows))
+    with pytest.raises(
+        dl.InvalidValueError, match=r"changed since .* committed [\d,]+ of its rows"
+    ):
+        dl.from_csv(file, url, schema=schema, commit_every=10_000)
+    if how == "keyed":
+        assert len(dl.from_csv(file, url, schema=schema, on="v")) == rows
+    if how == "force":
+        assert len(dl.from_csv(file, url, schema=schema, update="force")) == rows + taken
+    if how == "restored":
+        ds = dl.open(url)
+        ds.restore(before)
+        ds.commit("empty again")
+        assert len(dl.from_csv(file, url, schema=schema, update="force")) == rows
+
+
+def test_another_file_of_the_name_is_another_source(tmp_path):
+    url = tmp_path / "x.lake"
+    for folder, values in (("a", [*range(60_000), "bad"]), ("b", [1, 2])):
+        (tmp_path / folder).mkdir()
+        _csv(tmp_path / folder / "s.csv", values)
+    schema = {"v": "int64"}
+    with pytest.raises(dl.InvalidValueError):
+        dl.from_csv(tmp_path / "a" / "s.csv", url, schema=schema, commit_every=10_000)
+    taken = len(dl.open(url))
+    assert len(dl.from_csv(tmp_path / "b" / "s.csv", url, schema=schema)) == taken + 2

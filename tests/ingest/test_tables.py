@@ -49,6 +49,21 @@ CASES = {
         [np.timedelta64(2, "s"), None],
     ),
     "decimal": (pa.array([Decimal("1.50"), Decimal(2)]), dl.Scalar("float64"), [1.5, 2]),
+    "whole decimal": (
+        pa.array([Decimal(2**53 + 1), None], pa.decimal128(20, 0)),
+        dl.Scalar("int64", nullable=True),
+        [2**53 + 1, None],
+    ),
+    "lists of whole decimals": (
+        pa.array([[Decimal(2**53 + 1)], []], pa.list_(pa.decimal128(20, 0))),
+        dl.Array("int64", (None,)),
+        [[2**53 + 1], []],
+    ),
+    "fixed lists of whole decimals": (
+        pa.array([[Decimal(2**53 + 1)]] * 2, pa.list_(pa.decimal128(20, 0), 1)),
+        dl.Array("int64", (1,)),
+        [[2**53 + 1]] * 2,
+    ),
     "dictionary": (
         pa.array(["b", "a"]).dictionary_encode(),
         dl.ClassLabel(["b", "a"]),
@@ -315,7 +330,7 @@ def test_a_null_in_a_list_is_nan_or_refused_and_never_a_zero(url):
     assert np.isnat(ds["d"][0][1])
     whole = pa.table({"x": pa.array([[1], [1, None]])})
     with pytest.raises(
-        dl.InvalidValueError, match=r"row 1.*a list of int64 takes no null.*Sequence"
+        dl.InvalidValueError, match=r"column 'x': .*row 1: must be int64, got None.*Sequence"
     ):
         dl.from_dataframe(whole, url + "2")
     schema = {"x": dl.Sequence(dl.Scalar("int64", nullable=True))}
@@ -361,3 +376,124 @@ def test_a_file_that_is_missing_or_no_parquet_is_refused(tmp_path, url):
         dl.from_parquet(tmp_path / "a.parquet", url, on="k")
     with pytest.raises(dl.SchemaError, match="schema= names column 'k'"):
         dl.from_parquet(tmp_path / "a.parquet", url, schema={"k": "text"})
+
+
+DECIMALS = pa.array([Decimal("5.00"), Decimal("0.10")], pa.decimal128(20, 2))
+
+
+@pytest.mark.parametrize(
+    ("htype", "values"),
+    [("text", ["5.00", "0.10"]), ("float64", [5.0, 0.1]), ("json", [5.0, 0.1])],
+)
+def test_decimals_become_the_type_that_was_asked_for(new_url, htype, values):
+    ds = dl.from_dataframe(pa.table({"x": DECIMALS}), new_url(), schema={"x": htype})
+    assert values_in(ds) == values
+
+
+def test_the_digits_of_a_whole_decimal_come_through_unsigned(new_url):
+    wide = pa.table({"x": pa.array([Decimal(2**64 - 1)], pa.decimal128(20, 0))})
+    ds = dl.from_dataframe(wide, new_url(), schema={"x": "uint64"})
+    assert values_in(ds) == [2**64 - 1]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (DECIMALS, r"column 'x': DataFrame, row 1: must be int64, got Decimal"),
+        (pa.array([Decimal(1), Decimal(2**63)], pa.decimal128(20, 0)), r"row 1: int64 holds"),
+    ],
+)
+def test_a_decimal_that_is_no_integer_is_refused_by_row(new_url, values, message):
+    table = pa.table({"x": values})
+    with pytest.raises(dl.InvalidValueError, match=message):
+        dl.from_dataframe(table, new_url(), schema={"x": "int64"})
+    ds = dl.from_dataframe(table, new_url(), schema={"x": "int64"}, on_error="skip", progress=False)
+    assert len(ds) == 1
+
+
+# ---- columns of Python objects: each value as it is, or an error
+
+MOMENT = pd.Timestamp("2020-01-01 00:00:00.123456789")
+DAY, LATER = dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 5)
+
+OBJECTS = {
+    "nanoseconds": ([MOMENT], "datetime64[ns]", [MOMENT.to_datetime64()]),
+    "nanoseconds of a span": (
+        [pd.Timedelta(123, "ns")],
+        "timedelta64[ns]",
+        [np.timedelta64(123, "ns")],
+    ),
+    "day and moment": ([DAY, LATER], None, [dt.datetime(2020, 1, 1), LATER]),
+    "moment and day": ([LATER, DAY], None, [LATER, dt.datetime(2020, 1, 1)]),
+    "times of day": ([dt.time(1, 2)], None, [np.timedelta64(3_720, "s")]),
+    "dicts": ([{"a": 1}, {"b": 2}], None, [{"a": 1}, {"b": 2}]),
+    "empty dict": ([{"a": 1}, {}], None, [{"a": 1}, {}]),
+    "numbers in dicts": ([{"a": 1}, {"a": 1.5}], None, [{"a": 1}, {"a": 1.5}]),
+    "lists of dicts": ([[{"a": 1}], [{"b": 1}]], None, [[{"a": 1}], [{"b": 1}]]),
+    "large integers": ([2**63, 1], "uint64", [2**63, 1]),
+    "large integers in dicts": ([{"a": 2**70}], "json", [{"a": 2**70}]),
+    "large integers in lists": ([[2**63]], dl.Array("uint64", (None,)), [[2**63]]),
+    "spans of NumPy": ([np.timedelta64(5, "us")], None, [np.timedelta64(5, "us")]),
+    "decimals": ([Decimal("1.5"), Decimal(2)], None, [1.5, 2.0]),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_objects_of_a_frame_are_taken_as_they_are(new_url, name):
+    values, htype, expected = OBJECTS[name]
+    frame = pd.DataFrame({"x": pd.Series(values, dtype=object)})
+    schema = {} if htype is None else {"x": htype}
+    ds = dl.from_dataframe(frame, new_url(), schema=schema)
+    found = values_in(ds)
+    if name in ("day and moment", "moment and day"):
+        found = [np.datetime64(v).astype("datetime64[us]").item() for v in found]
+    assert found == expected
+    appended = dl.create(new_url(), {"x": ds["x"].htype})
+    appended.append({"x": expected} if name in ("decimals", "times of day") else frame)
+    assert values_in(appended) == values_in(ds)
+
+
+@pytest.mark.parametrize(
+    ("values", "htype"),
+    [
+        ([MOMENT], None), ([pd.Timedelta(123, "ns")], None), ([[MOMENT]], None),
+        ([DAY, LATER], "datetime64[D]"), ([dt.time(1, tzinfo=dt.UTC)], "timedelta64[us]"),
+        ([{1, 2}], "json"), ([b"a", "b"], "bytes"), ([pd.Period("2020-01", "M")], None),
+        ([object()], None), ([2**63, 1], None),
+    ],
+)  # fmt: skip
+def test_objects_that_would_change_are_refused(new_url, values, htype):
+    frame = pd.DataFrame({"x": pd.Series(values, dtype=object)})
+    with pytest.raises(dl.LakeError):
+        dl.from_dataframe(frame, new_url(), schema={} if htype is None else {"x": htype})
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"k": [1]}, index=pd.Index(["p"], name="k")),
+        pd.DataFrame({"p": pd.period_range("2020-01", periods=2, freq="M")}),
+        pa.table({"x": pa.StructArray.from_arrays([pa.array([1])] * 2, names=["a", "a"])}),
+        pa.table({"m": pa.array([[("k", 1), ("k", 2)]], pa.map_(pa.string(), pa.int64()))}),
+    ],
+    ids=["index", "periods", "fields", "map"],
+)
+def test_tables_that_would_lose_something_are_refused(new_url, table):
+    with pytest.raises(dl.LakeError):
+        dl.from_dataframe(table, new_url())
+
+
+def test_tensors_of_arrow_keep_their_shape(new_url):
+    kind = pa.fixed_shape_tensor(pa.int64(), (2, 2))
+    storage = pa.array([[1, 2, 3, 4]] * 2, pa.list_(pa.int64(), 4))
+    table = pa.table({"t": pa.ExtensionArray.from_storage(kind, storage)})
+    ds = dl.from_dataframe(table, new_url())
+    assert ds["t"].htype == dl.Array("int64", (2, 2))
+    assert ds["t"][:].tolist() == [[[1, 2], [3, 4]]] * 2
+
+
+def test_rows_of_a_frame_that_left_a_lake_come_back(new_url):
+    ds = dl.create(new_url(), {"j": "json"})
+    ds.append({"j": [{"a": 1}, {"x": 1}, {"b": 2**53 + 1}]})
+    back = dl.from_dataframe(ds.to_pandas().iloc[[0, 2]], new_url())
+    assert back["j"][:] == [{"a": 1}, {"b": 2**53 + 1}]

@@ -114,3 +114,21 @@ def test_a_value_that_the_query_does_not_name_is_refused(ds):
 @pytest.mark.parametrize("given", [{3, 5}, range(3, 6, 2), (3, 5), np.array([3, 5])], ids=repr)
 def test_what_has_many_values_is_a_list(ds, given):
     assert ds.query("SELECT id WHERE id IN $few", {"few": given})["id"][:].tolist() == [3, 5]
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("id IN ($a,$b)", [2, 3]), ("id = $a+$b", [5]), ("id = $b-$a", [1]), ("id = $a*$b", [6]),
+        ("id IN [$a,$b,$a]", [2, 3]), ("id = $a/*$b*/+$b", [5]),
+        ("id BETWEEN $a AND $b", [2, 3]), ("id = $a AND label||$b <> '$a$b$'", [2]),
+    ],
+)  # fmt: skip
+def test_names_of_parameters_end_where_words_do(ds, condition, rows):
+    found = ds.query(f"SELECT id WHERE {condition}", {"a": 2, "b": 3})
+    assert found["id"][:].tolist() == rows
+
+
+def test_texts_between_dollars_are_not_part_of_the_language(ds):
+    with pytest.raises(QueryError):
+        ds.query("SELECT id WHERE label = $$cat$$")

@@ -187,3 +187,72 @@ def test_keys_of_groups_and_picked_values_keep_the_type_of_their_column(dtype):
     assert str(listed["all_"].htype.of) == f"Scalar({dtype!r}, nullable=True)"
     assert str(union["x"].htype) == str(chosen["y"].htype) == f"Scalar({dtype!r})"
     assert chosen["z"].htype == dl.Scalar(dtype, nullable=True)
+
+
+# ---- moments in nanoseconds, with which DuckDB computes in microseconds
+
+
+def moments(*pairs: tuple[int, int]) -> dl.Dataset:
+    """Return a lake of pairs of moments in nanoseconds, some before 1970."""
+    moment = dl.Scalar("datetime64[ns]", nullable=True)
+    ds = dl.create(f"memory://{uuid4()}", {"a": moment, "b": moment, "u": "datetime64[us]"})
+    a, b = (np.array(side, "datetime64[ns]") for side in zip(*pairs, strict=True))
+    ds.append({"a": a, "b": b, "u": a.astype("datetime64[us]")})
+    return ds
+
+
+ODD = [(-1, 999), (-1001, -1), (-2000, -1000), (999, -1), (5, 5), (10**18 + 1, 10**18 + 1)]
+
+
+@pytest.mark.parametrize("span", ["1 second", "-1 microsecond", "40 days", "3 hours"])
+@pytest.mark.parametrize("form", ["a + {}", "{} + a", "a - {}", "DATE_ADD(a, {})"])
+def test_a_span_moves_a_moment_and_keeps_its_nanoseconds(span: str, form: str):
+    number, unit = span.split()
+    delta = np.timedelta64(int(number), {"second": "s", "hours": "h", "days": "D"}.get(unit, "us"))
+    found = moments(*ODD).query(f"SELECT {form.format(f"INTERVAL '{span}'")} AS x")["x"]
+    sign = -1 if "-" in form else 1
+    expected = np.array([a for a, _ in ODD], "datetime64[ns]") + sign * delta
+    assert str(found.htype) == "Scalar('datetime64[ns]')"
+    assert found[:].tolist() == expected.tolist()
+
+
+def test_a_null_moved_by_a_span_is_null():
+    found = moments((5, 5)).query("SELECT CASE WHEN a > b THEN a END + INTERVAL 1 DAY AS x")["x"]
+    assert np.ma.getmaskarray(found[:]).tolist() == [True]
+
+
+def test_a_difference_of_whole_microseconds_is_exact():
+    found = moments(*ODD).query("SELECT a - b AS x")["x"][:]
+    assert (found / np.timedelta64(1, "us")).tolist() == [(a - b) // 1000 for a, b in ODD]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "a - b", "b - a", "a - MIN(b) OVER ()", "a - u", "u - a", "AGE(a, b)", "SUBTRACT(a, b)",
+        "COALESCE(a, u) - b", "CASE WHEN a > b THEN a ELSE u END - b", "GREATEST(a, u) - b",
+        "FIRST(a) OVER () - b", "DATE '2020-01-01' - a", "$p - a",
+    ],
+)  # fmt: skip
+def test_a_difference_with_nanoseconds_is_an_error(expression: str):
+    params = {"p": np.datetime64("2020-01-01T00:00:00.000001", "us")} if "$" in expression else {}
+    query = f"SELECT {expression} AS x"
+    with pytest.raises(dl.QueryTypeError, match="whole microseconds"):
+        moments((1007, 3)).query(query, params or [])["x"][:]
+
+
+def test_comparisons_of_moved_moments_see_nanoseconds():
+    query = "SELECT a WHERE a + INTERVAL '1 microsecond' > b"
+    assert len(moments((3, 1002), (3, 1003), (3, 1004)).query(query)) == 1
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("end", [2**63 - 1, -(2**63) + 1])
+@pytest.mark.parametrize("expression", ["x - x", "x + INTERVAL 1 DAY", "HASH(x)", "MAX(x)"])
+def test_a_moment_that_duckdb_takes_for_infinity_is_an_error(unit: str, end: int, expression: str):
+    ds = lake(f"datetime64[{unit}]", [5, end])
+    assert ds.query("SELECT x")["x"][:].astype("int64").tolist() == [5, end]
+    with pytest.raises(dl.QueryTypeError, match="for infinity, but x has it"):
+        ds.query(f"SELECT {expression} AS y")["y"][:]
+    near = lake(f"datetime64[{unit}]", [5, 10**9])
+    assert len(near.query(f"SELECT {expression} AS y")) in (1, 2)

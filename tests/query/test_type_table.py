@@ -560,9 +560,9 @@ def arrange_by(ds, col, values):
 def greatest(ds, col, values):
     query = "SELECT MAX(col) AS x GROUP BY k ORDER BY k"
     groups = [[v for v in part if v is not None] for part in by_group(values)]
-    if is_any(col.traits, "list", "ragged"):
+    if is_any(col.traits, "list", "ragged", "complex"):
         refused(ds, query)
-    elif is_any(col.traits, "array", "complex"):
+    elif is_any(col.traits, "array"):
         assert read(ds, query) == [
             plain(np.max([np.asarray(v) for v in part], 0)) for part in groups
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
@@ -14,6 +15,7 @@ from deeplake_lite.query.bind.kinds import is_json, is_numpys, key_of, kind_of, 
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Arg, Type
 from deeplake_lite.query.functions.binding import box_numbers
+from deeplake_lite.query.functions.sums import wide_dtype
 from deeplake_lite.query.values import (
     NUMBER,
     REAL,
@@ -87,9 +89,8 @@ def grouped(tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr]
             )
         floats = aggregate in ("MEAN", "STD", "VAR", "MEDIAN")
         dtype = "float64" if floats and inner.dtype[0] in "biu" else inner.dtype
-        wide = {"b": "int64", "i": "int64", "u": "uint64"}
-        if aggregate in ("SUM", "PROD") and inner.dtype[0] in wide:
-            dtype = wide[inner.dtype[0]]
+        if aggregate in ("SUM", "PROD"):
+            dtype = (wide_dtype(np.dtype(inner.dtype)) or np.dtype(inner.dtype)).name
         arg = Arg(text, inner)
         type_ = Type(dtype, inner.shape, box_numbers(dtype, inner.shape, arg))
     return Tensor(Grouped(key, tensor.tree, aggregate, type_), {key: rows}, text)
@@ -129,7 +130,8 @@ def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
     try:
         inner = e.this
         _refuse_tensors(low, inner, scope)
-        found = _row_number() if inner.name.upper() == "ROW_NUMBER" else low.value(inner, scope)
+        is_number = inner.name.upper() == "ROW_NUMBER" and not inner.expressions
+        found = _row_number() if is_number else low.value(inner, scope)
         node = window_parts(low, e, scope)
     finally:
         scope.in_aggregate, scope.aggregated, scope.in_window = was, before, around
@@ -185,14 +187,23 @@ def ordered(low: Lowering, order: exp.Order, scope: Scope) -> list[exp.Expr]:
     return [sorted_by(low.value(term.this, scope), term, low, scope) for term in order.expressions]
 
 
+def no_position(node: exp.Expr) -> exp.Expr:
+    """Return a constant as what SQL does not take for the number of a column; others as they are.
+
+    >>> no_position(exp.convert(2)).sql("duckdb")
+    'COALESCE(2, NULL)'
+    """
+    if node.find(exp.Column, exp.Query, exp.Anonymous) is None:
+        return func("coalesce", node, exp.null())
+    return node
+
+
 def sorted_by(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> exp.Ordered:
     """Return what to sort by: NaN last either way, and null behind it unless it is said.
 
     NaN is the greatest to DuckDB, its negative too: what descends is the negative, ascending.
     """
-    node, descends = ordering(value, low, scope), bool(term.args.get("desc"))
-    if node.find(exp.Column, exp.Query, exp.Anonymous) is None:  # to SQL, a position or an error
-        node = func("coalesce", node, exp.null())
+    node, descends = no_position(ordering(value, low, scope)), bool(term.args.get("desc"))
     nulls_first = bool(term.args.get("nulls_first"))
     if kind_of(value).real and descends:
         node, descends = exp.Neg(this=exp.paren(node)), False

@@ -20,19 +20,25 @@ from deeplake_lite.query.bind.digests import counted
 from deeplake_lite.query.bind.growth import bounded
 from deeplake_lite.query.bind.json_values import as_number, json_key, json_order
 from deeplake_lite.query.bind.kinds import (
+    as_json,
+    as_part,
     as_text,
     has_axes,
     is_json,
     is_numpys,
     kind_of,
+    lists_json,
     ordering,
+    settled,
     unified,
 )
+from deeplake_lite.query.bind.moments import IN_MICROSECONDS, in_microseconds, is_fine
 from deeplake_lite.query.bind.special import OF_OTHERS, SPECIAL
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.values import (
     ANY,
+    JSON,
     NUMBER,
     REAL,
     TEXT,
@@ -50,6 +56,7 @@ if TYPE_CHECKING:
 
 
 _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
+    "DATE_ADD": lambda e: exp.Add(this=e.expressions[0], expression=e.expressions[1]),
     "EQUALS": lambda e: exp.EQ(this=e.expressions[0], expression=e.expressions[1]),
     "LOGICAL_AND": lambda e: exp.and_(*e.expressions),
     "LOGICAL_OR": lambda e: exp.or_(*e.expressions),
@@ -63,7 +70,9 @@ _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
 }
 """Operators that may be written as functions, and CASE as NULLIF."""
 
-_SIDES = {"EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1, "NULLIF": 2}
+_SIDES = {
+    "DATE_ADD": 2, "EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1, "NULLIF": 2,
+}  # fmt: skip
 """How many arguments those take: LOGICAL_AND and LOGICAL_OR at the least."""
 
 
@@ -96,6 +105,8 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         if count < least or (count > least and name not in ("LOGICAL_AND", "LOGICAL_OR")):
             raise QueryTypeError(f"{name} takes {least} value(s), got {count}: {text_of(e)}.")
         return low.value(_OPERATORS[name](e), scope)
+    if name in known.TAKES_NOTHING and e.expressions:
+        raise QueryTypeError(f"{name}() takes no arguments, but it is {text_of(e)}.")
     special = SPECIAL.get(name) or OF_OTHERS.get(name)
     if special is not None:
         found: Value | None = special(low, e, scope)
@@ -185,7 +196,13 @@ def _of_tensors(
     if name in known.LISTS and isinstance(first, Tensor):
         scope.aggregated = True
         return grouped(first, "LIST", text_of(e), given.order)
-    over_group = scope.grouped and not scope.in_aggregate
+    is_complex = isinstance(first, Tensor) and first.is_scalar and is_numpys(first)
+    if is_complex and known.ELEMENTWISE.get(name, name) in ("MIN", "MAX", "MEDIAN"):
+        raise QueryTypeError(
+            f"Complex numbers are neither less nor greater than others, but {text_of(e)} puts them "
+            "in order. Take that of their absolute values: ABS(x)."
+        )
+    over_group = (scope.grouped or is_complex) and not scope.in_aggregate
     if name in known.ROWWISE and over_group and not given.options and len(args) == 1:
         scope.aggregated = True
         first = low.as_tensor(first, text_of(e))
@@ -245,8 +262,13 @@ def _of_scalars(
         args = [first, args[1], default]
     else:
         kind = _result_kind(name, args[0] if args else None)
-    is_text = name in known.JOINS or name not in known.AGGREGATES | known.SAME | known.REAL
-    nodes = [as_text(a, low, scope) if is_text else low.as_sql(a, scope) for a in args]
+    if name in known.SEEKS and any(lists_json(kind_of(a)) for a in args):
+        args = [a if kind_of(a).name == "list" else _sought(a, low, scope) for a in args]
+    nodes = [_argument(name, a, low, scope) for a in args]
+    if name in IN_MICROSECONDS:
+        nodes = [
+            in_microseconds(n, e) if is_fine(a) else n for n, a in zip(nodes, args, strict=True)
+        ]
     nodes = bounded(called, args, nodes, e)
     if any(map(is_json, args)):
         called, nodes = _of_json(called, args, nodes)
@@ -262,6 +284,22 @@ def _of_scalars(
     if name == "LOG" and len(nodes) == 2:  # with a base
         called = name
     return Sql(exp.Anonymous(this=called, expressions=nodes), kind)
+
+
+def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
+    """Return a value in the form in which a function takes it: classes by name, most often."""
+    if is_json(value) and name in known.OF_JSON | known.SEEKS:
+        return exp.cast(low.as_sql(value, scope), "JSON")
+    if name in known.HOLDS_PARTS | known.HOLDS_VALUES:
+        return low.as_sql(as_part(settled(value, low, scope)), scope)
+    if name in known.JOINS or name not in known.AGGREGATES | known.SAME | known.REAL:
+        return as_text(value, low, scope)
+    return low.as_sql(value, scope)
+
+
+def _sought(value: Value, low: Lowering, scope: Scope) -> Value:
+    """Return a value in the form in which a list of JSON has it."""
+    return as_part(Sql(as_json(value, low, scope), JSON))
 
 
 def _by_argument(
@@ -302,7 +340,7 @@ def _one_type(name: str, args: list[Value], e: exp.Anonymous) -> None:
         )
 
 
-_COUNTS_EQUALS = {"MODE", "HISTOGRAM", "APPROX_COUNT_DISTINCT", "APPROX_TOP_K", "ENTROPY"}
+_COUNTS_EQUALS = {"MODE", "APPROX_COUNT_DISTINCT", "ENTROPY"}
 """Aggregates that tell equal values from others, of which any stands for all."""
 
 _NUMERIC = {known.NAMES.get(name, name) for name in known.REAL | {"SUM"}}
@@ -312,6 +350,8 @@ _NUMERIC = {known.NAMES.get(name, name) for name in known.REAL | {"SUM"}}
 def _result_kind(name: str, first: Value | None) -> Kind:
     if name in known.LISTS and first is not None:
         return kind_of(first).listed
+    if name in known.GIVES_JSON:
+        return JSON
     if name in known.JOINS:
         return TEXT
     if name in known.COUNTS:

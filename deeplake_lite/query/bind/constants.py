@@ -86,6 +86,8 @@ def _encodable(text: str) -> str:
 
 def _of_array(value: Any) -> Any:
     """Return a NumPy scalar, or what has an array, as Python's or NumPy's."""
+    if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
+        return value.tolist()  # with None
     array = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value)
     if array.dtype.kind in "mM":
         return array[()] if array.ndim == 0 else list(array)

@@ -56,6 +56,11 @@ def alike(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
     types = {str(t.field.htype) if isinstance(t, Meta) and t.field else t for t in hashes}
     if len(hashes) < 2 or (len(types) == 1 and isinstance(hashes[0], Meta)):
         return left, right
+    if all(isinstance(tree, Meta) for tree in hashes):
+        assert isinstance(left, Tensor)
+        assert isinstance(right, Tensor)
+        first, second = with_one_list_of_names([_cell_of(left), _cell_of(right)])
+        return digest(first, low, stored=False), digest(second, low, stored=False)
     return _of_value(left, low), _of_value(right, low)
 
 
@@ -69,10 +74,16 @@ def _of_value(value: Value, low: Lowering) -> Value:
     """Return the digest of a column's values for the one that is stored."""
     if not isinstance(value, Tensor) or not isinstance(value.tree, Meta):
         return value
+    return digest(_cell_of(value), low, stored=False)
+
+
+def _cell_of(value: Tensor) -> Tensor:
+    """Return the column's values whose digest is stored."""
     leaf = value.tree
+    assert isinstance(leaf, Meta)
     assert leaf.field is not None
     cell = Cell(leaf.key, leaf.source, leaf.field, leaf.source.type_of(leaf.field))
-    return digest(Tensor(cell, value.env, value.text), low, stored=False)
+    return Tensor(cell, value.env, value.text)
 
 
 def are_alike(

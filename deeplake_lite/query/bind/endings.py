@@ -40,7 +40,7 @@ def _terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]) -> 
     if isinstance(e, exp.Var) and e.name.upper() == "ALL":
         return [sorted_by(item, term, binder.low, scope) for item in items]
     if is_number(e):
-        value = items[item_number(e, len(items), "ORDER")]
+        value = items[item_number(e, len(items), "ORDER BY")]
     elif isinstance(e, exp.Column) and not e.table and e.name in scope.aliases:
         value = binder.low.value(scope.aliases[e.name], scope)  # what the SELECT calls so
     else:
@@ -59,7 +59,7 @@ def item_number(e: exp.Expr, count: int, what: str) -> int:
     text = text_of(e)
     if not text.isdecimal() or not 0 < int(text) <= count:
         raise QueryError(
-            f"{what} BY {text} is beyond the select list: a number says which of its items, from 1 "
+            f"{what} {text} is beyond the select list: a number says which of its items, from 1 "
             f"to {count}."
         )
     return int(text) - 1

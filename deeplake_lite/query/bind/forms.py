@@ -13,7 +13,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.htypes import Boxes, ClassLabel
+from deeplake_lite.htypes import Boxes, ClassLabel, Mask
 from deeplake_lite.query.bind.kinds import WITHOUT_NAMES
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.base import Bound
@@ -51,12 +51,22 @@ def with_names(tensor: Tensor) -> Tensor:
     return named(tensor, names, tensor.text) if names else tensor
 
 
+def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Return tensors, classes by name where a column of texts is among the others."""
+    items = [t.type if t.type.items is None else t.type.items.of for t in tensors]
+    texts = [
+        item.dtype == "str" and not isinstance(t.tree, Literal_)
+        for item, t in zip(items, tensors, strict=True)
+    ]
+    return [with_names(t) for t in tensors] if any(texts) else list(tensors)
+
+
 def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Return tensors whose classes are numbers of one list of names, the first's and then more.
 
     Raises QueryTypeError for classes without names beside some with names.
     """
-    of_each = [names_of(t.type) if _is_labels(t.type) else () for t in tensors]
+    of_each = [names_of(t.type) if _has_classes(t.type) else () for t in tensors]
     of_labels = {bool(names_of(t.type)) for t in tensors if _is_labels(t.type)}
     if len(of_labels) > 1:
         raise QueryTypeError(WITHOUT_NAMES)
@@ -75,7 +85,8 @@ def named(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
     def compute(value: Any, *, lead: int) -> Any:
         return _named(value, names)
 
-    bound = Bound(Type("str", (None,)), compute, stacks=False)
+    shape = () if tensor.type.shape == () else (None,)
+    bound = Bound(Type("str", shape), compute, stacks=False)
     return Tensor(Call("NAME", bound, (tensor.tree,), (("names", names),)), tensor.env, text)
 
 
@@ -93,9 +104,24 @@ def _is_labels(type_: Type) -> bool:
     return isinstance(of.meaning, ClassLabel) or (of.items is not None and _is_labels(of))
 
 
+def _has_classes(type_: Type) -> bool:
+    """Tell whether values are classes, or pictures of classes that have names."""
+    is_mask = isinstance(type_.meaning, Mask) and bool(type_.meaning.names)
+    return is_mask or _is_labels(type_)
+
+
 def _relabelled(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...]) -> Tensor:
-    """Return a tensor of classes by their numbers in another list of names."""
+    """Return a tensor of classes by their numbers in another list of names.
+
+    Raises QueryTypeError where the numbers of a mask do not reach so far.
+    """
     numbers = np.array([merged.index(name) for name in names])
+    dtype = np.dtype(tensor.type.dtype)
+    if dtype.kind == "u" and len(merged) > np.iinfo(dtype).max:
+        raise QueryTypeError(
+            f"Masks of {dtype} have up to {np.iinfo(dtype).max} classes, but {tensor.text} and "
+            f"another one have {len(merged)} together. Compare classes of pixels: x[i, j]."
+        )
 
     def compute(value: Any, *, lead: int) -> Any:
         return _renumbered(value, numbers)
@@ -112,10 +138,13 @@ def _renumbered(value: Any, numbers: NDArray[Any]) -> Any:
     if isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype.hasobject):
         return objects([_renumbered(item, numbers) for item in value])
     array = np.asarray(value)
-    return numbers.astype(array.dtype)[array]
+    is_class = (array >= 0) & (array < len(numbers))  # pixels of a mask may have none
+    return np.where(is_class, numbers.astype(array.dtype)[np.where(is_class, array, 0)], array)
 
 
 def _renamed(type_: Type, names: tuple[str, ...]) -> Type:
+    if isinstance(type_.meaning, Mask):
+        return replace(type_, meaning=replace(type_.meaning, names=list(names)))
     if type_.items is None:
         return replace(type_, meaning=ClassLabel(list(names)))
     return replace(

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.aggregates import grouped, picked
+from deeplake_lite.query.bind.aggregates import grouped, no_position, picked
 from deeplake_lite.query.bind.digests import comparable, digest
 from deeplake_lite.query.bind.endings import is_number, item_number
 from deeplake_lite.query.bind.kinds import is_json, is_numpys, kind_of
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.scope import Scope
-from deeplake_lite.query.dialect import func, text_of
+from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.values import Constant, Sql, Tensor, Value
 
@@ -35,7 +35,7 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
         if isinstance(part, exp.Tuple):
             raise QueryError(f"GROUP BY a, b stands without parentheses, got {text_of(part)}.")
         with placed(low.text, part):
-            keys.append(_key(_meant(part, tree, scope), scope, low))
+            keys.append(_key(meant(part, tree, scope, "GROUP BY"), scope, low))
     if group.args.get("all"):
         for item in tree.expressions:
             inner = Scope(scope.relations, scope.parent, scope.merged, scope.aliases, grouped=True)
@@ -57,7 +57,7 @@ def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
     scope.aggregated = was
     node = comparable(value, low, scope)
     if isinstance(value, Constant):
-        return func("coalesce", node, exp.null())  # to SQL, a position or an error
+        return no_position(node)
     if isinstance(value, Tensor) and is_numpys(value):
         as_group: Value = picked(value, "FIRST")
     elif is_json(value):
@@ -107,11 +107,11 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
     return Sql(value.node, value.kind) if plain and isinstance(value, Sql) else value
 
 
-def _meant(part: exp.Expr, tree: exp.Select, scope: Scope) -> exp.Expr:
-    """Return what a part of GROUP BY stands for: an item by its number or name, or itself."""
+def meant(part: exp.Expr, tree: exp.Select, scope: Scope, clause: str) -> exp.Expr:
+    """Return what a part of a clause stands for: an item by its number or name, or itself."""
     if is_number(part):
         items: list[exp.Expr] = tree.expressions
-        return items[item_number(part, len(items), "GROUP")].unalias()
+        return items[item_number(part, len(items), clause)].unalias()
     named = isinstance(part, exp.Column) and not part.table and part.name in scope.aliases
     if named and scope.find(part.name, None) is None:
         return scope.aliases[part.name]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.query.bind.json_values import (
@@ -19,8 +18,9 @@ from deeplake_lite.query.bind.json_values import (
     only_bool,
 )
 from deeplake_lite.query.bind.kinds import as_text, kind_of, unit_of_months
+from deeplake_lite.query.bind.moments import is_fine
 from deeplake_lite.query.dialect import func
-from deeplake_lite.query.values import NUMBER, Constant, Sql, Value
+from deeplake_lite.query.values import NUMBER, Sql, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.lowering import Lowering
@@ -68,21 +68,13 @@ def _of_bool(node: exp.Expr) -> exp.Expr:
 def _of_time(node: exp.Expr, value: Value) -> exp.Expr:
     """Return the hash of microseconds; of nanoseconds where those do not suffice."""
     microseconds = func("hash", func("epoch_us", node.copy()))
-    if not _is_fine(value):
+    if not is_fine(value):
         return microseconds
     finer = func("epoch_ns", node.copy())
     rest = exp.Mod(this=finer, expression=exp.convert(1000))
-    is_fine = exp.NEQ(this=rest, expression=exp.convert(0))
-    ifs = [exp.If(this=is_fine, true=func("hash", finer.copy()))]
+    is_finer = exp.NEQ(this=rest, expression=exp.convert(0))
+    ifs = [exp.If(this=is_finer, true=func("hash", finer.copy()))]
     return exp.Case(ifs=ifs, default=microseconds)
-
-
-def _is_fine(value: Value) -> bool:
-    """Tell whether a value is a moment in nanoseconds."""
-    if isinstance(value, Constant):
-        return isinstance(value.value, np.datetime64) and value.value.dtype.name.endswith("[ns]")
-    dtype = getattr(kind_of(value).htype, "dtype", "")
-    return isinstance(dtype, str) and dtype == "datetime64[ns]"
 
 
 def _of_json(node: exp.Expr) -> exp.Expr:

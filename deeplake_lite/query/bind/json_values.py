@@ -103,7 +103,7 @@ def json_order(node: exp.Expr) -> exp.Expr:
         exp.PropertyEQ(this=exp.to_identifier(name), expression=part)
         for name, part in (
             ("number", only_number(node)),
-            ("exact", exp.TryCast(this=text.copy(), to=exp.DataType.build("HUGEINT"))),
+            ("exact", _only_whole(node)),
             ("other", exp.Case(ifs=ifs, default=text)),
             ("type", exp.Case(ifs=[ifs[0].copy()], default=func("json_type", node.copy()))),
         )
@@ -112,10 +112,20 @@ def json_order(node: exp.Expr) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=present, true=func("struct_pack", *parts))])
 
 
+def _only_whole(node: exp.Expr) -> exp.Expr:
+    """Return the integer that a JSON value is, with all of its digits; null for any other."""
+    whole = exp.TryCast(this=json_text(node), to=exp.DataType.build("HUGEINT"))
+    return exp.Case(ifs=[exp.If(this=is_number(node), true=whole)])
+
+
 def json_length(node: exp.Expr) -> exp.Expr:
-    """Return how many items a JSON list has, or characters its text."""
-    items = exp.If(this=is_of_type(node, "ARRAY"), true=func("json_array_length", node.copy()))
-    return exp.Case(ifs=[items], default=func("length", json_text(node)))
+    """Return how many items a JSON list has, keys an object, or characters a text; else null."""
+    ifs = [
+        exp.If(this=is_of_type(node, "ARRAY"), true=func("json_array_length", node.copy())),
+        exp.If(this=is_of_type(node, "OBJECT"), true=func("len", func("json_keys", node.copy()))),
+        exp.If(this=is_of_type(node, "VARCHAR"), true=func("length", json_text(node))),
+    ]
+    return exp.Case(ifs=ifs)
 
 
 def json_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:

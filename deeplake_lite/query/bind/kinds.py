@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import replace
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
+from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind.constants import constant
 from deeplake_lite.query.bind.json_values import json_key, json_order, json_text
 from deeplake_lite.query.convert import json_document
@@ -129,7 +131,7 @@ def agree(value: Value, other: Value) -> Value:
     if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
         return constant(class_number(value.value, theirs))
     if mine.name == "list" and theirs.name == "list" and mine.names != theirs.names:
-        return _by_name(value)
+        return by_name(value)
     check_pair(value, mine, theirs)
     if not isinstance(value, Sql):
         return value
@@ -157,6 +159,12 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
     """
     if mine.name == theirs.name == "class" and bool(mine.names) != bool(theirs.names):
         raise QueryTypeError(WITHOUT_NAMES)
+    items = [kind.item.name for kind in (mine, theirs) if kind.item is not None]
+    if len(items) == 2 and (items[0] == "json") != (items[1] == "json") and "any" not in items:
+        raise QueryTypeError(
+            "Lists of JSON go with lists of JSON alone, but the other list holds values of another "
+            "kind. Make JSON of those: [TO_JSON(x)]."
+        )
     units = [unit_of_months(kind) for kind in (mine, theirs)]
     known = mine.htype is not None and theirs.htype is not None
     if units[0] != units[1] and mine.name == theirs.name == "time" and known:
@@ -217,8 +225,8 @@ def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     value = settled(value, low, scope)
     if isinstance(value, Sql) and value.kind.name == "class":
         return class_name(value.node, value.kind.names)
-    if isinstance(value, Sql) and value.kind.name == "list" and value.kind.names:
-        return class_names(value.node, value.kind.names)
+    if isinstance(value, Sql) and value.kind.name == "list":
+        return low.as_sql(as_part(value), scope)
     if isinstance(value, Sql) and value.kind.name == "json":
         return json_text(value.node)
     return low.as_sql(value, scope)
@@ -247,7 +255,7 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
     values = [settled(v, low, scope) for v in values]
     kinds = [kind_of(v) for v in values if not is_null_constant(v)]
     if len({k.names for k in kinds if k.name == "list"}) > 1:
-        return [_by_name(v) for v in values], Kind("list", item=TEXT)
+        return [by_name(v) for v in values], Kind("list", item=TEXT)
     for value, other in pairwise(v for v in values if not is_null_constant(v)):
         check_pair(value, kind_of(value), kind_of(other))
     classes = {k.names for k in kinds if k.name == "class"}
@@ -267,8 +275,16 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         ], TEXT
     real = any(k.real for k in kinds)
     first = kinds[0] if kinds else ANY
-    same = first.htype if len({str(k.htype) for k in kinds}) == 1 else None
+    same = first.htype if len({str(k.htype) for k in kinds}) == 1 else _finest(kinds)
     return values, replace(REAL if real else first, htype=same)
+
+
+def _finest(kinds: list[Kind]) -> Scalar | None:
+    """Return the type of moments in several units, the finest of them; None for anything else."""
+    dtypes = [getattr(k.htype, "dtype", "") for k in kinds]
+    if not dtypes or not all(dtype.startswith("datetime64") for dtype in dtypes):
+        return None
+    return Scalar(str(reduce(np.promote_types, dtypes)))
 
 
 def _with_kinds(values: list[Value]) -> list[tuple[Value, Kind]]:
@@ -302,11 +318,40 @@ def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[named]))])
 
 
-def _by_name(value: Value) -> Value:
-    """Return a list of classes as one of their names; anything else as it is."""
-    if isinstance(value, Sql) and value.kind.name == "list" and value.kind.names:
+def as_part(value: Value) -> Value:
+    """Return a value as lists, structs and maps hold it: classes by name, JSON in its one form.
+
+    The types of those in DuckDB have no place for a list of names, and numbers of two lists of
+    names do not compare; nor do two texts of JSON that mean the same.
+    """
+    if isinstance(value, Sql) and value.kind.name == "json":
+        return Sql(exp.cast(json_key(value.node), "JSON"), JSON)
+    if isinstance(value, Sql) and value.kind.name == "list" and lists_json(value.kind):
+        return Sql(_in_one_form(value.node), value.kind)
+    return by_name(value)
+
+
+def lists_json(kind: Kind) -> bool:
+    """Tell whether a kind is that of a list of JSON."""
+    return kind.item is not None and kind.item.name == "json"
+
+
+def _in_one_form(node: exp.Expr) -> exp.Expr:
+    """Return a list of JSON texts as JSON that compares."""
+    item = exp.to_identifier("lake_json")
+    part = exp.cast(json_key(exp.column("lake_json")), "JSON")
+    listed = exp.Comprehension(this=part, expression=item, iterator=node.copy())
+    is_there = exp.not_(exp.Is(this=node.copy(), expression=exp.null()))
+    return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[listed]))])
+
+
+def by_name(value: Value) -> Value:
+    """Return a class, or a list of classes, by name; anything else as it is."""
+    if not isinstance(value, Sql) or not value.kind.names:
+        return value
+    if value.kind.name == "list":
         return Sql(class_names(value.node, value.kind.names), Kind("list", item=TEXT))
-    return value
+    return Sql(class_name(value.node, value.kind.names), TEXT)
 
 
 def is_json(value: Value) -> bool:

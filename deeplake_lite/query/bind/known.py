@@ -46,6 +46,43 @@ WINDOWS = {"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"}
 PICKS = {"FIRST", "LAST", "ANY_VALUE"} | BY_ANOTHER | WINDOWS
 """Functions that take the value of one of many rows, as it is."""
 
+PICKS_SCALARS = {
+    "ARBITRARY", "ARGMAX", "ARGMIN", "ARG_MAX_NULL", "ARG_MAX_NULLS_LAST", "ARG_MIN_NULL",
+    "ARG_MIN_NULLS_LAST",
+}  # fmt: skip
+"""Those of them that take scalars alone."""
+
+OF_JSON = {
+    "JSON", "JSON_ARRAY", "JSON_ARRAY_LENGTH", "JSON_CONTAINS", "JSON_EXISTS", "JSON_EXTRACT",
+    "JSON_EXTRACT_PATH", "JSON_EXTRACT_PATH_TEXT", "JSON_EXTRACT_STRING", "JSON_KEYS",
+    "JSON_MERGE_PATCH", "JSON_OBJECT", "JSON_PRETTY", "JSON_QUOTE", "JSON_STRUCTURE",
+    "JSON_TRANSFORM", "JSON_TRANSFORM_STRICT", "JSON_TYPE", "JSON_VALID", "JSON_VALUE",
+    "ROW_TO_JSON", "TO_JSON",
+}  # fmt: skip
+"""Functions that take JSON as it is."""
+
+GIVES_JSON = {
+    "JSON", "JSON_ARRAY", "JSON_MERGE_PATCH", "JSON_OBJECT", "JSON_QUOTE", "JSON_STRUCTURE",
+    "ROW_TO_JSON", "TO_JSON",
+}  # fmt: skip
+"""Functions whose result is JSON."""
+
+TAKES_NOTHING = {"CUME_DIST", "DENSE_RANK", "PERCENT_RANK", "RANK", "ROW_NUMBER"}
+"""Functions of a row's place in a window."""
+
+HOLDS_PARTS = {"ARRAY_VALUE", "LIST_PACK", "LIST_VALUE", "ROW", "STRUCT_INSERT", "STRUCT_UPDATE"}
+"""Functions that make lists and structs of values."""
+
+SEEKS = {
+    "ARRAY_APPEND", "ARRAY_CONTAINS", "ARRAY_HAS", "ARRAY_INDEXOF", "ARRAY_POSITION",
+    "ARRAY_PREPEND", "ARRAY_PUSH_BACK", "ARRAY_PUSH_FRONT", "CONTAINS", "LIST_APPEND",
+    "LIST_CONTAINS", "LIST_HAS", "LIST_INDEXOF", "LIST_POSITION", "LIST_PREPEND",
+}  # fmt: skip
+"""Functions of a list and one value of its kind."""
+
+HOLDS_VALUES = {"APPROX_TOP_K", "HISTOGRAM", "HISTOGRAM_EXACT"}
+"""Aggregates that give values in a list or a map, which hold classes by name."""
+
 SORTED = {"PERCENTILE_CONT": "QUANTILE_CONT", "PERCENTILE_DISC": "QUANTILE_DISC", "MODE": "MODE"}
 """Functions that take WITHIN GROUP (ORDER BY x), and those that take x."""
 
@@ -56,7 +93,7 @@ REAL = {
 }  # fmt: skip
 """Functions that may give NaN whatever they take."""
 
-SAME = PICKS | {
+SAME = PICKS | PICKS_SCALARS | {
     "ABS", "ROUND", "FLOOR", "CEIL", "CEILING", "MIN", "MAX", "SUM", "COALESCE", "GREATEST",
     "LEAST", "MODE", "NULLIF", "IFNULL", "QUANTILE_DISC",
 }  # fmt: skip
@@ -68,7 +105,7 @@ UNIFIES = {"COALESCE", "IFNULL", "GREATEST", "LEAST"}
 WITH_DEFAULT = {"LAG", "LEAD"}
 """Functions whose third argument stands where the first has no value."""
 
-KEEPS_CLASS = {"MIN", "MAX", "MODE"} | PICKS
+KEEPS_CLASS = {"MIN", "MAX", "MODE"} | PICKS | PICKS_SCALARS
 """Functions of which one gives a class for classes."""
 
 JOINS = {"STRING_AGG", "LISTAGG", "GROUP_CONCAT"}

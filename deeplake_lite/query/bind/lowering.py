@@ -8,14 +8,14 @@ beforehand, of the source that it reads, or a function that DuckDB calls with th
 from __future__ import annotations
 
 import secrets
-from itertools import islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import InvalidValueError, NotFoundError, QueryError, QueryTypeError
-from deeplake_lite.htypes import Scalar
+from deeplake_lite.htypes import ClassLabel, Scalar
 from deeplake_lite.query.bind import (
     aggregates,
     calls,
@@ -27,18 +27,20 @@ from deeplake_lite.query.bind import (
     subscripts,
 )
 from deeplake_lite.query.bind.constants import as_array, constant
-from deeplake_lite.query.bind.forms import with_one_list_of_names
+from deeplake_lite.query.bind.forms import with_names_beside_texts, with_one_list_of_names
 from deeplake_lite.query.bind.json_compare import compare_json
 from deeplake_lite.query.bind.json_values import as_bool
 from deeplake_lite.query.bind.kinds import (
     WORDS,
     agree,
+    as_part,
     as_text,
     is_json,
     is_numpys,
     kind_of,
     settled,
 )
+from deeplake_lite.query.bind.moments import beyond, is_fine
 from deeplake_lite.query.bind.places import placed, put, start_of
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.evaluate import evaluate
@@ -120,6 +122,9 @@ HANDLERS: dict[str, Handler] = {
 _MANY = 200
 """Nodes of an expression that messages do not show as a whole."""
 
+_udf_numbers = count()
+"""Numbers in the names of functions: all queries of the process share one database."""
+
 _MOST_TRACES = 200
 """Expressions whose places are kept."""
 
@@ -143,8 +148,6 @@ REBUILT = frozenset(
         "lambda",
         "localtime",
         "localtimestamp",
-        "order",
-        "ordered",
         "propertyeq",
         "regexpilike",
         "regexplike",
@@ -262,9 +265,7 @@ class Lowering:
             instance.islands[name] = tensor.tree
             instance.texts[name] = tensor.text
             return exp.column(name, table=instance.table)
-        udf = Udf(
-            f"lake_f{len(self.udfs)}_{id(self):x}", tensor.tree, tuple(tensor.env), tensor.text
-        )
+        udf = Udf(f"lake_f{next(_udf_numbers)}", tensor.tree, tuple(tensor.env), tensor.text)
         self.udfs[udf.name] = udf
         return _called(udf, tensor)
 
@@ -358,17 +359,24 @@ class Lowering:
             part, exp.Expr
         ):
             return part
-        value = self.value(part, scope)
-        return as_text(value, self, scope) if of_text else self.as_sql(value, scope)
+        value = settled(self.value(part, scope), self, scope)
+        return as_text(value, self, scope) if of_text else self.as_sql(as_part(value), scope)
 
     def compare(self, kind: type[exp.Expr], left: Value, right: Value, scope: Scope) -> exp.Expr:
         """Return a comparison of scalars: classes by name, JSON by value, NaN equal to nothing."""
         left, right = settled(left, self, scope), settled(right, self, scope)
         if kind is exp.NEQ:
-            return exp.not_(exp.paren(self.compare(exp.EQ, left, right, scope)))
+            return exp.not_(exp.paren(self.compare(exp.EQ, left, _negated(right), scope)))
         if is_json(left) or is_json(right):
             return compare_json(kind, left, right, self, scope)
+        if (always := beyond(kind, left, right)) is not None:
+            side = left if is_fine(left) else right
+            present = exp.not_(exp.Is(this=self.as_sql(side, scope), expression=exp.null()))
+            found = exp.true() if always else exp.false()
+            return exp.Case(ifs=[exp.If(this=present, true=found)])
         left, right = agree(left, right), agree(right, left)
+        if kind_of(left).name == kind_of(right).name == "list":
+            left, right = as_part(left), as_part(right)
         a, b = self.as_sql(left, scope), self.as_sql(right, scope)
         node = kind(this=a, expression=b)
         sides = [side for side, v in ((a, left), (b, right)) if kind_of(v).real]
@@ -431,7 +439,7 @@ class Lowering:
         shown = self.shown(e)
         texts = [self.shown(part) for part in _parts(e)] + [shown] * len(args)
         tensors = [self.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
-        tensors = with_one_list_of_names(tensors)
+        tensors = with_one_list_of_names(with_names_beside_texts(tensors))
         given = _named_classes([_arg(t) for t in tensors])
         bound = entry.bind(*given, **options)
         env: dict[str, exp.Expr] = {}
@@ -444,6 +452,16 @@ class Lowering:
             for t, a in zip(tensors, given, strict=True)
         )
         return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, shown)
+
+
+def _negated(value: Value) -> Value:
+    """Return ALL for ANY and ANY for ALL, as what holds for not all does not hold for any."""
+    others: dict[type[exp.Expr], type[exp.Expr]] = {exp.Any: exp.All, exp.All: exp.Any}
+    other = others.get(type(value.node)) if isinstance(value, Sql) else None
+    if other is None:
+        return value
+    assert isinstance(value, Sql)
+    return Sql(other(this=value.node.this.copy()), value.kind)
 
 
 def _called(udf: Udf, tensor: Tensor) -> exp.Expr:
@@ -512,7 +530,7 @@ def _given_type(kind: Kind) -> Type:
         case "text":
             return Type("str")
         case "class":
-            return Type("int64", (), kind.htype)
+            return Type("int64", (), kind.htype or ClassLabel(list(kind.names)))
         case "list":
             return _list_type(kind.of_item)
         case "json":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -15,18 +16,24 @@ from deeplake_lite.query.bind.forms import in_one_form
 from deeplake_lite.query.bind.json_values import as_number
 from deeplake_lite.query.bind.kinds import (
     agree,
+    as_json,
+    as_part,
     as_text,
     has_axes,
+    is_json,
     is_null_constant,
     is_numpys,
     kind_of,
     kind_of_two,
+    settled,
     unified,
 )
+from deeplake_lite.query.bind.moments import sum_of_moments
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.values import (
     BOOL,
     BYTES,
+    JSON,
     LIST,
     NUMBER,
     REAL,
@@ -34,6 +41,7 @@ from deeplake_lite.query.values import (
     TIME,
     Choice,
     Constant,
+    Kind,
     Sql,
     Tensor,
     Value,
@@ -69,11 +77,18 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
 
 
 def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
-    """Return ``[a, b]``: a constant where all parts are."""
-    parts = [low.value(p, scope) for p in e.expressions]
+    """Return ``[a, b]``: a constant where all parts are; classes by name."""
+    parts = [as_part(settled(low.value(p, scope), low, scope)) for p in e.expressions]
+    if any(map(is_json, parts)):
+        parts = [as_part(Sql(as_json(p, low, scope), JSON)) for p in parts]
     node = exp.Array(expressions=[low.as_sql(p, scope) for p in parts])
     constants = [p.value for p in parts if isinstance(p, Constant)]
-    return Constant(constants, node) if len(constants) == len(parts) else Sql(node, LIST)
+    if len(constants) == len(parts):
+        return Constant(constants, node)
+    kinds = {kind_of(p) for p in parts if not is_null_constant(p)}
+    if len(kinds) > 1:
+        kinds = {replace(kind, htype=None) for kind in kinds}
+    return Sql(node, Kind("list", item=kinds.pop()) if len(kinds) == 1 else LIST)
 
 
 def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
@@ -89,6 +104,8 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         return low.call(ARITHMETIC[type(e)], [left, right], {}, e)
     for part, value in ((e.this, left), (e.expression, right)):
         _refuse_bytes(part, value, e)
+    if (moments := sum_of_moments(e, left, right, low, scope)) is not None:
+        return moments
     sides = [_number(low.as_sql(v, scope), v) for v in (left, right)]
     node = type(e)(this=sides[0], expression=sides[1])
     if isinstance(e, exp.Div):
@@ -192,7 +209,7 @@ def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     if isinstance(pattern, Constant) and isinstance(pattern.value, str):
         _hint_at_glob(pattern.value, e)
     this = as_text(low.value(e.this, scope), low, scope)
-    node = type(e)(this=this, expression=low.sql(e.expression, scope))
+    node = type(e)(this=this, expression=as_text(pattern, low, scope))
     return Sql(exp.not_(exp.paren(node)) if e.args.get("negate") else node, BOOL)
 
 

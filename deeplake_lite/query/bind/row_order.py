@@ -222,6 +222,9 @@ def _settle_window(window: exp.Window, scope: Scope) -> None:
     """Break the ties of a window that tells rows of equal rank apart."""
     spec = window.args.get("spec")
     by_rows = spec is not None and spec.args.get("kind") == "ROWS"
+    excluded = spec is not None and str(spec.args.get("exclude") or "").upper()
+    if excluded in ("TIES", "GROUP"):  # which are rows of equal rank
+        by_rows = False
     is_numbered = window.this.name.upper() in NUMBERED and spec is None
     if window.args.get("alias") or not (by_rows or is_numbered):
         return

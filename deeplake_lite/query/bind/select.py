@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind import known, row_order
-from deeplake_lite.query.bind.aggregates import window_parts
+from deeplake_lite.query.bind.aggregates import no_position, window_parts
 from deeplake_lite.query.bind.digests import comparable
 from deeplake_lite.query.bind.endings import (
     clauses,
@@ -21,7 +21,7 @@ from deeplake_lite.query.bind.endings import (
     note_enough,
     order_by,
 )
-from deeplake_lite.query.bind.grouping import keys_of, over_group
+from deeplake_lite.query.bind.grouping import keys_of, meant, over_group
 from deeplake_lite.query.bind.kinds import is_numpys, kind_of
 from deeplake_lite.query.bind.lowering import Lowering
 from deeplake_lite.query.bind.places import placed, start_of
@@ -30,7 +30,7 @@ from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.bind.sets import set_operation
 from deeplake_lite.query.bind.special import is_sequence, unnested
 from deeplake_lite.query.bind.subqueries import one_value
-from deeplake_lite.query.bind.tables import known_parts, read_from
+from deeplake_lite.query.bind.tables import read_from, renamed
 from deeplake_lite.query.dialect import CLAUSES, UNGROUP, as_source, func, text_of
 from deeplake_lite.query.plan import Instance, Output, Plan
 from deeplake_lite.query.trees import reads
@@ -183,8 +183,8 @@ class Binder:
             raise QueryError("WITH RECURSIVE is not part of the language; WITH is.")
         for cte in clause.expressions:
             lowered = self.query(cte.this, parent)
-            if columns := [c.name for c in cte.args["alias"].args.get("columns") or ()]:
-                lowered.columns = dict(zip(columns, lowered.columns.values(), strict=False))
+            with placed(self.low.text, cte):
+                lowered.columns = renamed(lowered.columns, cte.args["alias"])
             self.queries[-1][cte.alias] = (self.new_name("q"), lowered)
             self.ctes.append(cte)
         return True
@@ -203,7 +203,6 @@ class Binder:
     def _select(
         self, tree: exp.Select, parent: Scope | None, *, outermost: bool, bare: bool
     ) -> Lowered:
-        known_parts(tree, _CLAUSES)
         scope = Scope(parent=parent)
         source, joins = read_from(self, tree, scope)
         return self.finish(tree, scope, source, joins, outermost=outermost, bare=bare)
@@ -261,11 +260,12 @@ class Binder:
         if distinct is not None:
             on = distinct.args.get("on")
             by = (
-                [comparable(low.value(p, scope), low, scope) for p in on.expressions]
+                [low.value(meant(p, tree, scope, "DISTINCT ON"), scope) for p in on.expressions]
                 if on is not None
-                else [comparable(v, low, scope) for v in values.values()]
+                else values.values()
             )
-            out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=by)))
+            terms = [no_position(comparable(v, low, scope)) for v in by]
+            out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=terms)))
         if order := tree.args.get("order"):
             terms = order_by(self, order, scope, list(values.values()))
             for written, term in zip(order.expressions, terms, strict=False):
@@ -403,13 +403,6 @@ class Binder:
         """Return a name that nothing has yet."""
         self.count += 1
         return f"{prefix}{self.count}"
-
-
-_CLAUSES = {
-    "with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "qualify",
-    "windows", "order", "limit", "offset", UNGROUP, CLAUSES,
-}  # fmt: skip
-"""Parts of a SELECT that are part of the language."""
 
 
 def _conjuncts(e: exp.Expr) -> list[exp.Expr]:

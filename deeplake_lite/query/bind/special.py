@@ -17,7 +17,15 @@ from deeplake_lite.query.bind.digests import digest, key_of_row
 from deeplake_lite.query.bind.forms import named, names_of, with_names
 from deeplake_lite.query.bind.hashes import hash_of
 from deeplake_lite.query.bind.json_values import json_contains, json_length
-from deeplake_lite.query.bind.kinds import agree, as_text, is_json, is_numpys, kind_of, settled
+from deeplake_lite.query.bind.kinds import (
+    agree,
+    as_text,
+    by_name,
+    is_json,
+    is_numpys,
+    kind_of,
+    settled,
+)
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.plan import ROW
@@ -146,8 +154,9 @@ def _part_type(whole: Type) -> Type:
     """Return the type of a list's items, or of an array's parts along its first axis."""
     if whole.items is not None:
         return whole.items.of
-    meaning = whole.meaning if hasattr(whole.meaning, "names") else None
-    return Type(whole.dtype, None if whole.shape is None else whole.shape[1:], meaning)
+    is_kept = hasattr(whole.meaning, "names") or whole.box_format is not None
+    shape = None if whole.shape is None else whole.shape[1:]
+    return Type(whole.dtype, shape, whole.meaning if is_kept else None)
 
 
 def _shape_type(found: Any) -> Type:
@@ -182,7 +191,7 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if isinstance(found, Tensor) and is_numpys(found):
         return digest(with_names(found), low, null=True)  # as `=` compares classes
     if kind_of(found).name == "list":
-        return digest(low.as_tensor(found, text_of(e)), low, null=True)
+        return digest(low.as_tensor(by_name(found), text_of(e)), low, null=True)
     return hash_of(settled(found, low, scope), low, scope)
 
 

@@ -326,8 +326,14 @@ def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]
     """Tell whether boxes are still boxes, one or several: the last axis is whole."""
     if hasattr(base.type.meaning, "names"):
         return True
-    is_whole = items[-1] == (None, None, None)
+    last = items[-1]
+    is_whole = isinstance(last, tuple) and _sliced(last, 4) == 4 and not _turns(last)
     return is_whole and (len(shape) == base.type.ndim or base.type.box_format is not None)
+
+
+def _turns(item: tuple[Any, ...]) -> bool:
+    """Tell whether a slice goes backwards."""
+    return item[2] is not None and int(item[2].value) < 0
 
 
 def _sliced(item: tuple[Any, ...], size: int | None) -> int | None:

@@ -49,13 +49,24 @@ def read_from(
     return source, [joined(binder, join, scope) for join in pending]
 
 
-def known_parts(tree: exp.Expr, known: set[str]) -> None:
-    """Refuse what the parser reads and the language does not have. Raises QueryError."""
-    for name, part in tree.args.items():
-        if part and name not in known:
-            raise QueryError(
-                f"{name.strip('_').upper()} is not part of the language: {text_of(tree)}."
-            )
+def renamed(columns: dict[str, Value], alias: exp.TableAlias | None) -> dict[str, Value]:
+    """Return columns by the names that an alias gives the first of them, as in ``AS t(a, b)``.
+
+    Raises
+    ------
+    QueryError
+        For more names than columns, and for a name that comes twice.
+    """
+    names = [] if alias is None else [c.name for c in alias.args.get("columns") or ()]
+    if alias is None or not names:
+        return columns
+    rest = list(columns)[len(names) :]
+    if len(names) > len(columns) or len({*names, *rest}) < len(names) + len(rest):
+        raise QueryError(
+            f"An alias names the first columns, each by a name of its own, but there are "
+            f"{len(columns)}, {', '.join(columns)}, and it is {text_of(alias)}."
+        )
+    return type(columns)(zip([*names, *rest], columns.values(), strict=True))
 
 
 def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
@@ -70,11 +81,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     if isinstance(e, exp.Subquery):
         lowered = binder.query(e.this if not e.args.get("limit") else e, scope.parent)
         name = binder.new_name("t")
-        columns = dict(lowered.columns)
-        if renamed := [
-            c.name for c in (e.args.get("alias") and e.args["alias"].args.get("columns")) or ()
-        ]:
-            columns = dict(zip(renamed, columns.values(), strict=False))
+        columns = renamed(dict(lowered.columns), e.args.get("alias"))
         scope.add(Relation(e.alias or name, name, imported(columns.items(), name, binder.count)))
         return binder.as_relation(lowered.sql, name)
     if isinstance(e, exp.Unnest):
@@ -89,7 +96,6 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
             f"FROM takes a name, or a URL in quotes, got {text_of(e)}. Schemas are not part of "
             "the language."
         )
-    known_parts(e, {"this", "alias", "version", "joins"})
     if isinstance(e.this, exp.Func):
         return table_function(binder, e, scope)
     name, alias = e.name, str(e.alias or e.name)
@@ -98,7 +104,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
             inner, lowered = names[name]
             own = binder.new_name("t")
             columns = imported(lowered.columns.items(), own, binder.count)
-            scope.add(Relation(alias, own, columns))
+            scope.add(Relation(alias, own, renamed(columns, e.args.get("alias"))))
             binder.relations[own] = lowered.sql
             return exp.alias_(exp.to_table(inner), own, table=True)
     version = e.args.get("version")
@@ -108,7 +114,10 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
         if not isinstance(value, Constant) or not isinstance(value.value, str):
             raise QueryTypeError(f"VERSION must be a text, but it is {text_of(version)}.")
         label = value.value
-    return source_table(binder, binder.open_source(name, label), alias, scope)
+    node = source_table(binder, binder.open_source(name, label), alias, scope)
+    relation = scope.relations[-1]
+    relation.columns = renamed(relation.columns, e.args.get("alias"))
+    return node
 
 
 class Columns(dict[str, Value]):
@@ -159,11 +168,9 @@ def table_function(binder: Binder, e: exp.Table, scope: Scope) -> exp.Expr:
     table = binder.new_name("t")
     column = {"RANGE": "range", "GENERATE_SERIES": "generate_series"}.get(name, "unnest")
     node = exp.Anonymous(this=name, expressions=args)
-    alias = e.args.get("alias")
-    renamed = [c.name for c in (alias.args.get("columns") or ())] if alias else []
-    user = renamed[0] if renamed else column
-    relation = Relation(e.alias or name.lower(), table, {user: Sql(exp.column("v", table=table))})
-    scope.add(relation)
+    columns: dict[str, Value] = {column: Sql(exp.column("v", table=table))}
+    columns = renamed(columns, e.args.get("alias"))
+    scope.add(Relation(e.alias or name.lower(), table, columns))
     as_table = exp.TableAlias(this=exp.to_identifier(table), columns=[exp.to_identifier("v")])
     return exp.Table(this=node, alias=as_table)
 

@@ -18,6 +18,7 @@ from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import (
     align,
     bare,
+    box_numbers,
     class_number,
     numbers,
     result_of,
@@ -111,6 +112,7 @@ def _comparison(
         if known == 0:
             return Bound(Type("bool"), _between_text(compare), stacks=False)
         fixed = [_weak(arg.value) if arg.is_constant else None for arg in (x, y)]
+        box_numbers("float32", (4,), x, y)  # refuses boxes of two formats
 
         def compute(*values: Any, lead: int) -> Any:
             pairs = zip(values, fixed, strict=True)

@@ -6,6 +6,7 @@ What has no value for no elements (MAX of no boxes) gives a null; the others giv
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import Axis, axes, numbers, result_of
-from deeplake_lite.query.functions.sums import is_small, total
+from deeplake_lite.query.functions.sums import is_small, reduced_widely, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,7 @@ GROUP = "Reductions"
 
 
 def _sum(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
-    return total(x, axis) if is_small(x) else np.sum(x, axis=axis)
+    return total(x, axis) if is_small(x) else reduced_widely(np.sum, x, axis)
 
 
 def _mean(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
@@ -132,7 +133,7 @@ def _plain(reduce: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _reduction("SUM", "Sum of the elements.", _sum, "ASUM", of_nothing=True)
-_reduction("PROD", "Product of the elements.", _plain(np.prod), of_nothing=True)
+_reduction("PROD", "Product of the elements.", partial(reduced_widely, np.prod), of_nothing=True)
 _reduction("MEAN", "Mean of the elements.", _mean, "AVG", "AMEAN")
 _reduction("MEDIAN", "Middle of the sorted elements.", _median)
 _reduction("STD", "Standard deviation of the elements.", _std, "STDDEV", "ASTD")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.query.functions.base import Arg, Bound, function
-from deeplake_lite.query.functions.binding import axes, numbers, result_of
+from deeplake_lite.query.functions.binding import axes, box_numbers, numbers, result_of
 from deeplake_lite.query.functions.value_type import Type
 
 if TYPE_CHECKING:
@@ -86,7 +86,10 @@ def _reshape(x: Arg, shape: list[int] | int) -> Bound:
     known = x.type.shape
     if known is not None and None not in known:
         return Bound(result_of(compute, x), compute)
-    return Bound(Type(x.type.dtype, tuple(None if n < 0 else n for n in sizes)), compute)
+    whole = tuple(None if n < 0 else n for n in sizes)
+    is_boxes = known is not None and known[-1:] == (4,)
+    meaning = box_numbers(x.type.dtype, whole, x) if is_boxes else None
+    return Bound(Type(x.type.dtype, whole, meaning), compute)
 
 
 @function("FLATTEN(x)", group=GROUP)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 
@@ -23,13 +25,31 @@ def is_small(array: NDArray[Any]) -> bool:
     return array.dtype.kind in "biu" and array.dtype.itemsize <= 2
 
 
+def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
+    """Return the dtype of sums and products: int64 where it holds the numbers; None for theirs.
+
+    NumPy's own is uint64 for unsigned integers, whose differences wrap around.
+
+    >>> wide_dtype(np.dtype("uint8")), wide_dtype(np.dtype("uint64")), wide_dtype(np.dtype("f4"))
+    (dtype('int64'), dtype('uint64'), None)
+    """
+    if dtype.kind not in "biu":
+        return None
+    return dtype if dtype == np.uint64 else np.dtype(np.int64)
+
+
+def reduced_widely(reduce: Callable[..., Any], x: NDArray[Any], axis: int | tuple[int, ...]) -> Any:
+    """Return NumPy's sum or product, in 64 bits from which others can be subtracted."""
+    return reduce(x, axis=axis, dtype=wide_dtype(x.dtype))
+
+
 def total(array: NDArray[Any], over: tuple[int, ...]) -> Any:
-    """Return the sum along sorted axes: int64, or uint64 of unsigned integers.
+    """Return the sum along sorted axes, int64, from which others can be subtracted.
 
     >>> total(np.full((2, 3), 200, "uint8"), (0, 1))
-    np.uint64(1200)
+    np.int64(1200)
     """
-    wide = np.uint64 if array.dtype.kind == "u" else np.int64
+    wide = np.int64
     array = array.view(np.uint8) if array.dtype == bool else array
     if not over:
         return array.astype(wide)[()]

@@ -183,7 +183,10 @@ def _error_of_ours(reason: str) -> LakeError:
             "again."
         )
     if "not found" in reason.lower():
-        return MissingError(f"A stored object is missing: {reason}. Run ds.verify().")
+        return MissingError(
+            f"A stored object is missing: {reason}. Run ds.verify(), or open the lake again if a "
+            "vacuum deleted the version or the lake was created anew."
+        )
     if re.search("serialize|decompress|flatbuffer|invalid", reason):
         return DamagedError(f"A stored object does not read: {reason}. Restore it from a copy.")
     return StorageError(

@@ -235,6 +235,7 @@ class Repository:
         self._check_files(snapshot_id)
         with translated():
             session = self._repository.readonly_session(snapshot_id=snapshot_id)
+        self._check_identity(snapshot_id)
         return Session(session, self._files_of(snapshot_id))
 
     def _files_of(self, snapshot_id: str) -> ChunkFiles | None:
@@ -260,6 +261,19 @@ class Repository:
                 check_regular(folder / "snapshots" / snapshot_id)
             for ref in refs:
                 check_regular(folder / "refs" / ref / "ref.json")
+
+    def _check_identity(self, snapshot_id: str) -> None:
+        """Refuse the snapshot of another version in the place of one: the engine takes any.
+
+        On an object store this is a request more, and made where every read is checked.
+
+        Raises
+        ------
+        DamagedError
+        """
+        if local_folder(self.url) is None and not self.checks_reads:
+            return
+        next(self._walk(self._repository, snapshot_id), None)
 
     def _check_refs(self) -> None:
         """Refuse pipes and the like in the place of any branch or tag, which the engine lists.
@@ -299,6 +313,7 @@ class Repository:
             self._check_files(self.tip(branch))
         with translated():
             session = self._repository.writable_session(to_engine(branch))
+        self._check_identity(str(session.snapshot_id))
         files = self._files_of(str(session.snapshot_id))
         land = self._land if local_folder(self.url) is None else None
         return Session(session, files, committed=self.refs.note_commit, land=land)
@@ -401,7 +416,10 @@ class Repository:
             try:
                 self.create_branch(pin, snapshot_id)
             except MissingError as error:
-                raise VersionNotFoundError(f"There is no version {snapshot_id!r}.") from error
+                raise VersionNotFoundError(
+                    f"There is no version {snapshot_id!r} any more. A vacuum deleted it, or the "
+                    "lake was created anew. Open it again."
+                ) from error
             is_tip = begun is None and snapshot_id in self._tips()
             if not is_tip:
                 self._await_vacuums(begun)
@@ -662,7 +680,10 @@ class Repository:
             history = self._walk(fresh, last or start)
             yield from history if last is None else islice(history, 1, None)
         except MissingError as error:
-            raise VersionNotFoundError(f"There is no version {start!r} in {self.url!r}.") from error
+            raise VersionNotFoundError(
+                f"There is no version {start!r} in {self.url!r} any more. A vacuum deleted it, or "
+                "the lake was created anew. Open it again."
+            ) from error
 
     def _walk(self, repository: compiled.PyRepository, start: str) -> Iterator[Commit]:
         """Yield a version and those before it. Raises MissingError, and DamagedError."""

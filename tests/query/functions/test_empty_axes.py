@@ -36,7 +36,8 @@ def test_a_reduction_of_no_elements_is_that_of_numpy_or_null(name, dtype):
             one, stacked = bound.compute(value, lead=0), bound.compute(value[None], lead=1)
             if name in OF_NOTHING:
                 wanted = OF_NOTHING[name](value, axis=axis)
-                assert one.dtype == wanted.dtype
+                is_unsigned = wanted.dtype.kind == "u" and dtype != "uint64"
+                assert one.dtype == (np.int64 if is_unsigned else wanted.dtype)
                 np.testing.assert_array_equal(one, wanted)
                 np.testing.assert_array_equal(stacked, wanted[None])
             elif one is None:

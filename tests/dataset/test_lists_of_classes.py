@@ -1,0 +1,145 @@
+"""Versions whose columns list other classes: one number is then two classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.errors import ConflictError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LABELS = [
+    dl.ClassLabel(["a", "b"], nullable=True),
+    dl.ClassLabel(["a", "b"], multiple=True, nullable=True),
+]
+
+
+def _value(htype: dl.ClassLabel, name: str | None) -> Any:
+    return [name] if htype.multiple and name is not None else name
+
+
+def _lake(url: Path, htype: dl.ClassLabel, names: list[str | None]) -> dl.Dataset:
+    ds = dl.create(url, {"l": htype})
+    ds.append({"l": [_value(htype, name) for name in names]})
+    ds.commit("rows")
+    return ds
+
+
+def _diverged(url: Path, htype: dl.ClassLabel) -> dl.Dataset:
+    """Return a lake whose branches "main" and "other" added classes of their own."""
+    _lake(url, htype, ["a", "b", "a", None, "b"]).branch("other")
+    sides = {
+        "main": (["cat"], ["cat", "cat", "cat", "cat", "b"]),
+        "other": (["dog", "cat"], ["dog", "cat", "a", "cat", "b"]),
+    }
+    for branch, (classes, names) in sides.items():
+        ds = dl.open(url, branch=branch)
+        ds.add_classes("l", classes)
+        for at, name in enumerate(names):
+            ds["l"][at] = _value(htype, name)
+        ds.commit(branch)
+    return dl.open(url)
+
+
+@pytest.mark.parametrize("htype", LABELS, ids=str)
+def test_a_diff_compares_classes_by_name(tmp_path: Path, htype: dl.ClassLabel) -> None:
+    diff = _diverged(tmp_path / "x.lake", htype).diff("other", "main")
+    frame = diff.to_pandas()
+    assert frame[["before", "after"]].to_numpy().tolist() == [["dog", "cat"], ["a", "cat"]]
+    assert {name: len(ids) for name, ids in diff.changed.items()} == {"l": 2}
+    assert "dog" in repr(diff)
+    assert "cat" in repr(diff)
+
+
+def test_a_diff_of_pending_edits_compares_classes_by_name(tmp_path: Path) -> None:
+    ds = _lake(tmp_path / "x.lake", LABELS[0], ["a", "b"])
+    first = ds.version
+    ds.add_classes("l", ["cat"])
+    ds["l"][0] = "cat"
+    ds.commit("cat")
+    ds.restore(first)
+    ds.add_classes("l", ["dog"])
+    ds["l"][0] = "dog"
+    assert ds.diff().to_pandas()[["before", "after"]].to_numpy().tolist() == [["cat", "dog"]]
+
+
+def test_rows_of_a_class_that_a_restore_took_away_bring_it_along(tmp_path: Path) -> None:
+    ds = _restored(tmp_path / "x.lake")
+    ds.merge("other")
+    assert [ds["l"].names[n] for n in ds["l"][:]] == ["a", "b", "cat"]
+
+
+@pytest.mark.parametrize("resolution", ["raise", "ours", "theirs"])
+def test_rows_of_a_class_whose_number_means_another_are_a_conflict(
+    tmp_path: Path, resolution: Any
+) -> None:
+    ds = _restored(tmp_path / "x.lake")
+    ds.add_classes("l", ["dog"])
+    ds.commit("dog")
+    with pytest.raises(ConflictError, match="would be misread"):
+        ds.merge("other", on_conflict=resolution)
+
+
+def _restored(url: Path, also: str = "rows") -> dl.Dataset:
+    """Return a lake without the class that branch "other" has, and may have rows of."""
+    ds = _lake(url, LABELS[0], ["a", "b"])
+    first = ds.version
+    ds.add_classes("l", ["cat"])
+    ds.commit("cat")
+    ds.branch("other")
+    other = dl.open(url, branch="other")
+    if also == "rows":
+        other.append({"l": ["cat"]})
+    else:
+        other.metadata["seen"] = True
+    other.commit(also)
+    ds.restore(first)
+    ds.commit("restored")
+    return ds
+
+
+def test_a_restore_holds_beside_a_branch_that_stored_nothing(tmp_path: Path) -> None:
+    ds = _restored(tmp_path / "x.lake", also="metadata")
+    ds.merge("other")
+    assert tuple(ds["l"].names) == ("a", "b")
+    assert ds.metadata["seen"] is True
+
+
+def test_nulls_beside_a_restore_to_a_column_without_nulls(tmp_path: Path) -> None:
+    ds = dl.create(tmp_path / "x.lake", {"x": "int64"})
+    ds.append({"x": [1]})
+    first = ds.commit("one")
+    ds.set_nullable("x")
+    ds.commit("nullable")
+    ds.branch("other")
+    other = dl.open(tmp_path / "x.lake", branch="other")
+    other.append({"x": [None]})
+    other.commit("null")
+    ds.restore(first)
+    ds.commit("restored")
+    ds.merge("other")
+    assert ds["x"].htype.nullable
+    assert ds["x"][:].tolist() == [1, None]
+    assert ds.verify()
+
+
+def test_a_change_of_mode_beside_a_branch_that_stored_no_picture(tmp_path: Path) -> None:
+    url = tmp_path / "x.lake"
+    ds = dl.create(url, {"im": dl.Image("png"), "x": "int64"})
+    ds.append({"im": [np.full((4, 4), 7, np.uint8)], "x": [1]})
+    ds.commit("grey")
+    ds.branch("other")
+    other = dl.open(url, branch="other")
+    other["x"][0] = 2
+    other.commit("x")
+    ds.set_mode("im", "RGB")
+    ds.commit("RGB")
+    ds.merge("other")
+    assert ds[0]["im"].shape == (4, 4, 3)
+    assert ds["x"][0] == 2
+    assert ds.verify()

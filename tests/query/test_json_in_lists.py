@@ -1,0 +1,121 @@
+"""JSON within lists, structs and maps: it compares by value, and comes back as what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.errors import QueryTypeError
+
+DOCUMENT = {"a": 1, "b": [2]}
+VALUES: list[Any] = [DOCUMENT, {"b": [2.0], "a": 1}, "x", None, 5, "5"]
+TEXTS = ["x", "y", "x", "null", "5", "5"]
+
+
+@pytest.fixture(scope="module")
+def ds() -> dl.Dataset:
+    ds = dl.create(
+        "memory://json-in-lists", {"j": dl.Json(nullable=True), "t": "text", "k": "int8"}
+    )
+    ds.append({"j": VALUES, "t": TEXTS, "k": range(6)})
+    return ds
+
+
+WITHIN = {
+    "[j]": lambda v: [v],
+    "[[j]]": lambda v: [[v]],
+    "[NULL, j]": lambda v: [None, v],
+    "LIST_VALUE(j)": lambda v: [v],
+    "{'k': j}": lambda v: {"k": v},
+    "{'k': [j]}": lambda v: {"k": [v]},
+    "[{'k': j}]": lambda v: [{"k": v}],
+    "STRUCT_PACK(k := j)": lambda v: {"k": v},
+    "ROW(j)": lambda v: {"element1": v},
+    "(j, k)": lambda v: {"element1": v},
+    "MAP(['m'], [j])": lambda v: [["m", v]],
+    "TO_JSON({'k': j})": lambda v: {"k": v},
+    "JSON_OBJECT('k', j)": lambda v: {"k": v},
+    "JSON_ARRAY(j)": lambda v: [v],
+    "TO_JSON(j)": lambda v: v,
+    "[j][0]": lambda v: v,
+    "{'k': j}.k": lambda v: v,
+    "LIST_CONCAT([j], [j])": lambda v: [v, v],
+    "LIST_TRANSFORM([1], i -> j)": lambda v: [v],
+    "[k, j][1]": lambda v: v,
+    "[t, j][1]": lambda v: v,
+}
+
+
+@pytest.mark.parametrize("expression", WITHIN)
+def test_json_comes_back_as_it_is(ds: dl.Dataset, expression: str) -> None:
+    found = ds.query(f"SELECT {expression} AS v ORDER BY k")["v"][:]
+    for value, got in zip(VALUES, found, strict=True):
+        if isinstance(got, dict):
+            got.pop("element2", None)
+        assert got == WITHIN[expression](value)
+
+
+@pytest.mark.parametrize(
+    "expression", ["LIST([j] ORDER BY k)", "LIST({'k': j} ORDER BY k)", "LIST(j ORDER BY k)"]
+)
+def test_json_of_a_group_comes_back_as_it_is(ds: dl.Dataset, expression: str) -> None:
+    [found] = ds.query(f"SELECT {expression} AS v")["v"][:]
+    inner = {"[": lambda v: [v], "{": lambda v: {"k": v}}.get(expression[5], lambda v: v)
+    assert found == [inner(v) for v in VALUES]
+
+
+def test_keys_of_a_histogram_are_json(ds: dl.Dataset) -> None:
+    [found] = ds.query("SELECT HISTOGRAM(j) AS v")["v"][:]
+    assert sorted(found, key=repr) == sorted([[DOCUMENT, 2], ["x", 1], [5, 1], ["5", 1]], key=repr)
+
+
+EQUAL = [
+    "x.j = y.j", "[x.j] = [y.j]", "{'k': x.j} = {'k': y.j}", "(x.j, 1) = (y.j, 1)",
+    "ROW(x.j) = ROW(y.j)", "[x.j] IN ([y.j])", "[x.j] IS NOT DISTINCT FROM [y.j]",
+    "HASH([x.j]) = HASH([y.j])", "LIST_CONTAINS([x.j], y.j)", "CONTAINS([x.j], y.j)",
+    "LIST_HAS_ANY([x.j], [y.j])", "LIST_POSITION([x.j], y.j) = 1",
+    "LEN(LIST_DISTINCT([x.j, y.j])) = 1", "TO_JSON({'k': x.j}) = TO_JSON({'k': y.j})",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("condition", EQUAL)
+def test_conditions_that_hold_for_equal_json(ds: dl.Dataset, condition: str) -> None:
+    query = (
+        "SELECT x.k AS a, y.k AS b FROM x JOIN y ON x.j IS NOT NULL AND y.j IS NOT NULL AND "
+        + condition
+    )
+    found = dl.query(query, sources={"x": ds, "y": ds})
+    some = [k for k, v in enumerate(VALUES) if v is not None]
+    expected = [(a, b) for a in some for b in some if VALUES[a] == VALUES[b]]
+    assert sorted(zip(found["a"][:].tolist(), found["b"][:].tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("part", ["[j]", "{'k': j}", "ROW(j)"])
+@pytest.mark.parametrize(
+    "query",
+    ["SELECT DISTINCT {} AS v", "SELECT {} AS v, COUNT(*) AS n GROUP BY v",
+     "SELECT {} AS v FROM dataset UNION SELECT {} FROM dataset"],
+)  # fmt: skip
+def test_equal_json_is_one_value(ds: dl.Dataset, query: str, part: str) -> None:
+    assert len(ds.query(query.replace("{}", part))) == 5
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("LIST_CONTAINS([j], 'x')", [2]), ("LIST_CONTAINS([j], 5)", [4]),
+        ("LIST_CONTAINS([j], '5')", [5]), ("CONTAINS([j], 'x')", [2]),
+        ("LIST_POSITION([j], t) = 1", [2, 5]), ("JSON_TYPE(j) = 'VARCHAR'", [2, 5]),
+        ("JSON_EXTRACT_STRING(j, '$.a') = '1'", [0, 1]), ("JSON_VALID(j)", [0, 1, 2, 4, 5]),
+    ],
+)  # fmt: skip
+def test_values_are_sought_among_json(ds: dl.Dataset, condition: str, rows: list[int]) -> None:
+    assert ds.query(f"SELECT k WHERE {condition} ORDER BY k")["k"][:].tolist() == rows
+
+
+@pytest.mark.parametrize("other", ["[y.t]", "[y.k]", "['x', y.t]"])
+def test_lists_of_json_go_with_lists_of_json_alone(ds: dl.Dataset, other: str) -> None:
+    with pytest.raises(QueryTypeError, match="go with lists of JSON alone"):
+        dl.query(f"SELECT x.k FROM x JOIN y ON [x.j] = {other}", sources={"x": ds, "y": ds})

@@ -1,0 +1,102 @@
+"""Integers of 64 bits with and without sign in one column: exact, or an error, never rounded."""
+
+from __future__ import annotations
+
+import operator
+from uuid import uuid4
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+ODD = 2**53 + 1
+"""An integer that float64 does not hold."""
+
+BEYOND = 2**63 + 5
+"""An integer that int64 does not hold."""
+
+
+def _lake(unsigned: list[int], signed: list[int]) -> dl.Dataset:
+    ds = dl.create(f"memory://{uuid4()}", {"u": "uint64", "i": "int64"})
+    ds.append({"u": unsigned, "i": signed})
+    return ds
+
+
+BOTH = [
+    "SELECT CASE WHEN i > 0 THEN u ELSE i END AS v", "SELECT [u, i] AS v",
+    "SELECT UNNEST([u, i]) AS v", "SELECT u AS v FROM dataset UNION ALL SELECT i FROM dataset",
+    "SELECT i AS v FROM dataset UNION SELECT u FROM dataset", "SELECT IF(i > 0, u, i) AS v",
+    "SELECT LIST_VALUE(u, i) AS v",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", BOTH)
+def test_what_neither_type_holds_is_an_error(query: str) -> None:
+    ds = _lake([ODD, BEYOND, 7], [1, 2, -3])
+    with pytest.raises(dl.QueryTypeError, match="Neither int64 nor uint64 holds"):
+        ds.query(query)["v"][:]
+
+
+@pytest.mark.parametrize("query", BOTH)
+@pytest.mark.parametrize(("unsigned", "signed"), [([ODD, 3], [1, -3]), ([ODD, BEYOND], [1, 3])])
+def test_what_one_type_holds_is_exact(query: str, unsigned: list[int], signed: list[int]) -> None:
+    found = _lake(unsigned, signed).query(query)["v"][:]
+    flat = [int(n) for v in found for n in (v if isinstance(v, list) else [v])]
+    assert ODD in flat
+    assert set(flat) <= {*unsigned, *signed}
+
+
+@pytest.mark.parametrize(
+    ("sign", "op"), [("+", operator.add), ("-", operator.sub), ("*", operator.mul)]
+)
+@pytest.mark.parametrize("u", [0, 3, ODD, 2**63 - 1, BEYOND, 2**64 - 1])
+@pytest.mark.parametrize("i", [-(2**63), -ODD, -1, 0, 2, ODD, 2**63 - 1])
+def test_arithmetic_is_exact_or_an_error(sign: str, op: object, u: int, i: int) -> None:
+    ds = _lake([u, 7], [i, 1])
+    try:
+        found = ds.query(f"SELECT u {sign} i AS v")["v"][:]
+    except dl.QueryTypeError:
+        assert not 0 <= op(u, i) < 2**64  # type: ignore[operator]
+        return
+    assert int(found[0]) == op(u, i)  # type: ignore[operator]
+
+
+def test_structs_hold_integers_of_any_size() -> None:
+    found = _lake([ODD, BEYOND], [ODD, -3]).query("SELECT {'a': u + i, 'b': u} AS v")["v"][:]
+    assert found == [{"a": 2 * ODD, "b": ODD}, {"a": BEYOND - 3, "b": BEYOND}]
+
+
+def test_sums_beyond_64_bits_are_an_error() -> None:
+    ds = _lake([2**64 - 1, 2**64 - 1], [1, 1])
+    with pytest.raises(dl.QueryTypeError, match="CAST an operand AS DOUBLE"):
+        ds.query("SELECT SUM(u) AS v")["v"][:]
+    assert ds.query("SELECT SUM(CAST(u AS DOUBLE)) AS v")["v"][0] == 2.0**65
+
+
+# ---- sums of unsigned integers
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "int8", "bool"])
+@pytest.mark.parametrize(
+    "expression", ["SUM(a) - SUM(b)", "SUM(a, axis=0) - SUM(b, axis=0)", "SUM(a) - 100",
+                   "-SUM(b)", "PROD(a) - 10", "SUM(a, axis=[0, 1]) - SUM(b, axis=[0, 1]) * 2"],
+)  # fmt: skip
+def test_differences_of_sums_do_not_wrap_around(dtype: str, expression: str) -> None:
+    array = dl.Array(dtype, (2, 3))
+    ds = dl.create(f"memory://{uuid4()}", {"a": array, "b": array, "k": "int64"})
+    a, b = (np.full((2, 3), n).astype(dtype) for n in (1, 100))
+    ds.append({"a": [a], "b": [b], "k": [0]})
+    wide = {"SUM": np.sum, "PROD": np.prod, "a": a.astype("int64"), "b": b.astype("int64")}
+    wide["SUM"] = lambda x, axis=None: np.sum(x, axis=tuple(axis) if axis else axis)
+    if "axis=0" in expression:
+        wide["SUM"] = lambda x, axis: np.sum(x, axis=axis)
+    expected = eval(expression, {}, wide)
+    np.testing.assert_array_equal(ds.query(f"SELECT {expression} AS v")["v"][0], expected)
+
+
+def test_sums_over_a_group_do_not_wrap_around() -> None:
+    ds = dl.create(f"memory://{uuid4()}", {"a": dl.Array("uint8", (2,)), "k": "int64"})
+    ds.append({"a": np.array([[1, 2], [3, 4]], "uint8"), "k": [0, 0]})
+    found = ds.query("SELECT SUM(a) - 100 AS v, PROD(a) - 100 AS w GROUP BY k")
+    assert (found["v"][0].tolist(), found["w"][0].tolist()) == ([-96, -94], [-97, -92])
