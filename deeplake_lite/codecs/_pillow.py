@@ -24,8 +24,7 @@ RGB and alpha                   (h, w, 4)                  uint8
 ==============================  =========================  ===========
 
 Colours of 16 bits come as 8 bits, because Pillow holds no more, and no grey level or colour of 16
-bits is transparent. Of files with several frames, the
-first.
+bits is transparent. Of files with several frames, the first.
 """
 
 from __future__ import annotations

@@ -338,8 +338,9 @@ class Htype(ABC):
         if isinstance(block, np.ma.MaskedArray):
             if takes_none:
                 return block.tolist()
-            for row in np.flatnonzero(_masked_in_part(np.ma.getmaskarray(block))).tolist():
-                raise _partly_masked(block[row], row)
+            partly = np.flatnonzero(_masked_in_part(np.ma.getmaskarray(block)))
+            if len(partly):
+                raise _partly_masked(block[partly[0]], int(partly[0]))
             return block
         is_list = not isinstance(block, np.ndarray) or block.dtype == object
         kinds = set(map(type, block)) if is_list else set()

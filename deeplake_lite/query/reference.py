@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deeplake_lite.query import functions
-from deeplake_lite.query.bind import known
+from deeplake_lite.query.bind.allowed import ALLOWED
 
 CLAUSES = {
     "`WITH name AS (select), …`": "names queries for those that follow",
@@ -176,7 +176,7 @@ def reference() -> str:
         _table("Function | Gives", ROWS),
         functions.reference().strip(),
         "**DuckDB's functions of scalars**",
-        ", ".join(sorted(known.ALLOWED)),
+        ", ".join(sorted(ALLOWED)),
         "</details>",
     )
     return "\n\n".join(parts) + "\n"

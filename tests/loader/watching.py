@@ -19,6 +19,11 @@ def children():
     return [int(line.split()[0]) for line in mine if int(line.split()[1]) == os.getpid()]
 
 
+def has_ended(pid):
+    """Tell whether a child has ended with all its threads; `ps` calls it defunct before that."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+
 def threads():
     """Return the threads of loaders."""
     return {

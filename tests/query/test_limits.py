@@ -10,6 +10,7 @@ import pytest
 from deeplake_lite.errors import LakeError, NotFoundError, QueryError
 from deeplake_lite.query import execute
 from deeplake_lite.query.bind import known
+from deeplake_lite.query.bind.allowed import ALLOWED, scalar_functions
 
 from .case_files import values_of
 
@@ -28,7 +29,7 @@ def test_functions_that_are_not_listed_are_refused(ds):
     named = {n for n in set().union(*duckdb_functions().values()) if n.isidentifier()}
     ours = {n.lower() for n in known.NAMES} | {"count", "len"}
     reached = []
-    for name in sorted(named - known.ALLOWED - known.GRAMMAR - ours):
+    for name in sorted(named - ALLOWED - scalar_functions() - ours):
         for call in (f"{name}()", f"{name}(id)", f"{name}('x')", f"{name}(id, 1)"):
             try:
                 ds.query(f"SELECT {call} AS x LIMIT 1")
@@ -62,7 +63,7 @@ def test_words_of_the_process_are_none(ds, text):
 
 
 def test_every_aggregate_that_may_be_called_is_known_as_one():
-    listed = {n.upper() for n in duckdb_functions()["aggregate"] & known.ALLOWED}
+    listed = {n.upper() for n in duckdb_functions()["aggregate"] & ALLOWED}
     assert listed <= known.AGGREGATES
 
 

@@ -15,6 +15,7 @@ from sqlglot import exp
 from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.aggregates import grouped, ordered, picked
+from deeplake_lite.query.bind.allowed import scalar_functions
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import counted
 from deeplake_lite.query.bind.growth import bounded
@@ -213,7 +214,7 @@ def _of_tensors(
         return low.value(_first_present(e.expressions), scope)
     if name in REGISTRY:
         return low.call(name, args, given.options, e)
-    if name.lower() in known.scalar_functions():
+    if name.lower() in scalar_functions():
         raise QueryTypeError(
             f"{name} takes one value per row, got {text_of(_tensor_among(args, e))}, which is a "
             "tensor. Reduce it, such as by MEAN(…), or take an element of it."
@@ -241,7 +242,7 @@ def _of_scalars(
     low: Lowering, name: str, given: _Arguments, e: exp.Anonymous, scope: Scope
 ) -> Value:
     args, called = given.values, known.NAMES.get(name, name)
-    if called.lower() not in known.scalar_functions():
+    if called.lower() not in scalar_functions():
         raise unknown_function(name)
     if name in known.AGGREGATES:
         if not args:
@@ -371,7 +372,7 @@ def _result_kind(name: str, first: Value | None) -> Kind:
 def unknown_function(name: str) -> NotFoundError:
     """Return the error for a function that neither NumPy's part nor DuckDB has."""
     ours = {n for n in (*REGISTRY, *SPECIAL) if n.isidentifier()} - _WORDS
-    theirs = {n.upper() for n in known.scalar_functions()} - ours
+    theirs = {n.upper() for n in scalar_functions()} - ours
     near = [
         *get_close_matches(name, sorted(ours), n=3),
         *get_close_matches(name, sorted(theirs), n=2, cutoff=0.75),

@@ -310,12 +310,20 @@ def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
 
 def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
     """Return the names of a list of classes."""
-    item = exp.to_identifier("lake_class")
-    named = exp.Comprehension(
-        this=class_name(exp.column("lake_class"), names), expression=item, iterator=node.copy()
+    return _each(node, class_name(_ITEM, names))
+
+
+_ITEM = exp.column("lake_item")
+"""An item of a list, in what `_each` makes of it."""
+
+
+def _each(node: exp.Expr, made: exp.Expr) -> exp.Expr:
+    """Return a list with something made of each `_ITEM` of another; NULL for NULL."""
+    listed = exp.Comprehension(
+        this=made, expression=exp.to_identifier(_ITEM.name), iterator=node.copy()
     )
     is_there = exp.not_(exp.Is(this=node.copy(), expression=exp.null()))
-    return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[named]))])
+    return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[listed]))])
 
 
 def as_part(value: Value) -> Value:
@@ -327,22 +335,13 @@ def as_part(value: Value) -> Value:
     if isinstance(value, Sql) and value.kind.name == "json":
         return Sql(exp.cast(json_key(value.node), "JSON"), JSON)
     if isinstance(value, Sql) and value.kind.name == "list" and lists_json(value.kind):
-        return Sql(_in_one_form(value.node), value.kind)
+        return Sql(_each(value.node, exp.cast(json_key(_ITEM.copy()), "JSON")), value.kind)
     return by_name(value)
 
 
 def lists_json(kind: Kind) -> bool:
     """Tell whether a kind is that of a list of JSON."""
     return kind.item is not None and kind.item.name == "json"
-
-
-def _in_one_form(node: exp.Expr) -> exp.Expr:
-    """Return a list of JSON texts as JSON that compares."""
-    item = exp.to_identifier("lake_json")
-    part = exp.cast(json_key(exp.column("lake_json")), "JSON")
-    listed = exp.Comprehension(this=part, expression=item, iterator=node.copy())
-    is_there = exp.not_(exp.Is(this=node.copy(), expression=exp.null()))
-    return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[listed]))])
 
 
 def by_name(value: Value) -> Value:

@@ -12,8 +12,8 @@ from deeplake_lite.errors import (
     QueryError,
     QueryTypeError,
 )
+from deeplake_lite.query.bind.allowed import scalar_functions
 from deeplake_lite.query.bind.calls import unknown_function
-from deeplake_lite.query.bind.known import scalar_functions
 from deeplake_lite.query.bind.subscripts import subscript
 from deeplake_lite.query.dialect import AT, text_of
 from deeplake_lite.query.functions import REGISTRY
