@@ -38,6 +38,9 @@ NULLS = arrow_csv.ConvertOptions().null_values
 NAN = ("NaN", "nan", "-NaN", "-nan")
 """Those of them that are values of a float."""
 
+_WORDS = {word: [word, word.title(), word.upper()] for word in ("true", "false")}
+"""Truth values; 1 and 0 beside them are texts, as they would not come back."""
+
 _CODE = "^([+-]?0[0-9xX]|-0+$)"
 """Matches leading zeros, hexadecimal digits and -0: a number would not give them back."""
 
@@ -110,7 +113,9 @@ class CsvFile:
             ),
             "parse_options": parsing,
             "convert_options": arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(texts, pa.string())
+                column_types=dict.fromkeys(texts, pa.string()),
+                true_values=_WORDS["true"],
+                false_values=_WORDS["false"],
             ),
         }
 

@@ -80,6 +80,19 @@ def test_spaces_and_missing_numbers_read_as_ever(take):
     assert ds["t"][:] == [" x ", "NA"]
 
 
+@pytest.mark.parametrize("rows", [["1", "true"], ["true", "0"], ["FALSE", "1", "true"]])
+def test_numbers_beside_truth_values_are_kept_as_they_are_written(take, rows):
+    text = "n,x\n" + "".join(f"{row},1\n" for row in rows)
+    assert take(text)["n"][:] == rows
+    found = take(text, schema={"n": "bool"})["n"][:].tolist()
+    assert found == [row in ("1", "true") for row in rows]
+
+
+def test_truth_values_are_read_in_three_spellings(take):
+    ds = take("n,x\ntrue,1\nFalse,1\nTRUE,1\nNA,1\n")
+    assert ds["n"][:].tolist() == [True, False, True, None]
+
+
 WRONG = {
     "int8": ["x", "300", "1.5", ""],
     "uint16": ["-1", "65536"],
