@@ -60,7 +60,9 @@ def dataset(view: View | Mix, options: Options) -> Any:
         output_signature=tuple(s for _, part in leaves(tree) for s in _specs(tf, part)),
     )
     exact = tf.data.Options()
-    exact.experimental_optimization.inject_prefetch = False  # `state_dict` counts what is taken
+    # `state_dict` counts what is taken: nothing may be taken ahead of who asks for a batch
+    for rewrite in ("inject_prefetch", "map_parallelization", "map_and_batch_fusion"):
+        setattr(exact.experimental_optimization, rewrite, False)
     batches = flat.map(lambda *arrays: _rebuilt(tf, tree, iter(arrays))).with_options(exact)
     batches.loader = loader
     batches.cardinality = lambda: tf.constant(loader.left, tf.int64)  # for Keras, and `len`

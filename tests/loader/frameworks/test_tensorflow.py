@@ -1,6 +1,7 @@
 """Batches as a tf.data.Dataset."""
 
 import json
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -123,6 +124,40 @@ def test_each_iteration_is_the_next_epoch_and_resumes_exactly(lake):
     other.loader.load_state_dict(state)
     assert len(other) == 2
     assert first + counts(other) == epochs[1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"columns": ["count"]},
+        {"columns": ["count", "image"], "row_ids": True},
+        {"columns": ["count", "label", "image"], "last": "pad"},
+        {"transform": dict},
+        {"num_workers": 2, "shuffle": True},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("further", ["none", "map", "batch", "take", "filter", "zip"])
+def test_a_state_counts_the_batches_that_were_taken_and_no_more(make_lake, options, further):
+    rows = make_lake({**SCHEMA}, **{name: [*v] * 4 for name, v in columns().items()})
+    dataset = rows.tensorflow(2, **options)
+    loader, per_step = dataset.loader, 2
+    if further == "map":
+        dataset = dataset.map(lambda batch: batch["count"])
+    elif further == "batch":
+        dataset, per_step = dataset.map(lambda batch: batch["count"]).batch(2), 4
+    elif further == "filter":
+        dataset = dataset.filter(lambda batch: tf.size(batch["count"]) > 0)
+    elif further == "zip":
+        dataset = tf.data.Dataset.zip(dataset, tf.data.Dataset.range(9))
+    elif further == "take":
+        dataset = dataset.take(3)
+    for taken, _ in enumerate(dataset, 1):
+        time.sleep(0.02)  # for whatever would read ahead
+        assert loader.state_dict()["consumed"] == taken * per_step
+        if taken == 3:
+            break
 
 
 def test_what_a_transform_gives_is_seen_on_rows_that_the_epoch_still_has(lake):
