@@ -63,14 +63,14 @@ def test_the_grid_is_answered_while_counting_takes_long(make_lake, page, monkeyp
     p.ask("hello", threads=True)
     wait_for(lambda: any(reply["type"] == "thread" for reply, _ in p.sent))
     p.w._handle_custom_msg({"type": "thread"}, [])
-    count, started, go_on = facets.bin_counts, threading.Event(), threading.Event()
+    count, started, go_on = facets.range_counts, threading.Event(), threading.Event()
 
     def slow(*arguments):
         started.set()
         assert go_on.wait(20)
         return count(*arguments)
 
-    monkeypatch.setattr(facets, "bin_counts", slow)
+    monkeypatch.setattr(facets, "range_counts", slow)
     p.w._handle_custom_msg({"type": "facets", "req": 100, "gen": 1}, [])
     assert started.wait(20)
     assert len(p.asks("cells", start=0, stop=9)["cells"]) == 9

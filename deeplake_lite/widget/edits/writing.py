@@ -40,8 +40,8 @@ TRIES = 10
 """Times that a write begins again because another writer was faster."""
 
 WAY_OUT = (
-    "Choose a side: w.commit('…', on_conflict='ours') writes these edits, on_conflict='theirs' "
-    "leaves such cells as they are."
+    "Choose a side: w.commit('…', on_conflict='ours') writes these edits where their rows and "
+    "columns are still there, on_conflict='theirs' leaves such cells as they are."
 )
 
 MOST_WRITTEN = 4096

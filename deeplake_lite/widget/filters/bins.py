@@ -1,14 +1,20 @@
-"""Ranges of equal width whose ends are round numbers, or round times."""
+"""Ranges of equal width whose ends are round numbers, or round times.
+
+The ends are what a filter compares with, to the last digit: a bar shows the rows that it filters.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Self
+from datetime import datetime, timedelta
+
+import numpy as np
 
 WANTED = 20
 """Ranges, about."""
+
+EXACT = 2**53
+"""Integers up to here are numbers of a page, which has floats alone."""
 
 _DAY = 86_400.0
 _SPANS = (
@@ -17,70 +23,92 @@ _SPANS = (
 )  # fmt: skip
 """Round spans of time, seconds."""
 
+_EPOCH = datetime(1970, 1, 1)
 
-@dataclass(frozen=True)
-class Bins:
-    """Ranges of equal width, each without its upper end.
 
-    Examples
-    --------
-    >>> Bins.over(3, 97)
-    Bins(start=0.0, width=5.0, count=20, whole=False, times=False)
-    >>> Bins.over(0, 1.7e9, times=True).edges[:2]
+def edges_of_numbers(low: float, high: float) -> list[float]:
+    """Return the ends of ranges, each without its upper end, that hold numbers from low to high.
+
+    >>> edges_of_numbers(0.1, 0.32)[:4]
+    [0.1, 0.12, 0.14, 0.16]
+    """
+    width = _round_width(high - low)
+    if low + width == low or high + width == high:  # beyond the digits there are
+        width = max(abs(low), abs(high), 1.0) / 8
+    digits = 2 - math.floor(math.log10(width))
+    first, last = math.floor(low / width), math.floor(high / width) + 1
+    while _edge(first, width, digits) > low:  # a quotient is rounded, and so is an edge
+        first -= 1
+    while _edge(first + 1, width, digits) <= low:
+        first += 1
+    while _edge(last, width, digits) <= high + width * 1e-6:  # float32 is compared as such
+        last += 1
+    return [_edge(i, width, digits) for i in range(first, last + 1)]
+
+
+def edges_of_integers(low: int, high: int) -> list[int]:
+    """Return the ends of ranges that hold integers from low to high.
+
+    >>> edges_of_integers(3, 5), edges_of_integers(2**60 + 1, 2**60 + 9)
+    ([3, 4, 5, 6], [1152921504606846976, 1152921504606847488])
+    """
+    width = max(1, int(_round_width(high - low)))
+    held = max(abs(low), abs(high))
+    apart = 2 ** max(0, held.bit_length() + 1 - EXACT.bit_length() + 1)
+    return _multiples(low, high, -(-width // apart) * apart)  # a page has them exactly
+
+
+def edges_of_times(low: np.datetime64, high: np.datetime64) -> list[str]:
+    """Return the ends of ranges that hold times from low to high, as ISO 8601.
+
+    >>> edges_of_times(np.datetime64("1970-01-01"), np.datetime64("2023-11-14"))[:2]
     ['1970-01-01T00:00:00', '1972-09-11T00:00:00']
     """
-
-    start: float
-    width: float
-    count: int
-    whole: bool = False
-    """Whether they are of whole numbers."""
-    times: bool = False
-    """Whether the numbers are seconds since 1970."""
-
-    @classmethod
-    def over(cls, low: float, high: float, *, whole: bool = False, times: bool = False) -> Self:
-        """Return ranges that hold numbers from low to high."""
-        width = _round_width(high - low, whole=whole, times=times)
-        if not width or low + width == low or high + width == high:  # beyond the digits there are
-            width = max(abs(low), abs(high), 1.0) / 8
-        start = math.floor(low / width) * width
-        count = math.floor((high - start) / width) + 1
-        return cls(float(start), float(width), count, whole, times)
-
-    @property
-    def edges(self) -> list[Any]:
-        """The ends, one more than there are ranges: numbers, or times in ISO 8601."""
-        found = [self.start + i * self.width for i in range(self.count + 1)]
-        if self.times:
-            return [_iso(second) for second in found]
-        if all(edge.is_integer() and abs(edge) < 2**53 for edge in found):
-            return [int(edge) for edge in found]
-        digits = 2 - math.floor(math.log10(self.width))
-        return [round(edge, digits) for edge in found]
+    first, last = _microseconds(low), _microseconds(high)
+    width = max(1, round(_round_time((last - first) / 1e6) * 1e6))
+    return [_iso(us) for us in _multiples(first, last, width)]
 
 
-def _round_width(span: float, *, whole: bool, times: bool) -> float:
+def _microseconds(time: np.datetime64) -> int:
+    """Return the microseconds since 1970 of a time of any unit, rounded down."""
+    second = time.astype("M8[s]")
+    return int(second.astype(np.int64)) * 10**6 + int((time - second) / np.timedelta64(1, "us"))
+
+
+def _multiples(low: int, high: int, width: int) -> list[int]:
+    """Return the multiples of a width, from one that is not above low to one that is above high."""
+    return [i * width for i in range(low // width, high // width + 2)]
+
+
+def _edge(at: int, width: float, digits: int) -> float:
+    """Return a multiple of a round width, without the error of its last digits."""
+    return round(at * width, digits) + 0.0  # no -0.0
+
+
+def _round_width(span: float) -> float:
     """Return a round width of which a span has about as many as are wanted.
 
-    >>> _round_width(94, whole=False, times=False), _round_width(7, whole=True, times=False)
-    (5.0, 1.0)
+    >>> _round_width(94), _round_width(7)
+    (5.0, 0.5)
     """
     if span <= 0 or not math.isfinite(span):
         return 1.0
     rough = span / WANTED
-    if times and rough >= 1:
-        return float(next((s for s in _SPANS if s >= rough), math.ceil(rough / _DAY) * _DAY))
-    if whole and rough <= 1:
-        return 1.0
     power = 10.0 ** math.floor(math.log10(rough))
     return float(next(power * m for m in (1, 2, 5, 10) if power * m >= rough * 0.999))
 
 
-def _iso(second: float) -> str:
+def _round_time(span: float) -> float:
+    """Return a round span of time of which another has about as many as are wanted, seconds."""
+    rough = span / WANTED
+    if rough < 1:
+        return _round_width(span)
+    return float(next((s for s in _SPANS if s >= rough), math.ceil(rough / _DAY) * _DAY))
+
+
+def _iso(microseconds: int) -> str:
     """Return a time as a query reads it."""
     try:
-        when = datetime.fromtimestamp(second, UTC)
-    except (OverflowError, ValueError, OSError):
-        return "9999-12-31T00:00:00" if second > 0 else "0001-01-01T00:00:00"
-    return when.replace(tzinfo=None).isoformat()
+        return (_EPOCH + timedelta(microseconds=microseconds)).isoformat()
+    except OverflowError:
+        return "9999-12-31T00:00:00" if microseconds > 0 else "0001-01-01T00:00:00"

@@ -13,6 +13,7 @@ from sqlglot import exp
 from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.query.names import literal
 from deeplake_lite.query.parsing import parse
+from deeplake_lite.widget.filters.bins import EXACT
 from deeplake_lite.widget.filters.querytext import (
     clause,
     condition_of,
@@ -182,7 +183,7 @@ def _chosen_next(
         given = [] if op == "clear" else list(values)
         if given and len(given) != 2:
             raise LakeError(f"A range has two ends, got {len(given)}: {given!r:.60}.")
-        return given if any(end is not None for end in given) else []
+        return [_exactly(end) for end in given] if any(end is not None for end in given) else []
     if op == "set":
         return [v for i, v in enumerate(values) if v not in values[:i]]
     if op == "clear":
@@ -191,6 +192,16 @@ def _chosen_next(
         raise LakeError(f"A filter is 'set', 'toggle' or 'clear', got {op!r:.40}.")
     now = chosen(text, expression, kind) or []
     return [v for v in now if v not in values] + [v for v in values if v not in now]
+
+
+def _exactly(end: Any) -> Any:
+    """Return an integer as it was before a page wrote it, which has floats alone.
+
+    >>> _exactly(1152921504606847000)
+    1152921504606846976
+    """
+    is_large = isinstance(end, int) and abs(end) > EXACT
+    return int(float(end)) if is_large else end
 
 
 def _expression(text: str) -> exp.Expr:

@@ -6,18 +6,19 @@ a hundred times as long.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.htypes import ClassLabel
-from deeplake_lite.query.names import unused
+from deeplake_lite.query.names import literal, unused
 from deeplake_lite.storage import chunks
-from deeplake_lite.widget.filters.bins import Bins
+from deeplake_lite.widget.filters.bins import edges_of_integers, edges_of_numbers, edges_of_times
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deeplake_lite.dataset.view import View
     from deeplake_lite.schema import Field
     from deeplake_lite.widget.filters.facet import Facet
@@ -43,12 +44,22 @@ def value_counts(view: View, facet: Facet) -> dict[Any, int]:
         return tag_counts(view, f)
     v, n = unused(view.columns, "v", "n")
     if facet.kind == "tags":
-        text = f"SELECT {v}, COUNT(*) AS {n} FROM (SELECT UNNEST({e}) AS {v}) GROUP BY {v}"
-    else:
-        text = f"SELECT {e} AS {v}, COUNT(*) AS {n} GROUP BY {v}"
-    found = view.query(text)
+        return _item_counts(view, facet)
+    found = view.query(f"SELECT {e} AS {v}, COUNT(*) AS {n} GROUP BY {v}")
     values, counts = with_none(found[v][:]), found[n][:]
     return {_hashable(value): int(count) for value, count in zip(values, counts, strict=True)}
+
+
+def _item_counts(view: View, facet: Facet) -> dict[Any, int]:
+    """Return how many rows have which item in a list; None is a null row."""
+    e, (r, v, n) = facet.expression, unused(view.columns, "r", "v", "n")
+    rows = f"SELECT ROW_NUMBER() OVER () AS {r}, UNNEST({e}) AS {v}"
+    found = view.query(
+        f"SELECT {v}, COUNT(DISTINCT {r}) AS {n} FROM ({rows}) WHERE {v} IS NOT NULL GROUP BY {v}"
+    )
+    counts = dict(zip(found[v][:], found[n][:].tolist(), strict=True))
+    nulls = int(view.query(f"SELECT COUNT(*) AS {n} WHERE {e} IS NULL")[n][0])
+    return counts | ({None: nulls} if nulls else {})
 
 
 def how_many(view: View, facet: Facet) -> tuple[int, int]:
@@ -69,46 +80,46 @@ def how_many(view: View, facet: Facet) -> tuple[int, int]:
     return int(found[v][0]), len(view) - int(found[n][0])
 
 
-def bins_of(view: View, facet: Facet) -> Bins | None:
-    """Return ranges of equal width over a view's numbers; None where it has none."""
+def edges_of(view: View, facet: Facet) -> list[Any]:
+    """Return the ends of ranges of equal width over a view's numbers; none where it has none."""
     if not len(view):
-        return None
-    e = number_of(facet)
-    finite = f"CASE WHEN ABS({e}) <= 1e300 THEN {e} END"  # neither NaN nor infinite
+        return []
+    finite = e = facet.expression
+    if facet.kind == "numbers" and not facet.whole:
+        finite = f"CASE WHEN {e} BETWEEN -1e300 AND 1e300 THEN {e} END"
     names = unused(view.columns, "low", "high")
     found = view.query(f"SELECT MIN({finite}) AS {names[0]}, MAX({finite}) AS {names[1]}")
     low, high = (with_none(found[name][:])[0] for name in names)
     if low is None or high is None:
-        return None
-    return Bins.over(float(low), float(high), whole=facet.whole, times=facet.kind == "times")
+        return []
+    if facet.kind == "times":
+        return edges_of_times(np.datetime64(low), np.datetime64(high))
+    if facet.whole:
+        return edges_of_integers(int(low), int(high))
+    return edges_of_numbers(float(low), float(high))
 
 
-def bin_counts(view: View, facet: Facet, bins: Bins) -> list[int]:
-    """Return how many rows are in each range, and last, how many in none: null, NaN, infinite."""
-    counts = [0] * (bins.count + 1)
+def range_counts(view: View, facet: Facet, edges: Sequence[Any]) -> list[int]:
+    """Return how many rows are in each range, and last, how many in none: null, NaN, infinite.
+
+    Values are compared with the ends as the filter of a range compares them.
+    """
+    counts = [0] * max(1, len(edges))
+    if not edges:
+        return [len(view)]
     if not len(view):
         return counts
-    e = f"FLOOR(({number_of(facet)} - {bins.start!r}) / {bins.width!r})"
+    below = [f"WHEN {facet.expression} < {literal(edge)} THEN {i}" for i, edge in enumerate(edges)]
     b, n = unused(view.columns, "b", "n")
-    found = view.query(f"SELECT {e} AS {b}, COUNT(*) AS {n} GROUP BY {b}")
-    for bin_, count in zip(with_none(found[b][:]), found[n][:], strict=True):
-        there = bin_ is not None and math.isfinite(bin_) and 0 <= bin_ < bins.count
-        counts[int(bin_) if there else -1] += int(count)
+    ranges = f"CASE {' '.join(below)} END"
+    found = view.query(f"SELECT {ranges} AS {b}, COUNT(*) AS {n} GROUP BY {b}")
+    for range_, count in zip(with_none(found[b][:]), found[n][:], strict=True):
+        counts[(range_ or 0) - 1] += int(count)  # those below the first end are in none, too
     return counts
 
 
-def number_of(facet: Facet) -> str:
-    """Return a facet's expression as a number: seconds of a time.
-
-    >>> from deeplake_lite.widget.filters.facet import Facet
-    >>> number_of(Facet("t", "t", "times", "t"))
-    'EPOCH(t)'
-    """
-    return f"EPOCH({facet.expression})" if facet.kind == "times" else facet.expression
-
-
 def tag_counts(view: View, f: Field) -> dict[Any, int]:
-    """Return how often each class number comes in a column of several per row; None is null.
+    """Return how many rows have which class number in a column of several; None is a null row.
 
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://tag-counts-doc", {"t": dl.ClassLabel(["a", "b"], multiple=True)})
@@ -120,7 +131,9 @@ def tag_counts(view: View, f: Field) -> dict[Any, int]:
     for span in chunks.spans(len(view), TAGGED_ROWS):
         table, slots = view._located(np.arange(span.start, span.stop))
         flat = table.flat(f.id, slots)
-        numbers, counts = np.unique(flat.data.view(np.int32), return_counts=True)
+        rows = np.repeat(np.arange(len(flat.lengths)), flat.lengths // 4)
+        pairs = np.stack([flat.data.view(np.int32), rows], axis=1)  # a row may have a class twice
+        numbers, counts = np.unique(np.unique(pairs, axis=0)[:, 0], return_counts=True)
         nulls = 0 if flat.valid is None else int((~flat.valid).sum())
         some = zip([*numbers.tolist(), None], [*counts.tolist(), nulls], strict=True)
         for number, n in some:

@@ -15,7 +15,7 @@ from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.virtual import VirtualTable
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import ClassLabel, Sequence
-from deeplake_lite.widget.filters.counting import bin_counts, bins_of, how_many, value_counts
+from deeplake_lite.widget.filters.counting import edges_of, how_many, range_counts, value_counts
 from deeplake_lite.widget.filters.facet import facets_of
 
 if TYPE_CHECKING:
@@ -112,13 +112,11 @@ class Facets:
 
     def _histogram(self, facet: Facet, whole: View, part: View) -> dict[str, Any]:
         """Return how many rows have numbers in which range."""
-        bins = self._once((facet, "bins"), lambda: bins_of(whole, facet))
-        if bins is None:
-            return {"edges": [], "all": [], "shown": [], "nulls": [len(whole), len(part)]}
-        every = self._once(facet, lambda: bin_counts(whole, facet, bins))
-        some = every if part is whole else bin_counts(part, facet, bins)
+        edges = self._once((facet, "edges"), lambda: edges_of(whole, facet))
+        every = self._once(facet, lambda: range_counts(whole, facet, edges))
+        some = every if part is whole else range_counts(part, facet, edges)
         return {
-            "edges": bins.edges,
+            "edges": edges,
             "all": every[:-1],
             "shown": some[:-1],
             "nulls": [every[-1], some[-1]],
