@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeplake_lite.dataset.arrow_types import is_text
+from deeplake_lite.dataset.opening import exists
+from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel, Scalar, resolve
@@ -79,8 +81,8 @@ def from_csv(
     ``schema={"species": "class_label"}`` makes classes of the texts of a column; integers are kept
     as the numbers of classes without names. Paths of pictures,
     ``schema={"image": dl.Image("jpeg")}``, start at the folder of the CSV unless they are absolute.
-    Values of a column that is declared as JSON, an array, boxes or a sequence are read as JSON:
-    ``[[0, 0, 8, 8]]``.
+    Values of a column that is declared as JSON, an array, boxes or a sequence, here or in the lake
+    that takes them, are read as JSON: ``[[0, 0, 8, 8]]``.
 
     Examples
     --------
@@ -97,7 +99,7 @@ def from_csv(
         key=on,
         columns=columns,
         delimiter=delimiter,
-        schema=options.get("schema"),
+        schema={**written_types(url, options), **types_of(options.get("schema"))},
         on_error=options.get("on_error", "raise"),
     )
     return ingest(source, url, **options)
@@ -114,8 +116,7 @@ class CsvSource(TabularSource):
         """Return the values of a column. Those that do not convert stay text: errors of rows."""
         if name not in self.texts:
             values = super()._values(batch, name)
-            is_json = name in self.schema and written_as_json(self.columns[name])
-            return parse_values(values, self.columns[name]) if is_json else values
+            return parse_values(values, self.columns[name]) if name in self.schema else values
         kind = self.arrow.field(name).type
         exact = name not in self.schema or _finds_classes(self.schema[name])
         texts = nullable(batch.column(name), kind)
@@ -169,6 +170,18 @@ def csv_source(
     )
 
 
+def written_types(url: str, options: Options) -> dict[str, Htype]:
+    """Return the types of a lake's columns whose values a CSV file has in a form of their own.
+
+    What such a column takes is never to be found by looking at the file: JSON takes any text.
+    """
+    store = options.get("storage_options")
+    if not exists(url, storage_options=store):
+        return {}
+    ds = open_lake(url, branch=options.get("branch", "main"), storage_options=store)
+    return {f.name: f.htype for f in ds.schema if written_as_json(f.htype) or _is_complex(f.htype)}
+
+
 def _batches(rows: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
     yield from rows.select(columns).to_batches()
 
@@ -187,18 +200,35 @@ def written_as_json(htype: Htype) -> bool:
     return isinstance(htype.blank, list | np.ndarray) and not htype.takes_files
 
 
-def parse_values(texts: Any, htype: Htype) -> list[Any]:
-    """Return values that a CSV file has as JSON; None for empty texts.
+def parse_values(texts: Any, htype: Htype) -> Any:
+    """Return values that a CSV file has as texts, of JSON or complex numbers; None for empty ones.
 
     What is not JSON stays text, which an array does not take. In a column of JSON, which takes any
-    text, it becomes bytes.
+    text, it becomes bytes. Values of other types are what they are.
 
     >>> from deeplake_lite.htypes import Boxes, Json
     >>> parse_values(['{"a": 1}', "", "x"], Json()), parse_values(["[1, 2]", "x"], Boxes())
     ([{'a': 1}, None, b'x'], [[1, 2], 'x'])
+    >>> parse_values(["(1+2j)", ""], Scalar("complex64"))
+    [(1+2j), None]
     """
+    if _is_complex(htype):
+        return [_complex(value) if isinstance(value, str) else value for value in texts]
+    if not written_as_json(htype):
+        return texts
     wrong = str.encode if htype.layout == resolve("json").layout else str
     return [_parse(value, wrong) if isinstance(value, str) else value for value in texts]
+
+
+def _is_complex(htype: Htype) -> bool:
+    return isinstance(htype, Scalar) and htype.dtype.startswith("complex")
+
+
+def _complex(text: str) -> Any:
+    try:
+        return complex(text) if text.strip() else None
+    except ValueError:
+        return text
 
 
 def _parse(text: str, wrong: Any) -> Any:
@@ -222,7 +252,7 @@ def _arrow_types(schema: Mapping[str, Any]) -> dict[str, pa.DataType]:
     found: dict[str, pa.DataType] = {}
     for name, spec in schema.items():
         htype = resolve(spec)
-        if not isinstance(htype, Scalar) or htype.dtype.startswith("complex"):
+        if not isinstance(htype, Scalar) or _is_complex(htype):
             found[name] = pa.string()
         elif htype.dtype == "float16":  # which Arrow does not read from texts
             found[name] = pa.float32()

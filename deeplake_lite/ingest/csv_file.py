@@ -133,11 +133,15 @@ def csv_table(path: str) -> pa.Table:
 
     The delimiter is the first of `DELIMITERS` that the header has. Raises InvalidValueError.
     """
+    rows, types, _ = typed_rows(CsvFile(path, delimiter_of(path)), {}, at_once=True)
+    return pa.table([converted(rows, f) for f in types], types)
+
+
+def delimiter_of(path: str) -> str:
+    """Return the first of `DELIMITERS` that a file's header has. Raises InvalidValueError."""
     with reading(path), pa.input_stream(path) as stream:
         header = stream.read(HEADER_BYTES).split(b"\n")[0]
-    file = CsvFile(path, next((d for d in DELIMITERS if d.encode() in header), ","))
-    rows, types, _ = typed_rows(file, {}, at_once=True)
-    return pa.table([converted(rows, f) for f in types], types)
+    return next((d for d in DELIMITERS if d.encode() in header), ",")
 
 
 def typed_rows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from deeplake_lite import checks
@@ -14,7 +15,7 @@ from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.formats import formats_of, recognised
 from deeplake_lite.ingest.layout import Found, Layout, no_pictures, scan
-from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.source import Block, Skipped
 from deeplake_lite.ingest.writer import ingest
 
@@ -96,7 +97,12 @@ def from_folder(
     >>> again.added, again.unchanged
     (0, 2)
     """
-    source = folder_source(path, label=label, labels=labels, file_column=file_column)
+    given: dict[str, Any] = {}
+    if labels is not None:
+        from deeplake_lite.ingest.csv import written_types  # pyarrow: 0.3 s
+
+        given = {**written_types(url, options), **types_of(options.get("schema"))}
+    source = folder_source(path, label=label, labels=labels, file_column=file_column, schema=given)
     return ingest(source, url, **options)
 
 
@@ -106,6 +112,7 @@ def folder_source(
     label: str = "label",
     labels: str | os.PathLike[str] | None = None,
     file_column: str | None = None,
+    schema: Mapping[str, Any] = MappingProxyType({}),
 ) -> FolderSource:
     """Return the source for a folder. Raises NotFoundError, InvalidValueError."""
     if isinstance(path, str) and scheme_of(path) is not None:
@@ -119,7 +126,7 @@ def folder_source(
         return FolderSource(folder, tuple(files), Layout.of(files), label, None, tuple(left_out))
     from deeplake_lite.ingest.labels import read_labels  # pyarrow: 0.3 s
 
-    table = read_labels(labels, folder, found, file_column)
+    table = read_labels(labels, folder, found, file_column, schema)
     unlisted = {f.path for f in found.pictures} - {f.path for f in table.files}
     rest = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
     without = (*table.missing, *rest)  # first what may be a slip
@@ -192,9 +199,10 @@ class FolderSource:
     def _rest(self) -> MemorySource:
         """The columns that come from the table, as a source of their own."""
         columns = {} if self.table is None else self.table.columns
-        schema: dict[str, Any] = {self.label: "class_label"} if self.label in columns else {}
-        if schema and not self._is_classes(columns[self.label]):
-            schema = {}
+        schema = {} if self.table is None else {**self.table.schema}
+        is_found = self.label in columns and self.label not in schema
+        if is_found and self._is_classes(columns[self.label]):
+            schema[self.label] = "class_label"
         return MemorySource.of(columns, None, schema)
 
     def _is_classes(self, column: Any) -> bool:

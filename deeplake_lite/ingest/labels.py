@@ -7,7 +7,7 @@ paths, names or stems of files that are there.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deeplake_lite.dataset.arrow_types import is_text
+from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError, NotFoundError
+from deeplake_lite.htypes import ClassLabel, resolve
 from deeplake_lite.ingest.columns import ArrowColumn
-from deeplake_lite.ingest.csv_file import csv_table
+from deeplake_lite.ingest.csv import csv_source
+from deeplake_lite.ingest.csv_file import csv_table, delimiter_of
 from deeplake_lite.ingest.source import Skipped
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from deeplake_lite.ingest.layout import Found, Scanned
 
@@ -37,15 +40,22 @@ class Labels:
     files: tuple[Found, ...]
     """The files, sorted by path."""
 
-    columns: dict[str, ArrowColumn]
-    """The columns but for that of the file names."""
+    columns: dict[str, Any]
+    """The columns but for that of the file names: lists of values where `schema` has their type."""
 
     missing: tuple[Skipped, ...]
     """Rows that name a file that is not there."""
 
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    """Types that the user asked for."""
+
 
 def read_labels(
-    table: str | os.PathLike[str], folder: Path, found: Scanned, file_column: str | None
+    table: str | os.PathLike[str],
+    folder: Path,
+    found: Scanned,
+    file_column: str | None,
+    schema: Mapping[str, Any],
 ) -> Labels:
     """Read a CSV and put its rows into the order of the files.
 
@@ -59,6 +69,8 @@ def read_labels(
         What is there. Names mean files that are pictures by their names, if they can.
     file_column : str, optional
         The column with the file names; found if left out.
+    schema : mapping
+        Types of some columns, which are read as `from_csv` reads them.
 
     Raises
     ------
@@ -80,8 +92,23 @@ def read_labels(
     listed = tuple(sorted((files[at] for at in order), key=lambda f: f.path))
     row_of = {files[at].path: row for at, row in order.items()}
     taken = rows.drop_columns([chosen]).take(pa.array([row_of[f.path] for f in listed], pa.int64()))
-    columns = {n: ArrowColumn.of(taken.column(n)) for n in taken.schema.names}
-    return Labels(listed, columns, missing)
+    columns: dict[str, Any] = {n: ArrowColumn.of(taken.column(n)) for n in taken.schema.names}
+    given = {n: schema[n] for n in columns if n in schema and resolve(schema[n]) != ClassLabel()}
+    if given:
+        typed = _typed(path, given)
+        at = [row_of[f.path] for f in listed]
+        columns |= {name: [values[row] for row in at] for name, values in typed.items()}
+    return Labels(listed, columns, missing, given)
+
+
+def _typed(path: Path, given: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return all values of some columns, as their types take them. Raises InvalidValueError."""
+    source = csv_source(path, columns=[*given], delimiter=delimiter_of(str(path)), schema=given)
+    found: dict[str, list[Any]] = {name: [] for name in given}
+    for block in source.blocks():
+        for name, values in found.items():
+            values.extend(with_none(block.columns[name]))
+    return found
 
 
 class _Names:

@@ -157,7 +157,7 @@ def test_what_ends_or_quotes_values_does_not_separate_them(take, delimiter):
 
 
 @pytest.mark.parametrize(
-    "name", [n for n, h in SCHEMA.items() if fits_table(resolve(h)) and n not in ("link", "wave")]
+    "name", [n for n, h in SCHEMA.items() if fits_table(resolve(h)) and n != "link"]
 )
 def test_a_column_that_left_as_csv_comes_back_by_its_type(name, tmp_path):
     ds = dl.create("memory://left-as-csv", {"c": SCHEMA[name]}, overwrite=True)
@@ -242,3 +242,56 @@ def test_a_number_that_a_float_does_not_reach_is_an_error_of_its_row(take):
     with pytest.raises(dl.InvalidValueError, match=r"row 1: .*'1e39'"):
         take(text, schema={"x": "float32"})
     assert take(text, schema={"x": "float32"}, on_error="skip")["x"][:].tolist() == [1.5, np.inf]
+
+
+WRITTEN = {
+    "json": (["{}", "[1]", '"[1]"', "1"], [{}, [1], "[1]", 1]),
+    dl.Sequence("int32"): (["[1,2]", "[]"], [[1, 2], []]),
+    dl.Boxes(): (["[[1,2,3,4]]", "[]"], [[[1, 2, 3, 4]], []]),
+    dl.Embedding(2): (["[1,2]", "[3,4]"], [[1, 2], [3, 4]]),
+    "complex64": (["(1+2j)", "3"], [1 + 2j, 3]),
+}
+
+
+@pytest.mark.parametrize("htype", WRITTEN, ids=str)
+def test_a_file_is_read_by_the_types_of_the_lake_that_takes_it(htype, tmp_path):
+    texts, values = WRITTEN[htype]
+    url = f"memory://by-its-types-{next(fresh)}"
+    ds = dl.create(url, {"n": "int32", "c": htype})
+    ds.append({"n": [0], "c": values[:1]})
+    ds.commit("first")
+    quoted = [text.replace('"', '""') for text in texts]
+    (tmp_path / "more.csv").write_text(
+        "n,c\n" + "".join(f'{i},"{text}"\n' for i, text in enumerate(quoted, 1))
+    )
+    ds = dl.from_csv(tmp_path / "more.csv", url, progress=False)
+    found = [np.asarray(v).tolist() if htype != "json" else v for v in ds["c"][:]]
+    assert found == [values[0], *values]
+
+
+NAMES = [n for n, h in SCHEMA.items() if fits_table(resolve(h)) and n != "link"]
+
+
+@pytest.mark.parametrize(
+    ("name", "again"),
+    [(n, False) for n in NAMES] + [(n, True) for n in NAMES if n != "label"],  # '' is no class
+)
+def test_a_column_that_left_with_a_folder_comes_back_by_its_type(name, again, tmp_path):
+    count = len(VALUES[name])
+    pictures = [np.full((2, 3, 3), i, "u1") for i in range(count)]
+    ds = dl.create("memory://left-with-pictures", {"image": dl.Image("png"), "c": SCHEMA[name]},
+                   overwrite=True)  # fmt: skip
+    ds.append({"image": pictures, "c": VALUES[name]})
+    folder = ds.to_folder(str(tmp_path / "out"))
+    url = f"memory://came-with-pictures-{next(fresh)}"
+    options = {"schema": {"c": ds.schema["c"].htype}}
+    if again:  # the lake is there, and has the types
+        dl.create(url, {**{f.name: f.htype for f in ds.schema}, "path": "text"})
+        options = {}
+    table = f"{folder}/metadata.csv"
+    new = dl.from_folder(folder, url, labels=table, progress=False, **options)
+    order = [int(picture[0, 0, 0]) for picture in new["image"][:]]
+    expected = [ds["c"][i] for i in order]
+    if name == "text":  # null and the empty text are one in CSV
+        expected = [value or "" for value in expected]
+    assert [repr(new["c"][i]) for i in range(count)] == [*map(repr, expected)]
