@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query import interrupt
-from deeplake_lite.query.functions.guard import null_rows
+from deeplake_lite.query.functions.guard import listed, null_rows
 from deeplake_lite.query.indexing import index_of, indexed, lies_beyond
 from deeplake_lite.query.metadata import metadata
 from deeplake_lite.query.trees import (
@@ -120,30 +119,6 @@ def _numbers(found: Alike, type_: Type, count: int) -> NDArray[Any]:
     return np.ma.MaskedArray(out, null) if null.any() else out
 
 
-def _array(value: Any, type_: Type) -> NDArray[Any] | None:
-    """Return numbers that DuckDB gives. Raises QueryTypeError for what holds anything else."""
-    try:
-        array = None if value is None else np.asarray(value, type_.dtype)
-    except (TypeError, ValueError) as error:
-        raise QueryTypeError(
-            f"{type_} takes numbers without null, but there is {value!r:.80}. CAST it, or compare "
-            "HASH(x) with HASH(y)."
-        ) from error
-    if array is not None and array.dtype.kind == "f" and _loses_digits(np.asarray(value)):
-        raise QueryTypeError(
-            f"{type_} does not hold integers beyond 2**53 exactly, but there is {value!r:.80}. "
-            "CAST the items: CAST(x AS BIGINT)."
-        )
-    return array
-
-
-def _loses_digits(values: NDArray[Any]) -> bool:
-    """Tell whether integers change when they become float64."""
-    return values.dtype.kind in "iu" and bool(
-        any(int(float(value)) != value for value in values[np.abs(values) > 2**53].tolist())
-    )
-
-
 class _Walk:
     """Computes trees over one block; what occurs twice is computed once."""
 
@@ -193,7 +168,7 @@ class _Walk:
             return self._split(as_given(values, type_))
         if not type_.is_number:
             return Alike.of(as_given(values, type_), self._every)
-        return Alike.of([_array(value, type_) for value in values], self._every)
+        return Alike.of([listed(value, type_) for value in values], self._every)
 
     def _split(self, values: Any) -> Alike:
         parts = _parted(values, self._every)

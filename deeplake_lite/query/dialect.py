@@ -32,6 +32,9 @@ AT = "at"
 WRITTEN = "written"
 """Key of a type's notes: its name as it is in the text."""
 
+WORDY = "wordy"
+"""Key of a list's notes: that it is written ARRAY[…], which might also be a column's item."""
+
 WEIGHTS = ("MAX_WEIGHT", "SUM_WEIGHT")
 """Functions of ``condition: weight`` pairs."""
 
@@ -276,6 +279,37 @@ class Lakes(DuckDB):
         def _count(self) -> Any:
             return self._parse_primary() or self._parse_placeholder()
 
+        def _parse_ordered(self, parse_method: Any = None) -> Any:
+            """Read ALL as all items where it is the bare word, not a column or call named so."""
+            term: Any = None
+
+            def parse() -> Any:
+                nonlocal term
+                term = parse_method() if parse_method else self._parse_disjunction()
+                return term
+
+            found = super()._parse_ordered(parse)
+            if found is not None and not _is_bare_word(term):
+                found.set("this", term)
+            return found
+
+        def _parse_bracket(self, this: Any = None) -> Any:
+            """Read ARRAY[…] as a list where it is the bare word, not a column or text named so."""
+            if this is None or this.name.upper() not in self.ARRAY_CONSTRUCTORS:
+                return super()._parse_bracket(this)
+            if _is_bare_word(this):
+                made = found = super()._parse_bracket(this)
+                while isinstance(made, exp.Bracket):
+                    made = made.this
+                made.meta[WORDY] = True
+                return found
+            stand_in = exp.Null()
+            found = super()._parse_bracket(stand_in)
+            if found is stand_in:
+                return this
+            stand_in.replace(this)
+            return found
+
         def _parse_in(self, this: Any, alias: bool = False) -> Any:
             found = super()._parse_in(this, alias)
             of = any(found.args.get(k) for k in ("expressions", "query", "unnest", "field"))
@@ -290,13 +324,18 @@ class Lakes(DuckDB):
             return found
 
         def parse(self, raw_tokens: list[Any], sql: str) -> Any:
-            """Parse; ``SELECT ALL(x)`` is a function of x, not all rows of one."""
+            """Parse; ``SELECT ALL(x)`` is a function of x, not all rows of one.
+
+            AS right behind SELECT, which the parser would pass over, is a name.
+            """
             for before, token, after in zip(
                 raw_tokens, raw_tokens[1:], raw_tokens[2:], strict=False
             ):
                 kinds = (before.token_type, token.token_type, after.token_type)
                 if kinds == (TokenType.SELECT, TokenType.ALL, TokenType.L_PAREN):
                     token.token_type = TokenType.VAR
+                elif kinds[:2] == (TokenType.SELECT, TokenType.ALIAS):
+                    token.token_type = TokenType.UNKNOWN
             return super().parse(raw_tokens, sql)
 
         def _parse_type(self, *args: Any, **kwargs: Any) -> Any:
@@ -390,6 +429,17 @@ class Lakes(DuckDB):
                 for join in self._parse_joins() if kwargs.get("joins") else ():
                     table.append("joins", join)
             return table
+
+
+def _is_bare_word(e: exp.Expr | None) -> bool:
+    """Tell whether an expression is a single word without quotes, as keywords are.
+
+    >>> _is_bare_word(exp.column("all")), _is_bare_word(exp.column("all", quoted=True))
+    (True, False)
+    """
+    if isinstance(e, exp.Column) and len(e.parts) == 1:
+        e = e.this
+    return isinstance(e, exp.Identifier | exp.Var) and not e.args.get("quoted")
 
 
 def text_of(e: exp.Expr) -> str:

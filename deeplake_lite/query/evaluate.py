@@ -74,7 +74,7 @@ def evaluate(
 
 def blocks(tree: Tree, env: Env, count: int) -> Iterator[Any]:
     """Yield a tree's values, block of rows by block."""
-    if not stacks(tree):
+    if not stacks(tree) and not _gives_lists(tree):
         yield from rowwise.blocks(tree, env, count, blocks)
         return
     size = _block_rows(tree)
@@ -82,7 +82,11 @@ def blocks(tree: Tree, env: Env, count: int) -> Iterator[Any]:
         stop = min(start + size, count)
         part = {key: values[start:stop] for key, values in env.items()}
         with np.errstate(all="ignore"):
-            found = np.asanyarray(_stacked(tree, part))
+            found = _stacked(tree, part)
+        if isinstance(found, list):
+            yield found if len(found) == stop - start else found * (stop - start)
+            continue
+        found = np.asanyarray(found)
         if len(found) != stop - start:  # the same for all rows
             found = np.repeat(found, stop - start, axis=0)
         yield found
@@ -105,6 +109,11 @@ def _block_rows(tree: Tree) -> int:
     return max(1, min(BLOCK_ROWS, BLOCK_BYTES // max(8, widest)))
 
 
+def _gives_lists(tree: Tree) -> bool:
+    """Tell whether a tree is a call that takes a block of rows at once, and gives a list."""
+    return isinstance(tree, Call) and tree.bound.lists and all(map(stacks, tree.args))
+
+
 def stacks(tree: Tree) -> bool:
     """Tell whether a block of rows can be computed at once."""
     match tree:
@@ -114,6 +123,8 @@ def stacks(tree: Tree) -> bool:
             return False
         case Meta(type=type_):
             return None not in (type_.shape or ())
+        case Call(bound=bound, args=args) if bound.lists:
+            return bound.type.is_of_one_shape and all(map(stacks, args))
         case Call(bound=bound, args=args):
             return bound.stacks and all(map(stacks, args))
         case Index(base):

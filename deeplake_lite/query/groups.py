@@ -65,9 +65,9 @@ def value(leaf: Grouped, members: Members | None, inner: Blocks) -> Any:
 
 def _computed(leaf: Grouped, members: Members, inner: Blocks) -> Any:
     blocks = inner(leaf.inner, members.env, len(members))
-    parts = ([v for v in part if _is_there(v)] for part in blocks)
     if leaf.aggregate == "LIST":
-        return [value for part in parts for value in part]
+        return [_unmasked(v) if _is_there(v) else None for part in blocks for v in part]
+    parts = ([_unmasked(v) for v in part if _is_there(v)] for part in blocks)
     if leaf.aggregate in _STREAMED:
         return _streamed(leaf, parts)
     values = [value for part in parts for value in part]
@@ -113,6 +113,11 @@ def _named(leaf: Grouped) -> str:
 
 def _is_there(value: Any) -> bool:
     return value is not None and value is not np.ma.masked and not _is_masked(value)
+
+
+def _unmasked(value: Any) -> Any:
+    """Return a value of a masked array as one of none: what is not finite would be masked there."""
+    return np.ma.getdata(value) if np.ma.isMaskedArray(value) else value
 
 
 def _is_masked(value: Any) -> bool:

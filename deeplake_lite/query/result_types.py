@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def htype_of_tree(tree: Tree) -> Htype:
     """Return the htype of a column that a tree computes."""
     if isinstance(tree, Grouped) and tree.aggregate == "LIST":
-        return Sequence(htype_of_tree(tree.inner))
+        return Sequence(htype_of_tree(tree.inner), nullable=True)
     return htype_of_type(tree.type)
 
 

@@ -248,7 +248,7 @@ class _Reader:
 
         def read(row: int) -> Any:
             tag = int(tags[row])
-            return _row(options[tag], readers[tag], row)
+            return _whole(options[tag], _row(options[tag], readers[tag], row))
 
         return read
 
@@ -260,10 +260,39 @@ def _unmasked(value: Any) -> Any:
 
 def _row(tree: Tree, read: _Reader, row: int) -> Any:
     match tree:
-        case Call(bound=bound, args=args):
-            return bound.compute(*(_row(a, read, row) for a in args), lead=0)
+        case Call(name, bound, args):
+            values = [_row(arg, read, row) for arg in args]
+            if name in COUNT_ITEMS and isinstance(values[0], list):
+                return len(values[0])  # nulls among them count, too
+            values = [_whole(arg, value) for arg, value in zip(args, values, strict=True)]
+            return bound.compute(*values, lead=0)
         case Index(base, text=text):
             index = index_of(tree, lambda item: _row(item, read, row))
-            return indexed(_row(base, read, row), index, text)
+            found = _row(base, read, row)
+            if index is not None and not (len(index) == 1 and isinstance(index[0], int)):
+                found = _whole(base, found)
+            return indexed(found, index, text)
         case _:
             return read(tree, row)
+
+
+COUNT_ITEMS = {"LEN", "LENGTH"}
+"""Functions that look at a list's length alone."""
+
+
+def _whole(tree: Tree, value: Any) -> Any:
+    """Return a list of arrays of one shape as the array that it is to functions and slices.
+
+    Raises
+    ------
+    QueryError
+        Where some of them are null.
+    """
+    if not isinstance(value, list) or not tree.type.is_number or not value:
+        return value
+    if nulls := sum(item is None for item in value):
+        raise QueryError(
+            f"A list of arrays is an array where none of them is null, got {nulls} of {len(value)} "
+            "that are. Leave them out: LIST(x) FILTER (WHERE x IS NOT NULL)."
+        )
+    return np.stack(value)

@@ -1,10 +1,14 @@
 """A tensor over a group is computed once, however often the group is met."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.query import groups
+
+fresh = itertools.count()
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +70,122 @@ def test_nulls_and_rows_that_are_left_out_do_not_count(ds):
     np.testing.assert_allclose(found["s"][:], [np.sum(r, axis=0) for r in rows], rtol=1e-5)
     assert np.ma.getmaskarray(found["m"][:])[:, 0].tolist() == [True, False, False]
     np.testing.assert_allclose(found["m"][2], np.mean(rows[2], axis=0) * 2, rtol=1e-5)
+
+
+NULLABLE = {
+    "array": (dl.Array("int32", (2,), nullable=True), [[1, 1], [3, 3]]),
+    "ragged": (dl.Array("int32", (None,), nullable=True), [[1], [1, 2]]),
+    "image": (dl.Image(nullable=True), [np.zeros((2, 2, 3), "u1"), np.ones((3, 2, 3), "u1")]),
+    "boxes": (dl.Boxes(nullable=True), [[[0, 0, 1, 1]], np.zeros((0, 4))]),
+    "embedding": (dl.Embedding(2, nullable=True), [[1, 1], [2, 2]]),
+    "numbers": (dl.Sequence("int32", nullable=True), [[1], [2, 3]]),
+    "texts": (dl.Sequence("text", nullable=True), [["a"], []]),
+    "labels": (dl.ClassLabel(["p", "q"], multiple=True, nullable=True), [["p"], ["q", "p"]]),
+    "number": (dl.Scalar("int32", nullable=True), [1, 3]),
+    "text": (dl.Text(nullable=True), ["a", ""]),
+    "label": (dl.ClassLabel(["p", "q"], nullable=True), ["q", "p"]),
+}
+
+
+@pytest.fixture(scope="module", params=NULLABLE)
+def with_nulls(request):
+    """Three rows of a group, of which the second is null, and a group of nothing but null."""
+    htype, (one, two) = NULLABLE[request.param]
+    url = f"memory://nulls-{request.param}"
+    ds = dl.create(url, {"k": "int32", "o": "int32", "x": htype}, overwrite=True)
+    ds.append({"k": [0, 0, 0, 1], "o": [1, 9, 3, 4], "x": [one, None, two, None]})
+    ds.commit("rows")
+    return ds
+
+
+def rows_of(view):
+    """Return the values of r, in built-in types."""
+    values = [view[i]["r"] for i in range(len(view))]
+    return [np.array(v).tolist() if v is not None and np.ndim(v) else v for v in values]
+
+
+def items_of(view):
+    """Return the items of the lists in r."""
+    return [None if v is None else [np.array(i).tolist() for i in v] for v in view["r"][:]]
+
+
+@pytest.mark.parametrize("call", ["LIST(x)", "x", "ARRAY_AGG(x ORDER BY k)"])
+def test_lists_keep_nulls(with_nulls, call):
+    one, two = (np.array(with_nulls["x"][i]).tolist() for i in (0, 2))
+    lists = with_nulls.query(f"SELECT {call} AS r, LEN(LIST(x)) AS n GROUP BY k ORDER BY k")
+    assert items_of(lists) == [[one, None, two], [None]]
+    assert lists["n"][:].tolist() == [3, 1]
+    assert items_of(lists.materialize(f"memory://{next(fresh)}")) == items_of(lists)
+    within = "FROM (SELECT k, LIST(x) AS x FROM dataset GROUP BY k) ORDER BY k"
+    assert rows_of(with_nulls.query(f"SELECT x[1] AS r {within}")) == [None, None]
+    assert rows_of(with_nulls.query(f"SELECT UNNEST(x) AS r {within}")) == [one, None, two, None]
+    there = "SELECT LIST(x) FILTER (WHERE x IS NOT NULL) AS r GROUP BY k ORDER BY k"
+    assert items_of(with_nulls.query(there)) == [[one, two], None]
+
+
+@pytest.mark.parametrize(
+    "call", ["ARG_MAX(x, o)", "MAX_BY(x, o)", "ARG_MIN(x, -o)", "MIN_BY(x, -o)"]
+)
+def test_the_greatest_is_sought_among_rows_with_a_value(with_nulls, call):
+    two = rows_of(with_nulls.query("SELECT x AS r"))[2]
+    assert rows_of(with_nulls.query(f"SELECT {call} AS r GROUP BY k ORDER BY k")) == [two, None]
+    over = with_nulls.query(f"SELECT {call} OVER (PARTITION BY k) AS r ORDER BY k")
+    assert rows_of(over) == [two, two, two, None]
+
+
+def test_any_value_is_of_a_row_that_has_one(with_nulls):
+    one, _, two, _ = rows_of(with_nulls.query("SELECT x AS r"))
+    some, none = rows_of(with_nulls.query("SELECT ANY_VALUE(x) AS r GROUP BY k ORDER BY k"))
+    assert some in (one, two)
+    assert none is None
+    assert rows_of(with_nulls.query("SELECT ANY_VALUE(x) AS r WHERE o > 2 AND k = 0")) == [two]
+
+
+def test_an_expression_that_is_null_is_passed_over():
+    ds = dl.create(
+        "memory://null-expressions", {"o": "int32", "x": NULLABLE["array"][0]}, overwrite=True
+    )
+    ds.append({"o": [1, 9], "x": [[1, 1], None]})
+    for call, value in [("ARG_MAX(x * 2, o)", [2, 2]), ("ANY_VALUE(x[1:])", [1]),
+                        ("MAX_BY(ASUM(x), o)", 2)]:  # fmt: skip
+        assert rows_of(ds.query(f"SELECT {call} AS r")) == [value]
+
+
+@pytest.mark.parametrize(
+    "call", ["LIST(x)[0:2]", "LIST(x) + 1", "ASUM(LIST(x * 2))", "SHAPE(LIST(x))"]
+)
+def test_a_list_with_nulls_is_no_array(call):
+    ds = dl.create("memory://null-items", {"x": NULLABLE["array"][0]}, overwrite=True)
+    ds.append({"x": [[1, 1], None]})
+    with pytest.raises(dl.QueryError, match="got 1 of 2 that are"):
+        ds.query(f"SELECT {call} AS r")["r"][:]
+
+
+def test_lists_of_a_group_are_sliced(with_nulls):
+    one, two = (with_nulls["x"][i] for i in (0, 2))
+    for index in ("0:1", "1:2", ":", "5:"):
+        text = f"SELECT k, LIST(x)[{index}] AS r WHERE x IS NOT NULL GROUP BY k"
+        expected = [one, two][slice(*[int(p) if p else None for p in index.split(":")])]
+        [found] = with_nulls.query(text)["r"][:]
+        assert [np.array(v).tolist() for v in found] == [np.array(v).tolist() for v in expected]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint64", "complex64"])
+@pytest.mark.parametrize("shape", [(1,), (2,), (None,)])
+@pytest.mark.parametrize("name", ["MEAN", "STD", "VAR", "MEDIAN", "SUM", "MIN", "MAX", "PROD"])
+def test_a_null_row_changes_nothing(dtype, shape, name):
+    rng = np.random.default_rng(0)
+    size = shape[0] or 2
+    rows = rng.integers(0, 100, (6, size)).astype(dtype)
+    if dtype[0] == "f":
+        rows[1], rows[2, 0], rows[3, 0] = np.finfo(dtype).max, np.inf, np.nan
+    found = []
+    for more in ([], [None]):
+        htype = dl.Array(dtype, shape, nullable=bool(more))
+        ds = dl.create("memory://a-null-more", {"k": "int8", "x": htype}, overwrite=True)
+        ds.append({"k": [0, 0, 0, 1, 2, 2] + [0] * len(more), "x": [*rows, *more]})
+        try:
+            found.append(repr(ds.query(f"SELECT {name}(x) AS r GROUP BY k ORDER BY k")["r"][:]))
+        except dl.QueryError as error:
+            found.append(str(error))
+    assert found[0] == found[1]

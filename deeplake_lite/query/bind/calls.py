@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query.bind import known
-from deeplake_lite.query.bind.aggregates import grouped, ordered, picked
+from deeplake_lite.query.bind.aggregates import grouped, ordered, picked, rewritten
 from deeplake_lite.query.bind.allowed import scalar_functions
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import counted
@@ -193,6 +193,9 @@ def _of_tensors(
     if name in known.PICKS and isinstance(first, Tensor) and not any(map(has_axes, args[1:])):
         scope.aggregated = scope.aggregated or name not in known.WINDOWS
         rest = [ordering(a, low, scope) for a in args[1:]]
+        if name in known.PASSES_NULLS:
+            present = counted(first, low, scope)
+            first = rewritten(first, lambda row: _where_present(row, present), text_of(e))
         return picked(first, name, rest, given.order, text_of(e))
     if name in known.LISTS and isinstance(first, Tensor):
         scope.aggregated = True
@@ -220,6 +223,12 @@ def _of_tensors(
             "tensor. Reduce it, such as by MEAN(…), or take an element of it."
         )
     raise unknown_function(name)
+
+
+def _where_present(row: exp.Expr, present: exp.Expr) -> exp.Expr:
+    """Return a row's position where something is not null, for aggregates to pass over others."""
+    is_there = exp.not_(exp.Is(this=present.copy(), expression=exp.null()))
+    return exp.Case(ifs=[exp.If(this=is_there, true=row)])
 
 
 def _tensor_among(args: list[Value], e: exp.Anonymous) -> exp.Expr:

@@ -38,6 +38,8 @@ def _terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]) -> 
     """Return what a term of ORDER BY sorts by: all items for ALL."""
     e = term.this
     if isinstance(e, exp.Var) and e.name.upper() == "ALL":
+        meaning, others = "ORDER BY ALL sorts by all items", "ORDER BY 1, 2 for the first two items"
+        scope.check_word("all", meaning, 'ORDER BY "all"', others)
         return [sorted_by(item, term, binder.low, scope) for item in items]
     if is_number(e):
         value = items[item_number(e, len(items), "ORDER BY")]

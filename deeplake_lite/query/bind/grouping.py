@@ -37,6 +37,8 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
         with placed(low.text, part):
             keys.append(_key(meant(part, tree, scope, "GROUP BY"), scope, low))
     if group.args.get("all"):
+        meaning = "GROUP BY ALL groups by all items without aggregates"
+        scope.check_word("all", meaning, 'GROUP BY "all"', "GROUP BY 1, 2 for the first two items")
         for item in tree.expressions:
             inner = Scope(scope.relations, scope.parent, scope.merged, scope.aliases, grouped=True)
             low.value(item.unalias(), inner)

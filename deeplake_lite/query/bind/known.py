@@ -42,6 +42,9 @@ WINDOWS = {"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"}
 PICKS = {"FIRST", "LAST", "ANY_VALUE"} | BY_ANOTHER | WINDOWS
 """Functions that take the value of one of many rows, as it is."""
 
+PASSES_NULLS = {"ANY_VALUE"} | BY_ANOTHER
+"""Those of them that take the value of a row that has one."""
+
 PICKS_SCALARS = {
     "ARBITRARY", "ARGMAX", "ARGMIN", "ARG_MAX_NULL", "ARG_MAX_NULLS_LAST", "ARG_MIN_NULL",
     "ARG_MIN_NULLS_LAST",

@@ -42,6 +42,7 @@ from deeplake_lite.query.bind.kinds import (
 )
 from deeplake_lite.query.bind.moments import beyond, is_fine
 from deeplake_lite.query.bind.places import placed, put, start_of
+from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.evaluate import evaluate
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
@@ -471,8 +472,11 @@ def _called(udf: Udf, tensor: Tensor) -> exp.Expr:
 def _folded(tensor: Tensor) -> exp.Expr:
     """Return the value of a tree of constants."""
     value = evaluate(tensor.tree, {}, 1)[0]
-    null = value is None or value is np.ma.masked
-    return exp.null() if null else constant(np.asarray(value).item()).node
+    if value is None or value is np.ma.masked:
+        return exp.null()
+    if tensor.type.dtype == "object":
+        return exp.Literal.string(json_document(value))
+    return constant(np.asarray(value).item() if tensor.type.is_number else value).node
 
 
 def _arg(tensor: Tensor) -> Arg:

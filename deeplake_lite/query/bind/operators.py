@@ -29,7 +29,7 @@ from deeplake_lite.query.bind.kinds import (
     unified,
 )
 from deeplake_lite.query.bind.moments import sum_of_moments
-from deeplake_lite.query.dialect import text_of
+from deeplake_lite.query.dialect import WORDY, text_of
 from deeplake_lite.query.values import (
     BOOL,
     BYTES,
@@ -78,6 +78,8 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
 
 def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     """Return ``[a, b]``: a constant where all parts are; classes by name."""
+    if e.meta.get(WORDY):
+        scope.check_word("array", "ARRAY[…] makes a list", '"array"[…]', "[…] alone for the list")
     parts = [as_part(settled(low.value(p, scope), low, scope)) for p in e.expressions]
     if any(map(is_json, parts)):
         parts = [as_part(Sql(as_json(p, low, scope), JSON)) for p in parts]

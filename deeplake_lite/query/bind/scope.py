@@ -136,6 +136,27 @@ class Scope:
         assert isinstance(error, ColumnNotFoundError)
         return error
 
+    def check_word(self, word: str, meaning: str, column: str, other: str) -> None:
+        """Refuse a word of the language that is also the name of a column here.
+
+        Parameters
+        ----------
+        meaning : str
+            What the language takes it for.
+        column, other : str
+            What to write for the column, and for what the language means.
+
+        Raises
+        ------
+        QueryError
+            When there is such a column, in any case.
+        """
+        if any(name.casefold() == word for name in self.names()):
+            raise QueryError(
+                f"{meaning}, but {word!r} is a column, too. Write {column} for the column, or "
+                f"{other}."
+            )
+
     def tables(self) -> list[str]:
         """Return the names of the relations."""
         own = [relation.alias for relation in self.relations]

@@ -79,8 +79,8 @@ def _size(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 def _length(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     """Return the length of a tensor's first axis, without reading it; items of a JSON list."""
     found = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
-    if isinstance(found, Sql) and is_json(found):
-        return Sql(json_length(found.node), NUMBER)
+    if found is not None and is_json(found):
+        return Sql(json_length(low.as_sql(found, scope)), NUMBER)
     is_one = isinstance(found, Tensor) and found.is_scalar and found.type.is_number
     if is_one or (isinstance(found, Sql) and found.kind.name in ("number", "bool", "time")):
         raise QueryTypeError(

@@ -78,7 +78,9 @@ class Guarded:
     def _of_constants(self, *given: Any) -> Any:
         """Return the one result of constants, along a first axis of size 1."""
         found = self(*given, lead=0)
-        return self._spread(None, np.ones(1, bool)) if found is None else np.asarray(found)[None]
+        if found is None:
+            return self._spread(None, np.ones(1, bool))
+        return np.asarray(found)[None] if self.type.is_number else [found]
 
     def _run(self, values: tuple[Any, ...], lead: int, aside: Any = None) -> Any:
         if not lead:
@@ -132,4 +134,41 @@ def _as_declared(value: Any, arg: Arg) -> Any:
     """Give a number or list of a row its dtype; anything else is left."""
     if arg.is_constant or value is None or not arg.type.is_number or hasattr(value, "dtype"):
         return value
-    return np.asarray(value, arg.type.dtype)
+    return listed(value, arg.type)
+
+
+def listed(value: Any, type_: Type) -> NDArray[Any] | None:
+    """Return numbers that DuckDB gives. Raises QueryTypeError for what holds anything else."""
+    if value is None:
+        return None
+    if _has_none(value):  # which NumPy takes for NaN
+        raise QueryTypeError(
+            f"{type_} takes numbers without null, but there is {value!r:.80}. Leave nulls out, as "
+            "LIST(x) FILTER (WHERE x IS NOT NULL) does, or put a number in their place: "
+            "COALESCE(x, 0)."
+        )
+    try:
+        array = np.asarray(value, type_.dtype)
+    except (TypeError, ValueError) as error:
+        raise QueryTypeError(
+            f"{type_} takes numbers without null, but there is {value!r:.80}. CAST it, or compare "
+            "HASH(x) with HASH(y)."
+        ) from error
+    if array.dtype.kind == "f" and _loses_digits(np.asarray(value)):
+        raise QueryTypeError(
+            f"{type_} does not hold integers beyond 2**53 exactly, but there is {value!r:.80}. "
+            "CAST the items: CAST(x AS BIGINT)."
+        )
+    return array
+
+
+def _has_none(value: Any) -> bool:
+    """Tell whether None is among the items of a list, or theirs."""
+    return isinstance(value, list) and any(item is None or _has_none(item) for item in value)
+
+
+def _loses_digits(values: NDArray[Any]) -> bool:
+    """Tell whether integers change when they become float64."""
+    return values.dtype.kind in "iu" and bool(
+        any(int(float(value)) != value for value in values[np.abs(values) > 2**53].tolist())
+    )

@@ -46,10 +46,19 @@ def _arithmetic(sign: str, summary: str, apply: Callable[..., Any]) -> None:
         def compute(*values: Any, lead: int) -> Any:
             return apply(*align([widened(bare(v)) for v in values], (x, y), lead))
 
-        return Bound(result_of(compute, x, y), compute)
+        try:
+            return Bound(result_of(compute, x, y), compute)
+        except OverflowError:
+            raise ValueError(_BEYOND) from None
 
     bind.__doc__ = summary
     function(f"x {sign} y", group=GROUP, name=sign)(bind)
+
+
+_BEYOND = (
+    "takes no whole number that the other side's dtype does not hold, such as a negative one "
+    "beside uint64: cast that side, CAST(x AS INT64)"
+)
 
 
 _arithmetic("+", "Sum.", np.add)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from deeplake_lite import checks
-from deeplake_lite.errors import ExistsError, NotFoundError, QueryError, QueryTypeError
+from deeplake_lite.errors import (
+    ExistsError,
+    InvalidValueError,
+    NotFoundError,
+    QueryError,
+    QueryTypeError,
+)
+from deeplake_lite.htypes import ClassLabel, Json
 from deeplake_lite.htypes.base import Htype
 from deeplake_lite.query.functions.base import REGISTRY, Arg, Bound, Function
 from deeplake_lite.query.functions.value_type import Type
@@ -17,11 +24,13 @@ from deeplake_lite.query.functions.value_type import Type
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
 GROUP = "Your own"
 
 type Returns = str | tuple[str, tuple[int | None, ...]] | Htype
 
-_CASTS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc"}
+_CASTS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc", "M": "M", "m": "m"}
 """Kinds of dtype that a result may have for one that was declared."""
 
 
@@ -225,32 +234,84 @@ class _Call:
         """Return a result in the dtype that was declared. Raises QueryTypeError."""
         if value is None or value is np.ma.masked:
             return None
-        if self.type.dtype == "object":
-            return value
-        if self.type.dtype == "str":
-            if isinstance(value, str):
+        if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
+            if value.mask.all():
+                return None
+            if self.type.dtype != "object":
+                raise self._unexpected("an array that is masked in part", row)
+            value = value.tolist()
+        match self.type.dtype:
+            case "object":
+                return self._json(value, row) if self.type.items is None else value
+            case "str" if isinstance(value, str):
                 return str(value)
-            raise self._unexpected(type(value).__name__, row)
-        array = np.asarray(value)
-        expected = np.dtype(self.type.dtype)
+            case "bytes" if isinstance(value, bytes | bytearray | memoryview):
+                return bytes(value)
+            case "str" | "bytes":
+                raise self._unexpected(type(value).__name__, row)
+        return self._number(value, row)
+
+    def _json(self, value: Any, row: int | None) -> Any:
+        """Return a JSON value as columns of JSON give it."""
+        try:
+            return Json().decode_cells(Json().encode([value]))[0]
+        except InvalidValueError as error:
+            raise self._unexpected(str(error).removeprefix("row 0: "), row) from error
+
+    def _number(self, value: Any, row: int | None) -> Any:
+        """Return numbers, truth values or times as an array."""
+        array, expected = self._array(value, row), np.dtype(self.type.dtype)
         if array.dtype.kind not in _CASTS.get(expected.kind, ""):
             raise self._unexpected(f"{array.dtype} {array.shape}", row)
         with np.errstate(all="ignore"):
             cast = array.astype(expected, copy=False)
-        if expected.kind in "iu" and not np.array_equal(cast, array):
+        if expected.kind in "iuMm" and not _are_same(cast, array):
             raise self._unexpected(f"{array.dtype}, out of its range", row)
         if not self.type.admits(self.type.dtype, array.shape):
             raise self._unexpected(f"{array.dtype} {array.shape}", row)
         return cast[()]
 
+    def _array(self, value: Any, row: int | None) -> NDArray[Any]:
+        """Return a result as an array: classes as numbers, an empty list with its axes."""
+        kind, names = np.dtype(self.type.dtype).kind, self.type.meaning
+        if isinstance(names, ClassLabel) and names.names:
+            try:
+                given = [value] if isinstance(value, str) else value
+                if isinstance(given, list | tuple) and all(isinstance(v, str) for v in given):
+                    numbers = np.array([names.index(v) for v in given], np.int64)
+                    return numbers[0] if isinstance(value, str) else numbers
+            except InvalidValueError as error:
+                raise self._unexpected(f"a class that {error}", row) from error
+        shape = self.type.shape
+        if isinstance(value, list | tuple) and not value and shape and shape[0] is None:
+            return np.empty([n or 0 for n in shape], self.type.dtype)
+        array = np.asarray(value)
+        return array.astype(f"{kind}8") if kind in "Mm" and array.dtype == object else array
+
     def _unexpected(self, found: str, row: int | None) -> QueryTypeError:
         place = "" if row is None else f" for row {row} of its block"
-        return QueryTypeError(f"{self.name} must give {self.type}, got {found}{place}.")
+        is_json = self.type.dtype == "object" and self.type.items is None
+        wanted = "JSON" if is_json else self.type
+        return QueryTypeError(f"{self.name} must give {wanted}, got {found}{place}.")
 
     def _stacked(self, results: list[Any]) -> Any:
-        """Return results as one array where they have one shape and none is null, else a list."""
-        if not self.type.is_number or any(result is None for result in results):
+        """Return results of one shape as one array, masked where null; others as a list."""
+        if not self.type.is_of_one_shape:
             return results
-        if len({np.shape(result) for result in results}) > 1:
-            return results
-        return np.stack(results) if results else results
+        null = np.array([result is None for result in results], bool)
+        shape = (len(results), *(n or 0 for n in self.type.shape or ()))
+        stack = np.zeros(shape, self.type.dtype)
+        if not null.all():
+            stack[~null] = [result for result in results if result is not None]
+        if not null.any():
+            return stack
+        axes = tuple(range(1, stack.ndim))
+        return np.ma.MaskedArray(stack, np.broadcast_to(np.expand_dims(null, axes), shape))
+
+
+def _are_same(cast: NDArray[Any], array: NDArray[Any]) -> bool:
+    """Tell whether values are what they were before a cast: whole numbers, or times, with NaT."""
+    times = array.dtype.kind in "Mm"
+    with np.errstate(all="ignore"):
+        back = cast.astype(array.dtype) if times else cast
+    return np.array_equal(back, array, equal_nan=times)

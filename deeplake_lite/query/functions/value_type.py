@@ -98,13 +98,23 @@ class Type:
         ('int32 (?,)', 'list of uint8 (?, ?)')
         """
         item = self.meaning
-        is_array = self.is_number and self.shape is not None and None not in self.shape
         has_more = htype is not None and (
             getattr(item, "nullable", False) or hasattr(item, "names")
         )
-        if is_array and not has_more:  # neither nulls nor names of classes among the items
+        if (
+            self.is_of_one_shape and not has_more
+        ):  # neither nulls nor names of classes among the items
             return Type(self.dtype, (None, *(self.shape or ())), htype or item)
         return Type("object", (None,), Items(self, htype))
+
+    @property
+    def is_of_one_shape(self) -> bool:
+        """Whether values are arrays of numbers, all of one shape.
+
+        >>> Type("float32", (3,)).is_of_one_shape, Type("float32", (None,)).is_of_one_shape
+        (True, False)
+        """
+        return self.is_number and self.shape is not None and None not in self.shape
 
     def admits(self, dtype: str, shape: tuple[int, ...]) -> bool:
         """Tell whether a row's value with this dtype and shape is of the type.

@@ -73,8 +73,8 @@ def _of_two(
 
     def bind(x: Arg, y: Arg) -> Bound:
         shape, dtype = _joined(name, x, y), _product_dtype(x, y)
-        exact = whole and all(np.dtype(a.type.dtype).kind in "biu" for a in (x, y))
-        work = "int64" if exact and not _fits(x, y) else dtype
+        exact = _whole_dtype(x, y) if whole else None
+        work = exact if exact and not _fits(x, y) else dtype
 
         def compute(*values: Any, lead: int, aside: Any = None) -> Any:
             a, b = align([np.asarray(v) for v in values], (x, y), lead)
@@ -83,13 +83,23 @@ def _of_two(
             if b.ndim > a.ndim:
                 a, b = b, a
             result = apply(a.astype(work, copy=False), b.astype(work, copy=False), aside)
-            return result.astype(np.int64) if exact else result
+            return result.astype(exact) if exact else result
 
         kept = partial(_squares, dtype=work) if squares and x.is_constant != y.is_constant else None
-        return Bound(Type("int64" if exact else dtype, shape), compute, aside=kept)
+        return Bound(Type(exact or dtype, shape), compute, aside=kept)
 
     bind.__doc__ = summary
     function(f"{name}(x, {second})", group=GROUP)(bind)
+
+
+def _whole_dtype(*args: Arg) -> str | None:
+    """Return the dtype of a product of integers as NumPy has it; None where that is a float."""
+    kinds = {np.dtype(arg.type.dtype).kind for arg in args}
+    if not kinds <= {*"biu"}:
+        return None
+    if "uint64" not in [arg.type.dtype for arg in args]:
+        return "int64"
+    return None if "i" in kinds else "uint64"
 
 
 def _fits(*args: Arg) -> bool:

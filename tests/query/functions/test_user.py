@@ -70,7 +70,7 @@ def test_nulls_are_not_handed_on_and_none_is_null():
     bound = call("POSITIVE", Type("int64"))
     assert bound.compute(None, lead=0) is None
     assert bound.compute(np.int64(-1), lead=0) is None
-    assert bound.compute(np.array([1, -1]), lead=1) == [1, None]
+    assert bound.compute(np.array([1, -1]), lead=1).tolist() == [1, None]
     masked = np.ma.masked_array([1, 2, 3], [False, True, False])
     assert bound.compute(masked, lead=1).tolist() == [1, None, 3]
 

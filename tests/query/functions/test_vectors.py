@@ -33,3 +33,23 @@ def test_sixteen_bit_vectors_are_multiplied_in_thirty_two():
     bound = REGISTRY["DOT"].bind(Arg("x", Type("float16", (4,))), [1, 1, 1, 300])
     assert bound.type == Type("float32")
     assert bound.compute(rows, None, lead=1).tolist() == [90900, 90900]
+
+
+INTEGERS = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+
+
+@pytest.mark.parametrize("left", INTEGERS)
+@pytest.mark.parametrize("right", INTEGERS)
+def test_products_of_integers_are_numpys_in_64_bits(left, right):
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(0, 2, (5, 3)).astype(dtype) for dtype in (left, right))
+    x[0, 0] = np.iinfo(left).max if left != "bool" else 1
+    wide = [a if a.dtype == "uint64" else a.astype("int64") for a in (x, y)]
+    if "uint64" in (left, right) and x.dtype.kind in "bu" and y.dtype.kind in "bu":
+        wide = [a.astype("uint64") for a in wide]
+    expected = np.vecdot(*wide)
+    sides = [Arg("x", Type(left, (3,))), Arg("y", Type(right, (3,)))]
+    bound = REGISTRY["DOT"].bind(*sides)
+    found = bound.compute(x, y, lead=1)
+    assert bound.type.dtype == found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)

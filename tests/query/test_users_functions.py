@@ -1,0 +1,193 @@
+"""What functions of users give, wherever queries use them: as it is, or an error of ours."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.query.functions import REGISTRY
+
+fresh = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def _registry():
+    before = dict(REGISTRY)
+    yield
+    REGISTRY.clear()
+    REGISTRY.update(before)
+
+
+@pytest.fixture(scope="module")
+def ds():
+    made = dl.create(
+        "memory://users-functions",
+        {
+            "k": "int64", "b": dl.Array("float32", (None,)), "e": dl.Embedding(2), "t": "text",
+            "by": dl.Bytes(), "j": dl.Json(), "s": dl.Sequence("text"), "f": "float64",
+        },
+    )  # fmt: skip
+    made.append(
+        {
+            "k": range(4),
+            "b": [[1.0] * i for i in range(4)],
+            "e": np.ones((4, 2)),
+            "t": list("abcd"),
+            "by": [b"a\0"] * 4,
+            "j": [[0, 1], [True, 2], ["a", {"b": None}], 2.5],
+            "s": [["x"] * i for i in range(4)],
+            "f": [0.5, 1.5, 2.5, 3.5],
+        }
+    )
+    made.commit("rows")
+    return made
+
+
+RESULTS = {
+    "numbers": ("int32", [0, 1, 2, 3]),
+    "numbers or null": ("float64", [0.5, None, 2.5, None]),
+    "truth": ("bool", [True, False, None, True]),
+    "texts": ("str", ["a\0", "", None, "é"]),
+    "bytes": (dl.Bytes(), [b"ab\0", b"", None, b"\xff"]),
+    "json": ("object", [[0, 1], [1, "cat"], None, {"a": [True, 1.5]}]),
+    "json of odd kinds": (dl.Json(), [0, "1", 2.5, True]),
+    "json lists": ("object", [[], [0], [0, 1], [0, 1, 2]]),
+    "large json numbers": ("object", [2**60 + 1, 0.5, [2**62 + 1, 0.5], 1]),
+    "vectors": (("float32", (2,)), [[0, 1], [1, 2], [2, 3], [3, 4]]),
+    "vectors or null": (("float32", (2,)), [[0, 1], None, [2, 3], None]),
+    "lists of numbers": (("int32", (None,)), [[], [1], [1, 2], None]),
+    "pictures": (dl.Array("uint8", None), [[[1, 2]], [1], None, [[[1]]]]),
+    "boxes": (dl.Boxes(), [np.zeros((0, 4)).tolist(), [[0, 0, 1, 1]], None, [[0, 0, 1, 1]] * 2]),
+    "classes": (dl.ClassLabel(["a", "b"]), [1, 0, None, 1]),
+    "several classes": (dl.ClassLabel(["a", "b"], multiple=True), [[1, 0], [], None, [1]]),
+    "lists of texts": (dl.Sequence("text"), [["a"], [], None, ["b", "c"]]),
+    "moments": (
+        "datetime64[us]",
+        [dt.datetime(2020, 1, 2, 3), None, dt.datetime(1999, 1, 1), dt.datetime(2020, 1, 2)],
+    ),
+    "spans": ("timedelta64[us]", [dt.timedelta(seconds=s) for s in (0, 1, -5, 10**6)]),
+}
+CLAUSES = {
+    "SELECT {} AS r ORDER BY k": lambda values: values,
+    "SELECT {} AS r ORDER BY k DESC": lambda values: values[::-1],
+    "SELECT r FROM (SELECT k, {} AS r FROM ds) ORDER BY k": lambda values: values,
+    "SELECT CASE WHEN k < 99 THEN {} END AS r ORDER BY k": lambda values: values,
+    "SELECT FIRST({}) AS r GROUP BY k ORDER BY k": lambda values: values,
+    "SELECT LAG({}) OVER (ORDER BY k) AS r ORDER BY k": lambda values: [None, *values[:-1]],
+    "SELECT {} AS r WHERE k < 3 ORDER BY k LIMIT 2": lambda values: values[:2],
+    "SELECT {0} AS r WHERE {0} IS NOT NULL ORDER BY k": lambda values: [
+        v for v in values if v is not None
+    ],
+}
+
+
+def plain(value):
+    """Return a value in built-in types."""
+    if value is None or value is np.ma.masked:
+        return None
+    if np.ma.isMaskedArray(value) and value.mask.all():
+        return None
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return value.astype("M8[us]" if value.dtype.kind == "M" else "m8[us]").item()
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def of_argument(argument):
+    """Return which of four rows an argument is of."""
+    return {
+        "k": int, "f": int, "t": "abcd".index, "b": len, "s": len,
+    }[argument]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+@pytest.mark.parametrize("argument", ["k", "f", "t", "b", "s"])
+@pytest.mark.parametrize("per", ["row", "block"])
+def test_a_result_is_what_the_function_gave(ds, kind, argument, per):
+    returns, values = RESULTS[kind]
+    row = of_argument(argument)
+
+    def given(x):
+        return values[row(x)]
+
+    function = given if per == "row" else lambda xs: [given(x) for x in xs]
+    dl.function(returns=returns, per=per, name="given")(function)
+    for clause, expected in CLAUSES.items():
+        text = clause.format(f"GIVEN({argument})")
+        if "IS NOT NULL" in text and np.ndim(values[0]) and kind not in ("json", "json lists"):
+            continue  # IS NULL of what is computed is of scalars
+        found = [plain(v) for v in ds.query(text)["r"][:]]
+        assert found == expected(values), text
+        assert [*map(type, found)] == [*map(type, expected(values))], text
+
+
+JSON = {name: values for name, (_, values) in RESULTS.items() if "json" in name}
+
+
+@pytest.mark.parametrize("kind", JSON)
+def test_json_is_compared_and_grouped_as_it_is(ds, kind):
+    values = JSON[kind]
+    dl.function(returns="object", name="given")(lambda k: values[k])
+    different = [v for i, v in enumerate(values) if v not in values[:i]]
+    assert len(ds.query("SELECT DISTINCT GIVEN(k) AS r")) == len(different)
+    groups = ds.query("SELECT GIVEN(k) AS r, COUNT(*) AS n GROUP BY GIVEN(k)")
+    assert len(groups) == len(different)
+    for row, value in enumerate(values):
+        found = ds.query(f"SELECT k WHERE GIVEN(k) = GIVEN({row})")["k"][:].tolist()
+        assert found == ([row] if value is not None else [])
+        lengths = ds.query(f"SELECT LEN(GIVEN(k)) AS n WHERE k = {row}")["n"][:].tolist()
+        assert lengths == [len(value) if isinstance(value, list | dict | str) else None]
+    found = ds.query("SELECT LIST(GIVEN(k) ORDER BY k) AS r")["r"][0]
+    assert [*found] == values
+    kept = ds.query("SELECT GIVEN(k) AS r ORDER BY k").materialize(f"memory://{next(fresh)}")
+    assert kept["r"][:] == values
+
+
+def test_json_goes_through_a_function_as_it_is(ds):
+    dl.function(returns="object", name="same")(lambda j: j)
+    assert ds.query("SELECT SAME(j) AS r")["r"][:] == ds["j"][:]
+    assert ds.query("SELECT SAME(j)[0] AS r")["r"][:] == ds.query("SELECT j[0] AS r")["r"][:]
+
+
+@pytest.mark.parametrize(
+    ("returns", "value", "match"),
+    [
+        ("datetime64[D]", np.datetime64("2020-01-02T03", "us"), "out of its range"),
+        ("datetime64[us]", 5, "got int64"),
+        (dl.ClassLabel(["a", "b"]), "c", "one of 2 classes, got 'c'"),
+        (dl.Bytes(), "text", "must give bytes, got str"),
+        ("object", float("nan"), "must be a JSON value, got float nan"),
+        ("object", {1, 2}, "must give JSON"),
+        (("float32", (3,)), np.ma.array([1, 2, 3], mask=[0, 1, 0]), "masked in part"),
+        (("float32", (3,)), [], r"must give float32 \(3,\)"),
+    ],
+)
+def test_a_result_that_does_not_fit_is_refused(ds, returns, value, match):
+    dl.function(returns=returns, name="given")(lambda k: value)  # noqa: ARG005
+    with pytest.raises(dl.QueryError, match=match):
+        ds.query("SELECT GIVEN(k) AS r")["r"][:]
+
+
+def test_what_is_masked_in_json_is_null(ds):
+    dl.function(returns="object", name="given")(lambda k: np.ma.array([k, 2], mask=[0, 1]))
+    assert ds.query("SELECT GIVEN(k) AS r")["r"][:] == [[k, None] for k in range(4)]
+
+
+def test_lists_of_integers_reach_a_function_exactly():
+    ds = dl.create("memory://exact-lists", {"k": "int64", "n": dl.Scalar("int8", nullable=True)})
+    ds.append({"k": [2**53 + 1, 2**53 + 2, 2**53 + 3], "n": [1, None, 3]})
+    dl.function(returns="int64", name="top")(lambda x: int(x.max()))
+    for text in ("TOP(LIST(k))", "MAX(TOP([k, 1]))", "MAX(TOP([k]))"):
+        assert ds.query(f"SELECT {text} AS r")["r"][:].tolist() == [2**53 + 3]
+    for text in ("TOP(LIST(n))", "TOP([n, 1])", "AMAX(LIST(n))", "AMEAN([n, 1])"):
+        with pytest.raises(dl.QueryError, match="null"):
+            ds.query(f"SELECT {text} AS r")["r"][:]
+    there = "SELECT TOP(LIST(n) FILTER (WHERE n IS NOT NULL)) AS r"
+    assert ds.query(there)["r"][:].tolist() == [3]
