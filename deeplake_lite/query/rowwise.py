@@ -19,6 +19,7 @@ from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.query import alike, groups, interrupt
+from deeplake_lite.query.functions.guard import listed
 from deeplake_lite.query.indexing import index_of, indexed
 from deeplake_lite.query.metadata import metadata
 from deeplake_lite.query.trees import as_given, cells, is_dense, masked, row_bytes, rows_of, trimmed
@@ -264,7 +265,10 @@ def _row(tree: Tree, read: _Reader, row: int) -> Any:
             values = [_row(arg, read, row) for arg in args]
             if name in COUNT_ITEMS and isinstance(values[0], list):
                 return len(values[0])  # nulls among them count, too
-            values = [_whole(arg, value) for arg, value in zip(args, values, strict=True)]
+            values = [
+                _whole(arg, value, typed=not bound.lists)
+                for arg, value in zip(args, values, strict=True)
+            ]
             return bound.compute(*values, lead=0)
         case Index(base, text=text):
             index = index_of(tree, lambda item: _row(item, read, row))
@@ -280,19 +284,24 @@ COUNT_ITEMS = {"LEN", "LENGTH"}
 """Functions that look at a list's length alone."""
 
 
-def _whole(tree: Tree, value: Any) -> Any:
-    """Return a list of arrays of one shape as the array that it is to functions and slices.
+def _whole(tree: Tree, value: Any, *, typed: bool = True) -> Any:
+    """Return a list of numbers, or of arrays of one shape, as the array that it is to functions.
+
+    One that DuckDB gives gets the dtype of its type, unless it is not to be `typed`.
 
     Raises
     ------
     QueryError
-        Where some of them are null.
+        Where some items are null.
     """
     if not isinstance(value, list) or not tree.type.is_number or not value:
         return value
+    if typed and isinstance(tree, Given):
+        return listed(value, tree.type)
     if nulls := sum(item is None for item in value):
         raise QueryError(
             f"A list of arrays is an array where none of them is null, got {nulls} of {len(value)} "
             "that are. Leave them out: LIST(x) FILTER (WHERE x IS NOT NULL)."
         )
-    return np.stack(value)
+    array = np.asarray(value)
+    return value if array.dtype == object else array

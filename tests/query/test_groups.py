@@ -115,7 +115,7 @@ def test_lists_keep_nulls(with_nulls, call):
     lists = with_nulls.query(f"SELECT {call} AS r, LEN(LIST(x)) AS n GROUP BY k ORDER BY k")
     assert items_of(lists) == [[one, None, two], [None]]
     assert lists["n"][:].tolist() == [3, 1]
-    assert items_of(lists.materialize(f"memory://{next(fresh)}")) == items_of(lists)
+    assert items_of(lists.materialize(f"memory://kept-lists-{next(fresh)}")) == items_of(lists)
     within = "FROM (SELECT k, LIST(x) AS x FROM dataset GROUP BY k) ORDER BY k"
     assert rows_of(with_nulls.query(f"SELECT x[1] AS r {within}")) == [None, None]
     assert rows_of(with_nulls.query(f"SELECT UNNEST(x) AS r {within}")) == [one, None, two, None]

@@ -146,7 +146,9 @@ def test_json_is_compared_and_grouped_as_it_is(ds, kind):
         assert lengths == [len(value) if isinstance(value, list | dict | str) else None]
     found = ds.query("SELECT LIST(GIVEN(k) ORDER BY k) AS r")["r"][0]
     assert [*found] == values
-    kept = ds.query("SELECT GIVEN(k) AS r ORDER BY k").materialize(f"memory://{next(fresh)}")
+    kept = ds.query("SELECT GIVEN(k) AS r ORDER BY k").materialize(
+        f"memory://kept-json-{next(fresh)}"
+    )
     assert kept["r"][:] == values
 
 

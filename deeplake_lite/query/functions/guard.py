@@ -163,8 +163,14 @@ def listed(value: Any, type_: Type) -> NDArray[Any] | None:
 
 
 def _has_none(value: Any) -> bool:
-    """Tell whether None is among the items of a list, or theirs."""
-    return isinstance(value, list) and any(item is None or _has_none(item) for item in value)
+    """Tell whether None is among the items of a list, or theirs.
+
+    >>> _has_none([1, None]), _has_none([[1], [None]]), _has_none([[1], []])
+    (True, True, False)
+    """
+    if not isinstance(value, list) or not value:
+        return False
+    return None in value or (isinstance(value[0], list) and any(map(_has_none, value)))
 
 
 def _loses_digits(values: NDArray[Any]) -> bool:
