@@ -109,8 +109,8 @@ RULES = {
     "`LOG`": "Natural, for scalars and tensors.",
     "NaN": "Comparisons with NaN are false, `<>` is true. NaN sorts last, up or down.",
     "Null": (
-        "A null in an operation gives null; conditions take it as false; aggregates leave it out; "
-        "it sorts last unless `NULLS FIRST` is written."
+        "A null in an operation gives null; conditions take it as false; aggregates leave it out, "
+        "but for `FIRST`, `LAST` and `LIST`; it sorts last unless `NULLS FIRST` is written."
     ),
     "Names": "In WHERE, a column comes before an alias of its name; in ORDER BY, the alias.",
     "Class labels": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 import threading
 import time
@@ -45,7 +46,15 @@ def eventually(holds, seconds=60.0):
 
 
 def shared_files():
-    """Return what lies in shared memory under a name."""
+    """Return what lies in shared memory under a name, but for what other processes have there."""
     folder = Path("/dev/shm")
     found = folder.iterdir() if folder.exists() else ()
-    return {path for path in found if not path.name.startswith("sem.loky")}  # scikit-learn's
+    return {path for path in found if not _is_of_others(path.name)}
+
+
+def _is_of_others(name):
+    """Tell whether a file is scikit-learn's, or PyTorch's of another process that runs."""
+    of_torch = re.match(r"torch_(\d+)_", name)
+    pid = int(of_torch[1]) if of_torch else os.getpid()
+    is_others = pid not in (os.getpid(), *children()) and Path(f"/proc/{pid}").exists()
+    return name.startswith("sem.loky") or is_others
