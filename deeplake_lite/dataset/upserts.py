@@ -53,6 +53,8 @@ def upsert(ds: Dataset, data: Data, on: str, check: Check) -> Upserted:
     with ds._editing() as table:
         key = table.schema[on]
         columns, count = as_columns(data, table.schema)
+        if not count:
+            return Upserted(0, 0, 0)
         if on not in columns:
             raise InvalidValueError(
                 f"an upsert needs the values of its key, column {on!r} is missing.", column=on

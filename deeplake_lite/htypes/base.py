@@ -268,8 +268,9 @@ class Htype(ABC):
             return self._encode(block, check)
         if not self.nullable:
             row = int(np.flatnonzero(~valid)[0])
+            null = None if np.ma.is_masked(block[row]) else block[row]
             raise InvalidValueError(
-                f"takes no null, got {block[row]}. Declare it nullable=True, or where the column "
+                f"takes no null, got {null}. Declare it nullable=True, or where the column "
                 "is there already: ds.set_nullable(…).",
                 row=row,
             )

@@ -113,10 +113,14 @@ class CsvSource(TabularSource):
     """Columns that are read as text and converted to their type in `arrow`."""
 
     def _values(self, batch: pa.RecordBatch, name: str) -> Any:
+        """Return the values of a column, in the form that a CSV file has for its type."""
+        values = self._converted(batch, name)
+        return parse_values(values, self.columns[name]) if name in self.schema else values
+
+    def _converted(self, batch: pa.RecordBatch, name: str) -> Any:
         """Return the values of a column. Those that do not convert stay text: errors of rows."""
         if name not in self.texts:
-            values = super()._values(batch, name)
-            return parse_values(values, self.columns[name]) if name in self.schema else values
+            return super()._values(batch, name)
         kind = self.arrow.field(name).type
         exact = name not in self.schema or _finds_classes(self.schema[name])
         texts = nullable(batch.column(name), kind)
@@ -179,7 +183,8 @@ def written_types(url: str, options: Options) -> dict[str, Htype]:
     if not exists(url, storage_options=store):
         return {}
     ds = open_lake(url, branch=options.get("branch", "main"), storage_options=store)
-    return {f.name: f.htype for f in ds.schema if written_as_json(f.htype) or _is_complex(f.htype)}
+    forms = (written_as_json, _is_complex, _is_span)
+    return {f.name: f.htype for f in ds.schema if any(form(f.htype) for form in forms)}
 
 
 def _batches(rows: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -200,24 +205,36 @@ def written_as_json(htype: Htype) -> bool:
     return isinstance(htype.blank, list | np.ndarray) and not htype.takes_files
 
 
-def parse_values(texts: Any, htype: Htype) -> Any:
-    """Return values that a CSV file has as texts, of JSON or complex numbers; None for empty ones.
+def parse_values(values: Any, htype: Htype) -> Any:
+    """Return values that a CSV file has as JSON, complex numbers as texts, or counts of a unit.
 
-    What is not JSON stays text, which an array does not take. In a column of JSON, which takes any
-    text, it becomes bytes. Values of other types are what they are.
+    An empty text is None. What is not JSON stays text, which an array does not take. In a column of
+    JSON, which takes any text, it becomes bytes. Values of other types are what they are.
 
     >>> from deeplake_lite.htypes import Boxes, Json
     >>> parse_values(['{"a": 1}', "", "x"], Json()), parse_values(["[1, 2]", "x"], Boxes())
     ([{'a': 1}, None, b'x'], [[1, 2], 'x'])
     >>> parse_values(["(1+2j)", ""], Scalar("complex64"))
     [(1+2j), None]
+    >>> parse_values([5, None], Scalar("timedelta64[s]"))
+    [np.timedelta64(5,'s'), None]
     """
+    if _is_span(htype):
+        dtype = str(getattr(htype, "dtype", ""))
+        return [
+            np.int64(value).astype(dtype) if isinstance(value, int | np.integer) else value
+            for value in with_none(values)
+        ]
     if _is_complex(htype):
-        return [_complex(value) if isinstance(value, str) else value for value in texts]
+        return [_complex(value) if isinstance(value, str) else value for value in values]
     if not written_as_json(htype):
-        return texts
+        return values
     wrong = str.encode if htype.layout == resolve("json").layout else str
-    return [_parse(value, wrong) if isinstance(value, str) else value for value in texts]
+    return [_parse(value, wrong) if isinstance(value, str) else value for value in values]
+
+
+def _is_span(htype: Htype) -> bool:
+    return isinstance(htype, Scalar) and htype.dtype.startswith("timedelta64")
 
 
 def _is_complex(htype: Htype) -> bool:

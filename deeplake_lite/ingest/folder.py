@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from deeplake_lite import checks
-from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel, Htype, Image, Text
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.arrays import MemorySource
@@ -60,7 +60,10 @@ def from_folder(
         Name of the column of labels.
     labels : str or Path, optional
         A CSV with a column of file names, and others: labels come from its column `label`, and its
-        other columns are taken, too. Only the files that it lists are read.
+        other columns are taken, too; ``path``, which the folder has by itself, as ``path_2``. Only
+        the files that it lists are read. It names them by their name, where one file has it, or by
+        a path, which starts at the folder or at the table, or whose end with a folder in it is that
+        of one file's path, as where files were moved.
     file_column : str, optional
         The column of that CSV with the file names; found by looking at the files if left out.
     **options
@@ -130,7 +133,9 @@ def folder_source(
     unlisted = {f.path for f in found.pictures} - {f.path for f in table.files}
     rest = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
     without = (*table.missing, *rest)  # first what may be a slip
-    return FolderSource(folder, table.files, Layout.of(table.files), label, table, without)
+    layout = Layout.of(table.files)
+    own = ("image", "path", "split")[: 2 + bool(layout.splits)]
+    return FolderSource(folder, table.files, layout, label, table.beside(own), without)
 
 
 @dataclass(frozen=True)
@@ -182,18 +187,7 @@ class FolderSource:
         if layout.splits:
             found["split"] = ClassLabel(layout.splits)
         found["path"] = Text()
-        return found | self._table_columns(found)
-
-    def _table_columns(self, found: Mapping[str, Htype]) -> dict[str, Htype]:
-        """Return the types of the columns that come from the table."""
-        if self.table is None:
-            return {}
-        for name in self.table.columns:
-            if name in found:
-                raise SchemaError(
-                    f"The table has a column {name!r}, which the folder has by itself. Rename it."
-                )
-        return dict(self._rest.columns)
+        return found | dict(self._rest.columns)
 
     @cached_property
     def _rest(self) -> MemorySource:
@@ -221,7 +215,8 @@ class FolderSource:
         while start < len(self.files):
             stop = self._end(start)
             files = [f.path for f in self.files[start:stop]]
-            yield Block(self._values(files, start, stop), files)
+            base = None if self.table is None else self.table.base
+            yield Block(self._values(files, start, stop), files, base)
             start = stop
 
     def _end(self, start: int) -> int:
@@ -234,9 +229,9 @@ class FolderSource:
 
     def _values(self, files: list[str], start: int, stop: int) -> dict[str, Any]:
         """Return the values of some rows, by column; pictures as paths."""
-        layout = self.layout
+        layout, folder = self.layout, self.folder.absolute()  # paths in a table start elsewhere
         values: dict[str, Any] = {
-            "image": [str(self.folder / path) for path in files],
+            "image": [str(folder / path) for path in files],
             "split": [layout.split_of(path) for path in files],
             "path": files,
         }

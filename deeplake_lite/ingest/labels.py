@@ -6,8 +6,11 @@ paths, names or stems of files that are there.
 
 from __future__ import annotations
 
+import itertools
+import os
+import posixpath
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +27,7 @@ from deeplake_lite.ingest.csv_file import csv_table, delimiter_of
 from deeplake_lite.ingest.source import Skipped
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from deeplake_lite.ingest.layout import Found, Scanned
 
@@ -48,6 +50,26 @@ class Labels:
 
     schema: Mapping[str, Any] = field(default_factory=dict)
     """Types that the user asked for."""
+
+    base: str | None = None
+    """Folder of the table, where relative paths in it start."""
+
+    def beside(self, own: Collection[str]) -> Labels:
+        """Return the same with other names for columns whose names the folder has itself."""
+        taken = {*own, *self.columns}
+        names = {name: _free(name, taken) if name in own else name for name in self.columns}
+        columns = {names[name]: values for name, values in self.columns.items()}
+        schema = {names[name]: type_ for name, type_ in self.schema.items()}
+        return replace(self, columns=columns, schema=schema)
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """Return a name with the first number that makes it another.
+
+    >>> _free("path", ["path", "path_2"])
+    'path_3'
+    """
+    return next(f"{name}_{n}" for n in itertools.count(2) if f"{name}_{n}" not in taken)
 
 
 def read_labels(
@@ -84,7 +106,7 @@ def read_labels(
         raise NotFoundError(f"There is no file {str(table)!r}, here or in {str(folder)!r}.")
     rows = csv_table(str(path))
     files = [*found.pictures, *found.others]
-    names = _Names([f.path for f in files], len(found.pictures))
+    names = _Names([f.path for f in files], len(found.pictures), folder, path)
     chosen = file_column or _find_column(rows, names, path)
     if chosen not in rows.schema.names:
         raise NotFoundError.named("column", chosen, rows.schema.names)
@@ -98,7 +120,7 @@ def read_labels(
         typed = _typed(path, given)
         at = [row_of[f.path] for f in listed]
         columns |= {name: [values[row] for row in at] for name, values in typed.items()}
-    return Labels(listed, columns, missing, given)
+    return Labels(listed, columns, missing, given, str(path.parent))
 
 
 def _typed(path: Path, given: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -112,24 +134,77 @@ def _typed(path: Path, given: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 class _Names:
-    """Position of a file by its path, its name or its stem, where those are unique.
+    """Position of a file by what a table calls it, where that means one file.
 
-    The first `pictures` of the files come before the others.
+    A name alone, with or without its suffix, is that of a file in any folder. A path is one from
+    the folder, or from the table's; or else its end is that of a file's path, by whole folders, as
+    where files were moved. One that names a file elsewhere means none of these.
+
+    Parameters
+    ----------
+    files : sequence of str
+        Paths below the folder, of which the first `pictures` come before the others.
+    folder, table : Path
+        Where they are, and the table that names them.
     """
 
-    def __init__(self, files: Sequence[str], pictures: int) -> None:
-        self._at: dict[str, int] = {}
+    def __init__(self, files: Sequence[str], pictures: int, folder: Path, table: Path) -> None:
+        self._folder, self._base = (
+            Path(os.path.abspath(folder)),
+            Path(os.path.abspath(table)).parent,
+        )
+        self._paths: dict[str, int] = {}
+        self._names: dict[str, int] = {}
+        self._ends: dict[str, int] = {}
         for start, stop in ((pictures, len(files)), (0, pictures)):
-            for form in (_stem, _name, str):
-                forms = [form(path) for path in files[start:stop]]
-                counts = Counter(forms)
-                self._at |= {f: i for i, f in enumerate(forms, start) if counts[f] == 1}
+            some = files[start:stop]
+            for found, forms in (
+                (self._names, (_stem, _name)),
+                (self._paths, (_without_suffix, str)),
+            ):
+                for form in forms:
+                    found |= _unique([(form(path), at) for at, path in enumerate(some, start)])
+            self._ends |= _unique(
+                [pair for at, p in enumerate(some, start) for pair in _ends(p, at)]
+            )
 
     def find(self, name: Any) -> int | None:
         """Return the position of the file that a value of the table means."""
-        text = str(PurePosixPath(str(name).strip().replace("\\", "/")))
-        at = self._at.get(text)
-        return self._at.get(_name(text)) if at is None else at
+        text = posixpath.normpath(str(name).strip().replace("\\", "/"))
+        if text in self._paths:
+            return self._paths[text]
+        if "/" not in text:
+            return self._names.get(text)
+        path = Path(os.path.normpath(self._base / text))
+        if path.is_relative_to(self._folder):
+            below = path.relative_to(self._folder).as_posix()
+            if below in self._paths:
+                return self._paths[below]
+        if os.path.lexists(path):
+            return None
+        parts = text.split("/")
+        for at in range(1, len(parts)):
+            end = "/".join(parts[at:])
+            if end in self._paths and ("/" in end or parts[at - 1] == self._folder.name):
+                return self._paths[end]
+        return self._ends.get(text)
+
+
+def _unique(pairs: list[tuple[str, int]]) -> dict[str, int]:
+    """Return the positions of texts that occur once."""
+    counts = Counter(text for text, _ in pairs)
+    return {text: at for text, at in pairs if counts[text] == 1}
+
+
+def _ends(path: str, at: int) -> Iterator[tuple[str, int]]:
+    """Yield the ends of a path that have a folder, but for the whole path.
+
+    >>> list(_ends("a/b/c.png", 0))
+    [('b/c.png', 0)]
+    """
+    parts = path.split("/")
+    for first in range(1, len(parts) - 1):
+        yield "/".join(parts[first:]), at
 
 
 def _name(path: str) -> str:
@@ -138,6 +213,10 @@ def _name(path: str) -> str:
 
 def _stem(path: str) -> str:
     return PurePosixPath(path).stem
+
+
+def _without_suffix(path: str) -> str:
+    return PurePosixPath(path).with_suffix("").as_posix()
 
 
 def _find_column(rows: pa.Table, names: _Names, path: Path) -> str:

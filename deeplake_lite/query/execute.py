@@ -226,6 +226,12 @@ class _Query:
 
     def _table(self, text: str, *, grows: bool) -> pa.Table:
         """Run a statement; look at the size of its result as it grows. Raises QueryError."""
+        try:
+            return self._answer(text, grows=grows)
+        except UnicodeDecodeError as error:  # of a message that shows bytes
+            raise duckdb.Error(error.object.decode(errors="replace")) from error
+
+    def _answer(self, text: str, *, grows: bool) -> pa.Table:
         relation = self.connection.sql(text)
         counted = without_intervals(relation)
         if counted is None:
@@ -285,6 +291,8 @@ class _Query:
         """Return the kind of what DuckDB has against a query; None for nothing."""
         try:
             self.connection.sql(probe.sql("duckdb")).to_arrow_table()
+        except UnicodeDecodeError as error:
+            return gist(error.object.decode(errors="replace"))
         except (duckdb.Error, RuntimeError) as error:
             return gist(bare(error))
         return None

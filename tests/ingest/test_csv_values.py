@@ -295,3 +295,12 @@ def test_a_column_that_left_with_a_folder_comes_back_by_its_type(name, again, tm
     if name == "text":  # null and the empty text are one in CSV
         expected = [value or "" for value in expected]
     assert [repr(new["c"][i]) for i in range(count)] == [*map(repr, expected)]
+
+
+@pytest.mark.parametrize("unit", ["D", "h", "s", "ms", "us", "ns", "M", "Y"])
+def test_durations_are_counts_of_their_unit(take, unit):
+    dtype = f"timedelta64[{unit}]"
+    ds = take("a,b\n5,\n-3,4\n", schema={"a": dtype, "b": dl.Scalar(dtype, nullable=True)})
+    np.testing.assert_array_equal(ds["a"][:], np.array([5, -3], dtype))
+    assert ds["b"][:].mask.tolist() == [True, False]
+    assert ds["b"][1] == np.timedelta64(4, unit)

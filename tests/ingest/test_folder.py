@@ -239,7 +239,6 @@ def test_whole_numbers_in_a_table_are_classes_without_names(photos, url):
     ("text", "options", "message"),
     [
         ("a,b\nx,y\n", {}, "no column .* names files"),
-        ("file,path\n1.png,x\n", {}, "has a column 'path'"),
         ("file\n1.png\n1.png\n", {}, "named twice"),
         ("file\n1.png\n", {"file_column": "name"}, "no column 'name'"),
     ],
@@ -251,6 +250,74 @@ def test_a_table_that_does_not_fit_says_why(photos, url, text, options, message)
         dl.from_folder(folder, url, labels="t.csv", **options)
     with pytest.raises(dl.NotFoundError, match=r"no file 'nowhere\.csv'"):
         dl.from_folder(folder, url, labels="nowhere.csv")
+
+
+PATHS = {
+    "from the folder": ("train/0.png", "train/0.png"),
+    "by way of others": ("./val/../train/0.png", "train/0.png"),
+    "with backslashes": ("train\\0.png", "train/0.png"),
+    "from the table": ("../photos/train/0.png", "train/0.png"),
+    "of another machine": ("C:\\data\\photos\\train\\0.png", "train/0.png"),
+    "moved": ("/nowhere/all/train/0.png", "train/0.png"),
+    "moved without a suffix": ("/nowhere/all/train/0", "train/0.png"),
+    "the end of one": ("deep/5.png", "val/deep/5.png"),
+    "a name": ("5.png", "val/deep/5.png"),
+    "a name without a suffix": ("5", "val/deep/5.png"),
+    "a name of two files": ("0.png", None),
+    "of no file, but for its name": ("train/5.png", None),
+    "of no file, but for its end": ("train/deep/5.png", None),
+    "of a file elsewhere": ("elsewhere/train/0.png", None),
+    "above the folder": ("../outside/train/0.png", None),
+    "with another suffix": ("train/0.jpg", None),
+}
+
+
+@pytest.mark.parametrize("kind", PATHS)
+def test_a_path_in_a_table_means_that_file_or_none(photos, url, kind):
+    named, meant = PATHS[kind]
+    folder = photos("train/0.png", "val/0.png", "val/deep/5.png", "val/sure.png")
+    for other in ("tables/elsewhere/train", "outside/train"):
+        (folder.parent / other).mkdir(parents=True)
+        (folder.parent / other / "0.png").write_bytes(picture(9))
+    table = folder.parent / "tables/t.csv"
+    table.write_text(f"file,x\n{named},1\nval/sure.png,2\n")
+    ds = dl.from_folder(folder, url, labels=table, progress=False)
+    found = dict(zip(ds["path"][:], ds["x"][:].tolist(), strict=True))
+    assert found == {"val/sure.png": 2} | ({meant: 1} if meant else {})
+    assert ("there is no file" in str(ds.ingested.skipped[0])) == (meant is None)
+
+
+def test_a_table_of_two_folders_is_that_of_one(photos, url):
+    folder = photos("train/0.png", "val/0.png", "val/1.png")
+    (folder / "t.csv").write_text("file,x\ntrain/0.png,1\nval/0.png,2\nval/1.png,3\n")
+    ds = dl.from_folder(folder / "val", url, labels=folder / "t.csv", progress=False)
+    assert dict(zip(ds["path"][:], ds["x"][:].tolist(), strict=True)) == {"0.png": 2, "1.png": 3}
+    assert [s.path for s in ds.ingested.skipped] == ["t.csv, row 0"]
+
+
+@pytest.mark.parametrize("where", ["here", "above", "elsewhere"])
+@pytest.mark.parametrize("htype", [dl.Mask(), dl.Image(), dl.Sequence("image")], ids=str)
+def test_files_that_a_table_names_lie_from_the_table(photos, url, where, htype, monkeypatch):
+    folder = photos("1.png")
+    elsewhere = folder.parent / "elsewhere"
+    for at, level in ((folder, 3), (elsewhere, 9)):
+        (at / "more").mkdir(parents=True)
+        Image.fromarray(np.full((2, 2), level, "uint8")).save(at / "more/m.png")
+    value = '"[""more/m.png""]"' if isinstance(htype, dl.Sequence) else "more/m.png"
+    (folder / "t.csv").write_text(f"file,m\n1.png,{value}\n")
+    places = {"here": folder, "above": folder.parent, "elsewhere": elsewhere}
+    monkeypatch.chdir(places[where])
+    path = {"here": ".", "above": folder.name, "elsewhere": folder}[where]
+    ds = dl.from_folder(path, url, labels=folder / "t.csv", schema={"m": htype}, progress=False)
+    assert np.unique(np.asarray(ds["m"][0])).tolist() == [3]
+
+
+def test_a_folder_of_a_lake_from_a_folder_is_taken_in_again(photos, url, tmp_path):
+    ds = dl.from_folder(photos("rose/1.png", "lily/2.png"), url, progress=False)
+    out = ds.to_folder(tmp_path / "out")
+    again = dl.from_folder(out, f"{url}-2", labels=out / "metadata.csv", progress=False)
+    assert again["path_2"][:] == ["lily/2.png", "rose/1.png"]
+    assert again["path"][:] == ["lily/000000.png", "rose/000001.png"]
 
 
 def test_the_type_of_pictures_can_be_given(photos, url):

@@ -449,3 +449,21 @@ def test_not_a_number_in_a_struct_has_its_place(query, at):
     with pytest.raises(dl.InvalidValueError, match="must be a JSON value, got dict") as error:
         ds.query(query, sources={"ds": ds})["y"][:]
     assert error.value.place.column == query.index(at) + 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT CAST(by AS UUID) AS x FROM ds",
+        "SELECT CAST(unhex('ff') AS UUID) AS x FROM ds",
+        "SELECT MAX(CAST(by AS UUID)) AS x FROM ds",
+        "SELECT 1 AS x FROM ds WHERE CAST(by AS UUID) IS NULL",
+        "SELECT 1 AS x FROM ds ORDER BY CAST(by AS UUID)",
+        "SELECT COUNT(*) AS x FROM ds GROUP BY CAST(by AS UUID)",
+    ],
+)
+def test_a_message_that_shows_bytes_is_ours(text):
+    ds = dl.create("memory://bytes-in-messages", {"by": dl.Bytes()}, overwrite=True)
+    ds.append({"by": [b"\xff", b"1"]})
+    with pytest.raises(QueryTypeError, match="cannot be converted"):
+        ds.query(text, sources={"ds": ds})["x"][:]
