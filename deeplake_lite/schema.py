@@ -22,7 +22,7 @@ from deeplake_lite.lazy import LazyModule
 
 if TYPE_CHECKING:
     import secrets
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from deeplake_lite.codecs.limits import Limits
 else:
@@ -333,3 +333,14 @@ def _read_field(column: Any) -> Field:
         f"A column must be an object with 'name', 'id' and 'htype', got {column!r:.120}. Restore "
         "the schema."
     )
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return a name that is not taken, with underscores behind it where it has to be another.
+
+    >>> free_name("path", ["path", "path_"]), free_name("path", [])
+    ('path__', 'path')
+    """
+    while name in taken:
+        name += "_"
+    return name

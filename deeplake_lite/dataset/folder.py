@@ -23,6 +23,7 @@ from deeplake_lite.dataset.portable import is_file, read_blocks, values_of
 from deeplake_lite.dataset.texts import fits_table, text_of
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Image, Scalar, Sequence, Text
+from deeplake_lite.schema import free_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +54,7 @@ def write_folder(view: View, path: str | Path, image: str | None, label: str | N
     row = 0
     with (root / TABLE).open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, quoting=csv.QUOTE_STRINGS)
-        table.writerow([_free("file_name", [f.name for f in rest]), *(f.name for f in rest)])
+        table.writerow([free_name("file_name", [f.name for f in rest]), *(f.name for f in rest)])
         for block in read_blocks(view, fields, "to_folder", _BLOCK_ROWS):
             values = {f.name: values_of(f.htype, block[f.name]) for f in fields}
             for i, sample in enumerate(values[picture.name]):
@@ -176,9 +177,3 @@ def _names_folders(htype: Htype) -> bool:
     return isinstance(htype, Scalar | Text) or (
         isinstance(htype, ClassLabel) and not htype.multiple
     )
-
-
-def _free(name: str, taken: list[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name

@@ -25,6 +25,7 @@ from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.base import Dense
 from deeplake_lite.htypes.cells import DenseCells
+from deeplake_lite.schema import free_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -161,7 +162,7 @@ def lazy_dataset(view: View, dropped: set[str]) -> xr.Dataset:
     fields = [f for f in view.schema if f.name not in dropped]
     dense = [f for f in fields if isinstance(f.htype.layout, Dense)]
     taken = {f.name for f in fields}
-    row, ids = _free("row", taken), _free("row_id", taken)
+    row, ids = free_name("row", taken), free_name("row_id", taken)
     pinned = view[:]
     variables = {f.name: _variable(pinned, f, row, taken) for f in dense}
     identity = LakeArray(lambda rows: pinned[rows].row_ids, (len(view),), np.dtype(np.int64))
@@ -184,7 +185,7 @@ def _variable(view: View, f: Field, row: str, taken: set[str]) -> xr.Variable:
         return _filled(f, table.read([f.id], slots)[f.id])
 
     array = LakeArray(read, (len(view), *layout.shape), empty.dtype)
-    axes = [_free(f"{f.name}_{i}", taken) for i in range(len(layout.shape))]
+    axes = [free_name(f"{f.name}_{i}", taken) for i in range(len(layout.shape))]
     return xr.Variable((row, *axes), indexing.LazilyIndexedArray(array), _attributes(f))
 
 
@@ -240,10 +241,3 @@ def _null(f: Field, dtype: np.dtype[Any]) -> Any:
     if isinstance(f.htype, ClassLabel):
         return -1
     return np.array("NaT", dtype) if dtype.kind in "mM" else np.nan
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """Return a name that no column has: a dimension of a column's name would be its index."""
-    while name in taken:
-        name += "_"
-    return name

@@ -60,7 +60,7 @@ def from_folder(
         Name of the column of labels.
     labels : str or Path, optional
         A CSV with a column of file names, and others: labels come from its column `label`, and its
-        other columns are taken, too; ``path``, which the folder has by itself, as ``path_2``. Only
+        other columns are taken, too; ``path``, which the folder has by itself, as ``path_``. Only
         the files that it lists are read. It names them by their name, where one file has it, or by
         a path, which starts at the folder or at the table, or whose end with a folder in it is that
         of one file's path, as where files were moved.

@@ -6,7 +6,6 @@ paths, names or stems of files that are there.
 
 from __future__ import annotations
 
-import itertools
 import os
 import posixpath
 from collections import Counter
@@ -25,6 +24,7 @@ from deeplake_lite.ingest.columns import ArrowColumn
 from deeplake_lite.ingest.csv import csv_source
 from deeplake_lite.ingest.csv_file import csv_table, delimiter_of
 from deeplake_lite.ingest.source import Skipped
+from deeplake_lite.schema import free_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -57,19 +57,10 @@ class Labels:
     def beside(self, own: Collection[str]) -> Labels:
         """Return the same with other names for columns whose names the folder has itself."""
         taken = {*own, *self.columns}
-        names = {name: _free(name, taken) if name in own else name for name in self.columns}
+        names = {name: free_name(name, taken) if name in own else name for name in self.columns}
         columns = {names[name]: values for name, values in self.columns.items()}
         schema = {names[name]: type_ for name, type_ in self.schema.items()}
         return replace(self, columns=columns, schema=schema)
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    """Return a name with the first number that makes it another.
-
-    >>> _free("path", ["path", "path_2"])
-    'path_3'
-    """
-    return next(f"{name}_{n}" for n in itertools.count(2) if f"{name}_{n}" not in taken)
 
 
 def read_labels(

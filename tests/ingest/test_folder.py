@@ -316,7 +316,7 @@ def test_a_folder_of_a_lake_from_a_folder_is_taken_in_again(photos, url, tmp_pat
     ds = dl.from_folder(photos("rose/1.png", "lily/2.png"), url, progress=False)
     out = ds.to_folder(tmp_path / "out")
     again = dl.from_folder(out, f"{url}-2", labels=out / "metadata.csv", progress=False)
-    assert again["path_2"][:] == ["lily/2.png", "rose/1.png"]
+    assert again["path_"][:] == ["lily/2.png", "rose/1.png"]
     assert again["path"][:] == ["lily/000000.png", "rose/000001.png"]
 
 

@@ -18,7 +18,7 @@ NUMBERS = {
     'SELECT COUNT(*) AS r GROUP BY "w" ORDER BY "w"': [1, 1, 1],
     'SELECT DISTINCT ON ("w") "w" AS r ORDER BY "w"': [4, 5, 6],
 }
-"""What comes out where the column holds 5, 4, 6, and x 1, 2, 3."""
+"""Queries of a column that holds 5, 4, 6, beside x with 1, 2, 3, and their results."""
 TENSORS = {
     'SELECT "w"[0] AS r': [5, 4, 6],
     'SELECT ds."w"[0:2][1] AS r FROM ds': [1, 2, 3],
@@ -26,7 +26,7 @@ TENSORS = {
     'SELECT x AS r ORDER BY ALL("w" > 1) DESC, x': [2, 3, 1],
     'SELECT x AS r ORDER BY "w"[0] DESC': [3, 1, 2],
 }
-"""The same of the column's items: [5, 1], [4, 2], [6, 3]."""
+"""The same for a column of tensors: [5, 1], [4, 2], [6, 3]."""
 
 
 @pytest.fixture(scope="module")

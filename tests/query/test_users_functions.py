@@ -1,4 +1,4 @@
-"""What functions of users give, wherever queries use them: as it is, or an error of ours."""
+"""Results of users' functions reach every clause of a query unchanged, or raise our errors."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_result_is_what_the_function_gave(ds, kind, argument, per):
     for clause, expected in CLAUSES.items():
         text = clause.format(f"GIVEN({argument})")
         if "IS NOT NULL" in text and np.ndim(values[0]) and kind not in ("json", "json lists"):
-            continue  # IS NULL of what is computed is of scalars
+            continue  # IS NULL takes computed scalars alone
         found = [plain(v) for v in ds.query(text)["r"][:]]
         assert found == expected(values), text
         assert [*map(type, found)] == [*map(type, expected(values))], text

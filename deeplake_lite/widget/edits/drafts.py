@@ -8,7 +8,7 @@ import numpy as np
 
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError, LakeError
 from deeplake_lite.htypes import Boxes
-from deeplake_lite.schema import Field
+from deeplake_lite.schema import Field, free_name
 from deeplake_lite.widget.edits import inputs, writing
 from deeplake_lite.widget.edits.boxes import boxes_from
 from deeplake_lite.widget.pictures.classes import TAGS, class_column, tag_column
@@ -119,7 +119,7 @@ class Drafts:
         if known := tag_column(ds.schema):
             return known
         pending = self._staged.columns().get(inputs.NEW)
-        added = pending or writing.free_name(ds.schema, TAGS)
+        added = pending or free_name(TAGS, ds.schema)
         return Field(added, inputs.NEW, inputs.TAGS)
 
     def _boxes(self, ds: Dataset, f: Field, position: int, value: Any) -> Iterator[Edit]:

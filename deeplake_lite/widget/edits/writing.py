@@ -19,6 +19,7 @@ from deeplake_lite.dataset.plan import check_resolution
 from deeplake_lite.dataset.reading import read_values
 from deeplake_lite.dataset.values import decode_block, with_none
 from deeplake_lite.errors import ConflictError, UncommittedError
+from deeplake_lite.schema import free_name
 from deeplake_lite.storage.digests import digests_of
 from deeplake_lite.widget.edits.inputs import NEW, TAGS, new_classes, plain, with_classes
 from deeplake_lite.widget.pictures.classes import is_tags
@@ -233,18 +234,11 @@ def _apply(ds: Dataset, staged: Staged, left: dict[str, Ids]) -> int:
             continue
         f = target(ds.schema, field_id, name)
         if f is None:
-            name = free_name(ds.schema, name)
+            name = free_name(name, ds.schema)
             ds.add_column(name, TAGS)
             f = ds.schema[name]
         changed.append(_write_column(ds, staged, f, field_id, wanted))
     return len(np.unique(np.concatenate(changed)))
-
-
-def free_name(schema: Schema, name: str) -> str:
-    """Return a name that no column has."""
-    while name in schema:
-        name += "_"
-    return name
 
 
 def _write_column(ds: Dataset, staged: Staged, f: Field, field_id: str, ids: Ids) -> Ids:
