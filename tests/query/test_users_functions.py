@@ -9,17 +9,9 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.functions import REGISTRY
 
+pytestmark = pytest.mark.usefixtures("registry")
 fresh = itertools.count()
-
-
-@pytest.fixture(autouse=True)
-def _registry():
-    before = dict(REGISTRY)
-    yield
-    REGISTRY.clear()
-    REGISTRY.update(before)
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,9 @@ from deeplake_lite.htypes import Boxes
 from deeplake_lite.query.functions import REGISTRY, Arg, Type
 from deeplake_lite.query.functions.user import function, unregister
 
+pytestmark = pytest.mark.usefixtures("registry")
 IMAGE = Type("uint8", (None, None))
 ROWS = np.arange(12, dtype="uint8").reshape(3, 2, 2)
-
-
-@pytest.fixture(autouse=True)
-def _registry():
-    before = dict(REGISTRY)
-    yield
-    REGISTRY.clear()
-    REGISTRY.update(before)
 
 
 def call(name, *types, **named):
