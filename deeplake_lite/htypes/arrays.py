@@ -8,6 +8,7 @@ that floats are rounded to the column's float width.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +138,8 @@ def cast(array: NDArray[Any], dtype: str) -> NDArray[Any]:
         return np.empty(array.shape, target)
     if target.kind in "mM":
         return cast_time(array, target)
+    if array.dtype == object:
+        array = _numbers(array, target)
     if array.dtype.kind not in _TAKES[target.kind]:
         raise _wrong_kind(array, target)
     if target.kind in "iu":
@@ -219,7 +222,21 @@ def _numpy(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
             f"must be one array of shape {show_shape(shape)}, got {type(value).__name__} "
             f"({reason})."
         ) from error
+    whole = np.dtype(dtype).kind in "iu" and array.dtype == np.float64
+    if whole and isinstance(value, list | tuple):
+        array = _whole(value, array)
     return array.astype(object) if array.dtype.kind == "V" else array
+
+
+def _whole(value: Any, array: NDArray[Any]) -> NDArray[Any]:
+    """Return integers that NumPy read as floats, as it does where some are beyond int64, as such.
+
+    >>> _whole([2**63, 1], np.asarray([2**63, 1]))
+    array([9223372036854775808, 1], dtype=object)
+    """
+    items = np.asarray(value, object)
+    whole = items.shape == array.shape and _all(set(map(type, items.flat)), int, np.integer)
+    return items if whole else array
 
 
 def _holds_int(value: Any) -> bool:
@@ -227,6 +244,32 @@ def _holds_int(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return any(_holds_int(item) for item in value)
     return isinstance(value, int)
+
+
+def _numbers(array: NDArray[Any], target: np.dtype[Any]) -> NDArray[Any]:
+    """Return numbers that are Python objects as an array of numbers; anything else as it is.
+
+    >>> _numbers(np.array([2**63, 1], object), np.dtype("uint64"))
+    array([9223372036854775808,                   1], dtype=uint64)
+    """
+    kinds = set(map(type, array.flat))
+    if _all(kinds, bool, np.bool):
+        return array.astype(bool)
+    if _all(kinds, int, np.integer) and target.kind in "biu":
+        limits = np.iinfo(target if target.kind in "iu" else np.int64)
+        fit = limits.min <= array.min() and array.max() <= limits.max
+        return array.astype(limits.dtype) if fit else array
+    with suppress(OverflowError):  # an integer that no float is near
+        if _all(kinds, int, float, np.integer, np.floating):
+            return array.astype(np.float64)
+        if _all(kinds, int, float, complex, np.number):
+            return array.astype(np.complex128)
+    return array
+
+
+def _all(kinds: Iterable[type], *those: type) -> bool:
+    """Tell whether each kind is one of those."""
+    return all(issubclass(kind, those) for kind in kinds)
 
 
 def _misshapen(value: Any, array: NDArray[Any], dtype: str, shape: Shape) -> InvalidValueError:
@@ -271,10 +314,10 @@ def _wrong_kind(array: NDArray[Any], target: np.dtype[Any]) -> InvalidValueError
     """Build the error for values of another kind: text, fractions, objects."""
     first = array.reshape(-1)[0]
     if array.dtype.kind == "O":
-        if all(isinstance(value, int) for value in array.reshape(-1)) and target.kind in "iu":
+        if target.kind in "iu" and _all(set(map(type, array.flat)), int, np.integer):
             limits = np.iinfo(target)
             return _out_of_range(
-                next(v for v in array.reshape(-1) if not limits.min <= v <= limits.max), target
+                next(v for v in array.flat if not limits.min <= v <= limits.max), target
             )
         numbers = int | float | complex | np.generic
         first = next((v for v in array.reshape(-1) if not isinstance(v, numbers)), first)

@@ -127,3 +127,53 @@ def test_bytes_that_do_not_fit_are_damaged(codec):
     htype = Array("float32", (None, 3), codec)
     with pytest.raises(DamagedError):
         htype.decode(b"12345", (1, 3))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "int64", "float32", "complex64"])
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [True, False],
+        [1, 2],
+        [True, 2],
+        [-1, 2],
+        [2**63, 1],
+        [2**64, 1],
+        [2**63, -1],
+        [np.uint64(2**63), np.int64(1)],
+        [1, 2.5],
+        [1, 2j],
+        [np.float32(1.5), 2],
+        [1, 10**400],
+        [1, 10**400, 0.5],
+        [1, 10**400, 1j],
+    ],
+    ids=lambda numbers: str(numbers)[:20],
+)
+def test_lists_and_arrays_of_python_numbers_are_stored_exactly_or_refused(dtype, numbers):
+    """Such arrays come from pandas; NumPy makes floats of a list with integers beyond int64."""
+    target = np.dtype(dtype)
+    as_objects = np.empty(len(numbers), object)
+    as_objects[:] = numbers
+    for value in (numbers, as_objects):
+        fits = all(_holds(target, number) for number in numbers)
+        try:
+            array = Array(dtype, (None,)).encode([value])
+        except InvalidValueError:
+            assert not fits
+            continue
+        assert fits
+        read = np.frombuffer(array.buffers[0], dtype)
+        exact = target.kind in "biu"
+        assert read.tolist() == (numbers if exact else np.array(numbers, dtype).tolist())
+
+
+def _holds(dtype, number):
+    """Tell whether a dtype takes a number of Python's or NumPy's."""
+    kinds = {"b": bool, "i": int | np.integer, "u": int | np.integer}
+    kinds |= {"f": int | float | np.integer | np.floating, "c": int | float | complex | np.number}
+    if not isinstance(number, kinds[dtype.kind]):
+        return False
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min <= number <= np.iinfo(dtype).max
+    return dtype.kind == "b" or abs(number) <= float(np.finfo(dtype).max)
