@@ -545,23 +545,54 @@ export function short(n) {
 export function shortTime(ms, span = Infinity) {
 	const date = new Date(ms);
 	if (Number.isNaN(date.getTime())) return "–";
-	const text = date.toISOString();
-	return span < 3 * 86_400_000 ? `${text.slice(0, 10)} ${text.slice(11, 16)}` : text.slice(0, 10);
+	const [day, time] = date.toISOString().split("T");
+	return span < 3 * 86_400_000 ? `${day} ${time.slice(0, 5)}` : day;
 }
 
-/** Range of values under a brush: whole bins. */
-export function brushed(edges, x0, x1, width) {
-	const bins = edges.length - 1;
+/** Places of the ends of the bins under a brush. */
+export function brushed(bins, x0, x1, width) {
 	const bin = (x) => clamp(Math.floor((x / width) * bins), 0, bins - 1);
-	const [low, high] = [bin(Math.min(x0, x1)), bin(Math.max(x0, x1))];
-	return [edges[low], edges[high + 1]];
+	return [bin(Math.min(x0, x1)), bin(Math.max(x0, x1)) + 1];
 }
 
-/** Where a value lies on a histogram of equal bins, 0..1. */
+/** Where a value lies on a histogram of equal bins, 0..1: an end exactly, whatever it is. */
 export function alongEdges(edges, value) {
-	const [low, high] = [edges[0], edges[edges.length - 1]];
-	return high > low ? clamp((value - low) / (high - low), 0, 1) : 0;
+	const place = edges.indexOf(value);
+	if (place >= 0) return place / (edges.length - 1);
+	const [low, high, at] = [edges[0], edges[edges.length - 1], value].map(numberOf);
+	return high > low ? clamp((at - low) / (high - low), 0, 1) : 0;
 }
+
+/** An end of a range as a float: a number, the digits of one, or the milliseconds of a time. */
+export const numberOf = (end) => (typeof end === "string" && !Number.isNaN(Number(end)) ? Number(end) : timeOf(end));
+
+/** What a range of numbers says as text: the number, its digits where floats have too few, null for nothing. */
+export function readNumber(text) {
+	const digits = text.trim().replace(/,/g, "");
+	if (!digits) return null;
+	const number = Number(digits);
+	if (/^[+-]?\d+$/.test(digits) && !Number.isSafeInteger(number)) return digits;
+	return Number.isFinite(number) ? number : NaN;
+}
+
+/** What a range of times says: ISO 8601 with a day at least, null for nothing, NaN for anything else. */
+export function readTime(text) {
+	const said = text.trim().replace(" ", "T");
+	if (!said) return null;
+	const [, day, time = ""] = /^(\d{4}(?:-\d\d){0,2})(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?$/.exec(said) ?? [];
+	if (!day || (time && day.length < 10)) return NaN;
+	const whole = day.padEnd(10, "-01-01".slice(day.length - 10)) + time;
+	return Number.isNaN(timeOf(whole)) ? NaN : whole;
+}
+
+/** Whether a number, or its digits, is in a range that may be open: as a query compares. */
+export function inRange(value, [low, high]) {
+	if (value === null || value === undefined) return false;
+	const [at, least, end] = [value, low, high].map(comparable);
+	return (low === null || at >= least) && (high === null || at < end);
+}
+
+const comparable = (value) => (typeof value === "string" && /^[+-]?\d+$/.test(value) ? BigInt(value) : value === null ? null : Number(value));
 
 // ---- keeping and asking
 
@@ -2705,9 +2736,9 @@ class Facets {
 				this.parts.set(facet.expression, part);
 				this.list.insertBefore(part.element, this.list.children[i] ?? null);
 			}
-			part.element.classList.toggle("dl-uncounted", Boolean(facet.ask || facet.problem || facet.all?.length === 1));
+			part.element.classList.toggle("dl-uncounted", Boolean(facet.ask || facet.problem || facet.only));
 			part.facet = facet;
-			part.note.replaceChildren(...(facet.problem ? [facet.problem] : facet.all?.length === 1 ? [`All are ${part.format(facet.edges[0])}`] : facet.ask ? [link("Count", () => this.count(facet))] : []));
+			part.note.replaceChildren(...(facet.problem ? [facet.problem] : facet.only ? [`All are ${facet.only.replace("T", " ")}`] : facet.ask ? [link("Count", () => this.count(facet))] : []));
 			part.update({ values: [], edges: [0, 1], all: [], shown: [], ...facet });
 		});
 	}
@@ -2739,19 +2770,17 @@ function readFacet(facet, core) {
 	const made = { ...facet };
 	const { order } = core.state;
 	if (order && made.sort === undefined) made.sort = order.expression === facet.expression ? (order.descending ? "desc" : "asc") : null;
-	if (facet.kind === "times" && facet.edges) {
-		made.texts = facet.edges;
-		made.edges = facet.edges.map(timeOf);
-		made.chosen = facet.chosen?.map(timeOf);
-	}
-	if (facet.edges && made.chosen) made.chosen = made.chosen.map((end, i) => end ?? made.edges[i * (made.edges.length - 1)]);
 	const classes = core.column(facet.column)?.classes ?? [];
 	if (facet.values) made.values = facet.values.map(([value, name, all, shown, colour]) => [value, name, all, shown, colour ?? (classes.includes(name) ? classes.indexOf(name) : null)]);
 	return made;
 }
 
 /** ISO text, of UTC where it says nothing, as milliseconds; numbers as they are. */
-export const timeOf = (value) => (typeof value === "string" ? Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/.test(value) || !value.includes("T") ? value : value + "Z") : value);
+export function timeOf(value) {
+	if (typeof value !== "string") return value;
+	const zoned = /T.*(Z|[+-]\d\d:?\d\d)$/.test(value) || !value.includes("T") ? value : `${value}Z`;
+	return Date.parse(zoned.replace(/^(-?)(\d{4,})-/, (start, sign, year) => (sign || year.length > 4 ? `${sign || "+"}${year.padStart(6, "0")}-` : start)));
+}
 
 class FacetFrame {
 	constructor(/** @type {Facets} */ owner, facet) {
@@ -2849,7 +2878,7 @@ class HistogramFacet extends FacetFrame {
 			onpointerleave: () => this.legend(), ondblclick: () => owner.filter(this.facet, "clear", []),
 		}, this.canvas);
 		this.low = this.field("at least");
-		this.high = this.field("at most");
+		this.high = this.field("below");
 		this.nulls = quiet("");
 		this.body.append(this.holder, div("dl-range", this.low, this.nulls, this.high));
 		owner.core.sized(this.holder, () => this.draw());
@@ -2863,13 +2892,20 @@ class HistogramFacet extends FacetFrame {
 
 	update(facet) {
 		super.update(facet);
-		this.put(facet.chosen?.length ? facet.chosen : [facet.edges[0], facet.edges[facet.edges.length - 1]]);
+		this.put(this.ends());
 		this.legend();
 		this.draw();
 	}
 
+	/** What is chosen; an end that is open is the chart's. */
+	ends() {
+		const { chosen, edges } = this.facet;
+		return [chosen?.[0] ?? edges[0], chosen?.[1] ?? edges[edges.length - 1]];
+	}
+
 	put(range) {
-		[this.low.value, this.high.value] = range.map((end) => this.format(end));
+		this.said = range.map((end) => this.format(end));
+		[this.low.value, this.high.value] = this.said;
 	}
 
 	legend() {
@@ -2880,18 +2916,18 @@ class HistogramFacet extends FacetFrame {
 	format(value) {
 		const { kind, edges } = this.facet;
 		if (value === null || value === undefined) return "";
-		return kind === "times" ? shortTime(value, edges[edges.length - 1] - edges[0]) : String(Number(Number(value).toPrecision(6)));
+		if (kind !== "times") return typeof value === "string" ? value : String(Number(Number(value).toPrecision(6)));
+		const span = timeOf(edges[edges.length - 1]) - timeOf(edges[0]);
+		return span < 600_000 ? String(value).replace("T", " ") : shortTime(timeOf(value), span);
 	}
 
-	parse(text) {
-		if (this.facet.kind !== "times") return text.trim() === "" ? NaN : Number(text.replace(/,/g, ""));
-		return Date.parse(text.trim().replace(" ", "T") + (text.includes(":") ? "Z" : ""));
-	}
-
+	/** A field that nobody changed says its end in fewer digits than it has. */
 	typed() {
-		const range = [this.parse(this.low.value), this.parse(this.high.value)];
-		if (range.some(Number.isNaN)) return this.update(this.facet);
-		this.choose([Math.min(...range), Math.max(...range)]);
+		const read = this.facet.kind === "times" ? readTime : readNumber;
+		const range = [this.low, this.high].map((field, i) => (field.value === this.said[i] ? this.facet.chosen?.[i] ?? null : read(field.value)));
+		if (range.some(Number.isNaN)) return this.put(this.ends());
+		if (!range.includes(null) && numberOf(range[0]) > numberOf(range[1])) range.reverse();
+		this.choose(range);
 	}
 
 	press(event) {
@@ -2899,21 +2935,25 @@ class HistogramFacet extends FacetFrame {
 		const [start] = within(this.holder, event);
 		const width = this.holder.clientWidth;
 		drag(event, ({ x }) => {
-			this.brush = brushed(this.facet.edges, start, x, width);
+			this.brush = this.under(start, x, width);
 			this.put(this.brush);
 			this.draw();
 		}, (moved) => {
-			const range = moved ? this.brush : event.detail < 2 ? brushed(this.facet.edges, start, start, width) : null;
+			const range = moved ? this.brush : event.detail < 2 ? this.under(start, start, width) : null;
 			this.brush = null;
 			if (range) this.choose(range);
 		});
 	}
 
-	/** Times go back as they came: as texts. */
+	/** The range under a brush. */
+	under(x0, x1, width) {
+		const { edges, all } = this.facet;
+		return brushed(all.length, x0, x1, width).map((place) => edges[place]);
+	}
+
 	choose(range) {
-		const { edges, texts, kind } = this.facet;
-		const text = (ms) => texts?.[edges.indexOf(ms)] ?? new Date(ms).toISOString().slice(0, 19);
-		this.owner.filter(this.facet, "set", kind === "times" ? range.map(text) : range);
+		const open = range.every((end) => end === null);
+		this.owner.filter(this.facet, open ? "clear" : "set", open ? [] : range);
 	}
 
 	hover(event) {
@@ -2934,7 +2974,7 @@ class HistogramFacet extends FacetFrame {
 		const most = Math.max(1, ...all);
 		const step = width / all.length;
 		const tall = (count) => (count ? Math.max(1.5, (count / most) * (HISTOGRAM - 4)) : 0);
-		const range = this.brush ?? (chosen?.length ? chosen : null);
+		const range = this.brush ?? (chosen?.length ? this.ends() : null);
 		if (range) {
 			const [a, b] = range.map((value) => alongEdges(edges, value) * width);
 			fillRect(context, palette.soft, { x: a, y: 0, w: Math.max(2, b - a), h: HISTOGRAM });
@@ -4489,37 +4529,37 @@ export class StaticModel extends Listeners {
 		return { rows };
 	}
 
-	/** Whether a row passes all filters but those of `except`. */
-	passes(i, except = "") {
+	/** Whether a row passes all filters. */
+	passes(i) {
 		const values = this.data.cells[i].facet ?? {};
-		return [...this.filters].every(([expression, { kind, values: wanted }]) => {
-			if (expression === except) return true;
-			const value = values[expression];
-			if (isRange(kind)) return value >= wanted[0] && value <= wanted[1];
-			return wanted.some((choice) => (Array.isArray(value) ? value.includes(choice) : value === choice));
-		});
+		return [...this.filters].every(([expression, { passes }]) => passes(values[expression]));
 	}
 
 	filter({ expression, kind, op, values }) {
 		const before = this.filters.get(expression)?.values ?? [];
 		const after = op === "clear" ? [] : op === "toggle" && !isRange(kind) ? (before.includes(values[0]) ? before.filter((v) => v !== values[0]) : [...before, values[0]]) : values;
-		if (after.length) this.filters.set(expression, { kind, values: after });
+		if (after.length) this.filters.set(expression, { values: after, passes: isRange(kind) ? this.ranged(expression, after) : (value) => after.some((choice) => (Array.isArray(value) ? value.includes(choice) : value === choice)) });
 		else this.filters.delete(expression);
 		return this.show(this.filters.size ? this.all.filter((i) => this.passes(i)) : this.all);
+	}
+
+	/** Whether a number is in a range: bars by their place, as they were counted. */
+	ranged(expression, range) {
+		const { edges } = this.data.facets.facets.find((facet) => facet.expression === expression);
+		const [low, high] = range.map((end) => edges.indexOf(end));
+		if (low >= 0 && high >= 0) return ([place]) => place !== null && place >= low && place < high;
+		return ([, number]) => inRange(number, range);
 	}
 
 	/** The facet with counts of what is embedded. */
 	count(facet) {
 		const rows = this.shown.map((i) => this.data.cells[i].facet?.[facet.expression]);
 		const chosen = this.filters.get(facet.expression)?.values ?? null;
-		if (!facet.edges) {
-			const tally = new Map();
-			for (const value of rows.flat()) tally.set(value, (tally.get(value) ?? 0) + 1);
-			return { ...facet, chosen, values: facet.values.map(([value, name, all, , colour]) => [value, name, all, tally.get(value) ?? 0, colour]) };
-		}
-		const shown = facet.all.map(() => 0);
-		for (const value of rows) if (typeof value === "number") shown[Math.min(shown.length - 1, Math.floor(alongEdges(facet.edges, value) * shown.length))]++;
-		return { ...facet, chosen, shown };
+		const places = facet.edges ? rows.map(([place]) => place) : rows.flatMap((value) => (Array.isArray(value) ? [...new Set(value)] : value));
+		const tally = new Map();
+		for (const place of places) tally.set(place, (tally.get(place) ?? 0) + 1);
+		if (facet.edges) return { ...facet, chosen, shown: facet.all.map((_, place) => tally.get(place) ?? 0) };
+		return { ...facet, chosen, values: facet.values.map(([value, name, all, , colour]) => [value, name, all, tally.get(value) ?? 0, colour]) };
 	}
 }
 

@@ -375,13 +375,43 @@ describe("numbers", () => {
 		assert.equal(logic.timeOf(5), 5);
 	});
 
+	test("times of all years are read, whatever their unit", () => {
+		assert.equal(logic.timeOf("10000-01-01T00:00:00"), Date.UTC(10000, 0, 1));
+		assert.equal(logic.timeOf("-0044-03-15"), Date.parse("-000044-03-15T00:00:00Z"));
+		assert.equal(logic.timeOf("1970-01-01T00:00:00.001999"), 1);
+		assert.equal(logic.shortTime(Date.UTC(10000, 0, 1)), "+010000-01-01");
+	});
+
 	test("a brush means whole bins", () => {
+		assert.deepEqual(logic.brushed(4, 30, 60, 100), [1, 3]);
+		assert.deepEqual(logic.brushed(4, 60, 30, 100), [1, 3]);
+		assert.deepEqual(logic.brushed(4, -50, 500, 100), [0, 4]);
+	});
+
+	test("an end of a bin is drawn there, whatever it is", () => {
 		const edges = [0, 10, 20, 30, 40];
-		assert.deepEqual(logic.brushed(edges, 30, 60, 100), [10, 30]);
-		assert.deepEqual(logic.brushed(edges, 60, 30, 100), [10, 30]);
-		assert.deepEqual(logic.brushed(edges, -50, 500, 100), [0, 40]);
 		assert.equal(logic.alongEdges(edges, 10), 0.25);
+		assert.equal(logic.alongEdges(edges, "35"), 0.875);
+		assert.equal(logic.alongEdges(edges, 50), 1);
 		assert.equal(logic.alongEdges([5, 5], 5), 0);
+		const times = ["2020-01-01T00:00:00", "2020-01-01T00:00:00.000100", "2020-01-01T00:00:00.000200"];
+		assert.equal(logic.alongEdges(times, times[1]), 0.5);
+		assert.equal(logic.alongEdges(["2020-01-01T00:00:00", "2020-01-03T00:00:00"], "2020-01-02"), 0.5);
+	});
+
+	test("what is typed for a range is a number, its digits, an open end, or nothing", () => {
+		const read = { " 1,200.5 ": 1200.5, "-3": -3, "": null, " ": null, "9007199254740993": "9007199254740993", "-18,446,744,073,709,551,616": "-18446744073709551616", x: NaN, "1e999": NaN, "1 2": NaN };
+		for (const [text, value] of Object.entries(read)) assert.deepEqual(logic.readNumber(text), value, text);
+		const times = { "2026-01-02": "2026-01-02", " 2026-01-02 03:04 ": "2026-01-02T03:04", "2026-01-02T03:04:05.123456789": "2026-01-02T03:04:05.123456789", 2026: "2026-01-01", "2026-03": "2026-03-01", "": null, "Jan 2": NaN, "2026-13-01": NaN, "2026-01T10:00": NaN, "' OR 1": NaN };
+		for (const [text, value] of Object.entries(times)) assert.deepEqual(logic.readTime(text), value, text);
+	});
+
+	test("a range of an exported page holds what a query finds", () => {
+		assert.ok(logic.inRange(3, [3, 4]) && !logic.inRange(4, [3, 4]));
+		assert.ok(logic.inRange("Infinity", [3, null]) && logic.inRange("-Infinity", [null, 3]) && !logic.inRange("Infinity", [null, 3]));
+		assert.ok(logic.inRange("9007199254740993", ["9007199254740993", null]) && !logic.inRange("9007199254740993", [null, "9007199254740993"]));
+		assert.ok(logic.inRange("9007199254740993", [0.5, 1e300]) && !logic.inRange(0.5, ["9007199254740993", null]));
+		for (const range of [[0, 1], [null, 1], [0, null]]) assert.ok(!logic.inRange(null, range) && !logic.inRange(undefined, range));
 	});
 });
 
@@ -504,7 +534,7 @@ describe("zoom", () => {
 });
 
 describe("the static page", () => {
-	const cells = Array.from({ length: 6 }, (_, i) => ({ p: i, id: `r${i}`, v: null, facet: { label: i % 2, score: i / 10 } }));
+	const cells = Array.from({ length: 6 }, (_, i) => ({ p: i, id: `r${i}`, v: null, facet: { label: i % 2, score: [Math.floor(i / 3), i / 10] } }));
 	const facets = { facets: [{ expression: "label", kind: "classes", values: [[0, "a", 3, 3, 0], [1, "b", 3, 3, 1]] }, { expression: "score", kind: "numbers", edges: [0, 0.25, 0.5], all: [3, 3], shown: [3, 3] }] };
 	const make = () => new logic.StaticModel({ traits: { about: { static: true }, state: { generation: 1, rows: 6 } }, cells, facets, details: { 3: { id: "r3" } } }, Uint8Array.of(5, 6));
 	const ask = (model, message) => new Promise((resolve) => {

@@ -104,7 +104,7 @@ def test_a_brush_over_a_histogram_filters_by_whole_bins(chrome, tmp_path):
         shown.page.wait_for_timeout(200)
         sent = shown.sent("filter")[-1]
         assert (sent["expression"], sent["op"], sent["values"]) == ("score", "set", [0.25, 0.5])
-        shown.page.get_by_label("score at most").fill("0.75")
+        shown.page.get_by_label("score below").fill("0.75")
         shown.page.keyboard.press("Enter")
         shown.page.wait_for_timeout(100)
         assert shown.sent("filter")[-1]["values"] == [0.25, 0.75]

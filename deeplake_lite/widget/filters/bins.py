@@ -6,7 +6,6 @@ The ends are what a filter compares with, to the last digit: a bar shows the row
 from __future__ import annotations
 
 import math
-from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -23,7 +22,11 @@ _SPANS = (
 )  # fmt: skip
 """Round spans of time, seconds."""
 
-_EPOCH = datetime(1970, 1, 1)
+_STEPS = {"ns": 1, "us": 1, "ms": 1000, "s": 10**6, "m": 60 * 10**6, "h": 3600 * 10**6}
+"""Microseconds of a column's unit, and no fewer than one; coarser units are whole days."""
+
+_DAYS = 86_400 * 10**6
+_MOST_MICROSECONDS = 2**63 - 1
 
 
 def edges_of_numbers(low: float, high: float) -> list[float]:
@@ -61,12 +64,16 @@ def edges_of_integers(low: int, high: int) -> list[int]:
 def edges_of_times(low: np.datetime64, high: np.datetime64) -> list[str]:
     """Return the ends of ranges that hold times from low to high, as ISO 8601.
 
+    The ends are times of the column, too: a query rounds a finer one to the column's unit.
+
     >>> edges_of_times(np.datetime64("1970-01-01"), np.datetime64("2023-11-14"))[:2]
     ['1970-01-01T00:00:00', '1972-09-11T00:00:00']
     """
     first, last = _microseconds(low), _microseconds(high)
-    width = max(1, round(_round_time((last - first) / 1e6) * 1e6))
-    return [_iso(us) for us in _multiples(first, last, width)]
+    unit = _STEPS.get(np.datetime_data(low)[0], _DAYS)
+    width = max(unit, round(_round_time((last - first) / 1e6) * 1e6))
+    edges = _multiples(first, last, -(-width // unit) * unit)
+    return [_iso(us) for us in edges if abs(us) <= _MOST_MICROSECONDS]
 
 
 def _microseconds(time: np.datetime64) -> int:
@@ -107,8 +114,12 @@ def _round_time(span: float) -> float:
 
 
 def _iso(microseconds: int) -> str:
-    """Return a time as a query reads it."""
-    try:
-        return (_EPOCH + timedelta(microseconds=microseconds)).isoformat()
-    except OverflowError:
-        return "9999-12-31T00:00:00" if microseconds > 0 else "0001-01-01T00:00:00"
+    """Return a time as a query reads it.
+
+    >>> _iso(1), _iso(-62_198_755_200_000_000)
+    ('1970-01-01T00:00:00.000001', '-0001-01-01T00:00:00')
+    """
+    exact = np.datetime64(microseconds, "us")
+    said = str(exact if microseconds % 10**6 else exact.astype("M8[s]"))
+    year, rest = said.lstrip("-").split("-", 1)
+    return f"{'-' if said.startswith('-') else ''}{year:0>4}-{rest}"

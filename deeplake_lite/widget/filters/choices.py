@@ -6,6 +6,7 @@ compare a facet's expression with constants are that facet's; all others stay as
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlglot import exp
@@ -183,7 +184,9 @@ def _chosen_next(
         given = [] if op == "clear" else list(values)
         if given and len(given) != 2:
             raise LakeError(f"A range has two ends, got {len(given)}: {given!r:.60}.")
-        return [_exactly(end) for end in given] if any(end is not None for end in given) else []
+        whole = _exactly if kind == "numbers" else str
+        ends = [end if end is None else whole(end) for end in given]
+        return ends if any(end is not None for end in ends) else []
     if op == "set":
         return [v for i, v in enumerate(values) if v not in values[:i]]
     if op == "clear":
@@ -195,11 +198,15 @@ def _chosen_next(
 
 
 def _exactly(end: Any) -> Any:
-    """Return an integer as it was before a page wrote it, which has floats alone.
+    """Return a number as it was before a page wrote it, which has floats and texts alone.
 
-    >>> _exactly(1152921504606847000)
-    1152921504606846976
+    >>> _exactly(1152921504606847000), _exactly("9007199254740993")
+    (1152921504606846976, 9007199254740993)
     """
+    if isinstance(end, str):
+        if not re.fullmatch(r"[+-]?\d{1,40}", end):
+            raise LakeError(f"An end of a range is a number, got {end!r:.60}.")
+        return int(end)
     is_large = isinstance(end, int) and abs(end) > EXACT
     return int(float(end)) if is_large else end
 

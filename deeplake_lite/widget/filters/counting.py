@@ -80,18 +80,21 @@ def how_many(view: View, facet: Facet) -> tuple[int, int]:
     return int(found[v][0]), len(view) - int(found[n][0])
 
 
-def edges_of(view: View, facet: Facet) -> list[Any]:
-    """Return the ends of ranges of equal width over a view's numbers; none where it has none."""
+def ends_of(view: View, facet: Facet) -> tuple[Any, Any] | None:
+    """Return the least and the greatest finite number, or time; None where a view has none."""
     if not len(view):
-        return []
+        return None
     finite = e = facet.expression
     if facet.kind == "numbers" and not facet.whole:
         finite = f"CASE WHEN {e} BETWEEN -1e300 AND 1e300 THEN {e} END"
     names = unused(view.columns, "low", "high")
     found = view.query(f"SELECT MIN({finite}) AS {names[0]}, MAX({finite}) AS {names[1]}")
     low, high = (with_none(found[name][:])[0] for name in names)
-    if low is None or high is None:
-        return []
+    return None if low is None or high is None else (low, high)
+
+
+def edges_of(facet: Facet, low: Any, high: Any) -> list[Any]:
+    """Return the ends of ranges of equal width that hold a facet's numbers from low to high."""
     if facet.kind == "times":
         return edges_of_times(np.datetime64(low), np.datetime64(high))
     if facet.whole:
@@ -100,22 +103,34 @@ def edges_of(view: View, facet: Facet) -> list[Any]:
 
 
 def range_counts(view: View, facet: Facet, edges: Sequence[Any]) -> list[int]:
-    """Return how many rows are in each range, and last, how many in none: null, NaN, infinite.
-
-    Values are compared with the ends as the filter of a range compares them.
-    """
+    """Return how many rows are in each range, and last, how many in none: null, NaN, infinite."""
     counts = [0] * max(1, len(edges))
     if not edges:
         return [len(view)]
     if not len(view):
         return counts
-    below = [f"WHEN {facet.expression} < {literal(edge)} THEN {i}" for i, edge in enumerate(edges)]
-    b, n = unused(view.columns, "b", "n")
-    ranges = f"CASE {' '.join(below)} END"
-    found = view.query(f"SELECT {ranges} AS {b}, COUNT(*) AS {n} GROUP BY {b}")
-    for range_, count in zip(with_none(found[b][:]), found[n][:], strict=True):
-        counts[(range_ or 0) - 1] += int(count)  # those below the first end are in none, too
+    r, n = unused(view.columns, "r", "n")
+    ranges = range_of(facet.expression, edges)
+    found = view.query(f"SELECT {ranges} AS {r}, COUNT(*) AS {n} GROUP BY {r}")
+    for range_, count in zip(with_none(found[r][:]), found[n][:], strict=True):
+        counts[-1 if range_ is None else range_] += int(count)
     return counts
+
+
+def range_of(expression: str, edges: Sequence[Any]) -> str:
+    """Return the number of the range that a row is in, in a query; null for those in none.
+
+    Values are compared with the ends as the filter of a range compares them.
+
+    >>> range_of("x", [0, 5, 10])
+    'CASE WHEN x < 0 THEN NULL WHEN x < 5 THEN 0 WHEN x < 10 THEN 1 END'
+    """
+    ranges = ["NULL", *map(str, range(len(edges) - 1))]
+    cases = [
+        f"WHEN {expression} < {literal(edge)} THEN {at}"
+        for edge, at in zip(edges, ranges, strict=True)
+    ]
+    return f"CASE {' '.join(cases)} END"
 
 
 def tag_counts(view: View, f: Field) -> dict[Any, int]:

@@ -15,7 +15,13 @@ from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.virtual import VirtualTable
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import ClassLabel, Sequence
-from deeplake_lite.widget.filters.counting import edges_of, how_many, range_counts, value_counts
+from deeplake_lite.widget.filters.counting import (
+    edges_of,
+    ends_of,
+    how_many,
+    range_counts,
+    value_counts,
+)
 from deeplake_lite.widget.filters.facet import facets_of
 
 if TYPE_CHECKING:
@@ -111,8 +117,9 @@ class Facets:
         return {"values": names, "nulls": nulls, "more": max(0, len(order) - MOST_VALUES)}
 
     def _histogram(self, facet: Facet, whole: View, part: View) -> dict[str, Any]:
-        """Return how many rows have numbers in which range."""
-        edges = self._once((facet, "edges"), lambda: edges_of(whole, facet))
+        """Return how many rows have numbers in which range, and the number that all rows have."""
+        ends = self._once((facet, "ends"), lambda: ends_of(whole, facet))
+        edges = edges_of(facet, *ends) if ends else []
         every = self._once(facet, lambda: range_counts(whole, facet, edges))
         some = every if part is whole else range_counts(part, facet, edges)
         return {
@@ -120,6 +127,7 @@ class Facets:
             "all": every[:-1],
             "shown": some[:-1],
             "nulls": [every[-1], some[-1]],
+            "only": str(ends[0]) if ends and ends[0] == ends[1] and not every[-1] else None,
         }
 
     def _once(self, key: Any, count: Any) -> Any:
@@ -131,7 +139,7 @@ class Facets:
 
 def _is_constant(counted: dict[str, Any]) -> bool:
     """Tell whether all rows have the same number."""
-    return len(counted.get("all") or ()) == 1
+    return counted.get("only") is not None
 
 
 def _chosen(text: str, facet: Facet) -> list[Any] | None:

@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
 
+from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import LakeError
 from deeplake_lite.query.names import unused
 from deeplake_lite.widget.edits.inputs import plain
+from deeplake_lite.widget.filters.bins import EXACT
+from deeplake_lite.widget.filters.counting import range_of
 from deeplake_lite.widget.filters.facets import Facets
 from deeplake_lite.widget.messages import Pack
 from deeplake_lite.widget.pictures.cells import MOST_ROWS, Cells
@@ -166,13 +169,37 @@ def facets(browser: Browser, names: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def values_of(view: View, facet: dict[str, Any]) -> list[Any]:
-    """Return the value of each row that a facet tells apart: a name, a number, a list of names."""
+    """Return the value of each row that a facet tells apart: a name, a list of names, a number.
+
+    A number comes with the place of its range, because a page compares otherwise than a query.
+    """
+    value, place = unused(view.columns, "value", "place")
+    e = facet["expression"]
     try:
-        [name] = unused(view.columns, "value")
-        found = view.query(f"SELECT {facet['expression']} AS {name}")[name]
+        if not facet.get("edges"):
+            found = view.query(f"SELECT {e} AS {value}")[value]
+            return plain(found.htype, found[:])
+        found = view.query(f"SELECT {e} AS {value}, {range_of(e, facet['edges'])} AS {place}")
     except LakeError:
-        return [None] * len(view)
-    return plain(found.htype, found[:])
+        return [[None, None] if "edges" in facet else None] * len(view)
+    numbers = map(number, with_none(found[value][:]))
+    return [list(pair) for pair in zip(with_none(found[place][:]), numbers, strict=True)]
+
+
+def number(value: Any) -> Any:
+    """Return a number as a page compares it: a float, or the digits of what is none there.
+
+    >>> number(np.float32(0.1)), number(2**60 + 1), number(float("-inf")), number(np.nan)
+    (0.1, '1152921504606846977', '-Infinity', None)
+    """
+    if value is None or value != value:  # NaN
+        return None
+    if isinstance(value, int | np.integer):
+        return int(value) if abs(int(value)) <= EXACT else str(value)
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    is_single = isinstance(value, np.float32)  # which a query compares with ends of float32
+    return float(str(value)) if is_single else float(value)
 
 
 class OncePack(Pack):

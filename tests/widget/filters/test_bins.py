@@ -37,7 +37,7 @@ def test_ranges_hold_all_integers_as_floats_have_them(a, b):
     assert 2 <= len(edges) <= 60
 
 
-TIMES = st.integers(-(6 * 10**16), 2 * 10**17)  # microseconds, of the years that ISO 8601 has
+TIMES = st.integers(-(9 * 10**18), 9 * 10**18)  # microseconds
 
 
 @given(TIMES, st.integers(0, 10**12), st.sampled_from(["D", "s", "ms", "us"]))
@@ -91,6 +91,22 @@ def values_of(kind: str, rng: np.random.Generator) -> list:
             return [start + np.timedelta64(333_333_333 * k, "ns") for k in range(50)]
         case "days":
             return [np.datetime64("1999-12-30") + np.timedelta64(k, "D") for k in range(50)]
+        case "seconds":
+            return [np.datetime64(k % 2, "s") for k in range(30)]
+        case "few milliseconds":
+            return [np.datetime64(k % 4, "ms") for k in range(30)]
+        case "microseconds":
+            return [np.datetime64(1_600_000_000_000_000 + 97 * k, "us") for k in range(50)]
+        case "within a microsecond":
+            return [np.datetime64(1_600_000_000_000_000_000 + k, "ns") for k in range(5)]
+        case "sentinel":
+            return [np.datetime64("2020-01-01", "s"), np.datetime64("9999-12-31T23:59:59", "s")]
+        case "far":
+            return [np.datetime64(y, "s") for y in ("-0044-03-15", "0000-01-01", "12000-01-01")]
+        case "same time":
+            return [np.datetime64("2020-01-01T00:00:00.000000123", "ns")] * 3
+        case "same":
+            return [0.5, 0.5]
     raise AssertionError(kind)
 
 
@@ -98,6 +114,10 @@ DTYPES = {
     "rounded": "float64", "float32": "float32", "float16": "float16", "near": "float64",
     "odd": "float64", "large": "int64", "least": "int8", "int64": "int64", "uint64": "uint64",
     "milliseconds": "datetime64[ms]", "nanoseconds": "datetime64[ns]", "days": "datetime64[D]",
+    "seconds": "datetime64[s]", "few milliseconds": "datetime64[ms]",
+    "microseconds": "datetime64[us]", "within a microsecond": "datetime64[ns]",
+    "sentinel": "datetime64[s]", "far": "datetime64[s]", "same time": "datetime64[ns]",
+    "same": "float64",
 }  # fmt: skip
 
 
@@ -119,6 +139,8 @@ def test_a_bar_shows_the_rows_that_it_filters(kind, page):
     assert sum(facet["all"]) + facet["nulls"][0] == len(values)
     if kind != "odd":
         assert sum(facet["all"]) == len(values)
+    only = {"same time": "2020-01-01T00:00:00.000000123", "same": "0.5"}
+    assert facet["only"] == only.get(kind)
     for ends, bar in zip(pairwise(facet["edges"]), facet["all"], strict=True):
         asked = [as_a_page_says(end) for end in ends]
         found = shown.asks("filter", expression="s", kind=facet["kind"], op="set", values=asked)

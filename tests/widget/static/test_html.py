@@ -64,7 +64,7 @@ def test_the_page_has_the_rows_their_pictures_and_what_they_are_filtered_by(path
     assert stored[offset : offset + length].startswith((b"\x89PNG", b"\xff\xd8\xff"))
     assert data["cells"][1]["facet"]["label"] == "bee"
     assert data["cells"][1]["facet"]["tags"] == ["a", EVIL]
-    assert data["cells"][1]["facet"]["x"] is None
+    assert data["cells"][1]["facet"]["x"] == [None, None]
     assert data["traits"]["about"]["static"]
     assert data["points"]["vector"][""]["n"] == 20
     assert "times" not in {facet["kind"] for facet in data["facets"]["facets"]}
