@@ -152,24 +152,29 @@ def _chosen(text: str, facet: Facet) -> list[Any] | None:
 
 
 def whole_and_part(shown: Shown) -> tuple[View, View]:
-    """Return all rows and those of the answer, with the columns of the former.
+    """Return all rows and those of the answer, with the columns that a filter would mean.
 
     Where the answer's rows are rows of what is browsed, these are its rows; otherwise all is what
     the query within ``SELECT * FROM (…) WHERE …`` gives.
     """
+    from deeplake_lite.widget.filters.querytext import inner_of, takes_conditions
+
     base, answer = shown.base, shown.view
     if answer is base:
         return base, base
+    of_base = bool(shown.text) and takes_conditions(shown.text, base.columns)
     if answer._table is base._table:
-        return base, View(base._lake, *answer._located(), base.columns, answer.origin)
+        columns = base.columns if of_base else answer.columns
+        return (
+            View(base._lake, *base._located(), columns, base.origin),
+            View(base._lake, *answer._located(), columns, answer.origin),
+        )
     table: Any = base._table
     same = answer.url == base.url and answer.version == base.version
-    if same and shown.has_ids and not isinstance(table, VirtualTable):
+    if of_base and same and shown.has_ids and not isinstance(table, VirtualTable):
         slots = table.find(answer.row_ids)
         if (slots >= 0).all():
             return base, View(base._lake, table, slots, base.columns, answer.origin)
-    from deeplake_lite.widget.filters.querytext import inner_of
-
     inner = inner_of(shown.text)
     whole = answer if inner is None else base.query(inner, sources=shown.sources)
     return whole, answer

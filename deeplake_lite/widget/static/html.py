@@ -177,8 +177,8 @@ def values_of(view: View, facet: dict[str, Any]) -> list[Any]:
     e = facet["expression"]
     try:
         if not facet.get("edges"):
-            found = view.query(f"SELECT {e} AS {value}")[value]
-            return plain(found.htype, found[:])
+            column = view.query(f"SELECT {e} AS {value}")[value]
+            return plain(column.htype, column[:])
         found = view.query(f"SELECT {e} AS {value}, {range_of(e, facet['edges'])} AS {place}")
     except LakeError:
         return [[None, None] if "edges" in facet else None] * len(view)

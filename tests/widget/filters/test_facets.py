@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -186,3 +188,42 @@ def test_what_is_the_same_in_all_rows_comes_last(make_lake, page):
     reply, _ = page(ds).ask("facets")
     labels = [facet["label"] for facet in reply["facets"]]
     assert labels == ["x", "label", "width of image", "height of image"]
+
+
+RENAMED = [
+    "SELECT n AS x, label",
+    "SELECT x AS n, n AS x",
+    "SELECT n * 2 AS n",
+    "SELECT n * 2 AS x, label AS n",
+    "SELECT * EXCLUDE (n), x AS n",
+    "SELECT *, n AS m",
+    "SELECT n AS m",
+    "SELECT label",
+    "SELECT CASE WHEN n > 2 THEN 'a' ELSE 'b' END AS label, n",
+    "SELECT LEN(note) AS t, x",
+    "SELECT DISTINCT label, n",
+    "SELECT label, COUNT(*) AS n GROUP BY label",
+    "SELECT label ORDER BY n LIMIT 4",
+    "SELECT * LIMIT 4",
+    "SELECT a.n AS x, b.n AS n FROM dataset a JOIN dataset b ON a.flag = b.flag",
+    "SELECT n AS x, label WHERE n > 1",
+    "SELECT n + 1 AS n UNION ALL SELECT n",
+]
+
+
+@pytest.mark.parametrize("query", RENAMED)
+def test_what_a_bar_says_is_what_its_filter_finds_whatever_a_name_means(query, ds, page):
+    p = page(ds)
+    p.w.query = query
+    facets = p.asks("facets", columns=None)["facets"]
+    assert facets
+    for facet in facets:
+        if "edges" in facet:
+            bars = zip(pairwise(facet["edges"]), facet["shown"], strict=True)
+        else:
+            bars = (([value], rows) for value, _, _, rows in facet["values"])
+        for values, rows in bars:
+            p.w.query = query
+            head = {"expression": facet["expression"], "kind": facet["kind"]}
+            found = p.asks("filter", **head, op="set", values=list(values))
+            assert found["rows"] == rows, (facet["label"], values, p.w.query)
