@@ -44,6 +44,21 @@ def read_moment(text: str) -> np.datetime64 | None:
         return None
 
 
+def finer_moment(text: str, dtype: str) -> np.datetime64 | None:
+    """Return the moment that a text gives where times of a dtype do not have it; None otherwise.
+
+    DuckDB would round the text to them.
+
+    >>> finer_moment("2026-01-02 03:04:05.6", "datetime64[s]")
+    np.datetime64('2026-01-02T03:04:05.600')
+    >>> finer_moment("2026-01-02 03:04:05.6", "datetime64[ms]")
+    """
+    moment = read_moment(text)
+    unit = dtype if dtype.startswith("datetime64") else "datetime64[D]"
+    is_finer = moment is not None and moment.astype(unit) != moment
+    return moment if is_finer else None
+
+
 def check_times(array: pa.Array, name: str) -> None:
     """Refuse durations and moments that SQL would change; arrays of anything else pass.
 

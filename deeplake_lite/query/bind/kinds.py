@@ -17,6 +17,7 @@ from deeplake_lite.query.bind.constants import constant
 from deeplake_lite.query.bind.json_values import json_key, json_order, json_text
 from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func
+from deeplake_lite.query.spans import finer_moment
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
@@ -130,6 +131,9 @@ def agree(value: Value, other: Value) -> Value:
         return value
     if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
         return constant(class_number(value.value, theirs))
+    if theirs.name == "time" and isinstance(value, Constant) and isinstance(value.value, str):
+        moment = finer_moment(value.value, getattr(theirs.htype, "dtype", ""))
+        return value if moment is None else constant(moment)
     if mine.name == "list" and theirs.name == "list" and mine.names != theirs.names:
         return by_name(value)
     check_pair(value, mine, theirs)
@@ -252,7 +256,7 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
 
     Classes of the same names stay numbers, also beside the text of one; others become their names.
     """
-    values = [settled(v, low, scope) for v in values]
+    values = _with_moments([settled(v, low, scope) for v in values])
     kinds = [kind_of(v) for v in values if not is_null_constant(v)]
     if len({k.names for k in kinds if k.name == "list"}) > 1:
         return [by_name(v) for v in values], Kind("list", item=TEXT)
@@ -277,6 +281,15 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
     first = kinds[0] if kinds else ANY
     same = first.htype if len({str(k.htype) for k in kinds}) == 1 else _finest(kinds)
     return values, replace(REAL if real else first, htype=same)
+
+
+def _with_moments(values: list[Value]) -> list[Value]:
+    """Return values with texts as moments, where they are finer than those of the others."""
+    times = [v for v in values if kind_of(v).name == "time"]
+    texts = [isinstance(v, Constant) and isinstance(v.value, str) for v in values]
+    if not times or len(times) + sum(texts) < len(values):
+        return values
+    return [agree(v, times[0]) if text else v for v, text in zip(values, texts, strict=True)]
 
 
 def _finest(kinds: list[Kind]) -> Scalar | None:

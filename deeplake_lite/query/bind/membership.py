@@ -60,7 +60,7 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     options = [agree(value, this) for value in values]
     if not options:
         return Sql(exp.false(), BOOL)
-    if any(kind_of(option).name == "text" for option in options):  # of other lists of names
+    if {"class", "text"} <= {kind_of(v).name for v in (this, *options)}:  # other lists of names
         this, options = by_name(this), [by_name(value) for value in values]
     a = low.as_sql(agree(this, options[0]), scope)
     node = exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options])

@@ -1,0 +1,67 @@
+"""Texts beside times: a moment that is finer than the times is compared as it is, not rounded."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
+START = np.datetime64("2020-01-06T00:00:00", "ns")
+TEXTS = [
+    f"2020-01-06{rest}"
+    for rest in ("", "T00:00", "T05:00", "T00:00:00.4", " 00:00:00.6", "T00:00:01.5")
+] + [
+    f"2020-01-06T00:00:00.{digits}"
+    for digits in ("0004", "0006", "0000004", "0000006", "000000001", "5")
+]
+OPERATORS = {
+    "<": operator.lt, "<=": operator.le, "=": operator.eq, "<>": operator.ne,
+    ">=": operator.ge, ">": operator.gt,
+}  # fmt: skip
+REVERSED = {"<": ">", "<=": ">=", "=": "=", "<>": "<>", ">=": "<=", ">": "<"}
+
+
+def moments_of(unit: str) -> np.ndarray:
+    return START.astype(f"datetime64[{unit}]") + np.arange(-2, 3).astype(f"timedelta64[{unit}]")
+
+
+@pytest.fixture(scope="module")
+def ds():
+    lake = dl.create("memory://moments-as-text", {u: f"datetime64[{u}]" for u in UNITS})
+    lake.append({u: moments_of(u) for u in UNITS})
+    return lake
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_times_compare_with_a_text_as_with_its_moment(unit, ds):
+    times = moments_of(unit).astype("datetime64[ns]")
+    for text in TEXTS:
+        moment = np.datetime64(text.replace(" ", "T"), "ns")
+        later = np.datetime64("2030-01-01", "ns")
+        cases = {f"{unit} {sign} '{text}'": of(times, moment) for sign, of in OPERATORS.items()}
+        cases |= {
+            f"'{text}' {REVERSED[sign]} {unit}": of(times, moment) for sign, of in OPERATORS.items()
+        }
+        cases |= {
+            f"{unit} IN ('{text}', '1999-01-01')": times == moment,
+            f"{unit} NOT IN ('1999-01-01', '{text}')": times != moment,
+            f"{unit} BETWEEN '{text}' AND '2030-01-01'": (times >= moment) & (times <= later),
+            f"{unit} IS DISTINCT FROM '{text}'": times != moment,
+            f"GREATEST({unit}, '{text}') = {unit}": times >= moment,
+            f"NULLIF({unit}, '{text}') IS NULL": times == moment,
+            f"CASE {unit} WHEN '{text}' THEN TRUE ELSE FALSE END": times == moment,
+        }
+        for condition, expected in cases.items():
+            found = ds.query(f"SELECT ({condition}) AS x")["x"][:]
+            assert found.tolist() == expected.tolist(), condition
+        found = ds.query(f"SELECT {unit} = $p AS x", {"p": text})["x"][:]
+        assert found.tolist() == (times == moment).tolist()
+
+
+def test_a_date_is_compared_with_a_time_of_day_as_midnight(ds):
+    found = ds.query("SELECT (CAST(s AS DATE) < '2020-01-06T00:00:00.5') AS x")["x"][:]
+    assert found.all()
