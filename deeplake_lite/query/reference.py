@@ -117,6 +117,10 @@ RULES = {
         "Compare with names and numbers: `label = 'rose'`; with labels of another lake, whose "
         "classes have other numbers, by name. `NAME(label)` is the text."
     ),
+    "Text": (
+        "A text in quotes beside a number or a time is what it says, to the last digit: `t < "
+        "'2026-01-02T03:04:05.5'`. Text of a column compares with text alone: `CAST(x AS DOUBLE)`."
+    ),
     "Casts": (
         "`CAST(x AS FLOAT)`: `::` is a slice. Types by their names in SQL or NumPy (`uint8`, "
         "`float32`); of a tensor, `int8` has 8 bits, of a scalar, SQL's 8 bytes."

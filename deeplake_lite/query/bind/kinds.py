@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
@@ -117,11 +118,9 @@ def agree(value: Value, other: Value) -> Value:
         For the name of no class.
     """
     mine, theirs = kind_of(value), kind_of(other)
-    if mine.name == "bytes" and theirs.name not in ("bytes", "any"):
-        raise QueryTypeError(
-            f"{_shown(value)} holds bytes, which compare with bytes alone, but the other side is "
-            f"{WORDS[theirs.name]}. Pass bytes as a parameter, or write ENCODE('text')."
-        )
+    check_bytes(value, other)
+    _check_text(value, other)
+    _check_text(other, value)
     if isinstance(value, Constant) and isinstance(value.value, dict):
         if theirs.name not in ("json", "any"):
             raise QueryTypeError(
@@ -134,6 +133,8 @@ def agree(value: Value, other: Value) -> Value:
     if theirs.name == "time" and isinstance(value, Constant) and isinstance(value.value, str):
         moment = finer_moment(value.value, getattr(theirs.htype, "dtype", ""))
         return value if moment is None else constant(moment)
+    if theirs.name == "number" and isinstance(value, Constant) and isinstance(value.value, str):
+        return constant(float(value.value)) if _FRACTION.fullmatch(value.value) else value
     if mine.name == "list" and theirs.name == "list" and mine.names != theirs.names:
         return by_name(value)
     check_pair(value, mine, theirs)
@@ -145,6 +146,37 @@ def agree(value: Value, other: Value) -> Value:
         return Sql(class_name(value.node, mine.names), TEXT)
     return value
 
+
+_FRACTION = re.compile(r"\s*[+-]?(\d+\.\d*|\.\d+)(e[+-]?\d{1,3})?\s*", re.ASCII | re.IGNORECASE)
+"""A number that is no integer, as text: beside integers DuckDB would round it."""
+
+
+def check_bytes(value: Value, other: Value) -> None:
+    """Refuse bytes beside anything else. Raises QueryTypeError."""
+    theirs = kind_of(other).name
+    if kind_of(value).name == "bytes" and theirs not in ("bytes", "any"):
+        raise QueryTypeError(
+            f"{_shown(value)} holds bytes, which compare with bytes alone, but the other side is "
+            f"{WORDS[theirs]}. Pass bytes as a parameter, or write ENCODE('text')."
+        )
+
+
+def _check_text(value: Value, other: Value) -> None:
+    """Refuse the text of a column beside a number, a time or a truth value.
+
+    SQL would convert it to the type of the other side, rounding it, where `=` compares them.
+    """
+    theirs = kind_of(other).name
+    if isinstance(value, Constant) or kind_of(value).name != "text" or theirs not in _NOT_TEXT:
+        return
+    raise QueryTypeError(
+        f"{_shown(value)} is text, which compares with text alone, but the other side is "
+        f"{WORDS[theirs]}. CAST one of them: CAST(x AS TEXT), or CAST(x AS {_NOT_TEXT[theirs]})."
+    )
+
+
+_NOT_TEXT = {"number": "DOUBLE", "time": "TIMESTAMP", "bool": "BOOLEAN"}
+"""Kinds that do not compare with text, and the type that a text is cast to."""
 
 WITHOUT_NAMES = (
     "Classes with names do not go with classes without, whose numbers may mean others. Declare the "

@@ -15,10 +15,10 @@ from deeplake_lite.query.bind.constants import null_tensor
 from deeplake_lite.query.bind.forms import in_one_form
 from deeplake_lite.query.bind.json_values import as_number
 from deeplake_lite.query.bind.kinds import (
-    agree,
     as_json,
     as_part,
     as_text,
+    check_bytes,
     has_axes,
     is_json,
     is_null_constant,
@@ -235,7 +235,7 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
     if any(kind_of(value).name == "bytes" for value in values):
         first = next(value for value in values if kind_of(value).name == "bytes")
         for value in values:
-            agree(first, value)  # refuses all but bytes
+            check_bytes(first, value)
         blobs = [low.as_sql(value, scope) for value in values]
         return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), blobs), BYTES)
     nodes = growth.joined(values, [as_text(value, low, scope) for value in values], e)

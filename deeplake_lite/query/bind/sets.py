@@ -11,7 +11,15 @@ from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.digests import comparable
 from deeplake_lite.query.bind.forms import in_one_form
 from deeplake_lite.query.bind.json_values import json_key
-from deeplake_lite.query.bind.kinds import WORDS, agree, as_json, as_text, is_numpys, kind_of
+from deeplake_lite.query.bind.kinds import (
+    WORDS,
+    as_json,
+    as_text,
+    check_bytes,
+    check_pair,
+    is_numpys,
+    kind_of,
+)
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.row_order import by_position, numbered
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
@@ -189,7 +197,8 @@ def _compared(
         compared.add(*map(json_key, documents))
         name = carried.add(*documents)
         return Sql(exp.column(name, table=table), Kind("json", htype=kind.htype))
-    agree(a, b)
+    check_bytes(a, b)
+    check_pair(a, *kinds)
     names = [k.name for k in kinds]
     _check_kinds(label, names)
     mixed = names.count("text") == 1 and not {"list", "any"} & set(names)

@@ -1,4 +1,7 @@
-"""Texts beside times: a moment that is finer than the times is compared as it is, not rounded."""
+"""Texts beside times and numbers: compared as what they say, never rounded to the other side.
+
+A column of texts, and what is computed of one, does not compare with anything but text.
+"""
 
 from __future__ import annotations
 
@@ -65,3 +68,55 @@ def test_times_compare_with_a_text_as_with_its_moment(unit, ds):
 def test_a_date_is_compared_with_a_time_of_day_as_midnight(ds):
     found = ds.query("SELECT (CAST(s AS DATE) < '2020-01-06T00:00:00.5') AS x")["x"][:]
     assert found.all()
+
+
+FORMS = (
+    "{a} = {b}", "{a} <> {b}", "{a} < {b}", "{a} IN ({b})", "{a} BETWEEN {b} AND {b}",
+    "{a} IS DISTINCT FROM {b}", "NULLIF({a}, {b}) IS NULL", "CASE {a} WHEN {b} THEN 1 ELSE 0 END",
+    "EXISTS (SELECT 1 FROM dataset d WHERE {a} = {b})", "({a}, 1) = ({b}, 1)",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    lake = dl.create(
+        "memory://texts-beside-others",
+        {
+            "i": "int8",
+            "u": "uint64",
+            "f": "float32",
+            "t": "text",
+            "s": "datetime64[s]",
+            "b": "bool",
+        },
+    )
+    lake.append({"i": [1], "u": [1], "f": [1.5], "t": ["1.4"], "s": ["2020-01-06"], "b": [True]})
+    return lake
+
+
+@pytest.mark.parametrize("other", ["i", "u", "f", "s", "b", "1", "1.4", "i + 1", "LEN(t)"])
+@pytest.mark.parametrize("text", ["t", "CAST(i AS TEXT)"])
+def test_the_text_of_a_column_compares_with_text_alone(text, other, mixed):
+    for form in FORMS:
+        for a, b in ((text, other), (other, text)):
+            with pytest.raises(dl.errors.QueryTypeError):
+                mixed.query(f"SELECT ({form.format(a=a, b=b)}) AS x")
+
+
+@pytest.mark.parametrize("other", ["i", "u", "f", "s", "b"])
+def test_rows_are_not_joined_on_texts_beside_others(other, mixed):
+    with pytest.raises(dl.errors.QueryTypeError):
+        mixed.query(f"SELECT d.i FROM dataset d JOIN dataset ON d.t = dataset.{other}")
+    with pytest.raises(dl.errors.QueryTypeError):
+        mixed.query(f"SELECT d.i FROM dataset d JOIN (SELECT {other} AS t) e USING (t)")
+
+
+@pytest.mark.parametrize("column", ["i", "u", "f"])
+@pytest.mark.parametrize("number", [1, 1.0, 1.4, 1.5, -0.5, 1.6])
+def test_a_literal_text_beside_a_number_is_the_number_that_it_says(column, number, mixed):
+    value = 1.5 if column == "f" else 1
+    for sign, of in OPERATORS.items():
+        found = mixed.query(f"SELECT ({column} {sign} '{number}') AS x")["x"][0]
+        assert bool(found) == of(value, number), sign
+    found = mixed.query(f"SELECT {column} IN ('{number}', '77') AS x")["x"][0]
+    assert bool(found) == (value == number)
