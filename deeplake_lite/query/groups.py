@@ -6,13 +6,12 @@ and again.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.functions.sums import reduced_widely
+from deeplake_lite.query.functions.sums import accumulator
 from deeplake_lite.query.trees import cells
 
 if TYPE_CHECKING:
@@ -33,16 +32,15 @@ KEPT_VALUES = 1024
 KEPT_BYTES = 64 * 2**10
 """Size of a group's value, at the most, that is kept."""
 
-_ELEMENTWISE: dict[str, Callable[..., Any]] = {
-    "SUM": partial(reduced_widely, np.sum),
-    "MEAN": np.mean,
-    "MIN": np.min,
-    "MAX": np.max,
-    "STD": np.std,
-    "VAR": np.var,
-    "MEDIAN": np.median,
-    "PROD": partial(reduced_widely, np.prod),
-}
+_ORDERED: dict[str, Callable[..., Any]] = {"MIN": np.min, "MAX": np.max, "MEDIAN": np.median}
+"""Aggregates that compare."""
+
+_ADDED: dict[str, Callable[..., Any]] = {"SUM": np.sum, "MEAN": np.sum, "PROD": np.prod}
+"""Aggregates that add or multiply, in numbers wide enough for all rows; MEAN divides at the end."""
+
+_SPREAD: dict[str, Callable[..., Any]] = {"STD": np.std, "VAR": np.var}
+"""Aggregates of the differences from the mean, in such numbers, too."""
+
 _STREAMED = {"SUM": np.add, "MEAN": np.add, "MIN": np.minimum, "MAX": np.maximum}
 """Aggregates that need a block of the values at a time: how two blocks' become one."""
 
@@ -73,7 +71,17 @@ def _computed(leaf: Grouped, members: Members, inner: Blocks) -> Any:
     values = [value for part in parts for value in part]
     if not values:
         return None
-    return _ELEMENTWISE[leaf.aggregate](_stack(leaf, values), axis=0)
+    return _reduced(leaf, _stack(leaf, values)).astype(leaf.type.dtype)
+
+
+def _reduced(leaf: Grouped, stack: NDArray[Any]) -> Any:
+    """Return the aggregate of some rows' values; of MEAN their sum."""
+    if leaf.aggregate in _ORDERED:
+        return _ORDERED[leaf.aggregate](stack, axis=0)
+    wide = accumulator(stack.dtype, floats=leaf.type.dtype[0] in "fc")
+    if leaf.aggregate in _SPREAD:
+        return _SPREAD[leaf.aggregate](stack.astype(wide, copy=False), axis=0)
+    return _ADDED[leaf.aggregate](stack, axis=0, dtype=wide)
 
 
 def _streamed(leaf: Grouped, parts: Iterable[list[Any]]) -> Any:
@@ -85,13 +93,12 @@ def _streamed(leaf: Grouped, parts: Iterable[list[Any]]) -> Any:
             continue
         stack = _stack(leaf, part if first is None else [first, *part])[first is not None :]
         first = first if first is not None else part[0]
-        one = stack.mean(axis=0) * len(stack) if leaf.aggregate == "MEAN" else None
-        one = _ELEMENTWISE[leaf.aggregate](stack, axis=0) if one is None else one
+        one = _reduced(leaf, stack)
         total = one if total is None else _STREAMED[leaf.aggregate](total, one)
         count += len(stack)
-    if total is None or leaf.aggregate != "MEAN":
-        return total
-    return total / count
+    if total is None:
+        return None
+    return (total / count if leaf.aggregate == "MEAN" else total).astype(leaf.type.dtype)
 
 
 def _stack(leaf: Grouped, values: list[Any]) -> NDArray[Any]:

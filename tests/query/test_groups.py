@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query import groups
+from deeplake_lite.query import evaluate, groups
 
 fresh = itertools.count()
 
@@ -189,3 +189,42 @@ def test_a_null_row_changes_nothing(dtype, shape, name):
         except dl.QueryError as error:
             found.append(str(error))
     assert found[0] == found[1]
+
+
+DTYPES = ["float16", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32",
+          "int64", "uint64", "complex64", "complex128", "bool"]  # fmt: skip
+
+
+@pytest.mark.parametrize("block", [7, 65_536])
+@pytest.mark.parametrize("shape", [(2,), (None,)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_aggregates_of_many_rows_are_those_of_wide_numbers(dtype, shape, block, monkeypatch):
+    """5,000 rows around 20: their sum is beyond float16, and units beyond 2048 are lost in it."""
+    monkeypatch.setattr(evaluate, "BLOCK_ROWS", block)
+    rng = np.random.default_rng(0)
+    rows = np.stack([rng.integers(15, 26, 3000), rng.integers(0, 2, 3000)], axis=1).astype(dtype)
+    ds = dl.create("memory://many-rows", {"k": "int8", "x": dl.Array(dtype, shape)}, overwrite=True)
+    ds.append({"k": np.zeros(3000, "int8"), "x": list(rows)})
+    names = ["MEAN", "SUM", "STD", "VAR", "MIN", "MAX"] + ["MEDIAN"] * (dtype[0] != "c")
+    calls = ", ".join(f"{name}(x) AS {name}" for name in names)
+    found = ds.query(f"SELECT {calls} GROUP BY k")
+    exact = rows.astype("complex128" if dtype[0] == "c" else "float64")
+    for name in names:
+        expected = getattr(np, name.lower())(exact, axis=0)
+        value = found[name][0]
+        assert value.dtype == found.schema[name].htype.dtype
+        with np.errstate(over="ignore"):
+            expected = expected.astype(value.dtype)  # a sum may be beyond float16: inf
+        np.testing.assert_allclose(value, expected, rtol=2e-3 if dtype == "float16" else 1e-6)
+
+
+@pytest.mark.parametrize("name", ["MEAN", "SUM", "STD", "VAR", "L1_NORM", "L2_NORM"])
+def test_16_bit_floats_of_a_row_are_added_in_more_bits(name):
+    row = np.tile(np.array([7, 9], "float16"), 2000)
+    ds = dl.create("memory://halves", {"x": dl.Array("float16", (4000,))}, overwrite=True)
+    ds.append({"x": [row]})
+    exact = {"L1_NORM": lambda x: np.abs(x).sum(), "L2_NORM": np.linalg.norm}
+    of = exact.get(name) or getattr(np, name.lower())
+    np.testing.assert_allclose(
+        ds.query(f"SELECT {name}(x) AS r")["r"][0], of(row.astype("f8")), 1e-3
+    )

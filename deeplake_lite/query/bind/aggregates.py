@@ -89,6 +89,8 @@ def grouped(tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr]
             )
         floats = aggregate in ("MEAN", "STD", "VAR", "MEDIAN")
         dtype = "float64" if floats and inner.dtype[0] in "biu" else inner.dtype
+        if aggregate in ("STD", "VAR"):
+            dtype = np.empty(0, dtype).real.dtype.name
         if aggregate in ("SUM", "PROD"):
             dtype = (wide_dtype(np.dtype(inner.dtype)) or np.dtype(inner.dtype)).name
         arg = Arg(text, inner)

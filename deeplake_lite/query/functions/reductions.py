@@ -14,7 +14,7 @@ import numpy as np
 
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import Axis, axes, numbers, result_of
-from deeplake_lite.query.functions.sums import is_small, reduced_widely, total
+from deeplake_lite.query.functions.sums import in_float32, is_small, reduced_widely, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +37,8 @@ def _mean(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
 
 
 def _var(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
+    if x.dtype == np.float16:
+        return in_float32(np.var, x, axis)
     if x.dtype.kind not in "bu" or x.dtype.itemsize > 1 or _count(x, axis) > 1 << 23:
         return np.var(x, axis=axis)
     n = _count(x, axis)  # n² · 255² is below 2⁶³: exact up to the division
@@ -47,6 +49,8 @@ def _var(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
 
 
 def _std(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
+    if x.dtype == np.float16:
+        return in_float32(np.std, x, axis)
     return np.sqrt(_var(x, axis)) if x.dtype.kind in "bu" else np.std(x, axis=axis)
 
 

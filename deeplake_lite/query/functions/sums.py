@@ -38,9 +38,33 @@ def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
     return dtype if dtype == np.uint64 else np.dtype(np.int64)
 
 
+def accumulator(dtype: np.dtype[Any], *, floats: bool = False) -> np.dtype[Any]:
+    """Return the dtype in which many numbers are added: 64 bits, 128 of complex numbers.
+
+    NumPy adds 16-bit floats in 16 bits, which end at 65504 and lose units from 2048 on. With
+    `floats`, integers are added as floats, for their mean.
+
+    >>> accumulator(np.dtype("float16")), accumulator(np.dtype("uint8"))
+    (dtype('float64'), dtype('int64'))
+    >>> accumulator(np.dtype("uint8"), floats=True), accumulator(np.dtype("complex64"))
+    (dtype('float64'), dtype('complex128'))
+    """
+    wide = wide_dtype(dtype)
+    if wide is not None and not floats:
+        return wide
+    return np.result_type(dtype, np.float64)
+
+
 def reduced_widely(reduce: Callable[..., Any], x: NDArray[Any], axis: int | tuple[int, ...]) -> Any:
     """Return NumPy's sum or product, in 64 bits from which others can be subtracted."""
+    if x.dtype == np.float16:
+        return in_float32(reduce, x, axis)
     return reduce(x, axis=axis, dtype=wide_dtype(x.dtype))
+
+
+def in_float32(reduce: Callable[..., Any], x: NDArray[Any], axis: int | tuple[int, ...]) -> Any:
+    """Return a reduction of 16-bit floats that is computed in 32 bits and rounded once."""
+    return reduce(x, axis=axis, dtype=np.float32).astype(np.float16)
 
 
 def total(array: NDArray[Any], over: tuple[int, ...]) -> Any:

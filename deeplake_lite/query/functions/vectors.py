@@ -201,7 +201,7 @@ def _norm(name: str, summary: str, of: Callable[..., Any]) -> None:
         def compute(value: Any, *, lead: int) -> Any:
             array = widened(np.asarray(value))
             array = np.abs(array) if array.dtype.kind == "c" else array
-            array = array if array.dtype.kind == "f" else array.astype(np.float64)
+            array = array.astype(_working(array.dtype.name), copy=False)
             return of(array, axes(array.ndim, axis, lead))
 
         return Bound(result_of(compute, x), compute)
