@@ -8,7 +8,7 @@ import numpy as np
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.functions.base import Arg, Bound, function
-from deeplake_lite.query.functions.binding import class_number, numbers
+from deeplake_lite.query.functions.binding import align, class_number, numbers
 from deeplake_lite.query.functions.value_type import Type
 
 GROUP = "Contents"
@@ -41,11 +41,12 @@ def _contains(x: Arg, value: Arg) -> Bound:
             raise ValueError(f"value must be one number, {value.text} is {value.type}")
 
     def compute(values: Any, single: Any, *, lead: int) -> Any:
-        array = np.asarray(values)
-        single = single if wanted is None else wanted
-        if not value.is_constant and lead:
-            single = np.reshape(single, (-1, *(1,) * (array.ndim - 1)))
-        return np.any(array == single, axis=tuple(range(lead, array.ndim)))
+        single = np.asarray(single if wanted is None else wanted)
+        if single.ndim > (0 if value.is_constant else lead):
+            raise ValueError(f"value must be one number, {value.text} has axes")
+        array, single = align([np.asarray(values), single], (x, value), lead)
+        equal = np.equal(array, single)
+        return np.any(equal, axis=tuple(range(lead, equal.ndim)))
 
     return Bound(Type("bool"), compute)
 

@@ -120,10 +120,8 @@ def _normalize(x: Arg, range: Arg | None = None) -> Bound:
 
     def compute(value: Any, given: Any, *, lead: int) -> Any:
         value, given = _as_float(value), np.asarray(given)
-        low, high = given[..., 0].astype(value.dtype), given[..., 1].astype(value.dtype)
-        if lead and not range.is_constant:
-            low, high = (v.reshape(-1, *(1,) * (value.ndim - 1)) for v in (low, high))
-        return _scaled(value, low, high)
+        ends = (given[..., 0].astype(value.dtype), given[..., 1].astype(value.dtype))
+        return _scaled(*align([value, *ends], (x, range, range), lead))
 
     return Bound(result_of(compute, x, range), compute)
 
@@ -135,9 +133,7 @@ def _to_window(boxes: Arg, window: Arg) -> Bound:
     def compute(value: Any, given: Any, *, lead: int) -> Any:
         value = _as_float(value)
         corners = np.asarray(given).astype(value.dtype)
-        if lead and not window.is_constant:
-            corners = corners.reshape(-1, *(1,) * (value.ndim - 2), 4)
-        return in_window(value, corners, format_)
+        return in_window(*align([value, corners], (boxes, window), lead), format_)
 
     dtype = _as_float(np.empty(0, boxes.type.dtype)).dtype.name
     meaning = Boxes(format_, "fraction", dtype=dtype)

@@ -82,6 +82,7 @@ def _of_two(
                 raise ValueError("vectors differ in length")
             if b.ndim > a.ndim:
                 a, b = b, a
+            aside = None if aside is None else aside.reshape(a.shape[:-1])  # aligned as a column is
             result = apply(a.astype(work, copy=False), b.astype(work, copy=False), aside)
             return result.astype(exact) if exact else result
 
