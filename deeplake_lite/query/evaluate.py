@@ -149,10 +149,27 @@ def _stacked(tree: Tree, env: Env) -> Any:
         case Call(bound=bound, args=args):
             kept = _aside(tree, env)
             given = {} if kept is None else {"aside": kept}
-            return bound.compute(*(_stacked(a, env) for a in args), lead=1, **given)
+            return bound.compute(*(_of_rows(a, env) for a in args), lead=1, **given)
         case Index():
             return _indexed(tree, env)
     raise AssertionError(tree)
+
+
+def _of_rows(tree: Tree, env: Env) -> Any:
+    """Return an argument of a block: what is the same for all rows stands in each, but no constant.
+
+    Functions know constants themselves.
+    """
+    found = _stacked(tree, env)
+    rows = max(map(len, env.values()), default=1)
+    if isinstance(tree, Literal_) or len(found) == rows:
+        return found
+    if isinstance(found, list):
+        return found * rows
+    values = np.broadcast_to(np.ma.getdata(found), (rows, *found.shape[1:]))
+    if not np.ma.isMaskedArray(found):
+        return values
+    return np.ma.MaskedArray(values, np.broadcast_to(np.ma.getmaskarray(found), values.shape))
 
 
 def _aside(tree: Call, env: Env) -> Any:

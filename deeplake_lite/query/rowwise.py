@@ -33,7 +33,7 @@ from deeplake_lite.query.values import (
     Literal_,
     Meta,
     Tree,
-    children,
+    calls_users,
     leaves,
 )
 from deeplake_lite.storage import chunks
@@ -80,17 +80,14 @@ def blocks(tree: Tree, env: Env, count: int, inner: Blocks) -> Iterator[Any]:
 
 
 def _are_small(tree: Tree, env: Env, count: int) -> bool:
-    """Tell whether rows, decoded, take so little that they are better computed many at once."""
-    if any(isinstance(leaf, Grouped) for leaf in leaves(tree)) or _calls_users(tree):
+    """Tell whether rows, decoded, take so little that they are better computed many at once.
+
+    A user's function may be slow, and is to be stopped between two rows.
+    """
+    if any(isinstance(leaf, Grouped) for leaf in leaves(tree)) or calls_users(tree):
         return False
     sizes = (_decoded(cell, _present(env[cell.key])) for cell in cells(tree))
     return sum(sizes) <= SMALL_BYTES * count
-
-
-def _calls_users(tree: Tree) -> bool:
-    """Tell whether a function of a user is called, which may be slow and is to be stopped."""
-    own = isinstance(tree, Call) and tree.bound.lists
-    return own or any(map(_calls_users, children(tree)))
 
 
 def _decoded(cell: Cell, rows: NDArray[np.int64]) -> float:

@@ -208,6 +208,12 @@ def leaves(tree: Tree) -> Iterator[Tree]:
         yield from leaves(part)
 
 
+def calls_users(tree: Tree) -> bool:
+    """Tell whether a function of a user is called."""
+    own = isinstance(tree, Call) and tree.bound.lists
+    return own or any(map(calls_users, children(tree)))
+
+
 def rename_keys(tree: Tree, name: Callable[[str], str]) -> Tree:
     """Return the tree with other keys."""
     match tree:

@@ -8,6 +8,7 @@ beforehand, of the source that it reads, or a function that DuckDB calls with th
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,7 @@ from deeplake_lite.query.values import (
     Sql,
     Tensor,
     Value,
+    calls_users,
 )
 
 if TYPE_CHECKING:
@@ -316,7 +318,7 @@ class Lowering:
             return key
         handler = HANDLERS.get(e.key)
         try:
-            found = handler(self, e, scope) if handler else self.generic(e, scope)
+            found = _computed(handler(self, e, scope) if handler else self.generic(e, scope))
         except (QueryError, NotFoundError) as error:
             put(error, self.text, e)
             raise
@@ -477,6 +479,19 @@ def _folded(tensor: Tensor) -> exp.Expr:
     if tensor.type.dtype == "object":
         return exp.Literal.string(json_document(value))
     return constant(np.asarray(value).item() if tensor.type.is_number else value).node
+
+
+def _computed(value: Value) -> Value:
+    """Return the numbers of constants as the constant that they are, as if it was written."""
+    if not isinstance(value, Tensor) or value.env or isinstance(value.tree, Literal_):
+        return value
+    if not value.type.is_number or calls_users(value.tree):
+        return value
+    [found] = evaluate(value.tree, {}, 1)
+    if found is None or found is np.ma.masked or np.ma.getmaskarray(found).any():
+        return value
+    array = np.asarray(found)
+    return replace(value, tree=Literal_(array, replace(value.type, shape=array.shape)))
 
 
 def _arg(tensor: Tensor) -> Arg:
