@@ -185,3 +185,142 @@ def test_lists_of_integers_reach_a_function_exactly():
             ds.query(f"SELECT {text} AS r")["r"][:]
     there = "SELECT TOP(LIST(n) FILTER (WHERE n IS NOT NULL)) AS r"
     assert ds.query(there)["r"][:].tolist() == [3]
+
+
+@pytest.fixture
+def counting():
+    """Register a function of any arguments that adds them up, per row and per block."""
+
+    def total(*args):
+        return sum(float(np.sum(a)) for a in args)
+
+    def totals(*args):
+        rows = next(len(a) for a in args if isinstance(a, np.ndarray) and len(a) == 4)
+        parts = [a if isinstance(a, np.ndarray) and len(a) == rows else [a] * rows for a in args]
+        return [total(*row) for row in zip(*parts, strict=True)]
+
+    dl.function(returns="float64", name="nothing")(lambda x: None)  # noqa: ARG005
+    dl.function(returns="float64", name="total")(total)
+    dl.function(returns="float64", name="totals", per="block")(totals)
+
+
+NULLS = [
+    "[1, 2], NULL, k", "NULL, [1, 2], k", "k, [1, 2], NULL", "e, [1, 2], NULL", "$p, NULL, f",
+    "$n, k", "[[1, 2, 3]], b, NULL", "NOTHING(1), k", "[1, 2], NOTHING([1, 2]), k",
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("counting")
+@pytest.mark.parametrize("name", ["TOTAL", "TOTALS"])
+@pytest.mark.parametrize("args", NULLS)
+def test_a_null_among_the_constants_makes_every_row_null(ds, name, args):
+    values = {"p": np.arange(7.0), "n": None}
+    params = {k: v for k, v in values.items() if f"${k}" in args}
+    found = ds.query(f"SELECT k, {name}({args}) AS r", params)
+    assert np.ma.getmaskarray(found["r"][:]).tolist() == [True] * 4
+    assert [row["r"] for row in found] == [None] * 4
+    assert len(ds.query(f"SELECT k WHERE {name}({args}) > 0", params)) == 0
+    assert len(ds.query(f"SELECT k WHERE {name}({args}) IS NULL", params)) == 4
+    assert ds.query(f"SELECT k ORDER BY {name}({args}), k", params)["k"][:].tolist() == [0, 1, 2, 3]
+
+
+CONSTANTS = {
+    "$p / 2": [0.5, 1], "-$p": [-1, -2], "$p[::-1]": [2, 1], "SUM([1, 2])": 3, "1 + 1": 2,
+    "$p * [1, 2] + 1": [2, 5], "$p[1]": 2, "TOTAL(1, 2)": 3, "SORT($p)": [1, 2],
+    "CASE WHEN TRUE THEN $p ELSE [0, 0] END": [1, 2], "SHAPE($p)": [2],
+    "RESHAPE($p, [2, 1])": [1, 2],
+}  # fmt: skip
+"""Constants that are computed, and what they are."""
+
+
+@pytest.mark.usefixtures("counting")
+@pytest.mark.parametrize("call", ["{name}(e, {c})", "{name}({c}, k)", "{name}(k, {c}, f)"])
+@pytest.mark.parametrize("name", ["TOTAL", "TOTALS"])
+@pytest.mark.parametrize("constant", CONSTANTS)
+def test_a_computed_constant_comes_as_the_constant_that_it_is(ds, name, call, constant):
+    params = {"p": np.array([1.0, 2.0])} if "$p" in constant else {}
+    text = call.format(name=name, c=constant)
+    written = call.format(name=name, c=CONSTANTS[constant])
+    found = ds.query(f"SELECT {text} AS r", params)["r"][:]
+    np.testing.assert_array_equal(found, ds.query(f"SELECT {written} AS r")["r"][:])
+    np.testing.assert_array_equal(
+        ds.query(f"SELECT k WHERE {text} > 3", params)["k"][:],
+        ds.query(f"SELECT k WHERE {written} > 3")["k"][:],
+    )
+
+
+def test_a_function_of_blocks_gets_computed_constants_without_rows(ds):
+    seen = []
+    given = dl.function(returns="int64", name="given", per="block")
+    given(lambda k, c: seen.append(c) or list(k))
+    for constant in ("[1, 2, 3]", "-[-1, -2, -3]", "SORT([3, 2, 1])"):
+        ds.query(f"SELECT GIVEN(k, {constant}) AS r")["r"][:]
+    assert [np.asarray(c).tolist() for c in seen] == [[1, 2, 3]] * 3
+
+
+def own_buffer(returns, dtype, shape):
+    """Return a function that gives the same array for every row, with other numbers in it."""
+    buffer = np.zeros(shape, dtype)
+
+    def give(k):
+        buffer[...] = k
+        return [buffer, buffer] if isinstance(returns, dl.Sequence) else buffer
+
+    return give
+
+
+BUFFERS = {
+    "number": ("int32", "int32", ()),
+    "number of another dtype": ("float64", "int32", ()),
+    "vector": (("float32", (2,)), "float32", (2,)),
+    "vector of another dtype": (("float32", (2,)), "int16", (2,)),
+    "list": (("int64", (None,)), "int64", (3,)),
+    "picture": (dl.Image("png"), "uint8", (2, 2, 3)),
+    "boxes": (dl.Boxes(), "float32", (1, 4)),
+    "several classes": (dl.ClassLabel(list("abcd"), multiple=True), "int64", (1,)),
+    "arrays in a list": (dl.Sequence(dl.Array("int32", (None,))), "int32", (2,)),
+    "numbers in a list": (dl.Sequence("int32"), "int32", ()),
+    "moment": ("datetime64[s]", "datetime64[s]", ()),
+}
+
+
+@pytest.mark.parametrize("per", ["row", "block"])
+@pytest.mark.parametrize("kind", BUFFERS)
+def test_a_result_stays_what_it_was_when_its_array_is_written_again(ds, kind, per):
+    returns, dtype, shape = BUFFERS[kind]
+    give = own_buffer(returns, dtype, shape)
+    kept = []
+
+    def blocks(k):
+        if not kept or len(kept[0]) != len(k):
+            kept[:] = [np.zeros((len(k), *shape), dtype)]
+        kept[0][...] = np.reshape(k, (-1, *[1] * len(shape)))
+        return [[v, v] for v in kept[0]] if isinstance(returns, dl.Sequence) else kept[0]
+
+    dl.function(returns=returns, name="given", per=per)(give if per == "row" else blocks)
+    expected = [np.array(own_buffer(returns, dtype, shape)(k)).tolist() for k in range(4)]
+    view = ds.query("SELECT k, GIVEN(k) AS r")
+    as_lists = lambda values: [np.array(v).tolist() for v in values]  # noqa: E731
+    assert as_lists(view["r"][:]) == expected
+    assert as_lists([row["r"] for row in view]) == expected
+    held = [view["r"][i] for i in range(4)]
+    assert as_lists(held) == expected
+    batches = [v for batch in view.batches(3) for v in batch["r"]]
+    assert as_lists(batches) == expected
+    if kind == "vector":
+        assert ds.query("SELECT k WHERE GIVEN(k)[0] > 1")["k"][:].tolist() == [2, 3]
+        assert ds.query("SELECT k ORDER BY GIVEN(k)[1] DESC")["k"][:].tolist() == [3, 2, 1, 0]
+    groups = ds.query("SELECT LIST(GIVEN(k)) AS r GROUP BY 1 = 1")["r"][0]
+    assert as_lists(groups) == expected
+
+
+@pytest.mark.parametrize("kind", ["list", "dict"])
+def test_json_stays_what_it_was_when_its_object_changes(ds, kind):
+    mine = [] if kind == "list" else {}
+
+    def grow(k):
+        mine.append(int(k)) if kind == "list" else mine.update({str(k): {"at": int(k)}})
+        return mine
+
+    dl.function(returns="object", name="given")(grow)
+    assert [len(v) for v in ds.query("SELECT GIVEN(k) AS r")["r"][:]] == [1, 2, 3, 4]

@@ -58,8 +58,7 @@ class Guarded:
         if self.sees_null:
             return self._run(values, lead)
         if any(value is None or value is np.ma.masked for value in values):
-            count = next((len(v) for v in values if np.ndim(v)), 1)
-            return self._spread(None, np.ones(count, bool)) if lead else None
+            return self._spread(None, np.ones(self._count(values), bool)) if lead else None
         if not lead:
             return self._run(values, lead)
         masks = [
@@ -81,6 +80,11 @@ class Guarded:
         if found is None:
             return self._spread(None, np.ones(1, bool))
         return np.asarray(found)[None] if self.type.is_number else [found]
+
+    def _count(self, values: tuple[Any, ...]) -> int:
+        """Return how many rows there are; constants have no axis of rows."""
+        pairs = zip(values, self.args, strict=True)
+        return next(len(value) for value, arg in pairs if not arg.is_constant)
 
     def _run(self, values: tuple[Any, ...], lead: int, aside: Any = None) -> Any:
         if not lead:

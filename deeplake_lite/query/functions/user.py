@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -66,7 +67,8 @@ def function[F: Callable[..., Any]](
 
     Notes
     -----
-    A function may write into the arrays that it is given: they are copies. Nulls are not handed on:
+    A function may write into the arrays that it is given, and into those that it has given: they
+    are copied. Nulls are not handed on:
     a null among the arguments of a row makes its result null, and a result of None is null. An
     error of the function comes as a QueryError that has it as its cause.
 
@@ -231,7 +233,15 @@ class _Call:
             ) from error
 
     def _checked(self, value: Any, row: int | None) -> Any:
-        """Return a result in the dtype that was declared. Raises QueryTypeError."""
+        """Return a result in the dtype that was declared, in memory of its own.
+
+        A function may give one array again and again, with other numbers in it.
+
+        Raises
+        ------
+        QueryTypeError
+            For a result that is not of the type that was declared.
+        """
         if value is None or value is np.ma.masked:
             return None
         if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
@@ -242,7 +252,7 @@ class _Call:
             value = value.tolist()
         match self.type.dtype:
             case "object":
-                return self._json(value, row) if self.type.items is None else value
+                return self._json(value, row) if self.type.items is None else deepcopy(value)
             case "str" if isinstance(value, str):
                 return str(value)
             case "bytes" if isinstance(value, bytes | bytearray | memoryview):
@@ -264,7 +274,7 @@ class _Call:
         if array.dtype.kind not in _CASTS.get(expected.kind, ""):
             raise self._unexpected(f"{array.dtype} {array.shape}", row)
         with np.errstate(all="ignore"):
-            cast = array.astype(expected, copy=False)
+            cast = array.astype(expected)  # a copy: the function may write into its own again
         if expected.kind in "iuMm" and not _are_same(cast, array):
             raise self._unexpected(f"{array.dtype}, out of its range", row)
         if not self.type.admits(self.type.dtype, array.shape):
