@@ -61,3 +61,14 @@ def tiny():
     """Make chunks, blocks and spills of a few bytes."""
     with tiny_chunks():
         yield
+
+
+@pytest.fixture
+def registry():
+    """Forget the functions that a test lets queries call."""
+    from deeplake_lite.query.functions import REGISTRY
+
+    before = dict(REGISTRY)
+    yield
+    REGISTRY.clear()
+    REGISTRY.update(before)

@@ -13,6 +13,7 @@ from uuid import uuid4
 import numpy as np
 import xxhash
 
+from deeplake_lite.dataset.again import answered_again, fingerprint
 from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.question import Question, params_from_json, params_to_json
 from deeplake_lite.dataset.view import View
@@ -71,7 +72,7 @@ class Keeper:
         if view.url != self._url:
             document["url"] = view.url
         if question is not None:
-            document["query"] = self._query(question, view._table.slots)
+            document["query"] = self._query(question, view)
         elif whole and np.array_equal(view._live(), view._table.rows.live()):
             return document
         document["array"] = f"views/{uuid4().hex}"
@@ -79,14 +80,15 @@ class Keeper:
         self.arrays[document["array"]] = rows
         return document
 
-    def _query(self, question: Question, rows: int) -> Document:
+    def _query(self, question: Question, view: View) -> Document:
         asked = question.asked
         return {
             **({} if question.kind == "query" else {"kind": question.kind}),
             "text": question.text,
             "params": params_to_json(question.params),
             "seed": question.seed,
-            "rows": rows,
+            "rows": view._table.slots,
+            "fingerprint": fingerprint(view, view._live()),
             "asked": None if asked is None else self._source(asked, "the view that is asked"),
             "sources": [
                 {"name": name, "label": label, **self._source(view, f"the source {name!r}")}
@@ -125,7 +127,7 @@ class Opener:
         rows = self._rows(document) if "array" in document else None
         if "query" in document:
             assert rows is not None
-            answer = self._answer(document["query"])
+            answer = self._answer(document["query"], rows)
             self._check_columns(names, answer.columns)
             return answer._taken(rows, names, document["query"]["text"])
         lake, table = self._version(document)
@@ -162,23 +164,17 @@ class Opener:
         repository = self._lake.repository
         return self._lake, Table.open(repository, repository.reader(document["version"]))
 
-    def _answer(self, query: Mapping[str, Any]) -> View:
+    def _answer(self, query: Mapping[str, Any], rows: NDArray[np.int64]) -> View:
         """Ask a query again. Raises DamagedError when it gives other rows."""
-        found = Question(
+        question = Question(
             query["text"],
             params_from_json(query["params"]),
             query["seed"],
             None if query["asked"] is None else self.open(query["asked"]),
             {(s["name"], s["label"]): self.open(s) for s in query["sources"]},
             query.get("kind", "query"),
-        ).ask()
-        if found._table.slots != query["rows"]:
-            raise DamagedError(
-                f"The saved query returned {query['rows']:,} rows when it was saved, but "
-                f"now returns {found._table.slots:,}: {query['text']}. "
-                "A function of yours may have changed."
-            )
-        return found
+        )
+        return answered_again(question, query["rows"], rows, query.get("fingerprint"))
 
 
 def check_document(name: str, document: Any, *, saved: bool) -> None:
@@ -231,6 +227,8 @@ def _check_query(query: Any, depth: int) -> None:
     """Check the query of a document. Raises ValueError, TypeError, LookupError."""
     _check_text(query, "text", ANY)
     _check_count(query)
+    if "fingerprint" in query:
+        _check_text(query, "fingerprint", TEXTS["hash"])
     if query.get("kind", "query") not in ("query", "suspects"):
         raise ValueError(f"'kind' is 'query' or 'suspects', but it is {query['kind']!r:.60}.")
     if not isinstance(query["params"], list | dict):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
+from deeplake_lite.dataset.again import answered_again, fingerprint
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.dataset.virtual import question_of
 from deeplake_lite.storage import chunks
@@ -113,7 +114,8 @@ def view_parts(view: View) -> tuple[Any, ...]:
     question = question_of(view)
     if question is not None:
         view._check_committed("pickling")
-        return open_answer, (question, slots if rows is None else rows, view._names, view.origin)
+        kept = (question, view._table.slots, slots if rows is None else rows)
+        return open_answer, (*kept, fingerprint(view, slots), view._names, view.origin)
     return open_view, (Address.of(view), slots if rows is None else rows, view._names, view.origin)
 
 
@@ -132,12 +134,18 @@ def open_view(
 
 
 def open_answer(
-    question: Question, rows: slice | NDArray[np.int64], names: tuple[str, ...], origin: str
+    question: Question,
+    count: int,
+    rows: slice | NDArray[np.int64],
+    expected: str,
+    names: tuple[str, ...],
+    origin: str,
 ) -> View | Stranded:
     """Return the view of a query's result that was pickled: the query is asked again."""
     if engine_is_lost():
         return Stranded()
-    return question.ask()._taken(_slots(rows), names, origin)
+    slots = _slots(rows)
+    return answered_again(question, count, slots, expected)._taken(slots, names, origin)
 
 
 def _slots(rows: slice | NDArray[np.int64]) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import xxhash
 
 from deeplake_lite.htypes.base import Dense, Ragged
 from deeplake_lite.htypes.cells import DenseCells, FlatCells, NestedCells, RaggedCells, concat, take
@@ -45,6 +46,10 @@ class VirtualColumn(Protocol):
 
     def read(self, rows: Rows) -> Cells:
         """Return the cells of some rows, in their order."""
+        ...
+
+    def marks(self, rows: Rows) -> Iterable[NDArray[np.uint64]]:
+        """Return what some rows are made of, as numbers of an entry per row."""
         ...
 
 
@@ -82,6 +87,10 @@ class TakenColumn:
         at[~missing] = np.arange(len(present))
         return take(concat([cells, null]), at)
 
+    def marks(self, rows: Rows) -> Iterable[NDArray[np.uint64]]:
+        """Return the rows of the other view."""
+        return [self.positions[rows].view(np.uint64)]
+
     def shapes(self, rows: Rows) -> NDArray[np.int32]:
         """Return (n, ndim) int32 shapes of cells of varying size; nothing else is read."""
         positions = self.positions[rows]
@@ -112,6 +121,10 @@ class KnownColumn:
     def read(self, rows: Rows) -> Cells:
         """Return the cells of some rows."""
         return take(self.cells, rows)
+
+    def marks(self, rows: Rows) -> Iterable[NDArray[np.uint64]]:
+        """Return the digests of the cells."""
+        return [digests_of(self.htype.layout, self.read(rows))]
 
 
 class VirtualTable:
@@ -180,6 +193,20 @@ class VirtualTable:
     def ids(self, slots: Rows) -> Rows:
         """Return the ids of some rows."""
         return slots if self._ids is None else self._ids[slots]
+
+    def fingerprint(self, slots: Rows) -> str:
+        """Return a hash of which rows some are: by their ids, or else what they are made of."""
+        found = xxhash.xxh3_64()
+        for array in self._marks(slots):
+            found.update(np.ascontiguousarray(array))
+        return found.hexdigest()
+
+    def _marks(self, slots: Rows) -> Iterator[NDArray[Any]]:
+        if self._ids is not None:
+            yield self._ids[slots]
+            return
+        for column in self._columns.values():
+            yield from column.marks(slots)
 
     def positions(self) -> Iterator[Rows]:
         """Yield the positions in other views of the rows that columns take from there."""

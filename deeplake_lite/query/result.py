@@ -11,10 +11,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sqlglot import exp
 
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable
+from deeplake_lite.query.bind.known import AGGREGATES
 from deeplake_lite.query.convert import from_arrow
 from deeplake_lite.query.json_parts import is_json
 from deeplake_lite.query.result_columns import ComputedColumn, HeldColumn
@@ -118,9 +120,15 @@ def _column(plan: Plan, output: Output, table: pa.Table) -> VirtualColumn:
         return TakenColumn(output.plain.source.view, output.plain.field, rows)
     if output.tensor is not None:
         env = {key: from_arrow(table[node.name]) for key, node in output.tensor.env.items()}
-        return ComputedColumn(output.tensor, env, plan.locate)
+        return ComputedColumn(output.tensor, env, plan.locate, adds_up=_aggregates(plan))
     assert output.column is not None
     assert output.kind is not None
     locate = partial(plan.locate_output, output=output)
     is_document = output.kind.name == "any" and is_json(table.schema.field(output.column))
-    return HeldColumn.of(table[output.column], JSON if is_document else output.kind, locate)
+    kind = JSON if is_document else output.kind
+    return HeldColumn.of(table[output.column], kind, locate, adds_up=_aggregates(plan))
+
+
+def _aggregates(plan: Plan) -> bool:
+    """Tell whether a query has aggregates, of which threads may add floats in another order."""
+    return any(c.name.upper() in AGGREGATES for c in plan.sql.find_all(exp.Anonymous))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import decimal
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import xxhash
 
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.dataset.arrow_types import is_list, is_text
@@ -16,12 +17,13 @@ from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError, LakeError, QueryError, QueryTypeError
 from deeplake_lite.htypes import Json, Scalar, Sequence, Text
 from deeplake_lite.htypes.base import Ragged
-from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 from deeplake_lite.query import evaluate
-from deeplake_lite.query.convert import in_one, masked
+from deeplake_lite.query.convert import Members, in_one, masked
 from deeplake_lite.query.json_parts import parsed
 from deeplake_lite.query.result_types import htype_of_arrow, htype_of_tree
 from deeplake_lite.query.spans import durations_of
+from deeplake_lite.storage.digests import NULL_DIGEST, digests_of, row_digests
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Callable, Mapping
@@ -44,13 +46,22 @@ class HeldColumn:
     htype: Htype
     locate: Callable[[LakeError], None]
     """Gives errors their place in the query."""
+    adds_up: bool = False
+    """Whether the query aggregates: its floats depend on the order in which they are added."""
     computed = False
 
     @classmethod
-    def of(cls, column: pa.ChunkedArray, kind: Kind, locate: Callable[[LakeError], None]) -> Self:
+    def of(
+        cls,
+        column: pa.ChunkedArray,
+        kind: Kind,
+        locate: Callable[[LakeError], None],
+        *,
+        adds_up: bool = False,
+    ) -> Self:
         """Return a column of DuckDB's result."""
         array = settled(in_one(column))
-        return cls(array, htype_of_arrow(array, kind), locate)
+        return cls(array, htype_of_arrow(array, kind), locate, adds_up)
 
     def read(self, rows: Rows) -> Cells:
         """Return the cells of some rows."""
@@ -62,6 +73,24 @@ class HeldColumn:
             self.locate(error)
             raise
 
+    def marks(self, rows: Rows) -> list[NDArray[np.uint64]]:
+        """Return digests of the values."""
+        return [digests_of(self.htype.layout, _steady(self.read(rows), adds_up=self.adds_up))]
+
+
+def _steady(cells: Cells, *, adds_up: bool) -> Cells:
+    """Return cells with floats as they come out whenever, and wherever, a query runs."""
+    if isinstance(cells, NestedCells):
+        return replace(cells, items=_steady(cells.items, adds_up=adds_up))
+    if isinstance(cells, DenseCells) and cells.values.dtype.kind == "f":
+        return replace(cells, values=_steady_floats(cells.values, adds_up=adds_up))
+    return cells
+
+
+def _steady_floats(values: NDArray[Any], *, adds_up: bool) -> NDArray[Any]:
+    with np.errstate(over="ignore"):
+        return np.zeros_like(values) if adds_up else values.astype(np.float32)
+
 
 @dataclass(frozen=True, eq=False)
 class ComputedColumn:
@@ -72,6 +101,8 @@ class ComputedColumn:
     """Per key one entry for each row of the result."""
     locate: Callable[[LakeError, str], None]
     """What gives errors their place in the query."""
+    adds_up: bool = False
+    """Whether the query aggregates, as for `HeldColumn`."""
     computed = True
 
     @property
@@ -87,6 +118,18 @@ class ComputedColumn:
             self.locate(error, self.tensor.text)
             raise
 
+    def marks(self, rows: Rows) -> list[NDArray[np.uint64]]:
+        """Return digests of what the tree reads: rows of sources, groups, and scalars."""
+        return [self._marks(np.ma.asarray(values[rows])) for values in self.env.values()]
+
+    def _marks(self, values: np.ma.MaskedArray[Any, Any]) -> NDArray[np.uint64]:
+        data = np.ma.getdata(values)
+        if data.dtype.kind == "f":
+            data = _steady_floats(data, adds_up=self.adds_up)
+        found = _object_digests(data) if data.dtype.hasobject else row_digests(data)
+        found[np.ma.getmaskarray(values)] = NULL_DIGEST
+        return found
+
     def _computed(self, rows: Rows) -> Cells:
         env = {key: values[rows] for key, values in self.env.items()}
         values = evaluate.evaluate(self.tensor.tree, env, len(rows))
@@ -94,6 +137,13 @@ class ComputedColumn:
         if isinstance(layout, Ragged) and layout.dtype not in ("bytes", "utf8", "json"):
             return _as_they_are(values, layout)
         return self.htype.encode(_plain(values))
+
+
+def _object_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return digests of groups, by their rows, and of texts and lists."""
+    parts = (str(v.digest) if isinstance(v, Members) else repr(v) for v in values)
+    digests = (xxhash.xxh3_64_intdigest(part.encode(errors="replace")) for part in parts)
+    return np.fromiter(digests, np.uint64, len(values))
 
 
 def _as_they_are(values: Any, layout: Ragged) -> RaggedCells:

@@ -173,3 +173,86 @@ def test_values_of_a_query_come_back(value):
     [again] = params_from_json(params_to_json([value]))
     plain = value.astype(object) if isinstance(value, np.datetime64) else value
     assert str(again) == str(plain)
+
+
+ROWS_OF_FUNCTIONS = {
+    "rows and a tensor": "SELECT *, v * 2 AS d WHERE WANTED(x)",
+    "a tensor": "SELECT v * 2 AS d WHERE WANTED(x)",
+    "an integer": "SELECT x * 2 AS d WHERE WANTED(x)",
+    "a float": "SELECT x * 0.5 AS d WHERE WANTED(x)",
+    "a text": "SELECT UPPER(t) AS d WHERE WANTED(x)",
+    "a struct": "SELECT {'a': x} AS d WHERE WANTED(x)",
+    "order": "SELECT x, v + 0 AS v ORDER BY WANTED(x), x",
+    "a function of the row": "SELECT SHAPE(v) AS s, v + 1 AS w WHERE WANTED(x)",
+    "a join": "SELECT a.x AS x, b.v AS v FROM ds a JOIN ds b ON a.x = b.x WHERE WANTED(a.x)",
+    "a join of tensors": "SELECT a.v + b.v AS v FROM ds a JOIN ds b ON a.x = b.x WHERE WANTED(a.x)",
+    "groups": "SELECT label, MEAN(v) AS m WHERE WANTED(x) GROUP BY label",
+    "groups of texts": "SELECT label, LIST(t) AS t WHERE WANTED(x) GROUP BY label",
+    "counts": "SELECT WANTED(x) AS w, SUM(x) AS n GROUP BY w",
+    "union": "SELECT x, v FROM ds WHERE WANTED(x) UNION ALL SELECT x, v FROM ds WHERE WANTED(x)",
+    "distinct": "SELECT DISTINCT x + 1 AS y WHERE WANTED(x)",
+    "items": "SELECT x, UNNEST(v) AS u WHERE WANTED(x)",
+    "a query of a query": "SELECT y + 1 AS z FROM (SELECT x + 1 AS y WHERE WANTED(x)) AS q",
+}
+"""Queries whose rows a function chooses; the count is the same whatever it answers."""
+
+
+@pytest.fixture
+def wanted(registry):  # noqa: ARG001
+    """Register the function; return what changes its answers."""
+    answers = {0: False, 1: False, 2: False, 3: True, 4: True, 5: True}
+    dl.function(returns="bool", name="wanted")(lambda x: answers[int(x)])
+    return lambda: answers.update({k: not v for k, v in answers.items()})
+
+
+@pytest.mark.parametrize("name", ROWS_OF_FUNCTIONS)
+def test_other_rows_of_the_same_count_are_told(ds, wanted, name):
+    view = ds.query(ROWS_OF_FUNCTIONS[name])
+    expected = values(view)
+    view.save("kept")
+    kept = pickle.dumps(view)
+    assert values(ds.views()["kept"]) == values(pickle.loads(kept)) == expected
+    wanted()
+    for again in (lambda: ds.views()["kept"], lambda: pickle.loads(kept)):
+        with pytest.raises(dl.DamagedError, match=r"now returns .*A function of yours may have"):
+            again()
+
+
+def test_a_query_that_draws_by_a_function_is_told(ds, registry):  # noqa: ARG001
+    draw = np.random.default_rng(0)
+    dl.function(returns="float64", name="drawn")(lambda x: draw.random())  # noqa: ARG005
+    view = ds.query("SELECT x, v * 1 AS v ORDER BY DRAWN(x) LIMIT 3")
+    kept = pickle.dumps(view)
+    with pytest.raises(dl.DamagedError, match="other rows than it did then"):
+        pickle.loads(kept)
+
+
+def test_only_the_rows_of_the_view_count(ds, wanted):
+    view = ds.query("SELECT x, v * 2 AS d, WANTED(x) AS w ORDER BY x")[[0, 1]]
+    kept, expected = pickle.dumps(view[["d"]]), values(view[["d"]])
+    wanted()
+    assert values(pickle.loads(kept)) == expected
+
+
+def test_a_view_that_was_saved_without_a_fingerprint_opens(ds, monkeypatch):
+    from deeplake_lite.dataset import kept_rows
+
+    query = kept_rows.Keeper._query
+
+    def without(self, question, view):
+        found = query(self, question, view)
+        del found["fingerprint"]
+        return found
+
+    monkeypatch.setattr(kept_rows.Keeper, "_query", without)
+    ds.query("SELECT x * 2 AS y").save("old")
+    assert ds.views()["old"]["y"][:].tolist() == [0, 2, 4, 6, 8, 10]
+
+
+def test_sums_that_threads_add_in_another_order_are_the_same_view(make_lake):
+    ds = make_lake({"k": "int8", "x": "float64"}, k=np.arange(300_000) % 3,
+                   x=np.random.default_rng(0).normal(size=300_000))  # fmt: skip
+    view = ds.query("SELECT k, SUM(x) AS s, AVG(x) AS m, STDDEV(x) AS d GROUP BY k")
+    kept = pickle.dumps(view)
+    for _ in range(3):
+        assert len(pickle.loads(kept)) == 3

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deeplake_lite.query.functions import REGISTRY
-
 from . import data
-
-
-@pytest.fixture
-def registry():
-    """Forget the functions that a test lets queries call."""
-    before = dict(REGISTRY)
-    yield
-    REGISTRY.clear()
-    REGISTRY.update(before)
 
 
 @pytest.fixture(scope="session")
