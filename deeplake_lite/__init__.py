@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.source import Skipped
     from deeplake_lite.loader.mix import mix
     from deeplake_lite.query import query
-    from deeplake_lite.query.functions.user import function
+    from deeplake_lite.query.registering import function
     from deeplake_lite.schema import Schema
     from deeplake_lite.widget.browser import Browser
     from deeplake_lite.widget.difference import browse_diff
@@ -106,7 +106,7 @@ _HOMES = {
     "ingest.source": "Skipped",
     "loader.mix": "mix",
     "query": "query",
-    "query.functions.user": "function",
+    "query.registering": "function",
     "widget.difference": "browse_diff",
     "schema": "Schema",
     "widget.browser": "Browser",

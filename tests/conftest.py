@@ -66,9 +66,9 @@ def tiny():
 @pytest.fixture
 def registry():
     """Forget the functions that a test lets queries call."""
-    from deeplake_lite.query.functions import REGISTRY
+    from deeplake_lite.query.functions.user import OWN
 
-    before = dict(REGISTRY)
+    before = dict(OWN)
     yield
-    REGISTRY.clear()
-    REGISTRY.update(before)
+    OWN.clear()
+    OWN.update(before)

@@ -9,6 +9,7 @@ from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.query.bind.known import AGGREGATES
 from deeplake_lite.query.bind.special import SPECIAL
 from deeplake_lite.query.functions import REGISTRY
+from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.names import KEYWORDS, literal, quoted
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKi
     columns: list[tuple[str, CompletionKind]] = [(quoted(n), "column") for n in view.columns]
     if found[0] != found["word"]:  # behind the name of a source
         return _matching(found["word"], columns)
-    functions = sorted({n for n in (*REGISTRY, *AGGREGATES, *SPECIAL) if n.isidentifier()})
+    functions = sorted({n for n in (*REGISTRY, *OWN, *AGGREGATES, *SPECIAL) if n.isidentifier()})
     return _matching(
         found["word"],
         [

@@ -133,6 +133,11 @@ RULES = {
         "SAMPLE BY and `RANDOM()` without a seed draw one when the query runs. The result keeps "
         "it, saved and pickled too."
     ),
+    "Functions of yours": (
+        "A view of a query's result, saved or pickled, asks the query again when it is opened: "
+        "where a function of yours then gives other rows, that is a `DamagedError`. A name that a "
+        "built-in function has needs `override=True`, which replaces it for all types."
+    ),
     "Functions of DuckDB": (
         "Those of values: texts, numbers, dates, lists, JSON, windows (`OVER`), aggregates. None "
         "that tell of the process, read files, wait, or change anything."

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.functions.user import unregister
+from deeplake_lite.query.registering import unregister
 
 from .everything import SCHEMA, VALUES
 

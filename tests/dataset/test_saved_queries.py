@@ -154,7 +154,7 @@ def test_uncommitted_rows_are_not_saved(ds):
 
 
 def test_a_function_that_gives_other_rows_is_told(ds):
-    from deeplake_lite.query.functions.user import unregister
+    from deeplake_lite.query.registering import unregister
 
     dl.function(returns="bool", name="wanted")(lambda x: x > 2)
     ds.query("SELECT x * 2 AS y WHERE WANTED(v[0])").save("wanted")

@@ -69,7 +69,7 @@ def test_only_what_stands_before_the_cursor_counts(ds):
 
 
 def test_functions_of_users_are_offered(ds):
-    from deeplake_lite.query.functions.user import unregister
+    from deeplake_lite.query.registering import unregister
 
     dl.function(returns="float32", name="zeal")(lambda x: x)
     assert at_end(ds, "SELECT zea") == [("ZEAL(", "function")]

@@ -6,7 +6,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.query.convert import as_arrow, from_arrow
-from deeplake_lite.query.functions.user import unregister
+from deeplake_lite.query.registering import unregister
 
 
 @pytest.mark.parametrize(

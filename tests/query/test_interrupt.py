@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.functions.user import unregister
+from deeplake_lite.query.registering import unregister
 
 
 @pytest.fixture

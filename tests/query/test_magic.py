@@ -5,7 +5,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import deeplake_lite as dl
-from deeplake_lite.query.functions.user import unregister
+from deeplake_lite.query.registering import unregister
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ import pytest
 from PIL import Image
 
 import deeplake_lite as dl
-from deeplake_lite.query.functions.user import unregister
+from deeplake_lite.query.registering import unregister
 
 K = [0, 1, 0, 1, 0, 1]
 """Group of each row."""

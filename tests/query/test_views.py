@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.functions.user import unregister
+from deeplake_lite.query.registering import unregister
 
 from . import data
 from .case_files import same, values_of

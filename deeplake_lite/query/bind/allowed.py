@@ -495,7 +495,7 @@ Others tell of the database, the process or other queries, change them, or wait.
 """
 
 
-_GRAMMAR = frozenset(
+GRAMMAR = frozenset(
     [
         "coalesce",
         "cume_dist",
@@ -522,4 +522,4 @@ def scalar_functions() -> frozenset[str]:
     """Return the names of the functions of DuckDB's that queries may call."""
     with duckdb.connect() as connection:
         rows = connection.sql("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
-    return _GRAMMAR | ALLOWED & {row[0].lower() for row in rows}
+    return GRAMMAR | ALLOWED & {row[0].lower() for row in rows}

@@ -37,6 +37,7 @@ from deeplake_lite.query.bind.moments import IN_MICROSECONDS, in_microseconds, i
 from deeplake_lite.query.bind.special import OF_OTHERS, SPECIAL
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import REGISTRY
+from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.values import (
     ANY,
     JSON,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
+    from deeplake_lite.query.functions import Function
 
 
 _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
@@ -75,6 +77,10 @@ _SIDES = {
     "DATE_ADD": 2, "EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1, "NULLIF": 2,
 }  # fmt: skip
 """How many arguments those take: LOGICAL_AND and LOGICAL_OR at the least."""
+
+
+NAMED = _OPERATORS.keys() | SPECIAL.keys() | OF_OTHERS.keys() | {"COLUMNS"}
+"""Names that mean something here, before the registry and DuckDB are looked at."""
 
 
 @dataclass
@@ -99,6 +105,8 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         For a function that nobody has, with the nearest names.
     """
     name = e.name.upper()
+    if name in OWN:
+        return _of_users(low, OWN[name], e, scope)
     if name == "COLUMNS":
         raise QueryError("COLUMNS is not part of the language. Name the columns, or write *.")
     if name in _OPERATORS:
@@ -113,7 +121,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         found: Value | None = special(low, e, scope)
         if found is not None:
             return found
-    args = _arguments(low, e, name, scope)
+    args = _arguments(low, e, REGISTRY.get(name), scope, over_rows=name in known.AGGREGATES)
     lists = name in REGISTRY and name != "COUNT" and any(map(has_axes, args.values))
     if lists or any(isinstance(a, Tensor) and is_numpys(a) for a in args.values):
         return _of_tensors(low, name, args, e, scope)
@@ -125,12 +133,24 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     return _of_scalars(low, name, args, e, scope)
 
 
-def _arguments(low: Lowering, e: exp.Anonymous, name: str, scope: Scope) -> _Arguments:
+def _of_users(low: Lowering, entry: Function, e: exp.Anonymous, scope: Scope) -> Tensor:
+    """Return a call of a user's function."""
+    args = _arguments(low, e, entry, scope, over_rows=False)
+    if args.distinct or args.order:
+        raise QueryTypeError(
+            f"DISTINCT and ORDER BY within a call are of aggregates, got {text_of(e)}."
+        )
+    return low.call(entry, args.values, args.options, e)
+
+
+def _arguments(
+    low: Lowering, e: exp.Anonymous, entry: Function | None, scope: Scope, *, over_rows: bool
+) -> _Arguments:
     """Return the arguments, those given by name (``axis = 0``, ``axis := 0``), and ORDER BY."""
     found = _Arguments()
-    parameters = _parameters(name)
+    parameters = _parameters(entry)
     inner = scope.in_aggregate
-    scope.in_aggregate = inner or name in known.AGGREGATES
+    scope.in_aggregate = inner or over_rows
     try:
         for part in e.expressions:
             named = (
@@ -139,10 +159,10 @@ def _arguments(low: Lowering, e: exp.Anonymous, name: str, scope: Scope) -> _Arg
             )
             if named and isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
                 found.options[part.this.name] = option(low, part.expression, scope)
-            elif _misnamed(part, name, scope):
+            elif entry is not None and _misnamed(part, scope):
                 raise QueryTypeError(
-                    f"{name} has no option {part.this.name}, got {text_of(e)}. It is "
-                    f"{REGISTRY[name].signature}."
+                    f"{e.name.upper()} has no option {part.this.name}, got {text_of(e)}. It is "
+                    f"{entry.signature}."
                 )
             else:
                 if isinstance(part, exp.Order):
@@ -155,9 +175,9 @@ def _arguments(low: Lowering, e: exp.Anonymous, name: str, scope: Scope) -> _Arg
     return found
 
 
-def _misnamed(part: exp.Expr, name: str, scope: Scope) -> bool:
+def _misnamed(part: exp.Expr, scope: Scope) -> bool:
     """Tell whether an argument is an option by a name that nothing has."""
-    if name not in REGISTRY or not isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg):
+    if not isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg):
         return False
     is_name = (
         isinstance(part.this, exp.Column) and not part.this.table and not part.this.this.quoted
@@ -165,11 +185,11 @@ def _misnamed(part: exp.Expr, name: str, scope: Scope) -> bool:
     return is_name and part.this.name not in {*scope.names(), *scope.aliases}
 
 
-def _parameters(name: str) -> list[str]:
+def _parameters(entry: Function | None) -> list[str]:
     """Return the names of a function's parameters, as its signature has them."""
-    if name not in REGISTRY or "(" not in REGISTRY[name].signature:
+    if entry is None or "(" not in entry.signature:
         return []
-    inside = REGISTRY[name].signature.split("(", 1)[1].rstrip(")")
+    inside = entry.signature.split("(", 1)[1].rstrip(")")
     return [part.split("=")[0].strip(" *") for part in inside.split(",") if part.strip()]
 
 
@@ -380,7 +400,7 @@ def _result_kind(name: str, first: Value | None) -> Kind:
 
 def unknown_function(name: str) -> NotFoundError:
     """Return the error for a function that neither NumPy's part nor DuckDB has."""
-    ours = {n for n in (*REGISTRY, *SPECIAL) if n.isidentifier()} - _WORDS
+    ours = {n for n in (*REGISTRY, *OWN, *SPECIAL) if n.isidentifier()} - _WORDS
     theirs = {n.upper() for n in scalar_functions()} - ours
     near = [
         *get_close_matches(name, sorted(ours), n=3),

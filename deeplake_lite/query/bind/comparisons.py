@@ -13,6 +13,7 @@ from deeplake_lite.query.bind.forms import with_names
 from deeplake_lite.query.bind.json_values import json_key, json_text
 from deeplake_lite.query.bind.kinds import agree, as_json, is_json, is_numpys, kind_of, settled
 from deeplake_lite.query.dialect import text_of
+from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.values import BOOL, Constant, Sql, Tensor, Value
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def _of_hashes(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
         for side in (e.this, e.expression)
         if isinstance(side, exp.Anonymous)
         and side.name.upper() == "HASH"
+        and "HASH" not in OWN
         and len(side.expressions) == 1
     ]
     if len(sides) < 2 or not isinstance(e, exp.EQ | exp.NEQ):

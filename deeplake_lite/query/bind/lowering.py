@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.query.bind.params import Params
     from deeplake_lite.query.bind.scope import Scope
+    from deeplake_lite.query.functions import Function
 
 
 type Handler = Callable[[Any, Any, Scope], Value]
@@ -429,16 +430,21 @@ class Lowering:
         return self._lower_query(query, scope)
 
     def call(
-        self, name: str, args: Sequence[Value], options: Mapping[str, Any], e: exp.Expr
+        self,
+        function: str | Function,
+        args: Sequence[Value],
+        options: Mapping[str, Any],
+        e: exp.Expr,
     ) -> Tensor:
-        """Return a function of tensors.
+        """Return a function of tensors: one of the language by its name, or a user's.
 
         Raises
         ------
         QueryTypeError
             When the arguments are not what the function takes.
         """
-        entry = REGISTRY[name]
+        entry = REGISTRY[function] if isinstance(function, str) else function
+        name = function if isinstance(function, str) else f"{entry.group}: {entry.name}"
         shown = self.shown(e)
         texts = [self.shown(part) for part in _parts(e)] + [shown] * len(args)
         tensors = [self.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]

@@ -30,6 +30,7 @@ from deeplake_lite.query.bind.kinds import (
 )
 from deeplake_lite.query.bind.moments import sum_of_moments
 from deeplake_lite.query.dialect import WORDY, text_of
+from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.values import (
     BOOL,
     BYTES,
@@ -120,7 +121,7 @@ def _is_fraction(e: exp.Expr, modulus: Value) -> bool:
     number = modulus.value if isinstance(modulus, Constant) else None
     drawn = e.unnest()
     is_random = isinstance(drawn, exp.Anonymous) and drawn.name.upper() == "RANDOM"
-    return is_random and isinstance(number, int | float) and number >= 1
+    return "RANDOM" not in OWN and is_random and isinstance(number, int | float) and number >= 1
 
 
 def _refuse_bytes(part: exp.Expr, value: Value, e: exp.Expr) -> None:

@@ -1,29 +1,22 @@
-"""Functions of users: Python functions on arrays that queries may call."""
+"""What calls a user's function: with copies of its arguments, one row or block at a time."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite import checks
-from deeplake_lite.errors import (
-    ExistsError,
-    InvalidValueError,
-    NotFoundError,
-    QueryError,
-    QueryTypeError,
-)
+from deeplake_lite.errors import InvalidValueError, QueryError, QueryTypeError
 from deeplake_lite.htypes import ClassLabel, Json
 from deeplake_lite.htypes.base import Htype
-from deeplake_lite.query.functions.base import REGISTRY, Arg, Bound, Function
+from deeplake_lite.query.functions.base import Arg, Bound, Function
 from deeplake_lite.query.functions.value_type import Type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,97 +28,11 @@ _CASTS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc", "M": "M",
 """Kinds of dtype that a result may have for one that was declared."""
 
 
-def function[F: Callable[..., Any]](
-    *,
-    returns: Returns,
-    per: Literal["row", "block"] = "row",
-    name: str | None = None,
-    override: bool = False,
-) -> Callable[[F], F]:
-    """Let queries call a Python function.
-
-    Parameters
-    ----------
-    returns : str, (str, tuple) or Htype
-        What comes out of a row: a dtype ("float32", "str", "object" for JSON), a dtype and a shape
-        (None for lengths that vary), or an htype.
-    per : {"row", "block"}
-        Whether the function takes the values of one row, or of many: arrays stacked along a first
-        axis, or lists where shapes vary, and gives as many results. Constants come as they are.
-    name : str, optional
-        In queries, whatever its case; by default the function's own.
-    override : bool
-        Whether to replace a built-in function of the name. One of yours is replaced anyway, as when
-        a notebook's cell runs again.
-
-    Raises
-    ------
-    ExistsError
-        When a built-in function has the name and `override` is False.
-    QueryTypeError
-        When `returns` is no type, or the name none that a query can write.
-
-    Notes
-    -----
-    A function may write into the arrays that it is given, and into those that it has given: they
-    are copied. Nulls are not handed on:
-    a null among the arguments of a row makes its result null, and a result of None is null. An
-    error of the function comes as a QueryError that has it as its cause.
-
-    Examples
-    --------
-    >>> @function(returns="float64")
-    ... def contrast(image):
-    ...     return float(image.max()) - float(image.min())
-    >>> call = REGISTRY["CONTRAST"].bind(Arg("image", Type("uint8", (2, 2))))
-    >>> call.compute(np.array([[10, 20], [30, 50]], "uint8"), lead=0)
-    np.float64(40.0)
-    >>> unregister("contrast")
-    """
-    type_ = _declared(returns)
-    checks.choice("per", per, ("row", "block"))
-    name = checks.optional_text("name", name)
-    override = checks.flag("override", override)
-
-    def register(written: F) -> F:
-        key = (name or written.__name__).upper()
-        if not key.isidentifier():
-            raise QueryTypeError(f"A function's name is letters, digits and _, got {key!r:.60}.")
-        if key in REGISTRY and REGISTRY[key].group != GROUP:
-            if not override:
-                raise ExistsError(
-                    f"Queries have a function {key} already. Choose another name=, or say "
-                    "override=True."
-                )
-            _REPLACED[key] = REGISTRY[key]
-        REGISTRY[key] = _entry(key, written, type_, per)
-        return written
-
-    return register
+OWN: dict[str, Function] = {}
+"""Functions of users by name, in capitals; those of the language keep their place beside them."""
 
 
-_REPLACED: dict[str, Function] = {}
-"""Built-in functions that users have replaced."""
-
-
-def unregister(name: str) -> None:
-    """Take a user's function out again; one that it replaced comes back.
-
-    Raises
-    ------
-    NotFoundError
-        When there is no such function of a user.
-    """
-    key = name.upper()
-    if key not in REGISTRY or REGISTRY[key].group != GROUP:
-        mine = [known for known, entry in REGISTRY.items() if entry.group == GROUP]
-        raise NotFoundError.named("function of yours", name, mine)
-    del REGISTRY[key]
-    if key in _REPLACED:
-        REGISTRY[key] = _REPLACED.pop(key)
-
-
-def _entry(name: str, written: Callable[..., Any], type_: Type, per: str) -> Function:
+def entry(name: str, written: Callable[..., Any], type_: Type, per: str) -> Function:
     """Return the registry's entry for a Python function."""
     signature = inspect.signature(written)
 
@@ -147,7 +54,7 @@ def _plain(signature: inspect.Signature) -> str:
     return str(inspect.Signature(parameters))
 
 
-def _declared(returns: Returns) -> Type:
+def declared(returns: Returns) -> Type:
     """Return the type that `returns` names."""
     if isinstance(returns, Htype):
         return Type.of(returns)

@@ -1,0 +1,104 @@
+"""Names of users' functions: a name is taken, or cannot be written, or is the user's everywhere."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.query.bind.allowed import scalar_functions
+from deeplake_lite.query.functions import REGISTRY
+from deeplake_lite.query.registering import _is_callable, built_in, unregister
+
+pytestmark = pytest.mark.usefixtures("registry")
+
+KEYWORDS = duckdb.sql("SELECT upper(keyword_name) FROM duckdb_keywords()").fetchall()
+OF_THIS_LANGUAGE = {"KEEP", "ARRANGE", "EXPAND", "SEED", "PERCENT", "UNGROUP", "SPLIT", "QUALIFY"}
+WORDS = sorted({row[0] for row in KEYWORDS} | OF_THIS_LANGUAGE)
+BUILT_IN = sorted(name for name in built_in() if name.isidentifier())
+PARTS = 8
+
+
+@pytest.fixture(scope="module")
+def ds():
+    ds = dl.create(
+        "memory://names-of-functions",
+        {"i": "int32", "v": dl.Array("float32", (3,)), "r": dl.Array("uint8", (None,)), "t": "text",
+         "n": dl.Json()},
+    )  # fmt: skip
+    ds.append(
+        {"i": [1, 2], "v": np.ones((2, 3)), "r": [[1], [1, 2]], "t": ["a", "b"], "n": [1, {}]}
+    )
+    ds.commit("rows")
+    return ds
+
+
+def register(name, **options):
+    dl.function(returns="int64", name=name.lower(), **options)(lambda *args: -7)  # noqa: ARG005
+
+
+def answers_everywhere(ds, name):
+    """Tell whether the function gives its value of every type of argument, in every clause."""
+    parts = ", ".join(f"{name}({column}) AS {column}" for column in "ivrtn")
+    found = ds.query(f"SELECT {parts}, {name}() AS c, {name}(i, v) AS d, {name}([1, 2]) AS e")
+    values = [found[name][:].tolist() for name in found.columns]
+    chosen = ds.query(f"SELECT i WHERE {name}(i) = -7 AND {name}(v) = -7 ORDER BY {name}(t), i")
+    return values == [[-7, -7]] * 8 and chosen["i"][:].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_built_in_name_is_the_users_only_where_it_is_overridden(ds, part):
+    for name in BUILT_IN[part::PARTS]:
+        if not _is_callable(name):
+            for override in (False, True):
+                with pytest.raises(dl.QueryTypeError, match="one that a query can write"):
+                    register(name, override=override)
+            continue
+        with pytest.raises(dl.ExistsError, match=f"a function {name} already.*override=True"):
+            register(name)
+        register(name, override=True)
+        assert answers_everywhere(ds, name), name
+        unregister(name)
+
+
+def test_every_name_that_queries_answer_to_is_known():
+    ours = {name for name in REGISTRY if name.isidentifier()}
+    assert ours | {name.upper() for name in scalar_functions()} <= built_in()
+
+
+def test_a_word_can_be_called_or_is_refused(ds):
+    refused = {}
+    for name in sorted({*WORDS} - built_in()):
+        try:
+            register(name)
+        except dl.QueryTypeError as error:
+            refused[name] = str(error)
+            with pytest.raises(dl.QueryError):
+                ds.query(f"SELECT {name}(i), {name}(i) WHERE {name}(i) = 1 ORDER BY {name}(i)")
+        else:
+            assert answers_everywhere(ds, name), name
+            unregister(name)
+    assert all("that a query can write" in message for message in refused.values())
+    assert {"KEEP", "INNER", "COPY", "SHOW", "FULL", "LOAD", "VIEW", "SET"} <= {*refused}
+
+
+def test_what_the_language_computes_itself_stays_as_it_is(ds):
+    """Functions that operators and other functions use within are still the language's."""
+    texts = [
+        "-v", "COALESCE(v, v)", "CASE WHEN i = 1 THEN v END", "v BETWEEN 0 AND 1",
+        "(SELECT MAX(x.i) FROM dataset x)", "CAST(v AS int8)", "v IS NULL",
+    ]  # fmt: skip
+    query = "SELECT " + ", ".join(f"{text} AS c{n}" for n, text in enumerate(texts))
+    query += " WHERE v IS DISTINCT FROM r ORDER BY v[0], i"
+    expected = [repr(ds.query(query)[f"c{n}"][:]) for n in range(len(texts))]
+    for name in ("HASH", "NEG", "ABS", "LEN", "SHAPE", "EQUALS", "NULLIF", "ISNAN", "LIST"):
+        register(name, override=True)
+    assert [repr(ds.query(query)[f"c{n}"][:]) for n in range(len(texts))] == expected
+
+
+def test_distinct_and_order_are_of_aggregates(ds):
+    register("spread")
+    for inside in ("DISTINCT i", "i ORDER BY i"):
+        with pytest.raises(dl.QueryTypeError, match="within a call are of aggregates"):
+            ds.query(f"SELECT SPREAD({inside})")
