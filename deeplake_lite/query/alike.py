@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.query import interrupt
 from deeplake_lite.query.functions.guard import listed, null_rows
 from deeplake_lite.query.indexing import index_of, indexed, lies_beyond
@@ -37,7 +38,10 @@ if TYPE_CHECKING:
     from deeplake_lite.query.functions.value_type import Type
     from deeplake_lite.query.trees import Env
 
-type Parts = tuple[NDArray[np.int64], ...]
+type Rows = NDArray[np.int64]
+"""Numbers of rows in their block."""
+
+type Parts = tuple[Rows, ...]
 """Numbers of rows, ascending in each part; each row is in one part."""
 
 
@@ -192,7 +196,7 @@ class _Walk:
 
         def note(item: Tree) -> int:
             found[item] = self(item)
-            return 0
+            return 1
 
         index_of(tree, note)
 
@@ -205,41 +209,50 @@ class _Walk:
 
 
 def _each(
-    rows: Parts, found: Sequence[Alike], apply: Callable[[tuple[Any, ...], int], Any]
+    rows: Parts, found: Sequence[Alike], apply: Callable[[tuple[Any, ...], Rows], Any]
 ) -> Alike:
-    """Apply a function to the values of each part."""
+    """Apply a function to the values of each part, and the numbers of its rows."""
     parts, whole = [], True
     values = [alike.over(rows) for alike in found]
     for at, part in enumerate(rows):
-        parts.append(_parted(apply(tuple(v[at] for v in values), len(part)), part))
+        parts.append(_parted(apply(tuple(v[at] for v in values), part), part))
         whole = whole and parts[-1].rows[0] is part
     out = Alike.joined(parts)
     return Alike(rows, out.values) if whole and len(out.rows) == len(rows) else out
 
 
-def _called(bound: Any, values: tuple[Any, ...], count: int) -> Any:
+def _called(bound: Any, values: tuple[Any, ...], rows: Rows) -> Any:
     """Return a function of a part."""
     if any(v is None for v in values):
         if not bound.sees_null:
             return None
     elif bound.lists or (bound.stacks and not any(isinstance(v, list) for v in values)):
         found = bound.compute(*values, lead=1)
-        return found if len(found) == count else np.repeat(found, count, axis=0)
-    return _one_by_one(lambda row: bound.compute(*row, lead=0), values, count)
+        return found if len(found) == len(rows) else np.repeat(found, len(rows), axis=0)
+    return _one_by_one(lambda row: bound.compute(*row, lead=0), values, rows)
 
 
 def _one_by_one(
-    apply: Callable[[tuple[Any, ...]], Any], values: tuple[Any, ...], count: int
+    apply: Callable[[tuple[Any, ...]], Any], values: tuple[Any, ...], rows: Rows
 ) -> list[Any]:
-    every = [[None] * count if v is None else v for v in values]
-    return [apply(row) for row in zip(*every, strict=True)]
+    """Return a function of each row. Raises QueryError for what a row's values do not admit."""
+    every = [[None] * len(rows) if v is None else v for v in values]
+    out = []
+    for row, given in zip(rows.tolist(), zip(*every, strict=True), strict=True):
+        try:
+            out.append(apply(given))
+        except LakeError:
+            raise
+        except (IndexError, ValueError, TypeError) as error:
+            raise QueryError(f"row {row} of a block: {error}.") from error
+    return out
 
 
-def _indexed(index: tuple[Any, ...], text: str, values: tuple[Any, ...], count: int) -> Any:
+def _indexed(index: tuple[Any, ...], text: str, values: tuple[Any, ...], rows: Rows) -> Any:
     """Return an index of a part: null where no row has it."""
     [stack] = values
     if isinstance(stack, list):
-        return _one_by_one(lambda row: indexed(row[0], index, text), values, count)
+        return _one_by_one(lambda row: indexed(row[0], index, text), values, rows)
     if stack is None or lies_beyond(index, stack.shape[1:]):
         return None
     try:

@@ -37,13 +37,25 @@ def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | 
             ends = [None if part is None else value_of(part) for part in item]
             if any(end is None and part is not None for end, part in zip(ends, item, strict=True)):
                 return None
-            out.append(slice(*(None if end is None else _whole(end, tree.text) for end in ends)))
+            out.append(
+                _slice([None if e is None else _whole(e, tree.text) for e in ends], tree.text)
+            )
         elif (found := value_of(item)) is None:
             return None
         else:
             value = np.asarray(found)
             out.append(_whole(value, tree.text) if value.ndim == 0 else value)
     return tuple(out)
+
+
+def _slice(ends: list[int | None], text: str) -> slice:
+    """Return a slice. Raises ValueError for a step of 0, which those who know the row name."""
+    if ends[2] == 0:
+        raise ValueError(
+            f"the step of a slice must not be 0, but in {text} it is. Leave such rows out, as "
+            "WHERE step <> 0 does"
+        )
+    return slice(*ends)
 
 
 def _whole(value: Any, text: str) -> int:

@@ -136,3 +136,60 @@ def test_null_has_no_functions_of_its_own(make_lake):
     ds = make_lake({"k": "int32"}, k=[1])
     with pytest.raises(dl.NotFoundError, match="There is no function NOFUNCTION"):
         ds.query("SELECT NULL.NOFUNCTION(k) AS x")
+
+
+@pytest.fixture
+def of_every_type(make_lake):
+    schema = {
+        "v": dl.Array("float32", (3,)), "r": dl.Array("uint8", (None,)), "im": dl.Image("png"),
+        "s": dl.Sequence("text"), "sa": dl.Sequence(dl.Array("int16", (None,))), "t": "text",
+        "j": "json", "y": dl.Bytes(), "b": "bool", "n": dl.Scalar("bool", nullable=True),
+        "f": "float64", "k": "int64",
+    }  # fmt: skip
+    return make_lake(
+        schema,
+        v=np.arange(6).reshape(2, 3), r=[[1, 2], [3, 4]], im=[np.zeros((2, 2, 3), "u1")] * 2,
+        s=[["a", "b"], ["c"]], sa=[[[1], [2, 3]]] * 2, t=["ab", "cd"], j=[[1, 2], [3]],
+        y=[b"ab", b"cd"], b=[True, False], n=[True, None], f=[1.5, 1.0], k=[1, 0],
+    )  # fmt: skip
+
+
+INDEXED = ["v", "r", "im", "s", "sa", "t", "j", "y", "[1, 2]", "[k, 5, 6]", "'abc'", "SHAPE(v)",
+           "LIST(t)", "(v + 1)", "[[1], [2]]"]  # fmt: skip
+
+
+@pytest.mark.parametrize("base", INDEXED)
+@pytest.mark.parametrize("index", ["b", "n", "k > 0", "TRUE"])
+@pytest.mark.parametrize("form", ["{}", "{}:"])
+def test_a_truth_value_is_no_index(of_every_type, base, index, form):
+    with pytest.raises(dl.QueryTypeError, match=r"whole number.* (got bool|but the subscript is)"):
+        of_every_type.query(f"SELECT {base}[{form.format(index)}] AS x")
+
+
+@pytest.mark.parametrize("base", ["t", "'abc'", "[k, 5, 6]", "j", "y", "LIST(t)"])
+@pytest.mark.parametrize("index", ["1.5", "f", "k / 2", "MEAN(v)", "1.5:", ":f", "t[0]"])
+def test_a_fraction_is_no_index_of_texts_lists_and_json(of_every_type, base, index):
+    if base == "j" and index == "t[0]":  # a key
+        return
+    with pytest.raises(dl.QueryTypeError, match="whole number"):
+        of_every_type.query(f"SELECT {base}[{index}] AS x GROUP BY ALL")
+
+
+def test_whole_numbers_are_indices(of_every_type):
+    for base in ("v", "s", "t", "j", "y", "[k, 5, 6]"):
+        for index in ("k", "k + 0", "1", "LEN(t) - 1", "CAST(f AS BIGINT)", "k:"):
+            of_every_type.query(f"SELECT {base}[{index}] AS x")["x"][:]
+
+
+@pytest.mark.parametrize(
+    "base", ["v", "r", "im", "s", "sa", "[1, 2]", "(v + 1)", "v[1:]", "LIST(v)"]
+)
+@pytest.mark.parametrize("step", ["k", "k * 1", "k - k"])
+def test_a_step_of_0_in_some_row_is_told_with_the_row(of_every_type, base, step):
+    group = " GROUP BY k" if base == "LIST(v)" else ""
+    expected = pytest.raises(dl.QueryError, match=r"row [01] of a block: the step .* must not be 0")
+    with expected:
+        of_every_type.query(f"SELECT {base}[::{step}] AS x{group}")["x"][:]
+    if not group:
+        with expected:
+            of_every_type.query(f"SELECT k WHERE LEN({base}[::{step}]) > 0")

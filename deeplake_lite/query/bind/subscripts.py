@@ -11,7 +11,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.bytes_values import byte_at, bytes_slice
 from deeplake_lite.query.bind.json_values import json_slice
-from deeplake_lite.query.bind.kinds import kind_of
+from deeplake_lite.query.bind.kinds import WORDS, kind_of
 from deeplake_lite.query.dialect import Ellipsis as Dots
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
@@ -71,6 +71,8 @@ def subscript(
             raise QueryTypeError(
                 f"A slice of a text or a list is start:stop, without a step, got {text_of(e)}."
             )
+        for end in ends:
+            _check_position(end, text_of(e))
         start = exp.convert(1) if ends[0] is None else position_of(low, ends[0], scope, 1)
         stop = exp.convert(-1) if ends[1] is None else position_of(low, ends[1], scope, 0)
         if kind.name == "json":
@@ -79,7 +81,7 @@ def subscript(
             return Sql(bytes_slice(node, start, stop), BYTES)
         return Sql(func("array_slice", node, start, stop), kind_of(base, plain=True))
     if kind.name == "json":
-        part = func("json_extract", node, json_path(low, item, scope))
+        part = func("json_extract", node, json_path(low, item, e, scope))
         return Sql(func("nullif", part, exp.cast(exp.Literal.string("null"), "JSON")), JSON)
     at = low.value(item, scope)
     if isinstance(at, Constant) and isinstance(at.value, str):
@@ -88,6 +90,7 @@ def subscript(
                 f"JSON values have keys, got {text_of(e)} of {_WITHOUT_KEYS[kind.name]}."
             )
         return Sql(func("struct_extract", node, at.node.copy()))
+    _check_position(at, text_of(e))
     position = position_of(low, at, scope, 1)
     if kind.name == "bytes":
         return Sql(byte_at(node, position), NUMBER)
@@ -114,7 +117,20 @@ def position_of(low: Lowering, at: Value, scope: Scope, first: int) -> exp.Expr:
     return exp.cast(case, "BIGINT")
 
 
-def json_path(low: Lowering, item: exp.Expr, scope: Scope) -> exp.Expr:
+def _check_position(at: Value | None, text: str) -> None:
+    """Refuse a position that is no whole number, by its type. Raises QueryTypeError."""
+    if at is None or (isinstance(at, Constant) and at.value is None):
+        return
+    kind = kind_of(at)
+    if kind.name not in ("number", "class", "any"):
+        raise _no_index("bool" if kind.name == "bool" else WORDS[kind.name], text)
+    dtype = getattr(kind.htype, "dtype", "") if kind.name == "number" else ""
+    is_float = isinstance(at, Constant) and isinstance(at.value, float)
+    if is_float or kind.real or dtype.startswith("float"):
+        raise _no_index("a number that may have a fraction", text)
+
+
+def json_path(low: Lowering, item: exp.Expr, e: exp.Expr, scope: Scope) -> exp.Expr:
     """Return a JSON key or position as DuckDB's path."""
     at = low.value(item, scope)
     if isinstance(at, Constant) and isinstance(at.value, str):
@@ -127,6 +143,7 @@ def json_path(low: Lowering, item: exp.Expr, scope: Scope) -> exp.Expr:
             f"JSON has keys, which are texts, and positions, which are whole numbers of up to 31 "
             f"bits, but the subscript is {text_of(item)}."
         )
+    _check_position(at, text_of(e))
     return exp.cast(low.as_sql(at, scope), "BIGINT")
 
 
@@ -221,12 +238,18 @@ def _check_indices(items: list[Any], text: str) -> None:
                 )
             whole = part.type.is_number and np.dtype(part.type.dtype).kind in "iu"
             mask = part.type.dtype == "bool" and part.type.ndim != 0 and part is item
-            computed = isinstance(part, Given) and part.type.is_number  # SQL's: seen per row
+            is_float = part.type.is_number and part.type.dtype != "bool"
+            computed = isinstance(part, Given) and is_float  # SQL's: seen per row
             if not (whole or mask or computed):
-                raise QueryTypeError(
-                    f"An index is a whole number, a list of them, a mask or a slice, got "
-                    f"{part.type} in {text}. CAST(… AS BIGINT) makes whole numbers."
-                )
+                raise _no_index(str(part.type), text)
+
+
+def _no_index(found: str, text: str) -> QueryTypeError:
+    """Return the error for an index that is of a type that has no positions."""
+    return QueryTypeError(
+        f"An index is a whole number, a list of them, a mask or a slice, got {found} in {text}. "
+        "CAST(… AS BIGINT) makes whole numbers."
+    )
 
 
 def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
