@@ -214,7 +214,9 @@ class _Query:
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
                 _database.cache_clear()  # it answers nothing any more
             ours = self._ours(error)
-            if isinstance(ours, QueryTypeError) and ours is not self._raised:
+            if ours is self._raised:  # a user's error is the cause of ours
+                raise ours from ours.__cause__
+            if isinstance(ours, QueryTypeError):
                 if "must appear in the GROUP BY" in str(error) and self._plan.ungrouped:
                     ours.place = Place.at(self._plan.text, self._plan.ungrouped[0])
                 else:

@@ -324,3 +324,66 @@ def test_json_stays_what_it_was_when_its_object_changes(ds, kind):
 
     dl.function(returns="object", name="given")(grow)
     assert [len(v) for v in ds.query("SELECT GIVEN(k) AS r")["r"][:]] == [1, 2, 3, 4]
+
+
+WRONG = {
+    "half a pair": ("str", "a\ud800", "half a surrogate pair at 1"),
+    "half a pair in a text": (dl.Text(), "\ud800", "half a surrogate pair at 0"),
+    "a number": (dl.Image("png"), 1, r"got an array of shape \(\)"),
+    "a scalar": (dl.Image("png"), np.int8(1), r"got an array of shape \(\)"),
+    "a line": (dl.Image("png"), [1, 2], r"got an array of shape \(2,\)"),
+    "four axes": (dl.Image("png"), np.zeros((1, 2, 2, 3), "u1"), "got an array of shape"),
+    "points": (dl.Keypoints(["a", "b"]), np.zeros((1, 1, 3)), "got an array of shape"),
+    "no class": (dl.ClassLabel(["a", "b"]), 2, "a class number must be 0 to 1, got 2"),
+    "a class below": (dl.ClassLabel(["a", "b"]), -1, "a class number must be 0 to 1, got -1"),
+    "none of several": (dl.ClassLabel(["a", "b"], multiple=True), [0, 5], "0 to 1, got 5"),
+    "below several": (dl.ClassLabel(["a", "b"], multiple=True), [-1], "0 to 1, got -1"),
+}
+
+
+@pytest.mark.parametrize("per", ["row", "block"])
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_result_that_the_htype_does_not_hold_names_the_function(ds, kind, per):
+    returns, value, match = WRONG[kind]
+    give = (lambda k: value) if per == "row" else (lambda k: [value] * len(k))  # noqa: ARG005
+    dl.function(returns=returns, name="given", per=per)(give)
+    refused = pytest.raises((dl.InvalidValueError, dl.QueryTypeError))  # or has no such conditions
+    clauses = [
+        "k AS r WHERE LEN(GIVEN(k)) > 0", "k AS r WHERE GIVEN(k) = 'a'", "HASH(GIVEN(b)) AS r",
+        "k AS r ORDER BY GIVEN(k)", "GIVEN(k) AS r GROUP BY GIVEN(k)",
+    ]  # fmt: skip
+    for text in clauses:
+        with refused:
+            ds.query(f"SELECT {text}")["r"][:]
+    with pytest.raises(dl.InvalidValueError, match=f"GIVEN must give .*{match}"):
+        ds.query("SELECT GIVEN(k) AS r")["r"][:]
+
+
+class Untellable(Exception):
+    """An error whose message raises one."""
+
+    def __str__(self):
+        raise RuntimeError("no message")
+
+
+class Unprintable(Exception):
+    """An error whose message no terminal shows."""
+
+    def __str__(self):
+        return "half \ud800"
+
+
+@pytest.mark.parametrize("error", [Untellable, Unprintable])
+@pytest.mark.parametrize(
+    "text", ["BOOM(k) AS r", "k AS r WHERE BOOM(k) > 0", "k AS r ORDER BY BOOM(b)"]
+)
+@pytest.mark.parametrize("per", ["row", "block"])
+def test_an_error_with_a_bad_message_is_told(ds, error, text, per):
+    def boom(k):  # noqa: ARG001
+        raise error
+
+    dl.function(returns="int32", per=per)(boom)
+    with pytest.raises(dl.QueryError, match=f"BOOM failed.*: {error.__name__}: ") as caught:
+        ds.query(f"SELECT {text}")["r"][:]
+    str(caught.value).encode()
+    assert isinstance(caught.value.__cause__, error)

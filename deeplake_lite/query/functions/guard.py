@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.errors import LakeError, QueryTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,7 +94,7 @@ class Guarded:
                 if aside is not None:
                     return self.compute(*values, lead=lead, aside=aside)
                 return self.compute(*values, lead=lead)
-        except QueryError:
+        except LakeError:
             raise
         except REFUSALS as error:
             pairs = zip(values, self.args, strict=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite import checks
-from deeplake_lite.errors import InvalidValueError, QueryError, QueryTypeError
-from deeplake_lite.htypes import ClassLabel, Json
+from deeplake_lite.errors import DamagedError, InvalidValueError, QueryError, QueryTypeError
+from deeplake_lite.htypes import ClassLabel, Image, Json
 from deeplake_lite.htypes.base import Htype
 from deeplake_lite.query.functions.base import Arg, Bound, Function
 from deeplake_lite.query.functions.value_type import Type
@@ -80,6 +80,14 @@ def _copied(value: Any) -> Any:
     return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
+def _message(error: Exception) -> str:
+    """Return what an error says, whatever its class makes of that."""
+    try:
+        return str(error).encode(errors="backslashreplace").decode()
+    except Exception:
+        return "an error whose message raises one, too"
+
+
 class _Call:
     """A user's function bound to arguments."""
 
@@ -136,7 +144,7 @@ class _Call:
         except Exception as error:
             place = "" if row is None else f" in row {row} of its block"
             raise QueryError(
-                f"{self.name} failed{place}: {type(error).__name__}: {error}"
+                f"{self.name} failed{place}: {type(error).__name__}: {_message(error)}"
             ) from error
 
     def _checked(self, value: Any, row: int | None) -> Any:
@@ -161,12 +169,22 @@ class _Call:
             case "object":
                 return self._json(value, row) if self.type.items is None else deepcopy(value)
             case "str" if isinstance(value, str):
-                return str(value)
+                return self._text(value, row)
             case "bytes" if isinstance(value, bytes | bytearray | memoryview):
                 return bytes(value)
             case "str" | "bytes":
                 raise self._unexpected(type(value).__name__, row)
         return self._number(value, row)
+
+    def _text(self, value: str, row: int | None) -> str:
+        """Return a text. Raises InvalidValueError for one that UTF-8 does not hold."""
+        if (half := checks.half_of_a_pair(value)) is not None:
+            raise self._invalid(
+                f"got half a surrogate pair at {half}, which UTF-8 does not hold. Replace it: "
+                "value.encode(errors='replace').decode().",
+                row,
+            )
+        return str(value)
 
     def _json(self, value: Any, row: int | None) -> Any:
         """Return a JSON value as columns of JSON give it."""
@@ -186,7 +204,30 @@ class _Call:
             raise self._unexpected(f"{array.dtype}, out of its range", row)
         if not self.type.admits(self.type.dtype, array.shape):
             raise self._unexpected(f"{array.dtype} {array.shape}", row)
+        self._check_meaning(cast, row)
         return cast[()]
+
+    def _check_meaning(self, array: NDArray[Any], row: int | None) -> None:
+        """Refuse numbers of no class, and shapes that cells of the htype do not have.
+
+        Raises
+        ------
+        InvalidValueError
+        """
+        htype = self.type.meaning
+        if isinstance(htype, ClassLabel):
+            try:
+                htype.encode([array if array.ndim else array.item()])
+            except InvalidValueError as error:
+                raise self._invalid(error.args[0], row) from error
+        elif isinstance(htype, Htype):
+            try:
+                htype.check_shape(array.shape)
+                fits = not isinstance(htype, Image) or array.ndim in (2, 3)
+            except DamagedError:  # as for a cell that was stored
+                fits = False
+            if not fits:
+                raise self._invalid(f"got an array of shape {array.shape}.", row)
 
     def _array(self, value: Any, row: int | None) -> NDArray[Any]:
         """Return a result as an array: classes as numbers, an empty list with its axes."""
@@ -204,6 +245,11 @@ class _Call:
             return np.empty([n or 0 for n in shape], self.type.dtype)
         array = np.asarray(value)
         return array.astype(f"{kind}8") if kind in "Mm" and array.dtype == object else array
+
+    def _invalid(self, reason: str, row: int | None) -> InvalidValueError:
+        place = "" if row is None else f" for row {row} of its block"
+        wanted = self.type.meaning if isinstance(self.type.meaning, Htype) else self.type
+        return InvalidValueError(f"{self.name} must give {wanted}{place}: {reason}")
 
     def _unexpected(self, found: str, row: int | None) -> QueryTypeError:
         place = "" if row is None else f" for row {row} of its block"
