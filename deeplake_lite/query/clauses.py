@@ -97,7 +97,17 @@ def sample(
             f"{round(wanted):,}. Lower its LIMIT."
         )
     draw = _drawn_again if replace else _drawn_once
-    return likely[draw(weights[likely], round(wanted), rng)] if len(likely) else likely
+    return likely[draw(_scaled(weights[likely]), round(wanted), rng)] if len(likely) else likely
+
+
+def _scaled(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights whose sum is finite, times a power of 2, which rounds none that counts.
+
+    >>> _scaled(np.array([1e308, 5e307])) / _scaled(np.array([1e308]))
+    array([1. , 0.5])
+    """
+    _, exponent = np.frexp(weights.max(initial=0.0))
+    return np.asarray(np.ldexp(weights, -exponent))
 
 
 def _drawn_again(weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Rows:
@@ -114,7 +124,8 @@ def _drawn_once(weights: NDArray[np.float64], count: int, rng: np.random.Generat
     -----
     Efraimidis and Spirakis, Weighted random sampling with a reservoir, IPL 97 (2006).
     """
-    ranks = np.log(rng.random(len(weights))) / weights
+    with np.errstate(divide="ignore"):  # the smallest beside the largest are 0, and come last
+        ranks = np.log(rng.random(len(weights))) / weights
     return np.argsort(-ranks, kind="stable")[:count]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.clauses import expand
+from deeplake_lite.query.clauses import expand, sample
 
 
 def in_turn(rows, total, before, after):
@@ -37,3 +37,21 @@ def test_a_query_expands_by_more_than_there_is(ds):
 def test_a_sample_of_more_rows_than_memory_holds_is_refused(ds, clause):
     with pytest.raises(dl.QueryError, match="draws at most 100,000,000 rows"):
         ds.query(f"SELECT id SAMPLE BY 1 REPLACE {clause}")
+
+
+@pytest.mark.parametrize("weight", [1e308, 1.7e308, 1.0, 1e-300, 5e-324])
+@pytest.mark.parametrize("replace", [False, True])
+def test_equal_weights_draw_alike_whatever_they_are(weight, replace):
+    options = {"replace": replace, "limit": 5000 if replace else 5, "percent": False, "seed": 1}
+    found = sample(np.full(10, weight), **options)
+    assert found.tolist() == sample(np.ones(10), **options).tolist()
+    assert len(set(found.tolist())) == (10 if replace else 5)
+
+
+def test_small_weights_beside_large_ones_are_hardly_drawn():
+    weights = np.array([1e308, 1e308, 1e-300, 0.0])
+    drawn = sample(weights, replace=True, limit=1000, percent=False, seed=0)
+    assert set(drawn.tolist()) == {0, 1}
+    drawn = sample(weights, replace=False, limit=4, percent=False, seed=0)
+    assert sorted(drawn[:2].tolist()) == [0, 1]
+    assert drawn[2:].tolist() == [2]
