@@ -460,7 +460,8 @@ class View(LoadsRows, Exports, Asks):
         """Refuse what only a commit can stand behind. Raises UncommittedError."""
         if self._table.edits:
             raise UncommittedError(
-                f"{purpose} needs a version that stays. Commit first: ds.commit('…')."
+                f"{purpose} needs a version that stays. Commit first: ds.commit('…'). A view shows "
+                "what was there when it was made: ask for it again after the commit."
             )
 
 

@@ -256,3 +256,21 @@ def test_sums_that_threads_add_in_another_order_are_the_same_view(make_lake):
     kept = pickle.dumps(view)
     for _ in range(3):
         assert len(pickle.loads(kept)) == 3
+
+
+@pytest.mark.parametrize("of", ["rows", "query", "computed"])
+@pytest.mark.parametrize("way", ["save", "pickle"])
+def test_a_view_of_edits_says_to_ask_again_after_the_commit(ds, of, way):
+    made = {
+        "rows": lambda: ds[[0]],
+        "query": lambda: ds.query("SELECT * WHERE x > 2"),
+        "computed": lambda: ds.query("SELECT x + 1 AS y"),
+    }[of]
+    keep = (lambda view: view.save("kept")) if way == "save" else pickle.dumps
+    ds["x"][0] = 5
+    view = made()
+    for _ in range(2):  # before the commit, and after it
+        with pytest.raises(dl.UncommittedError, match=r"Commit first.*ask for it again after the"):
+            keep(view)
+        ds.commit("five") if ds.status() else None
+    keep(made())
