@@ -101,6 +101,8 @@ def _ids(plan: Plan, table: pa.Table) -> Rows | None:
 
 def _rows_read(plan: Plan, table: pa.Table) -> Rows | None:
     """Return which row of a source each row reads; None if of none, of several, or nowhere."""
+    if any(o.plain is not None and o.plain.of_several for o in plan.outputs):
+        return None
     names = {o.plain.row.name for o in plan.outputs if o.plain is not None}
     if len(names) != 1:
         return None

@@ -253,6 +253,8 @@ class Plain:
     field: Field
     row: exp.Expr
     """SQL of the row's position in the source; null where an outer join has none."""
+    of_several: bool = False
+    """Whether the row stands for others with equal values, as after DISTINCT."""
 
 
 @dataclass(frozen=True)

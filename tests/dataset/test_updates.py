@@ -178,3 +178,56 @@ def test_ids_are_looked_up_without_going_through_all_rows_each_time(ds, monkeypa
         ds.update(ids=batch, data={"t": "done"})
     assert len(calls) <= 2  # those that are stored, and those that are left
     assert set(ds["t"][:]) == {"done"}
+
+
+SEVERAL = [
+    "SELECT DISTINCT k",
+    "SELECT DISTINCT k AS y",
+    "SELECT DISTINCT k LIMIT 1",
+    "SELECT DISTINCT *",
+    "SELECT DISTINCT k, t WHERE x > 3",
+    "SELECT DISTINCT v, k ORDER BY k",
+    "SELECT * FROM (SELECT DISTINCT k, t FROM ds) AS q",
+    "WITH q AS (SELECT DISTINCT k FROM ds) SELECT k FROM q WHERE k > 0",
+    "SELECT k GROUP BY k",
+    "SELECT FIRST(t) AS t GROUP BY k",
+    "SELECT k FROM ds UNION SELECT k FROM ds",
+]
+
+
+@pytest.fixture
+def equals(make_lake):
+    return make_lake(
+        {"x": "int32", "k": "int32", "t": "text", "v": dl.Array("int8", (None,))},
+        x=range(8),
+        k=np.arange(8) % 2,
+        t=list("abababab"),
+        v=[[i % 2] for i in range(8)],
+    )
+
+
+@pytest.mark.parametrize("query", SEVERAL)
+def test_rows_that_stand_for_several_are_not_updated(equals, query):
+    view = equals.query(query)
+    with pytest.raises(dl.InvalidValueError, match="each row of this query is made of several"):
+        equals.update(view, {"t": "z"})
+    assert equals["t"][:] == list("abababab")
+    view.save("kept")
+    again = equals.views()["kept"]
+    assert [str(row) for row in again] == [str(row) for row in view]
+    with pytest.raises(dl.InvalidValueError, match="each row of this query is made of several"):
+        equals.update(again, {"t": "z"})
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["SELECT DISTINCT ON (k) *", "SELECT * WHERE k IN (SELECT DISTINCT k FROM ds) AND x < 2"],
+)
+def test_rows_that_are_chosen_beside_distinct_are_updated(equals, query):
+    equals.update(equals.query(query), {"t": "z"})
+    assert equals["t"][:] == list("zzababab")
+
+
+def test_distinct_columns_keep_their_types(equals):
+    view = equals.query("SELECT DISTINCT k, t, v")
+    assert [f.htype for f in view.schema] == [equals.schema[f.name].htype for f in view.schema]

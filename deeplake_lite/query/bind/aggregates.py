@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,6 @@ from deeplake_lite.query.values import (
     NUMBER,
     REAL,
     Grouped,
-    Plain,
     Sql,
     Tensor,
     Value,
@@ -41,9 +41,7 @@ def rewritten(tensor: Tensor, wrap: Callable[[exp.Expr], exp.Expr], text: str) -
     """
     env = {key: wrap(node.copy()) for key, node in tensor.env.items()}
     names = {key: f"p_{node.sql('duckdb')}" for key, node in env.items()}
-    plain = tensor.plain and Plain(
-        tensor.plain.source, tensor.plain.field, wrap(tensor.plain.row.copy())
-    )
+    plain = tensor.plain and replace(tensor.plain, row=wrap(tensor.plain.row.copy()))
     tree = rename_keys(tensor.tree, names.__getitem__)
     return Tensor(tree, {names[key]: node for key, node in env.items()}, text, plain)
 

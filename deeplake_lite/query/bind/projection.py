@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from deeplake_lite.query.bind.kinds import kind_of
-from deeplake_lite.query.values import Constant, Plain, Sql, Tensor, Value
+from deeplake_lite.query.values import Constant, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.plan import Clause
@@ -41,11 +41,15 @@ class Projection:
             self.items.append(exp.alias_(node.copy(), self._names[text]))
         return exp.column(self._names[text])
 
-    def value(self, value: Value, *, lazy: bool) -> Value:
-        """Return a value in terms of the result; plain columns are only positions if `lazy`."""
+    def value(self, value: Value, *, lazy: bool, merges: bool = False) -> Value:
+        """Return a value in terms of the result; plain columns are only positions if `lazy`.
+
+        A SELECT that `merges` equal rows has one of them for all.
+        """
         plain = value.plain if isinstance(value, Sql | Tensor) else None
         if plain is not None:
-            plain = Plain(plain.source, plain.field, self.column(plain.row))
+            several = merges or plain.of_several
+            plain = replace(plain, row=self.column(plain.row), of_several=several)
         match value:
             case Sql(node, kind) if plain is not None and lazy:
                 return Sql(plain.row, kind, plain)

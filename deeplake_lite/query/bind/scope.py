@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from deeplake_lite.errors import ColumnNotFoundError, QueryError
-from deeplake_lite.query.values import Constant, Plain, Sql, Tensor, Value
+from deeplake_lite.query.values import Constant, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -177,10 +177,10 @@ def imported(columns: Iterable[tuple[str, Value]], table: str, number: int) -> d
     for name, value in columns:
         match value:
             case Sql(node, kind, plain):
-                moved = plain and Plain(plain.source, plain.field, inside(plain.row))
+                moved = plain and replace(plain, row=inside(plain.row))
                 out[name] = Sql(inside(node), kind, moved)
             case Tensor(tree, env, text, plain):
-                moved = plain and Plain(plain.source, plain.field, inside(plain.row))
+                moved = plain and replace(plain, row=inside(plain.row))
                 tree = rename_keys(tree, lambda key: f"{key}_{number}")
                 env = {f"{key}_{number}": inside(node) for key, node in env.items()}
                 out[name] = Tensor(tree, env, text, moved)

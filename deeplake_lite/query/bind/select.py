@@ -256,7 +256,10 @@ class Binder:
         projection = Projection()
         distinct = tree.args.get("distinct")
         lazy = outermost and not (scope.grouped or scope.aggregated)
-        columns = {name: projection.value(v, lazy=lazy) for name, v in values.items()}
+        merges = distinct is not None and distinct.args.get("on") is None
+        columns = {
+            name: projection.value(v, lazy=lazy, merges=merges) for name, v in values.items()
+        }
         if distinct is not None:
             on = distinct.args.get("on")
             by = (
