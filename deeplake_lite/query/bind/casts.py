@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.json_values import json_text
 from deeplake_lite.query.bind.kinds import as_text
-from deeplake_lite.query.dialect import WRITTEN
-from deeplake_lite.query.values import ANY, BOOL, NUMBER, REAL, TEXT, TIME, Kind, Sql, Tensor, Value
+from deeplake_lite.query.dialect import WRITTEN, text_of
+from deeplake_lite.query.values import (
+    ANY,
+    BOOL,
+    NUMBER,
+    REAL,
+    TEXT,
+    TIME,
+    Constant,
+    Kind,
+    Sql,
+    Tensor,
+    Value,
+)
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.lowering import Lowering
@@ -27,6 +40,8 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
     """
     found = low.value(e.this, scope)
     to: exp.DataType = e.to
+    if _is_list(found) and _name_of(to) is not None:  # SQL's, which it casts to lists alone
+        found = low.as_tensor(found, text_of(e.this))
     if isinstance(found, Tensor) and not found.is_scalar:
         return low.call("CAST", [found], {"type": _dtype(to, found)}, e)
     is_text = to.this in exp.DataType.TEXT_TYPES
@@ -37,6 +52,13 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
     if isinstance(found, Sql) and found.kind.name == "json" and is_text:
         node = json_text(found.node)
     return Sql(type(e)(this=node, to=to.copy()), kind)
+
+
+def _is_list(value: Value) -> bool:
+    """Tell whether a value is a list, or an array as a parameter."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, list | np.ndarray)
+    return isinstance(value, Sql) and value.kind.name == "list"
 
 
 def _kind_of_type(to: exp.DataType) -> Kind:
@@ -63,13 +85,18 @@ _DTYPES = {
 
 def _dtype(to: exp.DataType, tensor: Tensor) -> str:
     """Return NumPy's name of a type, written as NumPy's or as SQL's. Raises QueryTypeError."""
-    written = to.meta[WRITTEN].lower()
-    name = written if written in _DTYPES.values() or written == "float16" else None
-    name = name or _DTYPES.get(to.this.value)
+    name = _name_of(to)
     if name is None:
         raise QueryTypeError(
-            f"CAST makes numbers of a tensor, such as FLOAT or uint8, got {written.upper()}: "
-            f"{tensor.text} is {tensor.type}. A text or a date is one value per row: take an "
-            "element, or reduce it."
+            "CAST makes numbers of a tensor, such as FLOAT or uint8, got "
+            f"{to.meta[WRITTEN].upper()}: {tensor.text} is {tensor.type}. A text or a date is one "
+            "value per row: take an element, or reduce it."
         )
     return name
+
+
+def _name_of(to: exp.DataType) -> str | None:
+    """Return NumPy's name of a type; None where NumPy has no such numbers."""
+    written = to.meta[WRITTEN].lower()
+    known = written in _DTYPES.values() or written == "float16"
+    return written if known else _DTYPES.get(to.this.value)
