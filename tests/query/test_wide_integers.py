@@ -100,3 +100,54 @@ def test_sums_over_a_group_do_not_wrap_around() -> None:
     ds.append({"a": np.array([[1, 2], [3, 4]], "uint8"), "k": [0, 0]})
     found = ds.query("SELECT SUM(a) - 100 AS v, PROD(a) - 100 AS w GROUP BY k")
     assert (found["v"][0].tolist(), found["w"][0].tolist()) == ([-96, -94], [-97, -92])
+
+
+MIXED = [
+    "SELECT {a} AS x FROM ds UNION ALL SELECT {b} AS x FROM ds",
+    "SELECT CASE WHEN i = 0 THEN {a} ELSE {b} END AS x",
+    "SELECT COALESCE({n}, {b}) AS x",
+    "SELECT IF(i = 0, {b}, {a}) AS x",
+    "SELECT CASE WHEN i = 0 THEN {s} WHEN i = 1 THEN {a} ELSE {b} END AS x",
+]
+
+
+@pytest.fixture(scope="module", params=[(2,), (None,)])
+def mixed(request):
+    shape = request.param
+    types = {"a": "int64", "b": "uint64", "s": "int8", "l": "uint64"}
+    schema = {name: dl.Array(dtype, shape) for name, dtype in types.items()}
+    schema |= {"n": dl.Array("int64", shape, nullable=True), "i": "int32"}
+    ds = dl.create("memory://mixed-integers", schema, overwrite=True)
+    ds.append({
+        "i": [0, 1, 2], "a": [[2**53 + 1, -1]] * 3, "b": [[2**53 + 1, 2**62 + 1]] * 3,
+        "s": [[-1, 1]] * 3, "l": [[2**63 + 1, 1]] * 3, "n": [None, [2**53 + 1, -2], None],
+    })  # fmt: skip
+    ds.commit("rows")
+    return ds
+
+
+@pytest.mark.parametrize("text", MIXED)
+def test_signed_and_unsigned_tensors_stay_exact_in_one_column(mixed, text):
+    found = mixed.query(text.format(a="a", b="b", n="n", s="s"))
+    assert found.schema["x"].htype.dtype == "int64"
+    rows = [np.asarray(v).tolist() for v in found["x"][:]]
+    assert {n for row in rows for n in row} <= {2**53 + 1, -1, 2**62 + 1, -2, 1}
+    assert [2**53 + 1, 2**62 + 1] in rows
+
+
+@pytest.mark.parametrize("text", MIXED)
+def test_an_unsigned_tensor_that_int64_does_not_hold_is_refused(mixed, text):
+    found = pytest.raises(dl.QueryTypeError, match=f"int64, which holds up to .* has {2**63 + 1}")
+    with found:
+        mixed.query(text.format(a="a", b="l", n="n", s="s"))["x"][:]
+
+
+def test_constants_beside_unsigned_tensors_stay_exact(mixed):
+    found = mixed.query("SELECT CASE WHEN i = 1 THEN b ELSE [-1, 3] END AS x")
+    rows = [np.asarray(v).tolist() for v in found["x"][:]]
+    assert rows == [[-1, 3], [2**53 + 1, 2**62 + 1], [-1, 3]]
+
+
+def test_integers_beside_floats_are_numpys(mixed):
+    found = mixed.query("SELECT CASE WHEN i = 0 THEN b ELSE [0.5, 1] END AS x")
+    assert found.schema["x"].htype.dtype == "float64"

@@ -16,7 +16,8 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.htypes import Boxes, ClassLabel, Mask
 from deeplake_lite.query.bind.kinds import WITHOUT_NAMES
 from deeplake_lite.query.functions import Type
-from deeplake_lite.query.functions.base import Bound
+from deeplake_lite.query.functions.base import Arg, Bound
+from deeplake_lite.query.functions.guard import Guarded
 from deeplake_lite.query.trees import objects
 from deeplake_lite.query.values import Call, Literal_, Tensor
 
@@ -186,15 +187,49 @@ def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) ->
         shown = " and ".join(str(t.type) for t in tensors)
         raise QueryTypeError(f"{what} takes columns of one kind, but they are {shown}: {text}.")
     columns = {t.type.dtype for t in tensors if not isinstance(t.tree, Literal_)} or dtypes
-    dtype = reduce(np.promote_types, sorted(columns), np.dtype(min(columns)))
+    dtype = reduce(_common, map(np.dtype, sorted(columns)))
     for tensor in tensors:
         if isinstance(tensor.tree, Literal_) and not _holds(dtype, np.asarray(tensor.tree.value)):
-            dtype = np.promote_types(dtype, tensor.type.dtype)
+            dtype = _common(dtype, np.dtype(tensor.type.dtype))
     e = exp.column(text)
     return [
-        t if t.type.dtype == dtype.name else low.call("CAST", [t], {"type": dtype.name}, e)
+        t
+        if t.type.dtype == dtype.name
+        else _as_int64(t)
+        if (t.type.dtype, dtype.name) == ("uint64", "int64")
+        else low.call("CAST", [t], {"type": dtype.name}, e)
         for t in tensors
     ]
+
+
+def _common(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a dtype for numbers of two: NumPy's, but no floats for integers.
+
+    >>> _common(np.dtype("int8"), np.dtype("uint64")), _common(np.dtype("int8"), np.dtype("f2"))
+    (dtype('int64'), dtype('float16'))
+    """
+    found = np.promote_types(a, b)
+    is_rounded = found.kind == "f" and {a.kind, b.kind} <= {*"iu"}
+    return np.dtype(np.int64) if is_rounded else found
+
+
+def _as_int64(tensor: Tensor) -> Tensor:
+    """Return numbers of uint64 that stand beside signed ones; too large ones are an error."""
+    most = np.iinfo(np.int64).max
+
+    def compute(value: Any, *, lead: int) -> Any:
+        array = np.asarray(value)
+        if array.size and array.max() > most:
+            raise QueryTypeError(
+                f"Integers beside signed ones are int64, which holds up to {most}, but "
+                f"{tensor.text} has {array.max()}. CAST both sides: CAST(x AS DOUBLE) rounds."
+            )
+        return array.astype(np.int64)
+
+    type_ = replace(tensor.type, dtype="int64")
+    arg = Arg(tensor.text, tensor.type)
+    bound = Bound(type_, Guarded(tensor.text, type_, compute, (arg,), (0,), sees_null=False))
+    return Tensor(Call("INT64", bound, (tensor.tree,)), tensor.env, tensor.text)
 
 
 def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
