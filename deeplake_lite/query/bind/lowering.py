@@ -8,7 +8,6 @@ beforehand, of the source that it reads, or a function that DuckDB calls with th
 from __future__ import annotations
 
 import secrets
-from dataclasses import replace
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,8 @@ from deeplake_lite.query.bind import (
     operators,
     subscripts,
 )
-from deeplake_lite.query.bind.constants import as_array, constant
+from deeplake_lite.query.bind.constants import as_array
+from deeplake_lite.query.bind.folding import computed, folded
 from deeplake_lite.query.bind.forms import with_names_beside_texts, with_one_list_of_names
 from deeplake_lite.query.bind.json_compare import compare_json
 from deeplake_lite.query.bind.json_values import as_bool
@@ -43,9 +43,7 @@ from deeplake_lite.query.bind.kinds import (
 )
 from deeplake_lite.query.bind.moments import beyond, is_fine
 from deeplake_lite.query.bind.places import placed, put, start_of
-from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func, text_of
-from deeplake_lite.query.evaluate import evaluate
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
 from deeplake_lite.query.plan import ROW, Instance, Udf
 from deeplake_lite.query.values import (
@@ -61,7 +59,6 @@ from deeplake_lite.query.values import (
     Sql,
     Tensor,
     Value,
-    calls_users,
 )
 
 if TYPE_CHECKING:
@@ -259,7 +256,7 @@ class Lowering:
     def _island(self, tensor: Tensor, scope: Scope) -> exp.Expr:
         """Return the column, or the call, that gives a tree's value."""
         if not tensor.env:
-            return _folded(tensor)
+            return folded(tensor)
         found = self.known_island(tensor, scope)
         if found is not None:
             return found
@@ -319,7 +316,7 @@ class Lowering:
             return key
         handler = HANDLERS.get(e.key)
         try:
-            found = _computed(handler(self, e, scope) if handler else self.generic(e, scope))
+            found = computed(handler(self, e, scope) if handler else self.generic(e, scope))
         except (QueryError, NotFoundError) as error:
             put(error, self.text, e)
             raise
@@ -475,29 +472,6 @@ def _negated(value: Value) -> Value:
 
 def _called(udf: Udf, tensor: Tensor) -> exp.Expr:
     return exp.Anonymous(this=udf.name, expressions=[tensor.env[k].copy() for k in udf.keys])
-
-
-def _folded(tensor: Tensor) -> exp.Expr:
-    """Return the value of a tree of constants."""
-    value = evaluate(tensor.tree, {}, 1)[0]
-    if value is None or value is np.ma.masked:
-        return exp.null()
-    if tensor.type.dtype == "object":
-        return exp.Literal.string(json_document(value))
-    return constant(np.asarray(value).item() if tensor.type.is_number else value).node
-
-
-def _computed(value: Value) -> Value:
-    """Return the numbers of constants as the constant that they are, as if it was written."""
-    if not isinstance(value, Tensor) or value.env or isinstance(value.tree, Literal_):
-        return value
-    if not value.type.is_number or calls_users(value.tree):
-        return value
-    [found] = evaluate(value.tree, {}, 1)
-    if found is None or found is np.ma.masked or np.ma.getmaskarray(found).any():
-        return value
-    array = np.asarray(found)
-    return replace(value, tree=Literal_(array, replace(value.type, shape=array.shape)))
 
 
 def _arg(tensor: Tensor) -> Arg:

@@ -133,7 +133,8 @@ def _to_window(boxes: Arg, window: Arg) -> Bound:
     def compute(value: Any, given: Any, *, lead: int) -> Any:
         value = _as_float(value)
         corners = np.asarray(given).astype(value.dtype)
-        return in_window(*align([value, corners], (boxes, window), lead), format_)
+        value, corners = align([value, corners], (boxes, window), lead)
+        return in_window(value, corners, format_)
 
     dtype = _as_float(np.empty(0, boxes.type.dtype)).dtype.name
     meaning = Boxes(format_, "fraction", dtype=dtype)
