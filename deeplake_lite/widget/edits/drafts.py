@@ -12,6 +12,8 @@ from deeplake_lite.schema import Field, free_name
 from deeplake_lite.widget.edits import inputs, writing
 from deeplake_lite.widget.edits.boxes import boxes_from
 from deeplake_lite.widget.pictures.classes import TAGS, class_column, tag_column
+from deeplake_lite.widget.pictures.drawing import Drawn
+from deeplake_lite.widget.pictures.kinds import picture_column
 from deeplake_lite.widget.pictures.overlays import MOST
 from deeplake_lite.widget.pictures.thumbnails import origin
 from deeplake_lite.widget.pictures.values import values_of
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Host
 
 type Positions = NDArray[np.int64]
+
+SMALL = 256
+"""Longer side of a picture that is drawn to know the size that it has, pixels."""
 
 
 class Drafts:
@@ -130,7 +135,7 @@ class Drafts:
         current = np.asarray(self._pending.value(f.name, position)[1])
         current = np.zeros((0, 4)) if current.ndim != 2 else current
         size = (1, 1) if f.htype.units == "fraction" else self._size(position)
-        drawn = boxes_from(value["boxes"], f.htype, size, current)
+        drawn = boxes_from(value["boxes"], f.htype, size, current[:MOST])
         boxes = np.concatenate([drawn, np.asarray(current[MOST:], drawn.dtype)])
         f.htype.encode([boxes])
         yield self._set(f, at, boxes)
@@ -145,15 +150,19 @@ class Drafts:
             yield self._set(known, at, inputs.taken(known, classes))
 
     def _size(self, position: int) -> tuple[int, int]:
-        """Return width and height of a row's picture."""
+        """Return width and height of a row's picture, as the page has them."""
         view = self._host.shown.view
         name = self._host.settings.get("picture")
-        if name not in view.columns:
+        name = name if name in view.columns else picture_column(view)
+        if name is None:
             raise LakeError("Boxes in pixels need a picture. Choose its column in the grid.")
-        shape = view._table.shapes(view.schema[name].id, view._at(np.array([position])))[0]
-        if len(shape) < 2 or min(shape[:2]) < 1:
-            shape = np.shape(view[name][position])
-        return int(shape[1]), int(shape[0])
+        [drawn] = self._host.thumbnails.of(view, name, np.array([position]), SMALL)
+        if not isinstance(drawn, Drawn):
+            raise LakeError(
+                f"Boxes in pixels need a picture, but {name!r} has none in this row that can be "
+                "drawn. Choose another column in the grid."
+            )
+        return drawn.width, drawn.height
 
     def _check_rows(self) -> None:
         if not self._host.shown.has_ids:
