@@ -24,11 +24,24 @@ UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 COUNTED = ("timedelta64[Y]", "timedelta64[M]")
 """Durations without a length, which Arrow, pandas and CSV know as whole numbers only."""
 
+_WORDS = dict(
+    zip(
+        ("year", "month", "week", "day", "hour", "minute", "second")
+        + ("millisecond", "microsecond", "nanosecond"),
+        UNITS,
+        strict=True,
+    )
+)
+"""Units as NumPy writes them, without their plural."""
+
 _MOMENT = re.compile(
-    r"(?P<time>\d{4}(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?)?)?)?)"
+    r"(?P<time>(?P<year>\d{4}|-\d{3,6}|\d{5,6}(?=-))"
+    r"(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?)?)?)?)"
     r"(?P<zone>Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?"
 )
-_DURATION = re.compile(r"(?P<count>-?\d{1,18}) ?(?P<unit>Y|M|W|D|h|m|s|ms|us|ns)")
+_DURATION = re.compile(
+    rf"(?P<count>-?\d{{1,19}}) ?((?P<unit>{'|'.join(UNITS)})|(?P<word>{'|'.join(_WORDS)})s?)"
+)
 
 
 def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -84,13 +97,24 @@ def _moments_of_one_form(values: list[Any]) -> NDArray[Any] | None:
     if kinds == {datetime} and all(value.tzinfo is None for value in values):
         return np.array(values, "datetime64[us]")
     if kinds == {str} and len(set(map(len, values))) == 1:
-        matches = map(_MOMENT.fullmatch, values)
-        if all(match and not match["zone"] for match in matches):
+        matches = [match for match in map(_MOMENT.fullmatch, values) if match]
+        if len(matches) == len(values) and not any(match["zone"] for match in matches):
             try:
-                return np.array(values, "datetime64")
+                block = np.array(values, "datetime64")
             except ValueError:
                 return None  # which one?
+            years = [int(match["year"]) for match in matches]
+            return block if np.array_equal(_years_of(block), years) else None
     return None
+
+
+def _years_of(times: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the years of moments.
+
+    Those of a text tell whether it was read: NumPy wraps nanoseconds of years that they do not
+    reach, without a word.
+    """
+    return times.astype("datetime64[Y]").astype(np.int64) + 1970
 
 
 def _convert(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -129,6 +153,12 @@ def _moment(value: Any, dtype: np.dtype[Any]) -> np.datetime64:
             time = np.datetime64(match["time"])
         except ValueError:
             raise _not_a_time(value, dtype) from None
+        if _years_of(np.asarray(time)) != int(match["year"]):
+            unit = np.datetime_data(time)[0]
+            raise InvalidValueError(
+                f"must be a moment of a year that {unit} reach, got {value!r:.60}. Write it with "
+                "fewer digits of a second."
+            )
         if match["sign"]:
             minutes = 60 * int(match["hours"]) + int(match["minutes"])
             time -= np.timedelta64(minutes if match["sign"] == "+" else -minutes, "m")
@@ -149,8 +179,9 @@ def _duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
         unit: Any = np.datetime_data(dtype)[0]
         return np.timedelta64(int(value), unit)
     if isinstance(value, str) and (match := _DURATION.fullmatch(value)):
-        unit = match["unit"]
-        return np.timedelta64(int(match["count"]), unit)
+        count, unit = int(match["count"]), match["unit"] or _WORDS[match["word"]]
+        if abs(count) < 2**63:
+            return np.timedelta64(count, unit)
     raise _not_a_time(value, dtype)
 
 

@@ -137,6 +137,41 @@ def test_durations_come_in_many_forms():
     )
 
 
+@given(
+    st.integers(-(2**63) + 1, 2**63 - 1),
+    st.sampled_from(["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"]),
+)
+def test_a_duration_is_read_from_the_text_that_numpy_writes(count, unit):
+    value = np.timedelta64(count, unit)
+    htype = Scalar(f"timedelta64[{unit}]")
+    check_encode_decode(htype, [str(value), f"{count} {unit}"], [value, value])
+
+
+@pytest.mark.parametrize("unit", ["M", "D", "h", "s", "ms"])
+@given(data=st.data())
+def test_a_moment_is_read_from_the_text_that_numpy_writes_whatever_its_year(data, unit):
+    first, last = (np.datetime64(text, unit) for text in ("-999999-01", "999999-12"))
+    value = np.int64(data.draw(st.integers(int(first.astype(int)), int(last.astype(int)))))
+    moment = value.view(f"datetime64[{unit}]")
+    check_encode_decode(Scalar(f"datetime64[{unit}]"), [str(moment)], [moment])
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[ns]", "datetime64[s]"])
+@pytest.mark.parametrize(
+    "text",
+    ["2500-01-01T00:00:00.123456789", "1600-01-01T00:00:00.1234567", "300000-01-01T00:00:00.1234"],
+)
+@pytest.mark.parametrize("others", [[], ["2026-01-01T00:00:00.000000001"], ["2026-01-01"]])
+def test_a_moment_that_its_digits_do_not_reach_is_refused(dtype, text, others):
+    with pytest.raises(InvalidValueError, match=r"year that (ns|us) reach|must fit"):
+        Scalar(dtype).encode([*others, text])
+
+
+@pytest.mark.parametrize("text", ["", "10", "now", "today", "20260101", "NaT", "2026-1-1", "12026"])
+def test_a_text_that_no_field_shows_is_no_moment(text):
+    check_refuses(Scalar("datetime64[D]"), text, "must be a moment")
+
+
 @pytest.mark.parametrize("nat", [np.datetime64("NaT", "s"), pd.NaT, None])
 def test_nat_is_null(nat):
     check_refuses(Scalar("datetime64[s]"), nat, "takes no null")

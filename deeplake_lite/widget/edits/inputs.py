@@ -16,6 +16,7 @@ import numpy as np
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 from deeplake_lite.htypes import Boxes, ClassLabel, Json, Scalar, Sequence, Text
 from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.scalar import is_time
 from deeplake_lite.widget.pictures.classes import is_tags
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ NEW: Final = "c00000000"
 MOST_LETTERS = 100_000
 """Of a text that is edited in the page."""
 
+EXACT: Final = 2**53
+"""Whole numbers up to here are exact in a page, which has floats alone."""
+
 
 def is_editable(htype: Htype) -> bool:
     """Tell whether a reader can change a column's cells: one value, a text, tags or boxes."""
@@ -45,7 +49,7 @@ def is_editable(htype: Htype) -> bool:
 
 
 def taken(f: Field, value: Any) -> Cell:
-    """Return what the page sent for a cell as edits have it.
+    """Return what the page sent for a cell as edits have it: as it will be read.
 
     Raises
     ------
@@ -69,13 +73,14 @@ def taken(f: Field, value: Any) -> Cell:
         )
     try:
         if isinstance(htype, Scalar) and isinstance(value, str):
-            value = _scalar(htype, value)
+            value = _typed(htype.dtype, value.strip())
         cell = _named(htype, value)
         new = new_classes(htype, [cell]) if isinstance(htype, ClassLabel) else ()
-        with_classes(htype, new).encode([cell])
+        wider = with_classes(htype, new)
+        wider.encode([cell])
     except InvalidValueError as error:
         raise InvalidValueError(error.args[0], column=f.name) from None
-    return cell
+    return plain(wider, shown(wider, [cell]))[0]
 
 
 def tag_of(f: Field, value: Any) -> str:
@@ -185,8 +190,12 @@ def plain(htype: Htype, values: Iterable[Any]) -> list[Cell]:
 def sent(htype: Htype, value: Any) -> Any:
     """Return a value as the page edits it, JSON: a class's number, a text, a number, tags, null.
 
+    Whole numbers that a page would round are texts, from which they are read again.
+
     >>> sent(ClassLabel(["ant"]), np.int32(0)), sent(Text(), "a"), sent(Boxes(), np.zeros((0, 4)))
     (0, 'a', None)
+    >>> sent(Scalar("int64"), np.int64(2**53)), sent(Scalar("int64"), np.int64(2**53 + 1))
+    (9007199254740992, '9007199254740993')
     """
     if isinstance(value, str):
         return value if len(value) <= MOST_LETTERS else None
@@ -195,6 +204,8 @@ def sent(htype: Htype, value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, int) and abs(value) > EXACT:
         return str(value)
     if is_tags(htype) and value is not None:
         return [sent(Text(), item) for item in value]
@@ -288,16 +299,41 @@ def _is_complex(htype: Scalar) -> bool:
     return np.dtype(layout.dtype).kind == "c"
 
 
-def _scalar(htype: Scalar, text: str) -> Any:
-    """Return the number or the time that a text says."""
-    said = text.strip()
+def _typed(dtype: str, text: str) -> Any:
+    """Return what a text in a field says; a time as it is, since columns read their texts.
+
+    >>> _typed("int64", "9007199254740993"), _typed("bool", "True"), _typed("timedelta64[s]", "5 s")
+    (9007199254740993, True, '5 s')
+    """
+    if is_time(dtype):
+        return text
     try:
-        if htype.dtype.endswith("]"):
-            return np.array([said], htype.dtype)[0]
-        if htype.dtype == "bool":
-            return {"true": True, "false": False}[said.lower()]
-        return int(said) if np.dtype(htype.dtype).kind in "iu" else float(said)
+        match np.dtype(dtype).kind:
+            case "b":
+                return {"true": True, "false": False}[text.lower()]
+            case "f":
+                return _real(text)
+            case _:
+                return _whole(text)
     except (ValueError, KeyError):
-        raise InvalidValueError(
-            f"takes {htype.dtype}, got {text!r:.60}. Write a number, or a time as 2026-01-31T12:00."
-        ) from None
+        kind = "true or false" if dtype == "bool" else "a number that it can hold"
+        raise InvalidValueError(f"takes {dtype}, got {text!r:.60}. Write {kind}.") from None
+
+
+def _whole(text: str) -> int:
+    """Return a whole number, also one that is written like 1e3. Raises ValueError."""
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)
+        if not number.is_integer() or abs(number) >= EXACT:
+            raise
+        return int(number)
+
+
+def _real(text: str) -> float:
+    """Return a number; infinity only where the text says so. Raises ValueError."""
+    number = float(text)
+    if math.isinf(number) and "inf" not in text.lower():
+        raise ValueError(text)
+    return number

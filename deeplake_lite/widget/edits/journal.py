@@ -294,8 +294,6 @@ def _value_to(value: Any) -> Any:
             return {"array": data, "dtype": plain.dtype.str, "shape": list(plain.shape)}
         case np.datetime64() | np.timedelta64():
             return {"number": int(value.astype("int64")), "dtype": value.dtype.str}
-        case dt.datetime() | dt.date():
-            return _value_to(np.datetime64(value))
         case np.generic():
             return value.item()
         case list() | tuple():

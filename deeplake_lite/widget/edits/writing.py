@@ -213,7 +213,7 @@ def told(htype: Htype, cell: Cell) -> str:
     """
     if isinstance(cell, np.ndarray):
         return str(htype.preview(cell))
-    return brief(cell.item() if isinstance(cell, np.generic) else cell)
+    return str(cell) if isinstance(cell, np.generic) else brief(cell)
 
 
 def _digests(htype: Htype, cells: list[Cell]) -> NDArray[np.uint64]:

@@ -422,6 +422,7 @@ def test_times_are_typed(make_lake, page):
     lake = make_lake({"t": "datetime64[s]", "ok": "bool"}, t=["2026-01-31"], ok=[False])
     shown = page(lake)
     stage(shown, [0], "t", "2026-02-01T12:30")
+    assert shown.w.staged[0]["what"] == "→ 2026-02-01T12:30:00"
     stage(shown, [0], "ok", "true")
     [cell] = shown.asks("detail", p=0, size=64)["columns"][:1]
     assert cell["value"] == "2026-02-01T12:30:00"

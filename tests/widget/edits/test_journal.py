@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import deeplake_lite as dl
@@ -352,3 +354,47 @@ def test_lakes_in_memory_keep_no_drafts(make_lake, page, tmp_path, monkeypatch):
     p = page(make_lake({"note": "text"}, note=["a"]))
     edit(p, [0], "note", "b")
     assert list(tmp_path.iterdir()) == []
+
+
+KEPT = {
+    "datetime64[ns]": pd.Timestamp("2026-01-01 00:00:00.123456789"),
+    "datetime64[us]": dt.datetime(2026, 1, 1, 1, 1, 1, 999999, dt.timezone(dt.timedelta(hours=2))),
+    "datetime64[D]": dt.date(1, 1, 1),
+    "timedelta64[us]": dt.timedelta(microseconds=3),
+    "timedelta64[ms]": pd.Timedelta("5 s"),
+    "timedelta64[s]": "5 seconds",
+    "int64": 2**63 - 1,
+    "uint64": "18446744073709551615",
+    "float16": np.float16(0.1),
+    "float32": 0.1,
+    "float64": -0.0,
+    "bool": np.True_,
+    "text": "\x00\r\n😀\u2028",
+    "json": {"json": (1, [2**70, None]), "array": "AA"},
+}
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_values_of_all_types_come_back_as_they_were_staged(tmp_path, monkeypatch, kind):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    url = str(tmp_path / "y.lake")
+    ds = dl.create(url, {"v": kind})
+    ds.append({"v": [ds.schema["v"].htype.blank]})
+    ds.commit("a row")
+    work_and_end(url, [([0], "v", KEPT[kind])])
+    ds.update([0], {"v": [int(v) if kind == "uint64" else v for v in [KEPT[kind]]]})
+    expected = ds["v"][0]
+    ds.discard()
+    w = Browser(dl.open(url))
+    assert w.restore() == 1
+    w.commit("restored")
+    found = dl.open(url)["v"][0]
+    assert repr(found) == repr(expected)
+
+
+def test_a_value_that_cannot_be_kept_is_said_to_be_none(url, page, monkeypatch):
+    p = page(dl.open(url))
+    monkeypatch.setattr(journal, "_value_to", lambda _: object())
+    edit(p, [0], "note", "new")
+    assert [c for c, _ in p.sent if c.get("type") == "note"]
+    assert p.w.staged_count == 1
