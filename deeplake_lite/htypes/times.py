@@ -24,14 +24,18 @@ UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 COUNTED = ("timedelta64[Y]", "timedelta64[M]")
 """Durations without a length, which Arrow, pandas and CSV know as whole numbers only."""
 
-_WORDS = dict(
-    zip(
-        ("year", "month", "week", "day", "hour", "minute", "second")
-        + ("millisecond", "microsecond", "nanosecond"),
-        UNITS,
-        strict=True,
-    )
-)
+_WORDS = {
+    "year": "Y",
+    "month": "M",
+    "week": "W",
+    "day": "D",
+    "hour": "h",
+    "minute": "m",
+    "second": "s",
+    "millisecond": "ms",
+    "microsecond": "us",
+    "nanosecond": "ns",
+}
 """Units as NumPy writes them, without their plural."""
 
 _MOMENT = re.compile(

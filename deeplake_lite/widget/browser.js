@@ -3822,17 +3822,21 @@ class Detail {
 
 	textField(column) {
 		const number = column.kind === "number";
-		const before = column.value === null || column.value === undefined ? "" : String(column.value);
-		const field = h(number ? "input" : "textarea", { class: "dl-input", "aria-label": column.name, value: before, rows: number ? null : String(Math.min(8, 1 + Math.floor(before.length / 38))) });
+		const text = String(column.value ?? "");
+		const field = h(number ? "input" : "textarea", { class: "dl-input", "aria-label": column.name, value: text, rows: number ? null : Math.min(8, 1 + Math.floor(text.length / 38)) });
+		let before = field.value; // has no carriage returns
+		const lines = before.replaceAll("\n", "\r\n") === text ? "\r\n" : "\n";
 		field.addEventListener("keydown", (event) => {
 			event.stopPropagation();
 			if (event.key === "Escape") field.value = before;
 			if (event.key === "Escape" || (event.key === "Enter" && (number || event.ctrlKey || event.metaKey))) this.element.focus();
 		});
-		field.addEventListener("blur", () => {
-			if (field.value === before) return;
-			if (number && field.value.trim() && !Number.isFinite(Number(field.value))) return void (field.value = before);
-			this.put(column, number ? (field.value.trim() ? Number(field.value) : null) : field.value);
+		field.addEventListener("blur", async () => {
+			const typed = field.value;
+			if (typed === before) return;
+			const value = column.kind === "text" ? typed.replaceAll("\n", lines) : typed.trim() || null;
+			if (await this.put(column, value)) before = typed;
+			else field.value = before;
 		});
 		return field;
 	}
@@ -4091,7 +4095,7 @@ class Shell {
 		const size = slider("Size of the cards", { oninput: () => core.set({ size: Math.round(SMALLEST * Math.exp((size.value / 100) * steps)) }) });
 		keepKeys(size);
 		const show = () => {
-			size.value = String(Math.round((100 * Math.log(core.settings.size / SMALLEST)) / steps));
+			size.value = Math.round((100 * Math.log(core.settings.size / SMALLEST)) / steps);
 			size.setAttribute("aria-valuetext", `${core.settings.size} pixels`);
 		};
 		core.on("settings", show);
@@ -4119,10 +4123,10 @@ class Shell {
 		const { core } = this;
 		const put = (patch) => setOverlays(core, [column], patch);
 		const { shown, opacity } = overlay(core, column.name);
-		const line = h("span", { class: "dl-layer-line", "data-dash": String(layer % 3), "aria-hidden": "true" });
+		const line = h("span", { class: "dl-layer-line", "data-dash": layer % 3, "aria-hidden": "true" });
 		return div("dl-layer",
 			h("label", {}, h("input", { type: "checkbox", "aria-label": `Show ${column.name}`, checked: shown, onchange: (event) => put({ shown: event.target.checked }) }), line, span(column.name), quiet(column.kind)),
-			slider(`Opacity of ${column.name}`, { value: String(Math.round(100 * opacity)), oninput: (event) => put({ opacity: event.target.value / 100 }) }));
+			slider(`Opacity of ${column.name}`, { value: Math.round(100 * opacity), oninput: (event) => put({ opacity: event.target.value / 100 }) }));
 	}
 
 	captionButton() {

@@ -127,7 +127,7 @@ def test_columns_are_edited_in_place(chrome, tmp_path):
         shown.page.wait_for_timeout(150)
         made = [(e["column"], e["op"], e["value"]) for e in staged(shown)]
         assert made == [
-            ("score", "set", 0.25),
+            ("score", "set", "0.25"),
             ("caption", "set", "A new text"),
             ("tags", "remove_tag", 2),
         ]

@@ -24,6 +24,11 @@ def row(chrome, w, position=0):
     assert wrong == []
 
 
+def box(page, name):
+    """Return the field of a column."""
+    return page.get_by_role("textbox", name=name, exact=True)
+
+
 def settle(page):
     """Wait until Python has answered everything."""
     page.wait_for_function("() => document.querySelector('.dl-browser').dataset.pending === '0'")
@@ -46,3 +51,99 @@ def test_boxes_beyond_the_picture_stay_when_one_is_drawn(chrome, make_lake):
     w.commit("one more")
     assert lake["boxes"][0][:3].tolist() == old
     assert len(lake["boxes"][0]) == 4
+
+
+def typed(chrome, lake, *changes):
+    """Return what is staged once some fields were typed into, and what the page says of it."""
+    w = lake.browse()
+    with row(chrome, w) as page:
+        for name, text in changes:
+            field = box(page, name)
+            field.click()
+            if text is not None:
+                field.fill(text)
+            field.blur()
+            settle(page)
+        values = {name: box(page, name).input_value() for name, _ in changes}
+        said = page.locator(".dl-banner-text").text_content()
+    return w, values, said
+
+
+WHOLE = {
+    "int64": [2**53 + 1, 2**53 + 3, -(2**63), 2**63 - 1, 7],
+    "uint64": [2**64 - 1, 2**64 - 3, 2**53 + 1, 0],
+}
+
+
+@pytest.mark.parametrize("dtype", WHOLE)
+def test_whole_numbers_of_64_bits_are_shown_and_written_exactly(chrome, make_lake, dtype):
+    for old, new in zip(WHOLE[dtype], WHOLE[dtype][1:], strict=False):
+        lake = make_lake({"n": dtype, "items": dl.Sequence(dtype)}, n=[old], items=[[old]])
+        with row(chrome, lake.browse()) as page:
+            assert box(page, "n").input_value() == str(old)
+            assert page.get_by_text(str(old), exact=True).count() >= 1
+        w, values, _ = typed(chrome, lake, ("n", str(new)))
+        assert values == {"n": str(new)}
+        assert w.staged[0]["what"] == f"→ {new}"
+        w.commit("typed")
+        assert int(lake["n"][0]) == new
+
+
+LINES = ["a\r\nb", "a\rb", "a\nb", "a\r\nb\rc\n", "\r\n", "\n", "", "a", "\rx\n"]
+
+
+@pytest.mark.parametrize("text", LINES)
+def test_a_click_into_a_field_and_out_again_stages_nothing(chrome, make_lake, text):
+    lake = make_lake(
+        {"note": "text", "n": dl.Scalar("int64", nullable=True), "at": "timedelta64[s]"},
+        note=[text],
+        n=[None],
+        at=["5 s"],
+    )
+    w, _, _ = typed(chrome, lake, ("note", None), ("n", None), ("at", None))
+    assert w.staged_count == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("a\r\nb", "x\r\ny"), ("a\nb", "x\ny"), ("a\r\nb\nc", "x\ny")]
+)
+def test_a_text_keeps_its_line_ends_where_they_are_all_the_same(chrome, make_lake, before, after):
+    lake = make_lake({"note": "text"}, note=[before])
+    w, _, _ = typed(chrome, lake, ("note", "x\ny"))
+    w.commit("typed")
+    assert lake["note"][0] == after
+
+
+def test_what_a_field_shows_is_typed_again_and_a_refusal_gives_it_back(chrome, make_lake):
+    schema = {
+        "at": "timedelta64[s]",
+        "when": "datetime64[ns]",
+        "n": dl.Scalar("int8", nullable=True),
+    }
+    lake = make_lake(schema, at=["5 s"], when=["2026-01-01"], n=[5])
+    w, values, said = typed(
+        chrome, lake, ("at", "9 seconds"), ("n", ""), ("when", "2500-01-01"), ("n", "many")
+    )
+    assert values == {"at": "9 seconds", "n": "", "when": "2026-01-01T00:00:00.000000000"}
+    assert "takes int8, got 'many'" in said
+    assert [edit["what"] for edit in w.staged] == ["→ 9 seconds", "→ null"]
+
+
+def test_a_field_that_is_left_again_is_staged_once(chrome, make_lake):
+    lake = make_lake({"a": "text", "b": "text"}, a=["a"], b=["b"])
+    w = lake.browse()
+    with row(chrome, w) as page:
+        a, b = (box(page, name) for name in ("a", "b"))
+        a.fill("new")
+        b.click()
+        settle(page)
+        a.click()
+        b.click()
+        settle(page)
+    assert w.staged_count == 1
+
+
+def test_a_text_that_is_too_long_for_a_field_is_no_field(chrome, make_lake):
+    lake = make_lake({"note": "text"}, note=["x" * 100_001])
+    with row(chrome, lake.browse()) as page:
+        assert page.locator(".dl-detail textarea").count() == 0

@@ -198,7 +198,7 @@ def sent(htype: Htype, value: Any) -> Any:
     (9007199254740992, '9007199254740993')
     """
     if isinstance(value, str):
-        return value if len(value) <= MOST_LETTERS else None
+        return None if is_long(value) else value
     if isinstance(value, np.datetime64 | np.timedelta64):
         return str(value)
     if isinstance(value, np.generic):
@@ -212,6 +212,11 @@ def sent(htype: Htype, value: Any) -> Any:
     if isinstance(htype, Json):
         return value
     return value if isinstance(value, bool | int | float) else None
+
+
+def is_long(value: Any) -> bool:
+    """Tell whether a value is a text that is too long for a field of the page."""
+    return isinstance(value, str) and len(value) > MOST_LETTERS
 
 
 def check_alike(f: Field, source: Field) -> None:

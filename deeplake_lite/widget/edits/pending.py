@@ -95,7 +95,11 @@ class Pending:
         about = self._host.about
         stored = name in self._host.shown.view.columns or self.staged.columns().get(inputs.NEW)
         editable = bool(
-            stored and about["writable"] and about["has_ids"] and inputs.is_editable(htype)
+            stored
+            and about["writable"]
+            and about["has_ids"]
+            and inputs.is_editable(htype)
+            and not inputs.is_long(value)
         )
         plain = inputs.sent(htype, value) if editable else None
         return {"editable": editable, "value": plain}
