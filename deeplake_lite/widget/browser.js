@@ -3936,13 +3936,12 @@ function diffBar(core, ...tools) {
 	const tabs = Object.entries(CHANGES).map(([tab, name]) => h("button", { class: "dl-button", "data-tab": tab, onclick: () => show(tab, null) },
 		span(name), span(short(about.counts?.[tab] ?? 0), "dl-badge")));
 	const names = Object.entries(about.changed_columns ?? {});
-	const every = "all columns";
-	const column = select([every, ...names.map(([name]) => name)], every, (value) => show("changed", value === every ? null : value), "Changed column");
+	const column = select(["", ...names.map(([name]) => name)], "", (value) => show("changed", value || null), "Changed column", "all columns");
 	[...column.options].forEach((option, i) => i && (option.textContent = `${names[i - 1][0]} (${short(names[i - 1][1])})`));
 	const mark = () => {
 		tabs.forEach((tab) => pressed(tab, tab.dataset.tab === core.state.tab));
 		column.hidden = core.state.tab !== "changed" || !names.length;
-		column.value = core.state.column ?? every;
+		column.value = core.state.column ?? "";
 	};
 	core.on("state", mark);
 	core.on("count", mark);

@@ -145,3 +145,23 @@ def test_a_lake_of_pictures_says_what_a_review_and_likeness_need(chrome, make_la
         page.get_by_text("Needs a column of embeddings").wait_for()
         page.screenshot(path=tmp_path / "banner.png")
     assert wrong == []
+
+
+def test_a_changed_column_may_be_called_like_the_choice_of_all(chrome, make_lake):
+    names = ["all columns", "all", "x"]
+    lake = make_lake(dict.fromkeys(names, "int32"), **dict.fromkeys(names, range(6)))
+    lake.tag("v1")
+    lake["all columns"][:2] = [7, 8]
+    lake["x"][2:5] = [7, 8, 9]
+    lake.commit("changed")
+    with shown(chrome, dl.browse_diff(lake, "v1", "main")) as (page, wrong):
+        choice = page.get_by_label("Changed column")
+        counts = {}
+        for option in choice.locator("option").all_text_contents():
+            choice.select_option(label=option)
+            settled = "() => document.querySelector('.dl-browser').dataset.pending === '0'"
+            page.wait_for_function(settled)
+            painted(page)
+            counts[option] = rows(page)
+    assert counts == {"all columns": "5", "all columns (2)": "2", "x (3)": "3"}
+    assert wrong == []
