@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset.show import title_of, version_of
+from deeplake_lite.dataset.show import title_of
 from deeplake_lite.review.ranking import suggestion
 from deeplake_lite.widget.pictures.classes import tag_column
 from deeplake_lite.widget.pictures.kinds import about_columns, picture_column
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 def about_of(shown: Shown) -> dict[str, Any]:
     """Return what is known of the lake and of the columns shown."""
     tags = tag_column(shown.base.schema)
-    branch = getattr(shown.handle, "current_branch", None)
     return {
         "title": title_of(shown.base.url),
         "url": shown.base.url,
         "version": shown.base.version,
-        "name": version_of(shown.handle)[0],
-        "branch": branch,
-        "writable": branch is not None,
+        "name": shown.name,
+        "branch": shown.branch,
+        "writable": shown.branch is not None,
         "total": len(shown.base),
         "columns": about_columns(shown.view),
         "picture": picture_column(shown.view),

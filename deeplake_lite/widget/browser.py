@@ -171,8 +171,12 @@ class Browser(Display):
             return self.ask(f"SELECT * FROM {name}")
 
     def browse(self, view: View) -> None:
-        """Browse another view from now on; the query is asked of it, if it can be."""
+        """Browse another view from now on; the query is asked of it, if it can be.
+
+        Raises UncommittedError for another branch or lake while edits are staged.
+        """
         with self._lock:
+            self.part(Editing).check_moves(view)
             self._ask_again(lambda shown: shown.based(view))
 
     def _ask_again(self, moved: Callable[[Shown], Shown]) -> None:
@@ -432,7 +436,7 @@ class Browser(Display):
     def _now_shown(self, shown: Shown) -> None:
         """Bring all traits to what is shown now; the page hears of them at once."""
         before, selected, self._shown = self._shown, self.selected, shown
-        moved = before.handle is not shown.handle
+        moved = before.handle is not shown.handle or before.branch != shown.branch
         self._applying = True
         try:
             with self.hold_sync():

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.dataset import Dataset
+from deeplake_lite.dataset.show import version_of
 from deeplake_lite.dataset.virtual import VirtualTable
-from deeplake_lite.errors import LakeError
+from deeplake_lite.errors import LakeError, UncommittedError
 from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.widget.handles import renewed
 
@@ -57,12 +58,16 @@ class Shown:
     """Which answer this is."""
     ms: float = 0.0
     """How long it took."""
+    branch: str | None = None
+    """The branch that the base is of, and edits are for: the handle may go to another one."""
+    name: str = ""
+    """The branch, tag or time that the handle was opened at, if any."""
 
     @classmethod
     def of(cls, view: View) -> Shown:
         """Show a view as it is now."""
         base = view._as_it_is()
-        return cls(view, base, base)
+        return cls(view, base, base, branch=branch_of(view), name=version_of(view)[0])
 
     def asked(self, text: str) -> Shown:
         """Return the answer of a query, or of a condition on all rows.
@@ -94,8 +99,8 @@ class Shown:
 
     def based(self, view: View) -> Shown:
         """Return the same query asked of another view, or of the same one as it is now."""
-        base = view._as_it_is()
-        return replace(self, handle=view, base=base, view=base).asked(self.text)
+        now = Shown.of(view)
+        return replace(now, sources=self.sources, generation=self.generation).asked(self.text)
 
     def renewed(self, ds: Dataset) -> Shown:
         """Return the same rows and the same query, as they are in a dataset by now."""
@@ -112,6 +117,28 @@ class Shown:
     def is_gone(self) -> bool:
         """Whether it shows edits of a transaction that has ended: their place may be empty."""
         return bool(self.base._table.edits) and self.handle._table is not self.base._table
+
+    def check_branch(self) -> None:
+        """Refuse edits once the dataset has gone to another branch. Raises UncommittedError.
+
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://check-branch-doc", {"x": "int32"})
+        >>> ds.branch("fix")
+        >>> shown, _ = Shown.of(ds), ds.checkout("fix")
+        >>> shown.check_branch()
+        Traceback (most recent call last):
+        deeplake_lite.errors.UncommittedError: The browser shows branch 'main', but the dataset is \
+on branch 'fix' by now, ...
+        """
+        now = branch_of(self.handle)
+        if now == self.branch:
+            return
+        here = f"branch {self.branch!r}" if self.branch else f"version {self.name or 'unnamed'!r}"
+        back = f"Go back, ds.checkout({self.branch!r}), or show" if self.branch else "Show"
+        raise UncommittedError(
+            f"The browser shows {here}, but the dataset is on branch {now!r} by now, where "
+            f"edits are written. {back} {now!r}: w.discard() and w.refresh()."
+        )
 
     @property
     def has_ids(self) -> bool:
@@ -146,3 +173,8 @@ class Shown:
             return np.flatnonzero(marked[self.view._live()])
         ids = before.ids(selected)
         return np.empty(0, np.int64) if ids is None else self.places(ids)
+
+
+def branch_of(view: View) -> str | None:
+    """Return the branch that a dataset is on now; None for other views, and for versions."""
+    return getattr(view, "current_branch", None)

@@ -18,6 +18,7 @@ from deeplake_lite.widget.edits.pending import Pending
 from deeplake_lite.widget.edits.staged import Edit, Staged
 from deeplake_lite.widget.handles import handle_of
 from deeplake_lite.widget.messages import problem_of
+from deeplake_lite.widget.shown import branch_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -120,6 +121,18 @@ class Editing:
                 f"{len(self.staged):,} edits are staged: before {purpose}, keep them with "
                 "w.commit('…') or drop them with w.discard()."
             )
+
+    def check_moves(self, view: View) -> None:
+        """Refuse to show another branch or lake before what is staged here is done with.
+
+        Raises UncommittedError.
+        """
+        shown = self._host.shown
+        if (view.url, branch_of(view)) == (shown.base.url, shown.branch) or not len(self.staged):
+            return
+        if view is shown.handle:
+            shown.check_branch()
+        self.check_none("another version is shown")
 
     # ---- drafts
 
@@ -256,7 +269,11 @@ class Editing:
         return {} if found is None else dict(zip(found.tolist(), at.tolist(), strict=True))
 
     def _dataset(self) -> Dataset:
-        """Return the dataset that is written to. Raises what `handle_of` does."""
+        """Return the dataset that is written to: the branch that is shown.
+
+        Raises what `handle_of` and `Shown.check_branch` do.
+        """
+        self._host.shown.check_branch()
         view = self._host.shown.handle
         if self._opened is None or self._opened[0] is not view:
             self._opened = (view, handle_of(view))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.html.words import clip, count
-from deeplake_lite.dataset.show import title_of, version_of
+from deeplake_lite.dataset.show import title_of
 from deeplake_lite.widget.messages import Pack
 from deeplake_lite.widget.pictures.cells import Sight
 from deeplake_lite.widget.pictures.kinds import picture_column, role_of
@@ -83,8 +83,8 @@ def _strip(
 
 
 def _title(shown: Shown) -> str:
-    name, commit = version_of(shown.handle)
-    parts = [title_of(shown.base.url), count(len(shown.view), "row"), f"{name or commit}"]
+    version = shown.name or shown.base.version
+    parts = [title_of(shown.base.url), count(len(shown.view), "row"), version]
     return " · ".join(filter(None, [*parts, clip(shown.text, 200)]))
 
 
