@@ -147,3 +147,15 @@ def test_a_text_that_is_too_long_for_a_field_is_no_field(chrome, make_lake):
     lake = make_lake({"note": "text"}, note=["x" * 100_001])
     with row(chrome, lake.browse()) as page:
         assert page.locator(".dl-detail textarea").count() == 0
+
+
+@pytest.mark.parametrize("kind", ["texts", "classes"])
+def test_a_tag_with_spaces_around_it_is_removed_by_its_cross(chrome, make_lake, kind):
+    htype = dl.Sequence("text") if kind == "texts" else dl.ClassLabel([" x ", "y"], multiple=True)
+    lake = make_lake({"tags": htype}, tags=[[" x ", "y"]])
+    w = lake.browse()
+    with row(chrome, w) as page:
+        page.get_by_role("button", name="Remove x").click()
+        settle(page)
+    w.commit("without x")
+    assert [str(tag) for tag in lake["tags"][0]] == [{"texts": "y", "classes": "1"}[kind]]

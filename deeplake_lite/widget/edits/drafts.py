@@ -50,13 +50,10 @@ class Drafts:
             yield self._tag(ds, op, wanted, positions)
         elif op == "set":
             f = self._field(ds, str(wanted["column"]))
-            value = inputs.taken(f, wanted.get("value"))
-            if not wanted.get("new_class", True):
-                inputs.check_known(f, value)
-            yield self._set(f, positions, value)
+            yield self._set(f, positions, _value(f, wanted.get("value"), wanted))
         elif op == "take":
             f = self._field(ds, str(wanted["column"]))
-            yield from self._take(f, positions, str(wanted["value"]))
+            yield from self._take(f, positions, wanted)
         elif op == "set_boxes":
             f = self._field(ds, str(wanted["column"]))
             for position in positions.tolist():
@@ -95,10 +92,10 @@ class Drafts:
         ids, seen = self._ids(positions), self._seen(f, positions)
         return self._staged.edit(f.name, f.id, "set", ids, value, seen, _what(f, value))
 
-    def _take(self, f: Field, positions: Positions, name: str) -> Iterator[Edit]:
+    def _take(self, f: Field, positions: Positions, wanted: Mapping[str, Any]) -> Iterator[Edit]:
         """Yield edits that give cells what another column shown has: one edit for each value."""
         view = self._host.shown.view
-        source = view[name]._field
+        source = view[str(wanted["value"])]._field
         inputs.check_alike(f, source)
         values = values_of(view, source, positions)
         if damaged := [v for v in values if isinstance(v, Exception)]:
@@ -109,11 +106,11 @@ class Drafts:
         ):
             groups.setdefault(inputs.key_of(value), (value, []))[1].append(position)
         for value, rows in groups.values():
-            yield self._set(f, np.array(rows), inputs.taken(f, value))
+            yield self._set(f, np.array(rows), _value(f, value, wanted))
 
     def _tag(self, ds: Dataset, op: Any, wanted: Mapping[str, Any], positions: Positions) -> Edit:
         f = self._tags_field(ds, wanted.get("column"))
-        tag = inputs.tag_of(f, wanted["value"])
+        tag = inputs.tag_of(f, wanted["value"], there=op == "remove_tag")
         what = f"{'+' if op == 'add_tag' else '−'} {tag}"
         return self._staged.edit(f.name, f.id, op, self._ids(positions), tag, None, what)
 
@@ -200,6 +197,14 @@ def is_stored(view: View, f: Field, field_id: str) -> bool:
     [True, False]
     """
     return origin(view, f, np.empty(0, np.int64))[1].id == field_id
+
+
+def _value(f: Field, value: Any, wanted: Mapping[str, Any]) -> Any:
+    """Return a value as edits have it; a class may be new where it was typed, or asked for."""
+    cell = inputs.taken(f, value)
+    if not wanted.get("new_class", wanted["op"] == "set"):
+        inputs.check_known(f, cell)
+    return cell
 
 
 def _what(f: Field, value: Any) -> str:

@@ -83,8 +83,13 @@ def taken(f: Field, value: Any) -> Cell:
     return plain(wider, shown(wider, [cell]))[0]
 
 
-def tag_of(f: Field, value: Any) -> str:
+def tag_of(f: Field, value: Any, *, there: bool = False) -> str:
     """Return a tag that the page sent, by name. Raises InvalidValueError.
+
+    Parameters
+    ----------
+    there : bool
+        Whether rows have it, as it is: spaces around it are dropped from a new one alone.
 
     >>> from deeplake_lite.schema import Schema
     >>> tag_of(Schema.build({"tags": TAGS})["tags"], " blurry ")
@@ -94,10 +99,11 @@ def tag_of(f: Field, value: Any) -> str:
         raise SchemaError(
             f"tags are in a column of several texts or classes, column {f.name!r} is {f.htype}."
         )
-    tag = value.strip() if isinstance(value, str) else value
-    if tag == "":
-        raise InvalidValueError("a tag has letters, got none. Type one.", column=f.name)
-    [named] = taken(f, [tag])
+    if isinstance(value, str) and classes_of(f.htype) is None and not there:
+        value = value.strip()
+        if not value:
+            raise InvalidValueError("a tag has letters, got none. Type one.", column=f.name)
+    [named] = taken(f, [value])
     return str(named)
 
 
@@ -270,7 +276,7 @@ def _named(htype: Htype, value: Any) -> Cell:
 def _name(classes: ClassLabel, value: Any) -> Any:
     """Return the name of a class by its number; a text is one, known or new."""
     if isinstance(value, str):
-        name = value.strip()
+        name = value if value in classes.names else value.strip()
         if not name:
             raise InvalidValueError("a class has a name, got an empty text. Type one.")
         return name

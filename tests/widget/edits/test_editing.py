@@ -614,3 +614,75 @@ def test_staged_rows_are_counted_once_however_many_edits_they_have(lake, page):
     assert (shown.w.staged_count, shown.w.staged_rows) == (2, 3)
     assert shown.asks("commit", message="")["rows"] == 3
     assert shown.w.staged_rows == 0
+
+
+SPACED = [" cat", "cat ", " ", "dog", " dog"]
+
+
+@pytest.mark.parametrize("name", SPACED)
+@pytest.mark.parametrize("kind", ["one", "several", "texts"])
+def test_a_name_with_spaces_around_it_is_that_name(make_lake, page, name, kind):
+    htype = {
+        "one": dl.ClassLabel(SPACED),
+        "several": dl.ClassLabel(SPACED, multiple=True),
+        "texts": dl.Sequence("text"),
+    }[kind]
+    blank, there = ("dog", name) if kind == "one" else ([], [name])
+    lake = make_lake({"v": htype, "other": htype}, v=[blank] * 2, other=[there] * 2)
+    shown = page(lake)
+    shown.w.selected = [0]
+    shown.w.edit("v", there)
+    shown.w.selected = [1]
+    shown.w.edit("v", take="other")
+    assert not any("new class" in edit["what"] for edit in shown.w.staged)
+    shown.w.commit()
+    expected = repr([lake["other"][i] for i in (0, 1)])
+    assert repr([lake["v"][i] for i in (0, 1)]) == expected
+    if kind == "one":
+        return
+    stage(shown, [0], "v", name, "remove_tag")
+    number = name if kind == "texts" else SPACED.index(name)
+    stage(shown, [1], "v", number, "remove_tag")
+    shown.w.commit()
+    assert [len(tags) for tags in lake["v"][:]] == [0, 0]
+    if kind == "several":
+        stage(shown, [0], "v", name, "add_tag")
+        shown.w.commit()
+        assert repr(lake["v"][0]) == repr(lake["other"][0])
+
+
+def test_spaces_around_a_name_that_is_typed_and_new_are_dropped(make_lake, page):
+    schema = {"label": dl.ClassLabel(["dog"]), "tags": dl.Sequence("text")}
+    lake = make_lake(schema, label=[0], tags=[[]])
+    shown = page(lake)
+    stage(shown, [0], "label", " cat ")
+    stage(shown, [0], "tags", " x ", "add_tag")
+    shown.w.commit()
+    assert lake["label"].names == ("dog", "cat")
+    assert lake["tags"][0] == ["x"]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_taking_over_makes_no_class_unless_it_is_asked_for(make_lake, page, several):
+    schema = {
+        "label": dl.ClassLabel(["ant", "bee"], multiple=several),
+        "other": dl.ClassLabel(["zebra", "bee"], multiple=several),
+        "text": "text",
+    }
+    values = [[0], [1]] if several else [0, 1]
+    lake = make_lake(schema, label=values, other=values, text=["yak", "ant"])
+    shown = page(lake)
+    w = shown.w
+    w.selected = [0, 1]
+    wanted = {"positions": [0], "column": "label", "op": "take", "value": "other"}
+    assert "no class 'zebra'" in shown.fails("stage", edits=[wanted])["message"]
+    for source in ["other"] if several else ["other", "text"]:
+        with pytest.raises(dl.InvalidValueError, match=r"no class '(zebra|yak)'.*new_class=True"):
+            w.edit("label", take=source)
+    w.selected = [1]
+    w.edit("label", take="other")
+    w.selected = [0]
+    w.edit("label", take="other", new_class=True)
+    w.commit()
+    assert lake["label"].names == ("ant", "bee", "zebra")
+    assert np.ravel(np.array(list(lake["label"][:]))).tolist() == [2, 1]
