@@ -1,7 +1,8 @@
 """A facet's choice as a condition in the text of the query, and the choice that a query makes.
 
-The text is the one truth: a choice is written into it, and read off it again. Conditions that
-compare a facet's expression with constants are that facet's; all others stay as they are.
+The text is the one truth: a choice is written into it, and read off it again. A condition is a
+facet's where the facet itself would write it (`written`); all others stay as they are, and a choice
+is added to them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 type FacetKind = Literal["classes", "tags", "numbers", "times", "booleans"]
 type Op = Literal["set", "toggle", "clear"]
 
-_BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE)
+_RANGES = ("numbers", "times")
 
 
 def filtered(
@@ -80,11 +81,12 @@ def filtered(
         text = wrapped(text)
     _, said, end = clause(text or "SELECT *", "WHERE")
     kept = conjuncts(text[said:end]) if text else []
-    facet = _expression(expression)
-    mine = [i for i, c in enumerate(kept) if _is_about(condition_of(c), facet)]
+    mine = _own(kept, expression, kind)
     at = mine[0] if mine else len(kept)
     others = [c for i, c in enumerate(kept) if i not in mine]
     new = [written(expression, kind, wanted)] if wanted else []
+    if new and _alike(others, expression, kind):
+        new = [f"({new[0]})"]  # tells it from theirs
     conditions = [*others[:at], *new, *others[at:]]
     return unwrapped(with_clause(text, "WHERE", joined(conditions) if conditions else ""))
 
@@ -137,16 +139,17 @@ def chosen(text: str, expression: str, kind: FacetKind) -> list[Any] | None:
     if not text:
         return None
     _, said, end = clause(text, "WHERE")
-    facet = _expression(expression)
-    trees = [condition_of(c) for c in conjuncts(text[said:end])]
-    mine = [tree for tree in trees if _is_about(tree, facet)]
+    conditions = conjuncts(text[said:end])
+    mine = [condition_of(conditions[i]) for i in _own(conditions, expression, kind)]
     if not mine:
         return None
-    if kind in ("numbers", "times"):
-        return _range(mine)
+    parts = [part for tree in mine for part in _parts(tree, _joint(kind))]
+    if kind in _RANGES:
+        lows, highs = _ends(parts)
+        return [lows[0] if lows else None, highs[0] if highs else None]
     found: list[Any] = []
-    for tree in mine:
-        found += [v for v in _values(tree) if v not in found]
+    for part in parts:
+        found += [v for v in _values(part) if v not in found]
     return found
 
 
@@ -158,7 +161,7 @@ def written(expression: str, kind: FacetKind, values: Sequence[Any]) -> str:
     >>> written("t", "tags", ["a", "b"])
     "(CONTAINS(t, 'a') OR CONTAINS(t, 'b'))"
     """
-    if kind in ("numbers", "times"):
+    if kind in _RANGES:
         low, high = values
         ends = ((">=", low), ("<", high))
         said = [f"{expression} {sign} {literal(end)}" for sign, end in ends if end is not None]
@@ -180,7 +183,7 @@ def _chosen_next(
     text: str, expression: str, kind: FacetKind, op: Op, values: Sequence[Any]
 ) -> list[Any]:
     """Return what is chosen after a step; nothing for all."""
-    if kind in ("numbers", "times"):
+    if kind in _RANGES:
         given = [] if op == "clear" else list(values)
         if given and len(given) != 2:
             raise LakeError(f"A range has two ends, got {len(given)}: {given!r:.60}.")
@@ -219,31 +222,84 @@ def _expression(text: str) -> exp.Expr:
     return tree
 
 
-def _is_about(tree: exp.Expr, facet: exp.Expr) -> bool:
-    """Tell whether a condition compares a facet's expression with constants, and nothing else."""
+def _own(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[int]:
+    """Return which conditions are a facet's choice.
+
+    Where more have its form than it writes, a user has joined them with AND: its own is the last
+    one in parentheses then.
+
+    >>> _own(["x > 2", "label = 'a'", "x < 9"], "x", "numbers")
+    [0, 2]
+    >>> _own(["CONTAINS(t, 'a')", "CONTAINS(t, 'b')"], "t", "tags")
+    []
+    """
+    alike = _alike(conditions, expression, kind)
+    trees = [condition_of(conditions[i]) for i in alike]
+    if kind in _RANGES:
+        is_one = _is_one_range([part for tree in trees for part in _parts(tree, exp.And)])
+    else:
+        is_one = len(alike) <= 1
+    if is_one:
+        return alike
+    return [i for i, tree in zip(alike, trees, strict=True) if isinstance(tree, exp.Paren)][-1:]
+
+
+def _alike(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[int]:
+    """Return which conditions have the form of a facet's choice."""
+    facet, found = _expression(expression), []
+    for i, condition in enumerate(conditions):
+        parts = _parts(condition_of(condition), _joint(kind))
+        fits = all(_is_part(part, facet, kind) for part in parts)
+        if fits and (kind not in _RANGES or _is_one_range(parts)):
+            found.append(i)
+    return found
+
+
+def _joint(kind: FacetKind) -> type[exp.Connector]:
+    """Return what joins the parts of a choice."""
+    return exp.And if kind in _RANGES else exp.Or
+
+
+def _parts(tree: exp.Expr, joint: type[exp.Connector]) -> list[exp.Expr]:
+    """Return what a condition joins."""
+    inner = tree.unnest()
+    if isinstance(inner, joint):
+        return [*_parts(inner.left, joint), *_parts(inner.right, joint)]
+    return [inner]
+
+
+def _is_part(tree: exp.Expr, facet: exp.Expr, kind: FacetKind) -> bool:
+    """Tell whether a condition is one of those that a facet's choice joins."""
     match tree:
-        case exp.Paren(this=inner):
-            return _is_about(inner, facet)
-        case exp.Or() | exp.And():
-            return _is_about(tree.left, facet) and _is_about(tree.right, facet)
-        case exp.In():
-            items = tree.expressions
-            return same(tree.this, facet) and bool(items) and all(map(_is_constant, items))
         case exp.Between():
             ends = (tree.args["low"], tree.args["high"])
-            return same(tree.this, facet) and all(map(_is_constant, ends))
-        case exp.EQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE():
-            return same(tree.left, facet) and _is_constant(tree.right)
+            return same(tree.this, facet) and all(_is_end(end, kind) for end in ends)
+        case exp.GT() | exp.GTE() | exp.LT() | exp.LTE():
+            return same(tree.left, facet) and _is_end(tree.right, kind)
         case exp.Is():
-            return same(tree.this, facet) and isinstance(tree.expression, exp.Null)
+            is_null = isinstance(tree.expression, exp.Null)
+            return kind not in _RANGES and same(tree.this, facet) and is_null
         case exp.Anonymous() if tree.name.upper() == "CONTAINS" and len(tree.expressions) == 2:
-            return same(tree.expressions[0], facet) and _is_constant(tree.expressions[1])
+            of, tag = tree.expressions
+            return kind == "tags" and same(of, facet) and _is_constant(tag)
+        case exp.EQ():
+            is_value = kind in ("classes", "booleans") and _is_constant(tree.right)
+            return is_value and same(tree.left, facet)
+        case exp.In():
+            is_value = kind in ("classes", "booleans") and same(tree.this, facet)
+            return is_value and bool(tree.expressions) and all(map(_is_constant, tree.expressions))
     return False
 
 
+def _is_end(tree: exp.Expr, kind: FacetKind) -> bool:
+    """Tell whether a range of a facet ends with this: a number, or the text of a time."""
+    return kind in _RANGES and _is_constant(tree) and tree.is_string == (kind == "times")
+
+
 def _is_constant(tree: exp.Expr) -> bool:
-    inner = tree.this if isinstance(tree, exp.Neg) else tree
-    return isinstance(inner, exp.Literal | exp.Boolean)
+    if isinstance(tree, exp.Neg):
+        return isinstance(tree.this, exp.Literal) and not tree.this.is_string
+    return isinstance(tree, exp.Literal | exp.Boolean)
 
 
 def _constant(tree: exp.Expr) -> Any:
@@ -257,36 +313,34 @@ def _constant(tree: exp.Expr) -> Any:
     return int(tree.name) if tree.name.isdigit() else number
 
 
-def _values(tree: exp.Expr) -> Iterator[Any]:
-    """Yield the values that a condition lets pass."""
-    match tree:
-        case exp.Paren(this=inner):
-            yield from _values(inner)
-        case exp.Or():
-            yield from _values(tree.left)
-            yield from _values(tree.right)
+def _values(part: exp.Expr) -> Iterator[Any]:
+    """Yield the values that a part of a choice lets pass."""
+    match part:
         case exp.In():
-            yield from map(_constant, tree.expressions)
+            yield from map(_constant, part.expressions)
         case exp.EQ():
-            yield _constant(tree.right)
+            yield _constant(part.right)
         case exp.Is():
             yield None
         case exp.Anonymous():
-            yield _constant(tree.expressions[1])
+            yield _constant(part.expressions[1])
 
 
-def _range(trees: Sequence[exp.Expr]) -> list[Any]:
-    """Return the ends that conditions leave."""
-    low: Any = None
-    high: Any = None
-    for tree in trees:
-        for node in (n for n in tree.walk() if isinstance(n, (*_BOUNDS, exp.Between, exp.EQ))):
-            if isinstance(node, exp.Between):
-                low, high = _constant(node.args["low"]), _constant(node.args["high"])
-            elif isinstance(node, exp.EQ):
-                low = high = _constant(node.right)
-            elif isinstance(node, exp.GT | exp.GTE):
-                low = _constant(node.right)
-            else:
-                high = _constant(node.right)
-    return [low, high]
+def _is_one_range(parts: Sequence[exp.Expr]) -> bool:
+    """Tell whether conditions have a lower end and an upper one, at most."""
+    return all(len(ends) <= 1 for ends in _ends(parts))
+
+
+def _ends(parts: Sequence[exp.Expr]) -> tuple[list[Any], list[Any]]:
+    """Return the lower and the upper ends that conditions name."""
+    lows, highs = [], []
+    for part in parts:
+        match part:
+            case exp.Between():
+                lows.append(_constant(part.args["low"]))
+                highs.append(_constant(part.args["high"]))
+            case exp.GT() | exp.GTE():
+                lows.append(_constant(part.right))
+            case exp.LT() | exp.LTE():
+                highs.append(_constant(part.right))
+    return lows, highs

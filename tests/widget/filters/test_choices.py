@@ -133,3 +133,91 @@ def test_orders_are_set_read_and_dropped():
     assert sorted_by("SELECT * ORDER BY y", "x") == "SELECT * ORDER BY x"
     assert order_of("SELECT * ORDER BY x, y") is None
     assert order_of("") is None
+
+
+THEIRS = [
+    ("note", "classes", ["sharp"], "CONTAINS(note, 'blur')"),
+    ("note", "classes", ["sharp"], "note LIKE 'blur%'"),
+    ("note", "classes", ["sharp"], "note >= 'b'"),
+    ("label", "classes", ["a"], "label < 'b'"),
+    ("label", "classes", ["a"], "label BETWEEN 'a' AND 'b'"),
+    ("label", "classes", ["a", None], "label <> 'b'"),
+    ("label", "classes", ["a"], "NOT label = 'b'"),
+    ("label", "classes", ["a"], "label NOT IN ('b', 'c')"),
+    ("label", "classes", ["a"], "label IS NOT NULL"),
+    ("label", "classes", ["a"], "label IN ('a', 'b') AND label IN ('b', 'c')"),
+    ("label", "classes", ["a"], "label IN ('a', 'b') AND label = 'a'"),
+    ("label", "classes", ["a"], "(label = 'b' AND label = 'c')"),
+    ("label", "classes", ["a"], "(label = 'b' OR label > 'c')"),
+    ("label", "classes", ["a"], "label = 'b' OR x = 1"),
+    ("ok", "booleans", [True], "ok"),
+    ("t", "tags", ["c"], "CONTAINS(t, 'a') AND CONTAINS(t, 'b')"),
+    ("t", "tags", ["c", None], "CONTAINS(t, 'a') AND CONTAINS(t, 'b')"),
+    ("t", "tags", ["c"], "(CONTAINS(t, 'a') AND CONTAINS(t, 'b'))"),
+    ("t", "tags", ["c"], "NOT CONTAINS(t, 'a')"),
+    ("t", "tags", ["c"], "LEN(t) > 1"),
+    ("x", "numbers", [1, 5], "x = 3"),
+    ("x", "numbers", [1, 5], "x IN (1, 2)"),
+    ("x", "numbers", [1, 5], "x IS NULL"),
+    ("x", "numbers", [1, 5], "x < 2 OR x > 8"),
+    ("x", "numbers", [1, None], "x > 2 AND x > 3"),
+    ("x", "numbers", [1, 5], "x BETWEEN 0 AND 3 AND x > 1"),
+    ("x", "numbers", [1, 5], "x <> 3"),
+    ("x", "numbers", [1, 5], "x < '3'"),
+    ("s", "times", ["2026-01-01", None], "s < 3"),
+    ("s", "times", ["2026-01-01", None], "s = '2026-01-02'"),
+]
+"""What a reader wrote of a facet's expression, and no facet writes."""
+
+
+@pytest.mark.parametrize(("expression", "kind", "values", "typed"), THEIRS)
+def test_what_a_facet_does_not_write_stays_and_the_choice_is_added(expression, kind, values, typed):
+    text = f"SELECT * WHERE {typed}"
+    assert chosen(text, expression, kind) is None
+    kept = f"({typed})" if " OR " in typed and typed[0] != "(" else typed
+    for op in ("set", "toggle"):
+        found = choose(text, expression, kind, op, values)
+        assert found.startswith(f"SELECT * WHERE {kept} AND ")
+        assert chosen(found, expression, kind) == values
+        assert choose(found, expression, kind, op, values) in (found, f"SELECT * WHERE {kept}")
+        back = choose(found, expression, kind, "clear", [])
+        assert back == f"SELECT * WHERE {kept}"
+    assert choose(text, expression, kind, "clear", []) == text
+
+
+OWN = [
+    ("label", "classes", ["b"], "label = 'b'"),
+    ("label", "classes", ["b"], "(label = 'b')"),
+    ("label", "classes", ["b", "c", None], "(label IN ('b', 'c') OR label IS NULL)"),
+    ("label", "classes", [None], "label IS NULL"),
+    ("t", "tags", ["b"], "CONTAINS(t, 'b')"),
+    ("t", "tags", ["b", "c", None], "(CONTAINS(t, 'b') OR (CONTAINS(t, 'c') OR t IS NULL))"),
+    ("ok", "booleans", [False], "ok = FALSE"),
+    ("x", "numbers", [-2, 3.5], "x >= -2 AND x < 3.5"),
+    ("x", "numbers", [-2, 3.5], "(x > -2 AND x <= 3.5)"),
+    ("x", "numbers", [2, 3], "x BETWEEN 2 AND 3"),
+    ("x", "numbers", [None, 3], "x < 3"),
+    ("s", "times", ["2026-01-01", None], "s >= '2026-01-01'"),
+]
+
+
+@pytest.mark.parametrize(("expression", "kind", "values", "typed"), OWN)
+def test_what_a_facet_would_write_is_its_choice(expression, kind, values, typed):
+    text = f"SELECT * WHERE y > 1 AND {typed} AND y < 9"
+    assert chosen(text, expression, kind) == values
+    assert choose(text, expression, kind, "clear", []) == "SELECT * WHERE y > 1 AND y < 9"
+    others = {"classes": ["tags", "numbers"], "numbers": ["classes", "tags"]}
+    for other in others.get(kind, ["numbers"]):
+        if None not in values or kind in ("numbers", "times"):
+            assert chosen(text, expression, other) is None
+
+
+def test_values_are_added_to_the_choice_beside_conditions_of_its_form():
+    text = "SELECT * WHERE CONTAINS(t, 'a') AND CONTAINS(t, 'b')"
+    text = choose(text, "t", "tags", "toggle", ["c"])
+    text = choose(text, "t", "tags", "toggle", ["d"])
+    assert chosen(text, "t", "tags") == ["c", "d"]
+    text = choose(text, "t", "tags", "toggle", ["c"])
+    assert chosen(text, "t", "tags") == ["d"]
+    text = choose(text, "t", "tags", "toggle", ["d"])
+    assert text == "SELECT * WHERE CONTAINS(t, 'a') AND CONTAINS(t, 'b')"

@@ -227,3 +227,34 @@ def test_what_a_bar_says_is_what_its_filter_finds_whatever_a_name_means(query, d
             head = {"expression": facet["expression"], "kind": facet["kind"]}
             found = p.asks("filter", **head, op="set", values=list(values))
             assert found["rows"] == rows, (facet["label"], values, p.w.query)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expression", "kind", "value", "rows"),
+    [
+        ("CONTAINS(note, 'blur')", "note", "classes", "sharp", 0),
+        ("CONTAINS(t, 'a') AND CONTAINS(t, 'b')", "t", "tags", "c", 1),
+        ("label < 'b'", "label", "classes", "b", 0),
+    ],
+)
+def test_a_bar_chooses_among_the_rows_of_what_is_typed(
+    make_lake, page, typed, expression, kind, value, rows
+):
+    lake = make_lake(
+        {"note": "text", "t": dl.Sequence("text"), "label": dl.ClassLabel(["a", "b"])},
+        note=["blur", "blurry", "sharp"],
+        t=[["a", "b"], ["a", "b", "c"], ["c"]],
+        label=["a", "b", "a"],
+    )
+    shown = page(lake)
+    shown.w.query = f"SELECT * WHERE {typed}"
+    shown.asks("filter", expression=expression, kind=kind, op="toggle", values=[value])
+    assert len(shown.w.view) == rows
+    [facet] = [
+        f
+        for f in shown.asks("facets", columns=[expression])["facets"]
+        if f["expression"] == expression
+    ]
+    assert facet["chosen"] == [value]
+    shown.asks("filter", expression=expression, kind=kind, op="toggle", values=[value])
+    assert shown.w.query == f"SELECT * WHERE {typed}"
