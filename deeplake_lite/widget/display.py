@@ -21,13 +21,20 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 
+def _selection_of(value: Any, widget: Display) -> bytes:
+    """Return the positions that the page sent, uint32; the ones there are where it sent none."""
+    if isinstance(value, bytes | bytearray | memoryview) and memoryview(value).nbytes % 4 == 0:
+        return bytes(value)
+    return widget._selected
+
+
 class Display(anywidget.AnyWidget):
     """A widget that the page of the browser draws, and its desk answers."""
 
     _esm = HERE / "browser.js"
     _css = HERE / "browser.css"
 
-    _selected = t.Bytes(b"").tag(sync=True, from_json=lambda value, _: bytes(value))
+    _selected = t.Bytes(b"").tag(sync=True, from_json=_selection_of)
     _selected_of = t.Int(0).tag(sync=True)  # generation; only the page sets it
     settings = t.Dict().tag(sync=True)
     about = t.Dict().tag(sync=True)

@@ -197,3 +197,17 @@ def test_a_condition_alone_is_a_query_of_all_rows(ds, page, text):
 def test_a_mistake_in_a_condition_is_marked_in_what_was_typed(ds, page, text, column):
     wrong = page(ds).fails("query", text=text)
     assert (wrong["line"], wrong["column"]) == (1, column)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"abc", b"\xff" * 5, memoryview(b"\0" * 7), 3, 10**12, None, "text", [1, 2], [999], {}, 1.5],
+    ids=lambda sent: type(sent).__name__,
+)
+def test_a_selection_that_is_none_leaves_the_one_there_is(make_lake, sent):
+    w = make_lake({"x": "int32"}, x=range(9)).browse()
+    w.selected = [2, 5]
+    w.set_state({"_selected": sent})
+    assert w.selected.tolist() == [2, 5]
+    w.set_state({"_selected": memoryview(np.array([3, 1, 1, 99], "<u4").tobytes())})
+    assert w.selected.tolist() == [1, 3]
