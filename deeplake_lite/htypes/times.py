@@ -154,20 +154,26 @@ def _moment(value: Any, dtype: np.dtype[Any]) -> np.datetime64:
         return np.datetime64(value, "D")
     if isinstance(value, str) and (match := _MOMENT.fullmatch(value)):
         try:
-            time = np.datetime64(match["time"])
+            return _utc(match)
         except ValueError:
             raise _not_a_time(value, dtype) from None
-        if _years_of(np.asarray(time)) != int(match["year"]):
-            unit = np.datetime_data(time)[0]
+        except OverflowError:
             raise InvalidValueError(
-                f"must be a moment of a year that {unit} reach, got {value!r:.60}. Write it with "
-                "fewer digits of a second."
-            )
-        if match["sign"]:
-            minutes = 60 * int(match["hours"]) + int(match["minutes"])
-            time -= np.timedelta64(minutes if match["sign"] == "+" else -minutes, "m")
-        return time
+                f"must be a moment of a year that its digits reach, got {value!r:.60}. Write it "
+                "with fewer digits of a second."
+            ) from None
     raise _not_a_time(value, dtype)
+
+
+def _utc(match: re.Match[str]) -> np.datetime64:
+    """Return the moment of a text. Raises ValueError, and OverflowError beyond the unit's years."""
+    time = np.datetime64(match["time"])
+    if _years_of(np.asarray(time)) != int(match["year"]):
+        raise OverflowError
+    if match["sign"]:
+        minutes = 60 * int(match["hours"]) + int(match["minutes"])
+        time -= np.timedelta64(minutes if match["sign"] == "+" else -minutes, "m")
+    return time
 
 
 def _duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:

@@ -159,11 +159,16 @@ def test_a_moment_is_read_from_the_text_that_numpy_writes_whatever_its_year(data
 @pytest.mark.parametrize("dtype", ["datetime64[ns]", "datetime64[s]"])
 @pytest.mark.parametrize(
     "text",
-    ["2500-01-01T00:00:00.123456789", "1600-01-01T00:00:00.1234567", "300000-01-01T00:00:00.1234"],
+    [
+        "2500-01-01T00:00:00.123456789",
+        "1600-01-01T00:00:00.1234567",
+        "300000-01-01T00:00:00.1234",
+        "2262-04-11T23:47:16.854775807-05:00",
+    ],
 )
 @pytest.mark.parametrize("others", [[], ["2026-01-01T00:00:00.000000001"], ["2026-01-01"]])
 def test_a_moment_that_its_digits_do_not_reach_is_refused(dtype, text, others):
-    with pytest.raises(InvalidValueError, match=r"year that (ns|us) reach|must fit"):
+    with pytest.raises(InvalidValueError, match=r"year that its digits reach|must fit"):
         Scalar(dtype).encode([*others, text])
 
 
