@@ -66,7 +66,7 @@ def tiny():
 @pytest.fixture
 def registry():
     """Forget the functions that a test lets queries call."""
-    from deeplake_lite.query.functions.user import OWN
+    from deeplake_lite.query.functions.user import OWN  # half a second, for few tests
 
     before = dict(OWN)
     yield

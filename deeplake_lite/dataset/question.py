@@ -38,9 +38,14 @@ class Question:
     """What FROM named, by name and VERSION, as it was then."""
     kind: Literal["query", "suspects"] = "query"
     """Who answers: the query engine, or the review of labels."""
+    repeatable: bool = field(init=False, default=True)
+    """Whether the same words give the same values in any process. They may not where functions of
+    the user's were registered when it was asked: code, globals and chance are theirs."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "params", _own(self.params))
+        if self.kind == "query":
+            object.__setattr__(self, "repeatable", not upward.has_own_functions())
 
     def ask(self) -> View:
         """Return the answer, the same as it was."""

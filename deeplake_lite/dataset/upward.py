@@ -56,6 +56,14 @@ def ask(question: Question) -> View:
     return ask(question)
 
 
+def has_own_functions() -> bool:
+    """Tell whether queries may call functions of the user's now."""
+    from deeplake_lite.query.functions import REGISTRY
+    from deeplake_lite.query.functions.user import GROUP
+
+    return any(entry.group == GROUP for entry in REGISTRY.values())
+
+
 def suspects(view: View, label: str, by: Any, column: str | None, neighbours: int) -> View:
     """Rank rows by how suspicious their label is."""
     from deeplake_lite.review import suspects

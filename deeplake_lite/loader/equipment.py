@@ -126,7 +126,7 @@ class Equipment:
     def _blocks(self) -> Blocks:
         disk = None
         if self.options.cache == "disk":
-            disk = Disk.of(self._samples.fingerprint, self._samples.names)
+            disk = Disk.of(self._samples)
         return Blocks(self._samples, self._readers, *self._limits, disk)
 
     @property

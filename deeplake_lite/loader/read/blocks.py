@@ -217,14 +217,14 @@ class Blocks:
 
     def _read(self, block: int) -> Block:
         """Read a block; columns of one shape go where the whole column is held."""
-        if self._disk is not None and (kept := self._disk.load(block)) is not None:
+        start, stop = block * self.rows, min((block + 1) * self.rows, len(self.samples))
+        if self._disk is not None and (kept := self._disk.load(start, stop)) is not None:
             self.tally.keep(block, 0)
             return kept
-        start, stop = block * self.rows, min((block + 1) * self.rows, len(self.samples))
         cells, nbytes = self._fetch(np.arange(start, stop), self._places(start, stop))
         if self._disk is not None:
-            self._disk.save(block, cells)
-            if (kept := self._disk.load(block)) is not None:
+            self._disk.save(start, stop, cells)
+            if (kept := self._disk.load(start, stop)) is not None:
                 self.tally.keep(block, 0)
                 return kept
         found: Block = {}

@@ -1,36 +1,43 @@
 """Blocks kept as files on this machine, for lakes that are far away: read once, mapped ever after.
 
-One folder per view (its fingerprint), one per block, one ``.npy`` file per array. Folders of other
-views go, those used longest ago first, when the files take more than half of what the disk has.
+One folder per view (its fingerprint), one file per block, which says what must be in it. Folders of
+other views go, those used longest ago first, when the files take more than half of what the disk
+has. Rows that another process might compute otherwise have a folder that goes with its loader.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import time
+import weakref
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-import numpy as np
 import xxhash
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
+from deeplake_lite.loader.read import sealed
 from deeplake_lite.loader.read.held import Bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
+    from typing import Self
 
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.read.held import Block, Held
+    from deeplake_lite.loader.read.samples import Samples
 
 SHARE = 0.5
 """Part of what the disk has free, or is taken by blocks already, that blocks may take."""
+
+FORMAT = "2"
+"""Of the files; before, a block was a folder."""
 
 UNFINISHED = "."
 """What the name of a block begins with while it is written."""
@@ -50,12 +57,10 @@ class Disk:
 
     Parameters
     ----------
-    fingerprint : str
-        Of the view.
+    key : str
+        What tells the view and its columns from others.
     folder : Path
         Of all views.
-    names : sequence of str
-        Columns that a block has.
 
     Raises
     ------
@@ -63,8 +68,9 @@ class Disk:
         For a folder that cannot be written.
     """
 
-    def __init__(self, fingerprint: str, folder: Path, names: Sequence[str]) -> None:
-        self._folder, self._names = folder / fingerprint, {*names}
+    def __init__(self, key: str, folder: Path) -> None:
+        self._key, self._folder = key, folder / key
+        self._checked: dict[Path, tuple[int, ...]] = {}
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             os.utime(self._folder)
@@ -77,38 +83,70 @@ class Disk:
             ) from error
 
     @classmethod
-    def of(cls, fingerprint: str, names: Sequence[str]) -> Disk:
-        """Return the place of some columns of a view, by its fingerprint."""
-        own = xxhash.xxh3_128_hexdigest("\0".join([fingerprint, *names]))
-        return cls(own, cache_folder(), names)
+    def of(cls, samples: Samples) -> Self:
+        """Return the place of some columns of a view.
 
-    def load(self, block: int) -> Block | None:
-        """Return a block, mapped; None where it is not kept."""
-        place = self._folder / str(block)
+        Rows that another process might compute otherwise have a place of their own, which is
+        removed when nobody uses it any more.
+        """
+        words = [FORMAT, samples.fingerprint, *samples.names]
+        key = xxhash.xxh3_128_hexdigest("\0".join(words).encode())
+        if samples.repeatable:
+            return cls(key, cache_folder())
+        own = cls(uuid4().hex, cache_folder())
+        weakref.finalize(own, _remove, own._folder, os.getpid())
+        return own
+
+    def load(self, start: int, stop: int) -> Block | None:
+        """Return a block of rows, mapped; None where it is not kept as it was saved.
+
+        Its bytes are compared with their hashes the first time.
+        """
+        place = self._place(start, stop)
         try:
-            arrays = {
-                file.stem: np.load(file, mmap_mode="r" if file.stat().st_size > 4096 else None)
-                for file in place.iterdir()
-            }
-            stems = {name.split(".")[0] for name in arrays}
-            found = {bytes.fromhex(name).decode(): _held(name, arrays) for name in stems}
-        except (OSError, ValueError, EOFError, KeyError):  # not there, or not all of it
+            state = _state(place)
+            check = self._checked.get(place) != state
+            arrays = sealed.read(place, self._name(start, stop), check=check)
+        except (OSError, ValueError):
             return None
-        return found if found.keys() == self._names else None
+        self._checked[place] = state
+        stems = {name.split(".")[0] for name in arrays}
+        return {bytes.fromhex(name).decode(): _held(name, arrays) for name in stems}
 
-    def save(self, block: int, cells: Mapping[str, Cells]) -> None:
-        """Keep a block, in place of one that did not load; none where the disk refuses."""
-        place, temporary = self._folder / str(block), None
-        try:
-            temporary = Path(tempfile.mkdtemp(dir=self._folder, prefix=UNFINISHED))
-            for name, some in cells.items():
-                for part, array in _arrays(name.encode().hex(), some):
-                    np.save(temporary / f"{part}.npy", array, allow_pickle=False)
-            shutil.rmtree(place, ignore_errors=True)
-            temporary.rename(place)
-        except OSError:
-            if temporary is not None:
-                shutil.rmtree(temporary, ignore_errors=True)
+    def save(self, start: int, stop: int, cells: Mapping[str, Cells]) -> None:
+        """Keep a block of rows, in place of one that did not load; none where the disk refuses."""
+        arrays = {
+            part: array
+            for name, some in cells.items()
+            for part, array in _arrays(name.encode().hex(), some)
+        }
+        temporary = self._folder / f"{UNFINISHED}{uuid4().hex}"
+        with suppress(OSError):
+            try:
+                sealed.write(temporary, self._name(start, stop), arrays)
+                temporary.replace(self._place(start, stop))
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+
+    def _place(self, start: int, stop: int) -> Path:
+        return self._folder / f"{start}-{stop}"
+
+    def _name(self, start: int, stop: int) -> str:
+        """Return what a block's file says that it is."""
+        return f"{self._key} {start}-{stop}"
+
+
+def _remove(folder: Path, pid: int) -> None:
+    """Remove the folder of a loader that is gone; a fork leaves it to the process that made it."""
+    if os.getpid() == pid:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _state(file: Path) -> tuple[int, ...]:
+    """Return what tells a file from one that is put in its place."""
+    found = file.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _arrays(name: str, cells: Held | Cells) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -158,7 +196,7 @@ def _clear(own: Path) -> None:
     """Remove what processes that were killed have begun to write."""
     for begun in own.glob(f"{UNFINISHED}*"):
         if time.time() - _last_used(begun) > ABANDONED:
-            shutil.rmtree(begun, ignore_errors=True)
+            begun.unlink(missing_ok=True)
 
 
 def _last_used(view: Path) -> float:

@@ -17,7 +17,7 @@ import xxhash
 from deeplake_lite.dataset.describe import axes_of, seen_axes
 from deeplake_lite.dataset.question import params_to_json
 from deeplake_lite.dataset.reading import NOWHERE, read_blocks
-from deeplake_lite.dataset.virtual import VirtualTable, is_computed, question_of
+from deeplake_lite.dataset.virtual import VirtualTable, is_computed, question_of, source_of
 from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.order.places import Rows
@@ -88,6 +88,14 @@ class Samples(Protocol):
     @property
     def fingerprint(self) -> str:
         """What tells these rows from others."""
+        ...
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether any process reads the same cells where the fingerprint is the same.
+
+        They may differ where a query calls functions of the user's.
+        """
         ...
 
     def read(
@@ -297,6 +305,22 @@ class ViewSamples:
         """
         self.view._check_committed("A loader's state, like its cache on disk,")
         return fingerprint(self.view, self.among)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether any process reads the same cells where the fingerprint is the same."""
+        sources = (source_of(self.view, f)[0] for f in self.fields)
+        computed = any(isinstance(table, VirtualTable) for table in sources)
+        return not computed or _is_repeatable(self.view)
+
+
+def _is_repeatable(view: View) -> bool:
+    """Tell whether a query, and those of its sources, give the same in any process."""
+    question = question_of(view)
+    if question is None:
+        return True
+    asked = [] if question.asked is None else [question.asked]
+    return question.repeatable and all(map(_is_repeatable, (*asked, *question.sources.values())))
 
 
 def _keeps_shapes(layout: Layout) -> bool:

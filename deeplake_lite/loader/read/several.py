@@ -182,6 +182,11 @@ class SeveralSamples:
         of = [part.fingerprint for part in self.parts]
         return xxhash.xxh3_128_hexdigest("\0".join(of).encode())
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether any process reads the same cells where the fingerprint is the same."""
+        return all(part.repeatable for part in self.parts)
+
     @cached_property
     def _ends(self) -> Positions:
         """Where each view ends, (views,)."""

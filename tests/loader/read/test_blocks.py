@@ -97,7 +97,7 @@ def test_rows_are_those_that_were_asked_for(
     total = samples.row_bytes * len(samples)
     limit = {"whole": 2 * total, "nothing": 0}.get(mode, total / 2)
     window = 48 if mode == "window" else 0
-    disk = Disk("print", tmp_path, samples.names) if mode == "disk" else None
+    disk = Disk("print", tmp_path) if mode == "disk" else None
     blocks = Blocks(samples, readers, int(limit), window, disk)
     assert blocks.mode == ("rows" if mode == "nothing" else mode)
     for positions, cells in epochs(blocks, kind):

@@ -1,4 +1,4 @@
-"""Blocks kept as files: what other processes remove, and what a crash leaves behind."""
+"""Blocks kept as files: what is not what was kept is read anew, and no other process finds it."""
 
 from __future__ import annotations
 
@@ -8,57 +8,153 @@ import time
 import numpy as np
 import pytest
 
+import deeplake_lite as dl
 from deeplake_lite.errors import LoaderError
-from deeplake_lite.htypes.cells import DenseCells, RaggedCells
+from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
+from deeplake_lite.loader.read import sealed
 from deeplake_lite.loader.read.disk import Disk
+
+ROWS = 40
+NULL = np.array([True, False])
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch, tmp_path):
+    """Keep blocks in a folder of the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "deeplake_lite" / "blocks"
+
+
+def files_in(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+CELLS = {
+    "numbers": DenseCells(np.arange(2)),
+    "nulls": DenseCells(np.array([1.0, 0.0], np.float32), NULL),
+    "times": DenseCells(np.array(["2026-01-01", "NaT"], "datetime64[ns]")),
+    "large": DenseCells(np.arange(2 * 5000).reshape(2, 50, 100)),
+    "no axes": DenseCells(np.empty((2, 0, 3), np.int16)),
+    "texts": RaggedCells([b"a", b"bc"], np.empty((2, 0), np.int32), NULL),
+    "lists": NestedCells(
+        np.array([2, 0]), RaggedCells([b"a", b"bc"], np.array([[1], [2]], np.int32)), NULL
+    ),
+    "ä/b.c": DenseCells(np.array([True, False])),
+}
+
+
+def assert_same(kept, cells):
+    """Compare a block with the cells that it was made of."""
+    kept = kept.cells() if hasattr(kept, "cells") else kept
+    assert type(kept) is type(cells)
+    assert (kept.valid is None) == (cells.valid is None)
+    if cells.valid is not None:
+        np.testing.assert_array_equal(kept.valid, cells.valid)
+    match cells:
+        case DenseCells(values):
+            assert kept.values.dtype == values.dtype
+            np.testing.assert_array_equal(kept.values, values)
+        case RaggedCells(buffers, shapes):
+            assert [bytes(b) for b in kept.buffers] == [bytes(b) for b in buffers]
+            np.testing.assert_array_equal(kept.shapes, shapes)
+        case NestedCells(counts, items):
+            np.testing.assert_array_equal(kept.counts, counts)
+            assert_same(kept.items, items)
+
+
+def assert_same_or_none(block, cells):
+    """Compare a block that may still be whole: bytes between its arrays belong to none."""
+    for name, kept in (block or {}).items():
+        assert_same(kept, cells[name])
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_block_is_loaded_as_it_was_saved(tmp_path, name):
+    disk = Disk("own", tmp_path)
+    disk.save(0, 2, {name: CELLS[name]})
+    [(found, kept)] = disk.load(0, 2).items()
+    assert found == name
+    assert_same(kept, CELLS[name])
 
 
 def test_a_file_that_another_process_removes_meanwhile_is_no_error(tmp_path):
-    block = tmp_path / "other" / "0"
-    block.mkdir(parents=True)
-    (block / "gone.npy").symlink_to(tmp_path / "nowhere")
-    Disk("own", tmp_path, ["x"])
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "0-4").symlink_to(tmp_path / "nowhere")
+    Disk("own", tmp_path)
     assert (tmp_path / "own").is_dir()
 
 
-def test_a_block_that_a_crash_has_cut_short_is_read_anew(tmp_path):
-    disk = Disk("own", tmp_path, ["x"])
-    disk.save(0, {"x": DenseCells(np.arange(4))})
-    [file] = (tmp_path / "own" / "0").iterdir()
-    for size in (file.stat().st_size - 1, 0):
-        with file.open("r+b") as opened:
-            opened.truncate(size)
-        assert disk.load(0) is None
+@pytest.mark.parametrize("name", CELLS)
+def test_a_block_of_which_a_byte_is_another_is_not_loaded(tmp_path, name):
+    cells = {name: CELLS[name]}
+    disk = Disk("own", tmp_path)
+    disk.save(0, 2, cells)
+    [file] = files_in(tmp_path)
+    written = file.read_bytes()
+    begins = {0, 3, 4, 11, 12, 20, 28, len(written) // 2, len(written) - 1}
+    for at in sorted(begins | {*range(28, min(len(written), 400), 7)}):
+        wrong = bytearray(written)
+        wrong[at] ^= 1
+        file.write_bytes(wrong)
+        assert_same_or_none(Disk("own", tmp_path).load(0, 2), cells)
+    for size in (0, 1, 27, 28, 100, len(written) - 1):
+        file.write_bytes(written[:size])
+        assert_same_or_none(Disk("own", tmp_path).load(0, 2), cells)
+    disk.save(0, 2, cells)
+    assert_same(disk.load(0, 2)[name], CELLS[name])
+
+
+@pytest.mark.parametrize("length", [2**62, 2**64 - 1, 10**6])
+def test_a_list_that_lies_about_its_length_takes_no_memory(tmp_path, length):
+    disk = Disk("own", tmp_path)
+    disk.save(0, 2, {"x": CELLS["numbers"]})
+    [file] = files_in(tmp_path)
+    file.write_bytes(file.read_bytes()[:4] + length.to_bytes(8, "little") + file.read_bytes()[12:])
+    assert disk.load(0, 2) is None
+
+
+def test_a_block_in_the_place_of_another_is_not_loaded(tmp_path):
+    disk, other = Disk("own", tmp_path), Disk("other", tmp_path)
+    for place in (disk, other):
+        place.save(0, 2, {"x": DenseCells(np.arange(2))})
+        place.save(2, 4, {"x": DenseCells(np.arange(2, 4))})
+    first, second = tmp_path / "own" / "0-2", tmp_path / "own" / "2-4"
+    assert disk.load(0, 2) is not None
+    first.write_bytes(second.read_bytes())
+    assert disk.load(0, 2) is None
+    (tmp_path / "other" / "2-4").replace(second)
+    assert disk.load(2, 4) is None
+
+
+def test_a_file_that_is_the_same_is_compared_with_its_hashes_once(tmp_path, monkeypatch):
+    disk, checks = Disk("own", tmp_path), []
+    read = sealed.read
+    monkeypatch.setattr(sealed, "read", lambda *a, check: checks.append(check) or read(*a))
+    disk.save(0, 2, {"x": CELLS["large"]})
+    for _ in range(2):
+        assert disk.load(0, 2) is not None
+    disk.save(0, 2, {"x": CELLS["large"]})
+    assert disk.load(0, 2) is not None
+    assert checks == [True, False, True]
 
 
 def test_what_a_killed_process_began_to_write_is_removed_and_what_others_write_is_not(tmp_path):
+    (tmp_path / "own").mkdir()
     begun, old = tmp_path / "own" / ".now", tmp_path / "own" / ".long ago"
-    for folder in (begun, old):
-        folder.mkdir(parents=True)
+    for file in (begun, old):
+        file.write_text("")
     os.utime(old, (time.time() - 7200,) * 2)
-    Disk("own", tmp_path, ["x"])
-    assert begun.is_dir()
+    Disk("own", tmp_path)
+    assert begun.exists()
     assert not old.exists()
 
 
-@pytest.mark.parametrize("gone", ["78.*", "79.starts.npy", "*"])
-def test_a_block_of_which_files_are_gone_is_read_and_kept_anew(tmp_path, gone):
-    disk = Disk("own", tmp_path, ["x", "y"])
-    texts = RaggedCells([b"a", b"bc"], np.empty((2, 0), np.int32))
-    cells = {"x": DenseCells(np.arange(2)), "y": texts}
-    disk.save(0, cells)
-    for file in (tmp_path / "own" / "0").glob(gone):
-        file.unlink()
-    assert disk.load(0) is None
-    disk.save(0, cells)
-    assert disk.load(0).keys() == {"x", "y"}
-
-
 def test_a_folder_that_another_process_removes_keeps_no_more_blocks(tmp_path):
-    disk = Disk("own", tmp_path, ["x"])
+    disk = Disk("own", tmp_path)
     (tmp_path / "own").rmdir()
-    disk.save(0, {"x": DenseCells(np.arange(4))})
-    assert disk.load(0) is None
+    disk.save(0, 4, {"x": DenseCells(np.arange(4))})
+    assert disk.load(0, 4) is None
 
 
 def test_a_cache_that_cannot_be_written_says_where_it_is(make_lake, tmp_path, monkeypatch):
@@ -67,3 +163,136 @@ def test_a_cache_that_cannot_be_written_says_where_it_is(make_lake, tmp_path, mo
     loader = make_lake({"x": "int32"}, x=[1, 2]).batches(2, cache="disk")
     with pytest.raises(LoaderError, match=r"cache='disk' keeps files below .*Set XDG_CACHE_HOME"):
         next(iter(loader))
+
+
+# ---- loaders
+
+
+def epoch(view, **options):
+    """Return the columns of an epoch, rows one behind the other, as Python has them."""
+    with view.batches(16, cache="disk", **options) as loader:
+        batches = list(loader)
+    return {name: [row for b in batches for row in _rows(b[name])] for name in batches[0]}
+
+
+def _rows(column):
+    return [np.asarray(row).tolist() for row in column]
+
+
+@pytest.mark.parametrize("bit", [0, 3, 7])
+def test_a_loader_reads_anew_what_is_damaged(make_lake, cache, bit):
+    schema = {"x": "float32", "n": dl.Scalar("float32", nullable=True), "t": "text"}
+    rows = range(ROWS)
+    ds = make_lake(
+        schema, x=rows, n=[None if i % 3 else i for i in rows], t=[str(i) * 9 for i in rows]
+    )
+    expected = epoch(ds)
+    [file] = files_in(cache)
+    written = file.read_bytes()
+    for at in range(0, len(written), 5):
+        file.write_bytes(written[:at] + bytes([written[at] ^ (1 << bit)]) + written[at + 1 :])
+        assert epoch(ds) == expected
+
+
+@pytest.fixture
+def numbers(make_lake, registry):  # noqa: ARG001 what is registered goes
+    return make_lake({"k": "int64", "v": dl.Embedding(3)}, k=range(ROWS), v=np.ones((ROWS, 3)))
+
+
+def register(sign):
+    """Register functions that give other values for another sign."""
+    dl.function(returns="float64", name="feature")(lambda k: sign * float(np.sum(k)))
+    dl.function(returns=("float64", (2,)), name="vector")(lambda k: np.array([sign, k], float))
+
+
+def subview(ds):
+    return ds.query("SELECT k, FEATURE(k) AS x")[3:]
+
+
+def asked_again(ds):
+    return ds.query("SELECT k, v, FEATURE(k) AS f").query("SELECT k, f + 1 AS x, v * f AS y")
+
+
+def joined(ds):
+    other = ds.query("SELECT k, FEATURE(k) AS f, VECTOR(k) AS y")
+    text = "SELECT a.k, b.f AS x, b.y FROM ds AS a JOIN other AS b ON a.k = b.k ORDER BY a.k"
+    return ds.query(text, sources={"ds": ds, "other": other})
+
+
+OWN = {
+    "scalar": lambda ds: ds.query("SELECT k, FEATURE(k) AS x"),
+    "of a tensor": lambda ds: ds.query("SELECT k, FEATURE(v) AS x"),
+    "tensor": lambda ds: ds.query("SELECT k, VECTOR(k) AS x"),
+    "nested": lambda ds: ds.query("SELECT k, v * FEATURE(k) + 1 AS x"),
+    "subquery": lambda ds: ds.query("SELECT k, x FROM (SELECT k, FEATURE(k) * 2 AS x FROM ds)"),
+    "value of a query": lambda ds: ds.query("SELECT k, k + (SELECT SUM(FEATURE(k)) FROM ds) AS x"),
+    "aggregate": lambda ds: ds.query("SELECT k % 5 AS m, SUM(FEATURE(k)) AS x GROUP BY m"),
+    "rows": lambda ds: ds.query("SELECT k * 2 AS x ORDER BY FEATURE(k)"),
+    "view of a view": subview,
+    "query of a query": asked_again,
+    "join": joined,
+}
+
+
+@pytest.mark.parametrize("ask", OWN.values(), ids=OWN)
+def test_what_a_function_of_the_users_gave_is_not_found_again(numbers, ask):
+    for sign in (1.0, -1.0, 2.0):
+        register(sign)
+        view = ask(numbers)
+        expected = {name: _rows(view[name][:]) for name in view.columns}
+        for _ in range(2):
+            found = epoch(view)
+            assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(("name", "text"), [("mean", "AVG(v)"), ("power", "POW(k, 1)")])
+def test_a_function_that_a_query_calls_by_another_name_is_not_found_again(numbers, name, text):
+    for sign in (1.0, -1.0):
+        dl.function(returns="float64", name=name, override=True)(
+            lambda v, *_, sign=sign: sign * float(np.sum(v))
+        )
+        view = numbers.query(f"SELECT k, {text} AS x")
+        assert epoch(view)["x"] == _rows(view["x"][:])
+
+
+def test_a_function_that_gives_other_values_is_asked_by_each_loader(numbers):
+    calls = []
+
+    @dl.function(returns="float64")
+    def feature(v):  # noqa: ARG001
+        calls.append(1)
+        return float(len(calls))
+
+    view = numbers.query("SELECT k, FEATURE(v) + v AS x")
+    first, second = epoch(view), epoch(view)
+    assert first["x"] != second["x"]
+
+
+def test_mixes_of_a_users_function_are_not_found_again(numbers):
+    for sign in (1.0, -1.0):
+        register(sign)
+        view = numbers.query("SELECT k, FEATURE(k) AS x")
+        found = epoch(dl.mix([(view, 1), (view[:20], 1)], seed=0))
+        assert {x * sign for x in found["x"]} == {float(k) for k in found["k"]}
+
+
+def test_the_files_of_a_users_function_go_with_their_loader(numbers, cache):
+    register(1.0)
+    loader = numbers.query("SELECT k, FEATURE(k) AS x").batches(16, cache="disk")
+    assert len(list(loader)) == len(list(loader))
+    assert len(files_in(cache)) == 1
+    loader.close()
+    assert list(cache.iterdir()) == []
+
+
+def test_stored_columns_and_those_of_known_functions_are_kept_for_the_next_process(numbers, cache):
+    for view in (numbers, numbers.query("SELECT k, v * 2 AS x, SUM(v) AS y")):
+        epoch(view)
+    before = {file: file.stat().st_mtime_ns for file in files_in(cache)}
+    assert len(before) == 2
+    for view in (numbers, numbers.query("SELECT k, v * 2 AS x, SUM(v) AS y")):
+        epoch(view)
+    register(1.0)
+    epoch(numbers)
+    epoch(numbers.query("SELECT k, v WHERE FEATURE(k) >= 0"))
+    assert {file: file.stat().st_mtime_ns for file in files_in(cache)} == before

@@ -1,0 +1,113 @@
+"""Arrays in one file that says of itself what must be in it: damage, and other files, are noticed.
+
+::
+
+    mark, length and hash of the list | list, JSON | array | array | …
+
+The list has the file's key, and of each array the name, dtype, shape, place and hash. Arrays begin
+at multiples of `ALIGNED` bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xxhash
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+MARK = b"DLB1"
+_HEAD = struct.Struct("<4sQ16s")
+
+ALIGNED = 64
+"""Bytes of which arrays begin at multiples."""
+
+SMALL = 4_096
+"""Bytes of a file that is read rather than mapped."""
+
+
+def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays by name into a new file.
+
+    Parameters
+    ----------
+    key : str
+        What the file is: only who knows it can read the file.
+    """
+    flat = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays.values()]
+    listed, end = [], 0
+    for (name, array), data in zip(arrays.items(), flat, strict=True):
+        listed.append((name, array.dtype.str, array.shape, end, xxhash.xxh3_64_hexdigest(data)))
+        end = _aligned(end + len(data))
+    text = json.dumps([key, listed]).encode()
+    with path.open("wb") as file:
+        file.write(_HEAD.pack(MARK, len(text), xxhash.xxh3_128_digest(text)))
+        file.write(text)
+        for data in flat:
+            file.write(bytes(_aligned(file.tell()) - file.tell()))
+            file.write(data)
+
+
+def read(path: Path, key: str, *, check: bool = True) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file, read-only; those of a large file are mapped.
+
+    Parameters
+    ----------
+    check : bool
+        Whether the arrays' bytes are compared with their hashes. The list is in any case.
+
+    Raises
+    ------
+    OSError
+        When there is no such file.
+    ValueError
+        When it is not what was written under the key.
+    """
+    data = _mapped(path)
+    if len(data) < _HEAD.size:
+        raise ValueError("The file is cut short.")
+    mark, length, digest = _HEAD.unpack(data[: _HEAD.size])
+    text = data[_HEAD.size : _HEAD.size + length].tobytes()
+    if mark != MARK or xxhash.xxh3_128_digest(text) != digest:
+        raise ValueError("The list of the file's arrays is damaged.")
+    found, listed = json.loads(text)
+    if found != key:
+        raise ValueError(f"The file is {found!r}, and not {key!r}.")
+    body = data[_aligned(_HEAD.size + length) :]
+    return {
+        name: _array(body[start:], dtype, shape, hashed if check else None)
+        for name, dtype, shape, start, hashed in listed
+    }
+
+
+def _array(
+    data: NDArray[np.uint8], dtype: str, shape: list[int], hashed: str | None
+) -> NDArray[Any]:
+    """Return the array that bytes begin with. Raises ValueError where they are not its own."""
+    own = data[: int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize]
+    if hashed is not None and xxhash.xxh3_64_hexdigest(own) != hashed:
+        raise ValueError("An array does not match its hash.")
+    return own.view(dtype).reshape(shape)
+
+
+def _mapped(path: Path) -> NDArray[np.uint8]:
+    """Return the bytes of a file."""
+    if path.stat().st_size <= SMALL:
+        return np.frombuffer(path.read_bytes(), np.uint8)
+    return np.asarray(np.memmap(path, np.uint8, "r"))
+
+
+def _aligned(position: int) -> int:
+    """Return where an array may begin that comes behind a position.
+
+    >>> _aligned(0), _aligned(1), _aligned(64)
+    (0, 64, 64)
+    """
+    return -(-position // ALIGNED) * ALIGNED
