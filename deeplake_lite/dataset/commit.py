@@ -14,6 +14,7 @@ from deeplake_lite.dataset.conflicts import check_conflicts
 from deeplake_lite.dataset.modes import merge_rows, modes_of
 from deeplake_lite.dataset.plan import Resolution, Sides, check_resolution, plan_merge
 from deeplake_lite.errors import ConflictError, InvalidValueError
+from deeplake_lite.storage.repo import branch_ref
 from deeplake_lite.storage.table import MovedError
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _commit_behind_tip(ds: Dataset, message: str, note: Mapping[str, Any], *, me
     """Write the edits behind what the branch's tip is, again whenever an object store's moves."""
     repository, branch = ds._lake.repository, str(ds.current_branch)
     for _ in range(TRIES):
-        tip_id = repository.tip(branch)
+        tip_id = repository.refs.checked(branch_ref(branch))
         if _take_landed(ds, tip_id) and not ds._pinned.edits:
             return ds.version
         if merges:
@@ -102,7 +103,8 @@ def rebase(ds: Dataset, on_conflict: Resolution) -> None:
     with ds._guard:
         ds._check_writable()
         with ds._lake.repository.lock():
-            tip = ds._open(ds._lake.repository.tip(str(ds.current_branch)))
+            branch = branch_ref(str(ds.current_branch))
+            tip = ds._open(ds._lake.repository.refs.checked(branch))
             _take_landed(ds, tip.snapshot_id)
             if not ds._pinned.edits:
                 ds._go_to(tip.snapshot_id)

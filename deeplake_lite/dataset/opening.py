@@ -148,8 +148,6 @@ def open(
     if verify == "read":
         repository = repository.checking()
     lake = Lake(repository, options, _roots(allow))
-    if verify == "read":
-        versions.check_refs(repository, branch if version is None else version)
     if version is None:
         return at_branch(lake, branch)
     reader = repository.reader(versions.resolve(repository, version))

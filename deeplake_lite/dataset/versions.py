@@ -44,13 +44,29 @@ ROOT_MESSAGE = "Repository initialized"
 
 
 def branches(repository: Repository) -> dict[str, str]:
-    """Return the commit id of each branch's tip."""
-    return {n: i for n, i in repository.branches().items() if not n.startswith("_")}
+    """Return the commit id of each branch's tip.
+
+    Raises
+    ------
+    DamagedError
+        Where every read is checked, when one is lost or was set back.
+    """
+    return repository.refs.of_users("branch")
 
 
 def tags(repository: Repository) -> dict[str, str]:
-    """Return the commit id of each tag."""
-    return {n: i for n, i in repository.tags().items() if not n.startswith("_")}
+    """Return the commit id of each tag. Raises as `branches`."""
+    return repository.refs.of_users("tag")
+
+
+def branch_names(repository: Repository) -> list[str]:
+    """Return the names of the branches that are there."""
+    return [name for name in repository.branch_names() if not name.startswith("_")]
+
+
+def tag_names(repository: Repository) -> list[str]:
+    """Return the names of the tags that are there."""
+    return [name for name in repository.tag_names() if not name.startswith("_")]
 
 
 def history(repository: Repository, snapshot_id: str, most: int | None = None) -> list[Commit]:
@@ -66,6 +82,9 @@ def resolve(repository: Repository, version: Version) -> str:
     ------
     VersionNotFoundError
         When nothing of that name, or from before that time, is there; and for what is no name.
+    DamagedError
+        For a branch or tag that is lost; where every read is checked, also for one that names
+        another version than its writer made it name.
     """
     if isinstance(version, date):
         if hasattr(version, "to_pydatetime"):  # pandas' Timestamp compares differently
@@ -73,10 +92,14 @@ def resolve(repository: Repository, version: Version) -> str:
         whole = version if isinstance(version, datetime) else datetime.combine(version, time.min)
         return _at_time(repository, whole)
     version = version_name(version)
-    known = {**branches(repository), **tags(repository)}
-    if version in known:
-        return known[version]
-    commits = {c.id for tip in set(known.values()) for c in history(repository, tip)}
+    if version in tag_names(repository):
+        return repository.tag_tip(version)
+    if version in branch_names(repository):
+        return repository.tip(version)
+    for ref in (branch_ref(version), tag_ref(version)):
+        repository.refs.check(ref)
+    named = {*repository.branches().values(), *repository.tags().values()}
+    commits = {c.id for tip in named for c in history(repository, tip)}
     matching = [i for i in commits if i.startswith(version)] if len(version) >= 4 else []
     if len(matching) == 1:
         return matching[0]
@@ -92,7 +115,7 @@ def resolve(repository: Repository, version: Version) -> str:
             raise VersionNotFoundError(
                 f"A time is given in ISO 8601, such as 2026-01-31T12:00, got {version!r}: {error}."
             ) from error
-    raise _unknown("version", version, branches(repository), tags(repository))
+    raise _unknown("version", version, branch_names(repository), tag_names(repository))
 
 
 def version_name(version: Version) -> str:
@@ -177,46 +200,33 @@ def check_new_name(repository: Repository, kind: str, name: str) -> None:
             f"A {kind} is named with letters, digits and ._+-/, at most {LONGEST_NAME} in all, and "
             f"begins with a letter or digit, got {name!r:.60}. Choose another name."
         )
-    for other, names in (("branch", branches(repository)), ("tag", tags(repository))):
+    for other, names in (("branch", branch_names(repository)), ("tag", tag_names(repository))):
         if name in names:
             raise ExistsError(f"There is a {other} {name!r} already. Choose another name.")
 
 
 def check_branch(repository: Repository, name: str) -> str:
-    """Return the tip of a branch. Raises VersionNotFoundError."""
-    known = branches(repository)
+    """Return the tip of a branch. Raises as `resolve`."""
+    known = branch_names(repository)
     if not isinstance(name, str):
         raise _unknown("branch", name, known)
-    if name not in known and name in tags(repository):
+    if name not in known and name in tag_names(repository):
         raise VersionNotFoundError(
             f"{name!r} is a tag, which never moves. Open it with dl.open(…, version={name!r}), or "
             f"go back to it with ds.restore({name!r})."
         )
     if name not in known:
+        repository.refs.check(branch_ref(name))
         raise _unknown("branch", name, known)
-    return known[name]
-
-
-def check_refs(repository: Repository, version: Version) -> None:
-    """Refuse what names a version, unless it names what its writer made it name.
-
-    Raises
-    ------
-    DamagedError
-    """
-    if isinstance(version, date):
-        repository.refs.check(branch_ref("main"))
-    elif isinstance(version, str):
-        if version in repository.branches():
-            repository.refs.check(branch_ref(version))
-        if version in repository.tags():
-            repository.refs.check(tag_ref(version))
+    return repository.tip(name)
 
 
 def check_tag(repository: Repository, name: str) -> None:
-    """Refuse a name that no tag has. Raises VersionNotFoundError."""
-    known = tags(repository)
+    """Refuse a name that no tag has. Raises VersionNotFoundError, and DamagedError."""
+    known = tag_names(repository)
     if not isinstance(name, str) or name not in known:
+        if isinstance(name, str):
+            repository.refs.check(tag_ref(name))
         raise _unknown("tag", name, (), known)
 
 

@@ -158,15 +158,186 @@ def test_a_process_killed_between_commit_and_note_raises_no_alarm(lake, monkeypa
     assert ds.verify()
 
 
-def test_a_commit_does_not_hide_that_a_branch_was_set_back(lake):
-    lost = dl.open(str(lake)).version
-    older(lake, "branch.main")
-    ds = dl.open(str(lake))
+def append(ds):
     ds.append({"x": [9]})
     ds.commit("on the wrong version")
+
+
+WRITES = {
+    "commit": append,
+    "edit": lambda ds: ds["x"].__setitem__(0, 5) or ds.commit("edited"),
+    "merge": lambda ds: ds.merge("fix"),
+    "merge of a tag": lambda ds: ds.merge("v2"),
+    "optimize": lambda ds: ds.optimize(),
+    "rebase": lambda ds: (ds.append({"x": [9]}), ds.rebase()),
+}
+
+
+@pytest.mark.parametrize("verify", [None, "read"])
+@pytest.mark.parametrize("warm", [True, False])
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_no_commit_goes_behind_a_version_that_a_branch_was_set_back_to(lake, write, warm, verify):
+    handle, lost = dl.open(str(lake), verify=verify), dl.open(str(lake)).version
+    older(lake, "branch.main")
+    text = ref(lake, "branch.main").read_text()
+    if not warm and verify is None:
+        handle = dl.open(str(lake))
+    with pytest.raises(dl.DamagedError, match=f"'main' names version .* left it at {lost}"):
+        write(handle)
+    assert ref(lake, "branch.main").read_text() == text
     [damaged] = dl.open(str(lake)).verify().damaged
     assert damaged.ref == "branch 'main'"
     assert lost in damaged.reason
+
+
+def test_a_view_is_not_saved_where_the_saved_views_were_set_back_or_lost(lake):
+    ds, file = dl.open(str(lake)), ref(lake, "branch._aux")
+    before = file.read_bytes()
+    ds[[1]].save("other")
+    file.write_bytes(before)
+    for _ in range(2):
+        with pytest.raises(dl.DamagedError, match="branch '_aux'"):
+            dl.open(str(lake))[[0]].save("third")
+        file.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("verify", [None, "read"])
+def test_a_name_that_was_lost_is_not_given_anew(lake, verify):
+    ds = dl.open(str(lake), verify=verify)
+    for name in ("branch.fix", "tag.v1"):
+        ref(lake, name).unlink()
+    with pytest.raises(dl.DamagedError, match="The branch 'fix' is not there; it named version"):
+        ds.branch("fix")
+    with pytest.raises(dl.DamagedError, match="The tag 'v1' is not there; it named version"):
+        ds.tag("v1")
+
+
+def swap_tags(lake):
+    one, two = ref(lake, "tag.v1"), ref(lake, "tag.v2")
+    before = one.read_bytes(), two.read_bytes()
+    two.write_bytes(before[0])
+    one.write_bytes(before[1])
+
+
+DAMAGES = {
+    "branch set back": ("fix", lambda lake: older(lake, "branch.fix")),
+    "branch as another": (
+        "fix",
+        lambda lake: shutil.copy(ref(lake, "branch.main"), ref(lake, "branch.fix")),
+    ),
+    "branch lost": ("fix", lambda lake: ref(lake, "branch.fix").unlink()),
+    "tag set back": ("v2", lambda lake: older(lake, "tag.v2")),
+    "tags swapped": ("v2", swap_tags),
+    "tag lost": ("v2", lambda lake: ref(lake, "tag.v2").unlink()),
+}
+
+USES = {
+    "checkout": lambda ds, name: ds.checkout(name),
+    "diff to": lambda ds, name: ds.diff("main", name),
+    "diff from": lambda ds, name: ds.diff(name, "main"),
+    "merge": lambda ds, name: ds.merge(name),
+    "restore": lambda ds, name: ds.restore(name),
+    "query": lambda ds, name: ds.query(f"SELECT * FROM dataset VERSION '{name}'"),
+    "open": lambda ds, name: dl.open(ds.url, version=name, verify="read"),
+    "listing": lambda ds, name: ds.branches if name == "fix" else ds.tags,
+}
+
+
+@pytest.mark.parametrize(("name", "damage"), DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_whoever_checks_reads_notices_damage_wherever_a_name_is_used(lake, name, damage, use):
+    ds = dl.open(str(lake), verify="read")
+    if name == "v2" and use is USES["checkout"]:
+        return
+    damage(lake)
+    kind = "branch" if name == "fix" else "tag"
+    with pytest.raises(dl.DamagedError, match=rf"The (tag 'v1'|{kind} '{name}') (names|is not)"):
+        use(ds, name)
+    assert ds.checkout("main")["x"][:].tolist() == [1, 2]  # other names serve as before
+    assert dl.open(str(lake), version=ds.version, verify="read")["x"][:].tolist() == [1, 2]
+
+
+def test_a_handle_that_checks_reads_does_not_go_back_with_its_branch(lake):
+    ds = dl.open(str(lake), verify="read")
+    older(lake, "branch.main")
+    for use in (ds.refresh, lambda: ds.checkout("main"), lambda: dl.open(ds.url, verify="read")):
+        with pytest.raises(dl.DamagedError, match="The branch 'main' names version"):
+            use()
+    assert ds["x"][:].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("use", [lambda ds: ds.checkout("fix"), lambda ds: ds.diff("main", "fix")])
+def test_a_name_that_was_lost_is_told_from_one_that_never_was(lake, use):
+    ds = dl.open(str(lake))
+    ref(lake, "branch.fix").unlink()
+    with pytest.raises(dl.DamagedError, match="The branch 'fix' is not there; it named version"):
+        use(ds)
+    with pytest.raises(dl.VersionNotFoundError, match="There is no branch 'fox'"):
+        ds.checkout("fox")
+
+
+def test_names_that_come_and_go_meanwhile_raise_no_alarm(lake, monkeypatch):
+    writer, reader = dl.open(str(lake)), dl.open(str(lake), verify="read")
+    look_up, first = Repository.look_up, dl.open(str(lake), version="v1").version
+    again = dl.open(str(lake), branch="ahead")
+
+    def deleted(name):
+        writer.delete_branch(name)
+
+    def made_anew(name):
+        writer.delete_branch(name)
+        again._lake.repository.create_branch(name, first)
+
+    for meanwhile, outcome in ((made_anew, first), (deleted, None)):
+        todo = [meanwhile]
+
+        def look_up_meanwhile(self, ref, todo=todo):
+            if ref == "branch.fix" and todo:
+                todo.pop()("fix")
+            return look_up(self, ref)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Repository, "look_up", look_up_meanwhile)
+            if outcome is None:
+                with pytest.raises(dl.VersionNotFoundError):
+                    reader.checkout("fix")
+            else:
+                assert reader.checkout("fix").version == outcome
+
+
+def test_readers_that_check_and_writers_at_work_raise_no_alarm(lake):
+    done, errors = threading.Event(), []
+
+    def read():
+        ds = dl.open(str(lake), verify="read")
+        try:
+            while not done.is_set():
+                ds.refresh()
+                assert ds.branches["main"]
+                ds.diff("v1", "main")
+        except Exception as error:
+            errors.append(error)
+
+    def write():
+        ds = dl.open(str(lake), verify="read")
+        try:
+            for i in range(8):
+                ds.append({"x": [i]})
+                ds.commit("more")
+                ds.branch(f"{threading.get_ident()}-{i}")
+                ds.delete_branch(f"{threading.get_ident()}-{i}")
+        except Exception as error:
+            errors.append(error)
+
+    reader, writers = threading.Thread(target=read), [threading.Thread(target=write) for _ in "ab"]
+    for thread in (reader, *writers):
+        thread.start()
+    for thread in writers:
+        thread.join()
+    done.set()
+    reader.join()
+    assert errors == []
+    assert len(dl.open(str(lake), verify="read")) == 2 + 16
 
 
 def test_names_come_and_go_and_come_again(lake):
@@ -184,18 +355,18 @@ def test_names_come_and_go_and_come_again(lake):
 
 
 def test_a_commit_while_verify_reads_the_refs_raises_no_alarm(lake, monkeypatch):
-    ds, tip = dl.open(str(lake)), Repository.tip
+    ds, look_up = dl.open(str(lake)), Repository.look_up
     reader = dl.open(str(lake), version="v1")
     others = [ds]
 
-    def moved_on(self, branch):
-        found = tip(self, branch)
-        if branch == "main" and others:
+    def moved_on(self, ref):
+        found = look_up(self, ref)
+        if ref == "branch.main" and others:
             others.pop().append({"x": [5]})
             ds.commit("meanwhile")
         return found
 
-    monkeypatch.setattr(Repository, "tip", moved_on)
+    monkeypatch.setattr(Repository, "look_up", moved_on)
     assert reader.verify()
     assert not others
 

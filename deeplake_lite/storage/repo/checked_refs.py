@@ -62,39 +62,98 @@ class CheckedRefs:
         """Return what each branch and tag but pins names, or why that does not read."""
         r = self._repository
         found: dict[str, str | LakeError] = {}
-        for ref, look_up in [
-            *((branch_ref(name), r.tip) for name in r.branch_names() if not is_pin(name)),
-            *((tag_ref(name), r.tag_tip) for name in r.tag_names()),
+        for ref in [
+            *(branch_ref(name) for name in r.branch_names() if not is_pin(name)),
+            *map(tag_ref, r.tag_names()),
         ]:
             with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
                 try:
-                    found[ref] = look_up(ref.partition(".")[2])
+                    found[ref] = r.look_up(ref)
                 except VersionNotFoundError:
                     raise
                 except LakeError as error:
                     found[ref] = error
         return found
 
+    def of_users(self, kind: str) -> dict[str, str]:
+        """Return what each branch, or each tag, names that is not the lake's own.
+
+        Raises
+        ------
+        DamagedError
+            Where every read is checked, when one is lost or names another version.
+        """
+        r = self._repository
+        names = {*(r.branch_names() if kind == "branch" else r.tag_names())}
+        if r.checks_reads:
+            names.update(self._noted_names(kind))
+        found = {}
+        for name in sorted(name for name in names if not name.startswith("_")):
+            with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
+                found[name] = self.resolve(f"{kind}.{name}")
+        return found
+
+    def resolve(self, ref: str) -> str:
+        """Return what a branch or tag names: as `checked` does, where every read is checked.
+
+        Raises
+        ------
+        DamagedError, VersionNotFoundError
+        """
+        r = self._repository
+        return self.checked(ref) if r.checks_reads else r.look_up(ref)
+
+    def checked(self, ref: str) -> str:
+        """Return the version that a branch or tag names: the one that its writer made it name.
+
+        Raises
+        ------
+        DamagedError
+            When it names another, or is lost.
+        VersionNotFoundError
+            When there is no such branch or tag.
+        """
+        while True:
+            witness = self._noted(ref)  # first: refs only move on
+            tip, missing = self._look_up(ref)
+            if missing is None or witness is None:
+                reason = None if missing else self._doubt(ref, tip, witness)
+            else:
+                reason = f"is not there; it named version {witness}"
+            if reason is None:
+                if missing is not None:
+                    raise missing
+                return tip
+            if self._noted(ref) == witness:  # otherwise it was deleted, or named anew, meanwhile
+                raise DamagedError(f"The {in_words(ref)} {reason}. {WAY_OUT}")
+
     def check(self, ref: str) -> None:
-        """Refuse a branch or tag that names another version than its writer made it name.
+        """Refuse a branch or tag that is lost, or names another version than its writer noted.
 
         Raises
         ------
         DamagedError
         """
-        kind, _, name = ref.partition(".")
-        witness = self._witnesses.of(ref) if self._witnesses else None
-        if witness is None:
-            return
-        r = self._repository
+        if self._noted(ref) is not None:
+            with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
+                self.checked(ref)
+
+    def _noted_names(self, kind: str) -> list[str]:
+        """Return the names of the branches, or of the tags, of which there is a note."""
+        refs = self._witnesses.all() if self._witnesses else {}
+        parts = (ref.partition(".") for ref in refs)
+        return [name for found, _, name in parts if found == kind]
+
+    def _noted(self, ref: str) -> str | None:
+        """Return what was noted of a branch or tag; None where nothing was."""
+        return self._witnesses.of(ref) if self._witnesses else None
+
+    def _look_up(self, ref: str) -> tuple[str, VersionNotFoundError | None]:
+        """Return what a branch or tag names, or the error that there is none."""
         try:
-            tip = r.tip(name) if kind == "branch" else r.tag_tip(name)
-        except VersionNotFoundError:
-            reason: str | None = f"is not there; it named version {witness}"
-        else:
-            reason = self._doubt(ref, tip, witness)
-        if reason:
-            raise DamagedError(f"The {in_words(ref)} {reason}. {WAY_OUT}")
+            return self._repository.look_up(ref), None
+        except VersionNotFoundError as error:
+            return "", error
 
     def renew(self) -> None:
         """Note what refs name that have no note, or an older one. The caller holds the lock.
@@ -136,15 +195,6 @@ class CheckedRefs:
             if commit.branch not in (None, branch):
                 break
         return False
-
-    def note_commit(self, branch: str, before: str, after: str) -> None:
-        """Note a commit of ours, unless the branch was not where its last writer left it."""
-        ref = branch_ref(branch)
-        if self._witnesses is None or is_pin(branch):
-            return
-        with contextlib.suppress(LakeError, OSError):  # the commit is there, whatever happens now
-            if not self._doubt(ref, before, self._witnesses.of(ref)):
-                self.note(ref, after)
 
     def note(self, ref: str, version: str) -> None:
         """Note what a ref names from now on."""

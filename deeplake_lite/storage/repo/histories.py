@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import DamagedError, LakeError, VersionNotFoundError
 from deeplake_lite.storage.chunk_files import manifests_of, read_manifest
-from deeplake_lite.storage.repo.lake_refs import is_pin
+from deeplake_lite.storage.repo.lake_refs import branch_ref, is_pin, tag_ref
 from deeplake_lite.storage.repo.places import local_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from deeplake_lite.storage.repo.repository import Commit, Repository
@@ -26,9 +25,9 @@ def damaged_versions(repository: Repository) -> dict[str, str]:
     walk = _Walk(repository)
     for name in repository.branch_names():
         if not is_pin(name):
-            walk.follow(repository.tip, name)
+            walk.follow(branch_ref(name))
     for name in repository.tag_names():
-        walk.follow(repository.tag_tip, name)
+        walk.follow(tag_ref(name))
     return walk.damaged
 
 
@@ -41,16 +40,16 @@ class _Walk:
         folder = local_folder(repository.url)
         self._files = None if folder is None else _Files(folder)
 
-    def follow(self, look_up: Callable[[str], str], name: str) -> None:
-        """Look at the history of a name, whose own damage is another's to report."""
+    def follow(self, ref: str) -> None:
+        """Look at the history of a branch or tag, whose own damage is another's to report."""
         try:
-            tip = look_up(name)
+            tip = self._repository.look_up(ref)
         except LakeError:
             return
         damaged, sound = self._history(tip)
         if damaged:
             try:
-                if look_up(name) != tip:
+                if self._repository.look_up(ref) != tip:
                     return  # somebody else has moved it on: all was well then
             except VersionNotFoundError:  # it has just been deleted
                 return

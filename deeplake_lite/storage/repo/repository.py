@@ -54,6 +54,7 @@ from deeplake_lite.storage.repo.session import (
     chunks_digest,
     without_digest,
 )
+from deeplake_lite.storage.repo.settings import settings
 from deeplake_lite.storage.repo.staging import (
     check_replaceable,
     clear_staged,
@@ -64,11 +65,8 @@ from deeplake_lite.storage.repo.turns import lock_in_turn
 from deeplake_lite.storage.repo.work import run
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
-
-INDEX_SPLIT = 64
-"""Index chunks per manifest: a commit of one row rewrites the last manifest of each array only."""
 
 POLLS, POLL_SECONDS = 600, 1.0
 """How often a writer looks whether a vacuum is done, and how long it sleeps in between."""
@@ -78,10 +76,6 @@ ROOT = "1CECHNKREP0F1RSTCMT0"
 
 TRANSACTION = "transaction"
 """Key of a commit's metadata under which the writer finds it again."""
-
-HEAP_SPLIT = 16_384
-"""Heap chunks per manifest: the address space of a heap is 2**28 chunks, and its splits are
-enumerated."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +170,7 @@ class Repository:
                     f"There is a lake at {url!r} already. Choose another name, or dl.open "
                     f"it{way_out}."
                 )
-            repository = compiled.PyRepository.create(storage, config=_config())
+            repository = compiled.PyRepository.create(storage, config=settings())
             repository.save_config()
         return cls(url, repository)
 
@@ -316,7 +310,7 @@ class Repository:
         self._check_identity(str(session.snapshot_id))
         files = self._files_of(str(session.snapshot_id))
         land = self._land if local_folder(self.url) is None else None
-        return Session(session, files, committed=self.refs.note_commit, land=land)
+        return Session(session, files, refs=self.refs, land=land)
 
     def _land(
         self, branch: str, before: str, done: str, begun: datetime, keys: Collection[str]
@@ -475,8 +469,8 @@ class Repository:
 
     def _named(self) -> set[str]:
         """Return the versions that branches, tags and links name."""
-        linked = {tip for name in self.branch_names() if is_link(name) for tip in [self.tip(name)]}
-        return self._tips() | linked
+        linked = self._looked_up(filter(is_link, self.branch_names()), branch_ref)
+        return self._tips() | set(linked.values())
 
     @contextlib.contextmanager
     def announced(self, limit: datetime) -> Iterator[None]:
@@ -531,13 +525,9 @@ class Repository:
                     self.delete_branch(name)
 
     def branches(self) -> dict[str, str]:
-        """Return the snapshot id of each branch's tip, but for pins, vacuums and links."""
-        found = {}
-        for name in self.branch_names():
-            if not is_pin(name) and not is_link(name):
-                with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
-                    found[name] = self.tip(name)
-        return found
+        """Return what each branch names, right or not, but for pins, vacuums and links."""
+        names = [n for n in self.branch_names() if not is_pin(n) and not is_link(n)]
+        return self._looked_up(names, branch_ref)
 
     def links(self) -> dict[str, set[str]]:
         """Return versions that come from others although the history between them was cut.
@@ -565,11 +555,17 @@ class Repository:
             if is_link(name) and name not in kept:
                 self.delete_branch(name)
 
-    def tag_tip(self, name: str) -> str:
-        """Return the snapshot id of a tag."""
-        self._check_files(refs=[f"tag.{to_engine(name)}"])
+    def look_up(self, ref: str) -> str:
+        """Return the snapshot id that a branch or tag names, whether that is right or not."""
+        kind, _, name = ref.partition(".")
+        self._check_files(refs=[f"{kind}.{to_engine(name)}"])
+        find = self._repository.lookup_tag if kind == "tag" else self._repository.lookup_branch
         with translated():
-            return str(self._repository.lookup_tag(to_engine(name)))
+            return str(find(to_engine(name)))
+
+    def tag_tip(self, name: str) -> str:
+        """Return the snapshot id of a tag. Raises as `tip`."""
+        return self.refs.resolve(tag_ref(name))
 
     def tag_names(self) -> list[str]:
         """Return the names of all tags."""
@@ -582,18 +578,27 @@ class Repository:
             return sorted(map(from_engine, self._repository.list_branches()))
 
     def tip(self, branch: str) -> str:
-        """Return the snapshot id of a branch's tip, as it is now."""
-        name = to_engine(branch)
-        self._check_files(refs=[f"branch.{name}"])
-        with translated():
-            return str(self._repository.lookup_branch(name))
+        """Return the snapshot id of a branch's tip, as it is now.
+
+        Raises
+        ------
+        VersionNotFoundError
+            When there is no such branch.
+        DamagedError
+            When its file does not read; where every read is checked, also when it is lost, or
+            names another version than its writer made it name.
+        """
+        return self.refs.resolve(branch_ref(branch))
 
     def tags(self) -> dict[str, str]:
-        """Return the snapshot id of each tag."""
+        """Return what each tag names, right or not."""
+        return self._looked_up(self.tag_names(), tag_ref)
+
+    def _looked_up(self, names: Iterable[str], ref: Callable[[str], str]) -> dict[str, str]:
         found = {}
-        for name in self.tag_names():
+        for name in names:
             with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
-                found[name] = self.tag_tip(name)
+                found[name] = self.look_up(ref(name))
         return found
 
     def create_branch(self, name: str, snapshot_id: str) -> None:
@@ -606,8 +611,11 @@ class Repository:
         ------
         ExistsError
             When there is a branch of that name; on an object store, at another version.
+        DamagedError
+            When a branch of that name was lost.
         """
         self._check_files(snapshot_id)
+        self.refs.check(branch_ref(name))
         try:
             with translated():
                 self._repository.create_branch(to_engine(name), snapshot_id)
@@ -635,8 +643,11 @@ class Repository:
         ------
         ExistsError
             When there is, or was, a tag of that name; on an object store, at another version.
+        DamagedError
+            When a tag of that name was lost.
         """
         self._check_files(snapshot_id)
+        self.refs.check(tag_ref(name))
         try:
             with translated():
                 self._repository.create_tag(to_engine(name), snapshot_id)
@@ -758,8 +769,8 @@ class Repository:
         DamagedError
         """
         seen = set[str]()
-        tips = (self.tip(name) for name in self.branch_names())
-        for tip in {*tips, *self.tags().values()}:
+        tips = self._looked_up(self.branch_names(), branch_ref)
+        for tip in {*tips.values(), *self.tags().values()}:
             for commit in self.ancestry(tip):
                 if commit.id in seen:
                     break
@@ -842,14 +853,3 @@ class Repository:
         with translated_files():
             writers.mkdir(exist_ok=True)
         return writers
-
-
-def _config() -> compiled.RepositoryConfig:
-    """Return the settings that a new repository keeps."""
-    engine = package()  # which completes the compiled classes
-    condition, along = engine.ManifestSplitCondition, engine.ManifestSplitDimCondition
-    heaps = condition.name_matches("^(values|tail)$")
-    splitting = engine.ManifestSplittingConfig.from_dict(
-        {heaps: {along.Any(): HEAP_SPLIT}, condition.AnyArray(): {along.Any(): INDEX_SPLIT}}
-    )
-    return compiled.RepositoryConfig(manifest=compiled.ManifestConfig(splitting=splitting))

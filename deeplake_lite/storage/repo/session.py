@@ -22,6 +22,7 @@ from deeplake_lite.storage.repo.failures import (
     translated,
 )
 from deeplake_lite.storage.repo.forks import use_engine
+from deeplake_lite.storage.repo.lake_refs import branch_ref
 from deeplake_lite.storage.repo.names import from_engine
 from deeplake_lite.storage.repo.work import gather, run, stream
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.storage.arrays import ArraySpec
     from deeplake_lite.storage.chunk_files import ChunkFiles
+    from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 
 IN_FLIGHT = 16
 """Requests to the engine at a time."""
@@ -86,8 +88,8 @@ class Session:
         Where the chunks of a local lake are.
     is_fork : bool
         Whether it only collects chunks for another.
-    committed : callable, optional
-        Is told of a commit: the branch, the version before, and the new one.
+    refs : CheckedRefs, optional
+        Where branches are compared with the notes on them, and a commit is noted.
     land : callable, optional
         Moves a branch on to the version of an old session: is given the branch, the version before,
         the new one, when the session was begun, and the keys of the chunks that it has written.
@@ -100,12 +102,12 @@ class Session:
         files: ChunkFiles | None = None,
         *,
         is_fork: bool = False,
-        committed: Callable[[str, str, str], None] | None = None,
+        refs: CheckedRefs | None = None,
         land: Land | None = None,
     ) -> None:
         self._session, self._files = session, files
         self._guard = None if files is None else partial(files.check_snapshot, self.snapshot_id)
-        self._committed, self._land = committed, land
+        self._refs, self._land = refs, land
         self._written: set[str] = set()  # keys that are not as the files say
         self._begun = time.time(), time.monotonic()
         self._is_fork = is_fork
@@ -475,11 +477,15 @@ class Session:
             When chunks that were written long ago are not there any more.
         StorageError
             When the store refuses, or its reply is lost: the commit may be there all the same.
+        DamagedError
+            When the branch is not where its last writer left it: a commit would hide that.
         """
         use_engine()
         branch, before = from_engine(str(self._session.branch)), self.snapshot_id
         noted = {**(metadata or {}), BRANCH: branch, CHUNKS: chunks_digest(self._updated_chunks())}
         notes = with_digest(message, noted)
+        if self._refs is not None:
+            self._refs.check(branch_ref(branch))
         try:
             done = self._write_version(branch, before, message, notes)
         except compiled.ConflictError as error:
@@ -491,8 +497,8 @@ class Session:
                 f"The store did not confirm the commit: {reason_of(error)}. See to free space, "
                 "permission and network, then commit again: what did arrive is not written twice."
             ) from error
-        if self._committed is not None:
-            self._committed(branch, before, done)
+        if self._refs is not None:
+            self._refs.note(branch_ref(branch), done)
         return done
 
     def _write_version(self, branch: str, before: str, message: str, notes: dict[str, Any]) -> str:

@@ -79,7 +79,8 @@ class Witnesses:
 
     def _path(self, ref: str) -> Path:
         """Return the file of a note: names of refs may be too long for a suffix."""
-        return self._folder / f"{xxhash.xxh3_64_hexdigest(ref.encode())}{SUFFIX}"
+        name = ref.encode(errors="surrogatepass")  # whatever a user asks for
+        return self._folder / f"{xxhash.xxh3_64_hexdigest(name)}{SUFFIX}"
 
 
 def _sealed(ref: str, version: str) -> dict[str, str]:

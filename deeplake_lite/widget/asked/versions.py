@@ -88,7 +88,7 @@ def opened(lake: Lake, version: str) -> Dataset:
     ('main', True)
     """
     repository = lake.repository
-    if version in versions.branches(repository):
+    if version in versions.branch_names(repository):
         return at_branch(lake, version)
     reader = repository.reader(versions.resolve(repository, version))
     return Dataset(lake, Table.open(repository, reader), branch=None, name=version)
