@@ -44,7 +44,8 @@ class Loader(Equipment):
     Parameters
     ----------
     view : View or Mix
-        What is loaded, pinned as it is now.
+        What is loaded, pinned as it is now. Of an open transaction that is edited later, there are
+        no more batches, but a LoaderError.
     options : Options
         How.
     """
@@ -318,6 +319,7 @@ class Loader(Equipment):
 
     def _epoch(self, progress: Progress, skipped: list[Skipped]) -> Iterator[Any]:
         self._check_process()
+        self._samples.check_unchanged()
         began = clock.now()
         n, seed, size = self.shares.n, self.options.seed, self.shares.size
         places = Places(self.shuffle.order(n, seed, progress.epoch))
@@ -333,6 +335,7 @@ class Loader(Equipment):
         try:
             with bar(progress, total, shown=self.options.progress) as show:
                 for number, made in enumerate(self._handed_over(run), first):
+                    self._samples.check_unchanged()
                     progress.consumed = min((number + 1) * size, n)
                     skipped += made.skipped
                     show(len(skipped))

@@ -18,11 +18,13 @@ from deeplake_lite.dataset.describe import axes_of, seen_axes
 from deeplake_lite.dataset.question import params_to_json
 from deeplake_lite.dataset.reading import NOWHERE, read_blocks
 from deeplake_lite.dataset.virtual import VirtualTable, is_computed, question_of, source_of
+from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.order.places import Rows
 from deeplake_lite.loader.order.shuffle import Shuffle
 from deeplake_lite.storage import chunks
+from deeplake_lite.storage.edits import Edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.html.values import Axis
+    from deeplake_lite.dataset.question import Question
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.base import Layout
     from deeplake_lite.htypes.cells import Cells
@@ -88,6 +91,10 @@ class Samples(Protocol):
     @property
     def fingerprint(self) -> str:
         """What tells these rows from others."""
+        ...
+
+    def check_unchanged(self) -> None:
+        """Refuse to go on where an open transaction that is read was edited. Raises LoaderError."""
         ...
 
     @property
@@ -159,6 +166,8 @@ class ViewSamples:
     """Whether the rows' ids are read along."""
     among: tuple[str, ...] = ()
     """The columns that there were to choose from: of the view that was given."""
+    pinned: tuple[tuple[Edits, str], ...] = ()
+    """The edits of open transactions that are read, and what they were known by when pinned."""
 
     @classmethod
     def of(
@@ -166,7 +175,8 @@ class ViewSamples:
     ) -> ViewSamples:
         """Pin a view's rows, as they are now. Raises ColumnNotFoundError."""
         names = tuple(view.columns if columns is None else columns)
-        return cls(view._select(names), with_ids, view.columns)
+        pinned = tuple((edits, edits.transaction) for edits in _edits_of(view))
+        return cls(view._select(names), with_ids, view.columns, pinned)
 
     def __len__(self) -> int:
         return len(self.view)
@@ -197,7 +207,8 @@ class ViewSamples:
     @property
     def names(self) -> tuple[str, ...]:
         """What `read` gives: the columns, and perhaps `ROW_ID`."""
-        return (*self.view.columns, ROW_ID) if self.with_ids else self.view.columns
+        names = tuple(f.name for f in self.fields)
+        return (*names, ROW_ID) if self.with_ids else names
 
     def read(
         self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE
@@ -208,11 +219,23 @@ class ViewSamples:
         ------
         DamagedError
             With the column and the row.
+        LoaderError
+            When an open transaction that is read was edited since.
         """
         cells: dict[str, Cells] = dict(read_blocks(self.view, self.fields, positions, into))
         if self.with_ids:
             cells[ROW_ID] = DenseCells(self.ids(positions))
+        self.check_unchanged()
         return cells
+
+    def check_unchanged(self) -> None:
+        """Refuse to go on where an open transaction that is read was edited. Raises LoaderError."""
+        if any(edits.transaction != known for edits, known in self.pinned):
+            raise LoaderError(
+                "A loader gives rows as they were when it was made, but these are of an open "
+                "transaction, which was edited since. Commit first, with ds.commit('…'), or make "
+                "the loader again."
+            )
 
     def ids(self, positions: Positions) -> Positions:
         """Return the ids of some rows, (rows,) int64."""
@@ -317,10 +340,26 @@ class ViewSamples:
 def _is_repeatable(view: View) -> bool:
     """Tell whether a query, and those of its sources, give the same in any process."""
     question = question_of(view)
-    if question is None:
-        return True
-    asked = [] if question.asked is None else [question.asked]
-    return question.repeatable and all(map(_is_repeatable, (*asked, *question.sources.values())))
+    return question is None or (
+        question.repeatable and all(map(_is_repeatable, _read_by(question)))
+    )
+
+
+def _edits_of(view: View) -> Iterator[Edits]:
+    """Yield the edits of the open transactions that a view, or a query behind it, reads."""
+    question = question_of(view)
+    if question is not None:
+        for source in _read_by(question):
+            yield from _edits_of(source)
+    elif isinstance(view._table.edits, Edits):
+        yield view._table.edits
+
+
+def _read_by(question: Question) -> Iterator[View]:
+    """Yield the views that a query reads."""
+    if question.asked is not None:
+        yield question.asked
+    yield from question.sources.values()
 
 
 def _keeps_shapes(layout: Layout) -> bool:
@@ -340,8 +379,7 @@ def fingerprint(view: View, columns: Sequence[str]) -> str:
     if question is not None:
         words = [question.text, params_to_json(question.params), question.seed]
         digest.update(json.dumps(words, default=str).encode())
-        asked = [] if question.asked is None else [question.asked]
-        for source in (*asked, *question.sources.values()):
+        for source in _read_by(question):
             digest.update(fingerprint(source, source.columns).encode())
     if isinstance(view._table, VirtualTable):  # a function of the user's may give other rows
         for positions in view._table.positions():

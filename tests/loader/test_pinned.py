@@ -1,0 +1,102 @@
+"""Rows of an open transaction: a loader gives them as they were when it was made, or none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+CACHES = [None, "encoded", "decoded"]
+REFUSED = r"open transaction, which was edited since\. Commit first, .* or make the loader again"
+
+
+@pytest.fixture
+def ds(make_lake):
+    """Make a lake with an open transaction."""
+    ds = make_lake({"k": "int64", "t": "text", "v": dl.Embedding(2)},
+                   k=range(8), t=list("abcdefgh"), v=np.ones((8, 2)))  # fmt: skip
+    ds["t"][7] = "H"
+    return ds
+
+
+def joined(ds):
+    text = "SELECT a.k, b.t, a.v + b.v AS w FROM dataset AS a JOIN other AS b ON a.k = b.k"
+    return ds.query(text, sources={"other": ds[2:]})
+
+
+VIEWS = {
+    "all": lambda ds: ds,
+    "some": lambda ds: ds[:4],
+    "rows of a query": lambda ds: ds.query("SELECT * WHERE k < 4"),
+    "computed": lambda ds: ds.query("SELECT k, t, v * 2 AS w"),
+    "query of a query": lambda ds: ds.query("SELECT k, v * 2 AS w").query("SELECT k, w + 1 AS u"),
+    "join": joined,
+    "mix": lambda ds: dl.mix([(ds[:4], 1), (ds[4:], 1)], seed=0),
+}
+
+EDITS = {
+    "cell": lambda ds: ds["t"].__setitem__(0, "zzz"),
+    "column": lambda ds: ds["v"].__setitem__(slice(None), np.zeros((8, 2))),
+    "append": lambda ds: ds.append({"k": [9], "t": ["i"], "v": [[0, 0]]}),
+    "delete": lambda ds: ds.delete([0]),
+    "rename": lambda ds: ds.rename_column("t", "text"),
+}
+
+
+def plain(loader):
+    """Return the batches of the first epoch."""
+    loader.set_epoch(0)
+    return [{n: np.asarray(v).tolist() for n, v in batch.items()} for batch in loader]
+
+
+@pytest.mark.parametrize("cache", CACHES)
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_an_edit_ends_the_epochs_of_a_loader_of_the_transaction(ds, view, edit, cache):
+    loader, unused = (view(ds).batches(2, cache=cache) for _ in range(2))
+    assert plain(loader) == plain(loader)
+    begun = iter(loader)
+    next(begun)
+    edit(ds)
+    with pytest.raises(dl.LoaderError, match=REFUSED):
+        next(begun)
+    for some in (loader, unused):
+        with pytest.raises(dl.LoaderError, match=REFUSED):
+            next(iter(some))
+        some.close()
+
+
+@pytest.mark.parametrize("cache", CACHES)
+@pytest.mark.parametrize("end", ["commit", "discard", "nothing"])
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_loader_goes_on_with_its_rows_after_the_transaction(ds, view, end, cache):
+    loader = view(ds).batches(2, cache=cache)
+    before = plain(loader)
+    if end == "commit":
+        ds.commit("done")
+        ds["t"][0] = "of the next transaction"
+    elif end == "discard":
+        ds.discard()
+        ds["t"][0] = "of the next transaction"
+    assert plain(loader) == before
+    loader.close()
+
+
+@pytest.mark.parametrize("cache", CACHES)
+def test_a_loader_of_a_version_does_not_see_later_edits(ds, cache):
+    ds.commit("done")
+    loader = ds[:4].batches(2, cache=cache)
+    before = plain(loader)
+    ds["t"][0] = "zzz"
+    assert plain(loader) == before
+    loader.close()
+
+
+def test_datasets_of_pytorch_notice_edits(ds):
+    pytest.importorskip("torch")
+    found = ds.pytorch_dataset()
+    assert found[0]["t"] == "a"
+    ds["t"][0] = "zzz"
+    with pytest.raises(dl.LoaderError, match=REFUSED):
+        found[0]
