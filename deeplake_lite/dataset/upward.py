@@ -58,10 +58,9 @@ def ask(question: Question) -> View:
 
 def has_own_functions() -> bool:
     """Tell whether queries may call functions of the user's now."""
-    from deeplake_lite.query.functions import REGISTRY
-    from deeplake_lite.query.functions.user import GROUP
+    from deeplake_lite.query.functions.user import OWN
 
-    return any(entry.group == GROUP for entry in REGISTRY.values())
+    return bool(OWN)
 
 
 def suspects(view: View, label: str, by: Any, column: str | None, neighbours: int) -> View:
