@@ -65,7 +65,9 @@ def from_folder(
         a path, which starts at the folder or at the table, or whose end with a folder in it is that
         of one file's path, as where files were moved.
     file_column : str, optional
-        The column of that CSV with the file names; found by looking at the files if left out.
+        The column of that CSV with the file names; found by looking at the files if left out: one
+        that has their names with suffixes comes before one of stems or numbers, and of several such
+        columns, ``file_name`` or one that is called like it (``file``, ``image_path``…).
     **options
         See `Options`.
 
@@ -129,7 +131,7 @@ def folder_source(
         return FolderSource(folder, tuple(files), Layout.of(files), label, None, tuple(left_out))
     from deeplake_lite.ingest.labels import read_labels  # pyarrow: 0.3 s
 
-    table = read_labels(labels, folder, found, file_column, schema)
+    table = read_labels(labels, folder, found, label=label, file_column=file_column, schema=schema)
     unlisted = {f.path for f in found.pictures} - {f.path for f in table.files}
     rest = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
     without = (*table.missing, *rest)  # first what may be a slip

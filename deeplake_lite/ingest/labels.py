@@ -1,38 +1,29 @@
-"""Labels of pictures that come in a table: a CSV with a column of file names.
-
-Which column holds the names is found by looking at the files: the one most of whose values are
-paths, names or stems of files that are there.
-"""
+"""Labels of pictures that come in a table: a CSV with a column of file names."""
 
 from __future__ import annotations
 
-import os
-import posixpath
-from collections import Counter
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deeplake_lite.dataset.arrow_types import is_text
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.htypes import ClassLabel, resolve
 from deeplake_lite.ingest.columns import ArrowColumn
 from deeplake_lite.ingest.csv import csv_source
 from deeplake_lite.ingest.csv_file import csv_table, delimiter_of
+from deeplake_lite.ingest.file_names import FileNames, find_column
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.schema import free_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    import os
+    from collections.abc import Collection, Mapping
 
     from deeplake_lite.ingest.layout import Found, Scanned
-
-PROBED = 1_000
-"""Rows that are looked at to find the column of file names."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +58,8 @@ def read_labels(
     table: str | os.PathLike[str],
     folder: Path,
     found: Scanned,
+    *,
+    label: str,
     file_column: str | None,
     schema: Mapping[str, Any],
 ) -> Labels:
@@ -80,6 +73,8 @@ def read_labels(
         Where the pictures are.
     found : Scanned
         What is there. Names mean files that are pictures by their names, if they can.
+    label : str
+        The column of labels, if the table has it.
     file_column : str, optional
         The column with the file names; found if left out.
     schema : mapping
@@ -90,15 +85,15 @@ def read_labels(
     NotFoundError
         When there is no such table or column.
     InvalidValueError
-        When it names a file twice, or no column names files.
+        When it names a file twice, or no column names files, or several do.
     """
     path = Path(table) if Path(table).exists() else folder / table
     if not path.is_file():
         raise NotFoundError(f"There is no file {str(table)!r}, here or in {str(folder)!r}.")
     rows = csv_table(str(path))
     files = [*found.pictures, *found.others]
-    names = _Names([f.path for f in files], len(found.pictures), folder, path)
-    chosen = file_column or _find_column(rows, names, path)
+    names = FileNames([f.path for f in files], len(found.pictures), folder, path)
+    chosen = file_column or find_column(rows, names, label, path)
     if chosen not in rows.schema.names:
         raise NotFoundError.named("column", chosen, rows.schema.names)
     order, missing = _order(rows.column(chosen).to_pylist(), names, path)
@@ -124,111 +119,8 @@ def _typed(path: Path, given: Mapping[str, Any]) -> dict[str, list[Any]]:
     return found
 
 
-class _Names:
-    """Position of a file by what a table calls it, where that means one file.
-
-    A name alone, with or without its suffix, is that of a file in any folder. A path is one from
-    the folder, or from the table's; or else its end is that of a file's path, by whole folders, as
-    where files were moved. One that names a file elsewhere means none of these.
-
-    Parameters
-    ----------
-    files : sequence of str
-        Paths below the folder, of which the first `pictures` come before the others.
-    folder, table : Path
-        Where they are, and the table that names them.
-    """
-
-    def __init__(self, files: Sequence[str], pictures: int, folder: Path, table: Path) -> None:
-        self._folder, self._base = (
-            Path(os.path.abspath(folder)),
-            Path(os.path.abspath(table)).parent,
-        )
-        self._paths: dict[str, int] = {}
-        self._names: dict[str, int] = {}
-        self._ends: dict[str, int] = {}
-        for start, stop in ((pictures, len(files)), (0, pictures)):
-            some = files[start:stop]
-            for found, forms in (
-                (self._names, (_stem, _name)),
-                (self._paths, (_without_suffix, str)),
-            ):
-                for form in forms:
-                    found |= _unique([(form(path), at) for at, path in enumerate(some, start)])
-            self._ends |= _unique(
-                [pair for at, p in enumerate(some, start) for pair in _ends(p, at)]
-            )
-
-    def find(self, name: Any) -> int | None:
-        """Return the position of the file that a value of the table means."""
-        text = posixpath.normpath(str(name).strip().replace("\\", "/"))
-        if text in self._paths:
-            return self._paths[text]
-        if "/" not in text:
-            return self._names.get(text)
-        path = Path(os.path.normpath(self._base / text))
-        if path.is_relative_to(self._folder):
-            below = path.relative_to(self._folder).as_posix()
-            if below in self._paths:
-                return self._paths[below]
-        if os.path.lexists(path):
-            return None
-        parts = text.split("/")
-        for at in range(1, len(parts)):
-            end = "/".join(parts[at:])
-            if end in self._paths and ("/" in end or parts[at - 1] == self._folder.name):
-                return self._paths[end]
-        return self._ends.get(text)
-
-
-def _unique(pairs: list[tuple[str, int]]) -> dict[str, int]:
-    """Return the positions of texts that occur once."""
-    counts = Counter(text for text, _ in pairs)
-    return {text: at for text, at in pairs if counts[text] == 1}
-
-
-def _ends(path: str, at: int) -> Iterator[tuple[str, int]]:
-    """Yield the ends of a path that have a folder, but for the whole path.
-
-    >>> list(_ends("a/b/c.png", 0))
-    [('b/c.png', 0)]
-    """
-    parts = path.split("/")
-    for first in range(1, len(parts) - 1):
-        yield "/".join(parts[first:]), at
-
-
-def _name(path: str) -> str:
-    return PurePosixPath(path).name
-
-
-def _stem(path: str) -> str:
-    return PurePosixPath(path).stem
-
-
-def _without_suffix(path: str) -> str:
-    return PurePosixPath(path).with_suffix("").as_posix()
-
-
-def _find_column(rows: pa.Table, names: _Names, path: Path) -> str:
-    """Return the column that names files."""
-    hits = {
-        f.name: sum(names.find(v) is not None for v in rows.column(f.name)[:PROBED].to_pylist())
-        for f in rows.schema
-        if is_text(f.type) or pa.types.is_integer(f.type)
-    }
-    best: str | None = max(hits, key=lambda name: hits[name], default=None)
-    if best is None or not hits[best]:
-        listed = ", ".join(map(repr, rows.schema.names))
-        raise InvalidValueError(
-            f"no column of {str(path)!r} names files of the folder: {listed}. "
-            "Say which one is to: file_column=…."
-        )
-    return best
-
-
 def _order(
-    values: list[Any], names: _Names, path: Path
+    values: list[Any], names: FileNames, path: Path
 ) -> tuple[dict[int, int], tuple[Skipped, ...]]:
     """Return the table's row of each file that it names, and rows without a file."""
     order: dict[int, int] = {}
