@@ -21,8 +21,9 @@ from deeplake_lite.dataset.opening import exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes import ClassLabel, Scalar, resolve
+from deeplake_lite.htypes import ClassLabel, Scalar, Text, resolve
 from deeplake_lite.htypes.base import Nested
+from deeplake_lite.ingest.classes import takes_class_numbers
 from deeplake_lite.ingest.csv_file import CsvFile, converted, misfits, nullable, typed_rows
 from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
 from deeplake_lite.ingest.options import takes_options, types_of
@@ -31,7 +32,7 @@ from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from deeplake_lite.htypes import Htype
     from deeplake_lite.ingest.encoding import OnError
@@ -79,8 +80,12 @@ def from_csv(
     not give back, such as the code 01234 or an integer of thirty digits, makes a column of texts.
 
     ``schema={"species": "class_label"}`` makes classes of the texts of a column; integers are kept
-    as the numbers of classes without names. Paths of pictures,
-    ``schema={"image": dl.Image("jpeg")}``, start at the folder of the CSV unless they are absolute.
+    as the numbers of classes without names. In a column of a lake, a class is looked up by its
+    name, which may be a number; only where no class is called like one, integers are class
+    numbers.
+
+    Paths of pictures, ``schema={"image": dl.Image("jpeg")}``, start at the folder of the CSV unless
+    they are absolute.
     Values of a column that is declared as JSON, an array, boxes or a sequence, here or in the lake
     that takes them, are read as JSON: ``[[0, 0, 8, 8]]``.
 
@@ -94,12 +99,14 @@ def from_csv(
     >>> ds["petals"][:]
     array([5, 6], dtype=int8)
     """
+    known = lake_types(url, options)
     source = csv_source(
         path,
         key=on,
         columns=columns,
         delimiter=delimiter,
-        schema={**written_types(url, options), **types_of(options.get("schema"))},
+        schema={**written_types(known), **types_of(options.get("schema"))},
+        named=named_by_numbers(known),
         on_error=options.get("on_error", "raise"),
     )
     return ingest(source, url, **options)
@@ -122,7 +129,7 @@ class CsvSource(TabularSource):
         if name not in self.texts:
             return super()._values(batch, name)
         kind = self.arrow.field(name).type
-        exact = name not in self.schema or _finds_classes(self.schema[name])
+        exact = name not in self.schema or takes_class_numbers(self.columns[name])
         texts = nullable(batch.column(name), kind)
         wrong = list(misfits(texts, kind, exact=exact))
         if not wrong:
@@ -148,16 +155,22 @@ def csv_source(
     columns: Sequence[str] | None = None,
     delimiter: str = ",",
     schema: Types = None,
+    named: Collection[str] = (),
     on_error: OnError = "raise",
 ) -> CsvSource:
-    """Return the source for a CSV file. Raises NotFoundError, InvalidValueError."""
+    """Return the source for a CSV file, in which numbers are names in the columns `named`.
+
+    Raises NotFoundError, InvalidValueError.
+    """
     files = find_files(path, ".csv")
     if len(files) != 1:
         raise InvalidValueError(f"{str(path)!r} means {len(files)} files. Ingest them one by one.")
     file = CsvFile(files[0], delimiter, skips=on_error == "skip")
     given = types_of(schema)
-    classes = [name for name, spec in given.items() if _finds_classes(spec)]
-    rows, arrow, texts = typed_rows(file, _arrow_types(given), columns, classes=classes)
+    classes = [n for n, spec in given.items() if takes_class_numbers(resolve(spec))]
+    rows, arrow, texts = typed_rows(
+        file, _arrow_types(given), columns, classes={*classes} - {*named}
+    )
     full = () if file.is_large else (f.name for f in arrow if not converted(rows, f).null_count)
     return CsvSource(
         title=file.title,
@@ -174,17 +187,40 @@ def csv_source(
     )
 
 
-def written_types(url: str, options: Options) -> dict[str, Htype]:
-    """Return the types of a lake's columns whose values a CSV file has in a form of their own.
-
-    What such a column takes is never to be found by looking at the file: JSON takes any text.
-    """
+def lake_types(url: str, options: Options) -> dict[str, Htype]:
+    """Return the types of a lake's columns; none where there is no lake yet."""
     store = options.get("storage_options")
     if not exists(url, storage_options=store):
         return {}
     ds = open_lake(url, branch=options.get("branch", "main"), storage_options=store)
-    forms = (written_as_json, _is_complex, _is_span)
-    return {f.name: f.htype for f in ds.schema if any(form(f.htype) for form in forms)}
+    return {f.name: f.htype for f in ds.schema}
+
+
+def written_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
+    """Return those types of a lake's columns whose values a CSV file has in a form of their own.
+
+    What such a column takes is never to be found by looking at the file: JSON takes any text, and a
+    text or the name of a class may look like a number.
+    """
+    forms = (written_as_json, _is_complex, _is_span, _is_written_as_text)
+    return {name: htype for name, htype in known.items() if any(form(htype) for form in forms)}
+
+
+def named_by_numbers(known: Mapping[str, Htype]) -> list[str]:
+    """Return the columns of a lake whose classes have numbers as names.
+
+    >>> named_by_numbers({"a": ClassLabel(["1", "2"]), "b": ClassLabel(["cat"]), "c": ClassLabel()})
+    ['a']
+    """
+    return [
+        name
+        for name, htype in known.items()
+        if isinstance(htype, ClassLabel) and not takes_class_numbers(htype)
+    ]
+
+
+def _is_written_as_text(htype: Htype) -> bool:
+    return isinstance(htype, Text) or (isinstance(htype, ClassLabel) and bool(htype.names))
 
 
 def _batches(rows: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -253,11 +289,6 @@ def _parse(text: str, wrong: Any) -> Any:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):
         return wrong(text)
-
-
-def _finds_classes(spec: Any) -> bool:
-    """Tell whether a type asks for the classes of a column: names, or integers as they are."""
-    return resolve(spec) == ClassLabel()
 
 
 def _arrow_types(schema: Mapping[str, Any]) -> dict[str, pa.DataType]:

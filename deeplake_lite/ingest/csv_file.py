@@ -128,12 +128,15 @@ class CsvFile:
         return "skip"
 
 
-def csv_table(path: str) -> pa.Table:
+def csv_table(path: str, texts: Collection[str] = (), classes: Collection[str] = ()) -> pa.Table:
     """Return all rows of a CSV file, in types that hold every value as it is written.
 
-    The delimiter is the first of `DELIMITERS` that the header has. Raises InvalidValueError.
+    The delimiter is the first of `DELIMITERS` that the header has. Columns of `texts` are read as
+    texts; so are those of `classes` unless all their values are integers. Raises InvalidValueError.
     """
-    rows, types, _ = typed_rows(CsvFile(path, delimiter_of(path)), {}, at_once=True)
+    given = dict.fromkeys((*texts, *classes), pa.string())
+    file, numbers = CsvFile(path, delimiter_of(path)), {*classes} - {*texts}
+    rows, types, _ = typed_rows(file, given, classes=numbers, at_once=True)
     return pa.table([converted(rows, f) for f in types], types)
 
 

@@ -18,6 +18,7 @@ from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import Cells, concat, take
 from deeplake_lite.htypes.files import rebased
 from deeplake_lite.htypes.reencoding import note, noting
+from deeplake_lite.ingest.classes import check_class_numbers
 from deeplake_lite.ingest.source import Skipped
 
 if TYPE_CHECKING:
@@ -104,7 +105,10 @@ def _part(values: Any, row: int) -> Any:
 
 def _values(block: Block, f: Field) -> Any:
     """Return a column's values; relative paths of files start where the table is."""
-    values = taken_from(block.columns[f.name], f.htype)
+    given = block.columns[f.name]
+    values = taken_from(given, f.htype)
+    if values is given:  # of no lake, which would have known its classes
+        check_class_numbers(values, f.htype)
     if block.base is None or not f.htype.takes_files or isinstance(values, Transfer):
         return values
     return [rebased(value, block.base) for value in values]

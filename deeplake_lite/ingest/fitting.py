@@ -79,13 +79,14 @@ def fit(ds: Dataset, columns: Mapping[str, Htype], given: Mapping[str, Any]) -> 
         there = ds.schema[name]
         merged = widened(there.htype, htype)
         if name in given and there.htype != htype and merged is there.htype:
-            if not fresh:
+            if fresh:
+                ds.drop_column(name)
+                ds.add_column(name, htype)
+            elif not is_said_of(resolve(given[name]), there.htype):
                 raise SchemaError(
                     f"Column {name!r} of {ds.url!r} is {there.htype}, not {htype}. Leave it out of "
                     "schema=, or ingest into a new lake."
                 )
-            ds.drop_column(name)
-            ds.add_column(name, htype)
         elif merged is not there.htype:
             _retype(ds, there, merged)
     _check_rest(ds, columns)
@@ -106,6 +107,26 @@ def widened(there: Htype, coming: Htype) -> Htype:
         case Image(codec=codec), Image(codec=other) if codec in _FILES and other in _FILES:
             return there if codec in ("auto", other) else replace(there, codec="auto")
     return there
+
+
+def is_said_of(given: Htype, there: Htype) -> bool:
+    """Tell whether what a user says of a column is true of it, as far as it goes.
+
+    Nulls and a default are not part of it, nor are classes that came after those that are named, or
+    a mode that pictures were given. ``"class_label"`` names no classes.
+
+    >>> is_said_of(ClassLabel(["cat"]), ClassLabel(["cat", "dog"], nullable=True))
+    True
+    >>> is_said_of(ClassLabel(["dog"]), ClassLabel(["cat", "dog"]))
+    False
+    """
+    known = replace(there, nullable=given.nullable, default=given.default)
+    match given, known:
+        case ClassLabel(names=names), ClassLabel(names=more):
+            known = replace(known, names=more[: len(names)])
+        case Image(mode=None), Image():
+            known = replace(known, mode=None)
+    return given == known
 
 
 def _retype(ds: Dataset, there: Field, htype: Htype) -> None:

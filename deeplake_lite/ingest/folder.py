@@ -21,7 +21,7 @@ from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from deeplake_lite.ingest.labels import Labels
     from deeplake_lite.ingest.options import Options
@@ -102,12 +102,18 @@ def from_folder(
     >>> again.added, again.unchanged
     (0, 2)
     """
-    given: dict[str, Any] = {}
+    given, named = types_of(options.get("schema")), list[str]()
     if labels is not None:
-        from deeplake_lite.ingest.csv import written_types  # pyarrow: 0.3 s
+        from deeplake_lite.ingest.csv import lake_types, named_by_numbers, written_types  # 0.3 s
 
-        given = {**written_types(url, options), **types_of(options.get("schema"))}
-    source = folder_source(path, label=label, labels=labels, file_column=file_column, schema=given)
+        known = lake_types(url, options)
+        named = named_by_numbers(known)
+        given = {**written_types(known), **given}
+        if isinstance(known.get(label), ClassLabel) and given.get(label) == known[label]:
+            given = {**given, label: ClassLabel()}  # the table may have more of them
+    source = folder_source(
+        path, label=label, labels=labels, file_column=file_column, schema=given, named=named
+    )
     return ingest(source, url, **options)
 
 
@@ -118,8 +124,12 @@ def folder_source(
     labels: str | os.PathLike[str] | None = None,
     file_column: str | None = None,
     schema: Mapping[str, Any] = MappingProxyType({}),
+    named: Collection[str] = (),
 ) -> FolderSource:
-    """Return the source for a folder. Raises NotFoundError, InvalidValueError."""
+    """Return the source for a folder, with a table that has names in the columns `named`.
+
+    Raises NotFoundError, InvalidValueError.
+    """
     if isinstance(path, str) and scheme_of(path) is not None:
         raise InvalidValueError(f"from_folder reads folders of this machine, got {path!r:.120}.")
     folder = Path(checks.location("path", path)).expanduser()
@@ -131,7 +141,15 @@ def folder_source(
         return FolderSource(folder, tuple(files), Layout.of(files), label, None, tuple(left_out))
     from deeplake_lite.ingest.labels import read_labels  # pyarrow: 0.3 s
 
-    table = read_labels(labels, folder, found, label=label, file_column=file_column, schema=schema)
+    table = read_labels(
+        labels,
+        folder,
+        found,
+        label=label,
+        file_column=file_column,
+        schema=schema,
+        named=named,
+    )
     unlisted = {f.path for f in found.pictures} - {f.path for f in table.files}
     rest = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
     without = (*table.missing, *rest)  # first what may be a slip

@@ -34,13 +34,14 @@ class Labels:
     """The files, sorted by path."""
 
     columns: dict[str, Any]
-    """The columns but for that of the file names: lists of values where `schema` has their type."""
+    """The columns but for that of the file names: lists of values where `schema` has their type,
+    but for that of classes whose names are still to be found."""
 
     missing: tuple[Skipped, ...]
     """Rows that name a file that is not there."""
 
     schema: Mapping[str, Any] = field(default_factory=dict)
-    """Types that the user asked for."""
+    """Types that the user asked for, or that the lake has."""
 
     base: str | None = None
     """Folder of the table, where relative paths in it start."""
@@ -62,6 +63,7 @@ def read_labels(
     label: str,
     file_column: str | None,
     schema: Mapping[str, Any],
+    named: Collection[str] = (),
 ) -> Labels:
     """Read a CSV and put its rows into the order of the files.
 
@@ -79,6 +81,8 @@ def read_labels(
         The column with the file names; found if left out.
     schema : mapping
         Types of some columns, which are read as `from_csv` reads them.
+    named : collection of str
+        Columns in which a number is the name of a class.
 
     Raises
     ------
@@ -90,7 +94,8 @@ def read_labels(
     path = Path(table) if Path(table).exists() else folder / table
     if not path.is_file():
         raise NotFoundError(f"There is no file {str(table)!r}, here or in {str(folder)!r}.")
-    rows = csv_table(str(path))
+    classes = [name for name, type_ in schema.items() if resolve(type_) == ClassLabel()]
+    rows = csv_table(str(path), named, classes)
     files = [*found.pictures, *found.others]
     names = FileNames([f.path for f in files], len(found.pictures), folder, path)
     chosen = file_column or find_column(rows, names, label, path)
@@ -101,17 +106,19 @@ def read_labels(
     row_of = {files[at].path: row for at, row in order.items()}
     taken = rows.drop_columns([chosen]).take(pa.array([row_of[f.path] for f in listed], pa.int64()))
     columns: dict[str, Any] = {n: ArrowColumn.of(taken.column(n)) for n in taken.schema.names}
-    given = {n: schema[n] for n in columns if n in schema and resolve(schema[n]) != ClassLabel()}
-    if given:
-        typed = _typed(path, given)
+    given = {name: schema[name] for name in columns if name in schema}
+    declared = {name: given[name] for name in given if name not in classes}
+    if declared:
+        typed = _typed(path, declared, named)
         at = [row_of[f.path] for f in listed]
         columns |= {name: [values[row] for row in at] for name, values in typed.items()}
     return Labels(listed, columns, missing, given, str(path.parent))
 
 
-def _typed(path: Path, given: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _typed(path: Path, given: Mapping[str, Any], named: Collection[str]) -> dict[str, list[Any]]:
     """Return all values of some columns, as their types take them. Raises InvalidValueError."""
-    source = csv_source(path, columns=[*given], delimiter=delimiter_of(str(path)), schema=given)
+    delimiter = delimiter_of(str(path))
+    source = csv_source(path, columns=[*given], delimiter=delimiter, schema=given, named=named)
     found: dict[str, list[Any]] = {name: [] for name in given}
     for block in source.blocks():
         for name, values in found.items():

@@ -1,0 +1,240 @@
+"""Classes of a lake meet what a source says of them: names, numbers, and names that are numbers."""
+
+import shutil
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deeplake_lite as dl
+
+from .conftest import fill
+
+
+def names_of(ds, column="label"):
+    """Return the name of the class of each row."""
+    return ds[column].htype.to_names(np.ma.filled(ds[column][:]).tolist())
+
+
+class Csv:
+    """Takes labels from a CSV file with a key."""
+
+    def __init__(self, folder, url):
+        self.folder, self.url = folder, url
+
+    def take(self, labels, **options):
+        rows = "".join(f"im{i}.png,{label}\n" for i, label in enumerate(labels))
+        path = self.folder / "l.csv"
+        path.write_text(f"file,label\n{rows}")
+        return dl.from_csv(path, self.url, on="file", progress=False, **options)
+
+
+class Table(Csv):
+    """Takes labels from a table of pictures."""
+
+    def take(self, labels, **options):
+        fill(self.folder, [f"im{i}.png" for i in range(len(labels))])
+        rows = "".join(f"im{i}.png,{label}\n" for i, label in enumerate(labels))
+        (self.folder / "l.csv").write_text(f"file,label\n{rows}")
+        options = {"labels": "l.csv", "progress": False, **options}
+        return dl.from_folder(self.folder, self.url, **options)
+
+
+WRITTEN = {"csv": Csv, "table": Table}
+FIRST = [
+    ["1", "2", "unsure"],
+    ["2", "1", "unsure"],
+    ["5", "3", "x"],
+    ["true", "false", "maybe"],
+    ["1.5", "2.5", "none of them"],
+    ["2020-01-01", "2021-01-01", "later"],
+]
+
+
+@pytest.fixture(params=WRITTEN.values(), ids=WRITTEN)
+def written(request, tmp_path, url):
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    return request.param(folder, url)
+
+
+@pytest.mark.parametrize("labels", FIRST, ids=lambda labels: labels[0])
+@pytest.mark.parametrize(
+    "again", [{}, {"schema": {"label": "class_label"}}], ids=["as is", "asked"]
+)
+def test_labels_that_look_like_numbers_stay_names_when_the_others_go(written, labels, again):
+    written.take(labels, schema={"label": "class_label"})
+    ds = written.take(labels[:2], **again)
+    assert names_of(ds)[:2] == labels[:2]
+    assert ds.ingested.changed == 0
+    assert ds["label"].names == tuple(sorted(labels))
+
+
+def test_a_table_of_digits_without_types_keeps_its_names(tmp_path, url):
+    folder = tmp_path / "pictures"
+    Table(folder, url).take(["1", "2", "unsure"])
+    assert names_of(Table(folder, url).take(["1", "2"]))[:2] == ["1", "2"]
+    assert names_of(Table(folder, url).take(["2", "1", "4"])) == ["2", "1", "4"]
+
+
+def test_classes_that_were_declared_with_numbers_for_names_are_named(written):
+    declared = {"label": dl.ClassLabel(["1", "2", "3"])}
+    assert names_of(written.take(["1", "3"], schema=declared)) == ["1", "3"]
+    ds = written.take(["1", "3"])
+    assert (names_of(ds), ds.ingested.changed) == (["1", "3"], 0)
+    assert names_of(written.take(["2", "3"], schema=declared)) == ["2", "3"]
+
+
+def test_numbers_are_of_classes_where_no_class_has_a_number_for_a_name(written):
+    declared = {"label": dl.ClassLabel(["cat", "dog"])}
+    assert names_of(written.take(["cat", "dog"], schema=declared)) == ["cat", "dog"]
+    assert names_of(written.take(["1", "0"])) == ["dog", "cat"]
+    assert names_of(written.take(["0", "1"], schema=declared)) == ["cat", "dog"]
+
+
+def test_a_number_that_no_class_is_called_is_refused_beside_those_that_are(tmp_path, url):
+    source = Csv(tmp_path, url)
+    source.take(["1", "2"], schema={"label": dl.ClassLabel(["1", "2"])})
+    with pytest.raises(dl.InvalidValueError, match="must be one of 2 classes, got '0'"):
+        source.take(["0", "1"])
+
+
+def test_folders_of_digits_and_a_table_mean_the_same_classes(tmp_path, url):
+    folder = fill(tmp_path / "pictures", ["3/a.png", "5/b.png"])
+    dl.from_folder(folder, url)
+    (folder / "l.csv").write_text("file,label\na.png,3\nb.png,5\n")
+    ds = dl.from_folder(folder, url, labels="l.csv", progress=False)
+    assert (names_of(ds), ds.ingested.changed) == (["3", "5"], 0)
+
+
+def ambiguous(numbers, tmp_path):
+    """Yield what takes numbers from typed sources, by the name of the source."""
+    keys = [str(i) for i in range(len(numbers))]
+    arrow = pa.table({"k": keys, "label": numbers})
+    pq.write_table(arrow, tmp_path / "rows.parquet")
+    frame = pd.DataFrame({"k": keys, "label": numbers})
+    categories = frame.astype({"label": "category"})
+    nullable = frame.astype({"label": "Int64"})
+    yield lambda url, **o: dl.from_parquet(tmp_path / "rows.parquet", url, on="k", **o)
+    for table in (frame, categories, nullable, arrow):
+        yield lambda url, table=table, **o: dl.from_dataframe(table, url, on="k", **o)
+    for values in (numbers, np.array(numbers), np.array(numbers, object)):
+        rows = {"k": keys, "label": values}
+        yield lambda url, rows=rows, **o: dl.from_arrays(rows, url, on="k", **o)
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_numbers_of_typed_sources_that_name_other_classes_are_refused(tmp_path, url, on_error):
+    dl.create(url, {"k": "text", "label": dl.ClassLabel(["1", "2"])})
+    for take in ambiguous([0, 1], tmp_path):
+        with pytest.raises(
+            dl.InvalidValueError, match="1 may be class number 1 or the class named"
+        ):
+            take(url, on_error=on_error)
+    assert len(dl.open(url)) == 0
+
+
+@pytest.mark.parametrize("names", [["0", "1"], ["cat", "dog"], ["7", "8"]])
+def test_other_numbers_of_typed_sources_are_of_classes(tmp_path, names):
+    for i, take in enumerate(ambiguous([1, 0], tmp_path)):
+        url = str(tmp_path / f"{i}.lake")
+        dl.create(url, {"k": "text", "label": dl.ClassLabel(names)})
+        assert names_of(take(url)) == names[::-1]
+
+
+def test_a_column_of_a_lake_knows_its_classes_by_name(tmp_path, url):
+    ds = dl.create(url, {"k": "text", "label": dl.ClassLabel(["2", "1"])})
+    ds.append({"k": ["a", "b"], "label": ["1", "2"]})
+    ds.commit("both")
+    for i, take in enumerate((ds.to_arrow(), ds.to_pandas())):
+        other = dl.create(str(tmp_path / f"{i}.lake"), {"k": "text", "label": ds["label"].htype})
+        assert names_of(dl.from_dataframe(take, other.url, on="k")) == ["1", "2"]
+    rows = {"k": ds["k"], "label": ds["label"]}
+    assert names_of(dl.from_arrays(rows, str(tmp_path / "c.lake"), on="k")) == ["1", "2"]
+
+
+@pytest.mark.parametrize("key", [True, False])
+def test_texts_of_a_lake_that_look_like_numbers_stay_texts(tmp_path, url, key):
+    path, options = tmp_path / "a.csv", {"on": "k"} if key else {}
+    for values in (["01", "b"], ["1", "2"], ["1.50", "2"], ["true", "false"]):
+        path.write_text(f"k,x\n{values[0]},1\n{values[1]},2\n")
+        ds = dl.from_csv(path, url, progress=False, **options)
+        assert set(values) <= set(ds["k"][:])
+
+
+# ---- a type that is asked for, again and again
+
+
+def take_frame(frame, way, folder, url, **options):
+    """Take a frame's labels in one of the ways that there are."""
+    labels = frame["label"].tolist()
+    if way in ("csv", "table"):
+        return WRITTEN[way](folder, url).take(labels, **options)
+    if way == "folders":
+        shutil.rmtree(folder)
+        fill(folder, [f"{label}/im{i}.png" for i, label in enumerate(labels)])
+        return dl.from_folder(folder, url, progress=False, **options)
+    options = {"on": "k", "progress": False, **options}
+    if way == "arrays":
+        return dl.from_arrays({"k": frame["k"].tolist(), "label": labels}, url, **options)
+    if way == "parquet":
+        frame.to_parquet(folder / "rows.parquet")
+        return dl.from_parquet(folder / "rows.parquet", url, **options)
+    frame = frame.astype({"label": "category"}) if way == "categories" else frame
+    return dl.from_dataframe(frame, url, **options)
+
+
+WAYS = ["csv", "frame", "categories", "arrays", "parquet", "table", "folders"]
+STEPS = {
+    "grows": (["cat dog", "cat dog ant", "cat dog ant"], ["cat", "dog", "ant"]),
+    "shrinks": (["ant cat dog", "ant cat", "dog cat"], ["ant", "cat", "dog"]),
+    "both": (["cat dog", "cat dog ant", "cat ant", "bee ant"], ["cat", "dog", "ant", "bee"]),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("steps", STEPS)
+def test_classes_that_are_asked_for_without_names_are_the_lakes(tmp_path, url, way, steps):
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    sources, names = STEPS[steps]
+    for labels in map(str.split, sources):
+        frame = pd.DataFrame({"k": [str(i) for i in range(len(labels))], "label": labels})
+        ds = take_frame(frame, way, folder, url, schema={"label": "class_label"})
+        key = ds["path"][:] if "path" in ds.columns else ds[0:].to_arrow()[0].to_pylist()
+        found = dict(zip(key, names_of(ds), strict=True))
+        own = {"folders": "{}/im{}.png", "csv": "im{1}.png", "table": "im{1}.png"}.get(way, "{1}")
+        assert {
+            own.format(label, i): label for i, label in enumerate(labels)
+        }.items() <= found.items()
+    assert list(ds["label"].names) == names
+
+
+def test_nulls_and_defaults_are_no_other_type(url):
+    rows, types = {"k": ["a"], "x": [1]}, {"k": "text", "x": "int32"}
+    ds = dl.from_arrays(rows, url, on="k", schema=types)
+    ds.set_nullable("x")
+    ds.set_default("x", 7)
+    ds.commit("nulls")
+    ds = dl.from_arrays({"k": ["a", "b"], "x": [1, 2]}, url, on="k", schema=types)
+    assert ds["x"].htype == dl.Scalar("int32", nullable=True, default=7)
+    assert ds["x"][:].tolist() == [1, 2]
+
+
+def test_another_type_is_refused_and_so_is_another_order_of_classes(url):
+    rows = {"k": ["a"], "x": [1], "label": ["cat"], "words": ["cat"]}
+    labels = dl.ClassLabel(["cat", "dog"])
+    ds = dl.from_arrays(rows, url, on="k", schema={"x": "int32", "label": labels})
+    ds.add_classes("label", ["ant"])
+    ds.commit("a class more")
+    for types in (
+        {"x": "int64"},
+        {"label": dl.ClassLabel(["dog", "cat"])},
+        {"label": dl.ClassLabel(["cat"], multiple=True)},
+        {"words": "class_label"},
+    ):
+        with pytest.raises(dl.SchemaError, match=r"is .*, not .*\. Leave it out of schema="):
+            dl.from_arrays(rows, url, on="k", schema=types)
+    assert len(dl.from_arrays(rows, url, on="k", schema={"label": labels})) == 1
