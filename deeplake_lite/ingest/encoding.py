@@ -53,6 +53,9 @@ class Encoded:
     skipped: tuple[Skipped, ...] = ()
     """The rows that were left out."""
 
+    bad: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """Which rows of the block these are."""
+
     unread: int = 0
     """Rows that are there already and were not read any further."""
 
@@ -86,7 +89,8 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
                     reasons.setdefault(row, f"column {f.name!r}: {reason}")
     good[list(reasons)] = False
     skipped = tuple(Skipped(block.places[row], why) for row, why in sorted(reasons.items()))
-    done = Encoded(cells, block.places, len(good), skipped, reencoded=reencoded)
+    rows = np.flatnonzero(~good)
+    done = Encoded(cells, block.places, len(good), skipped, rows, reencoded=reencoded)
     return select(done, good)
 
 

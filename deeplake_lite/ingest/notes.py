@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import xxhash
 
 from deeplake_lite.dataset.versions import Graph
-from deeplake_lite.ingest.files import are_same_files
+from deeplake_lite.errors import LakeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.storage.repo import Commit
 
 NOTE = "ingest"
 """Key of a commit's metadata."""
@@ -38,19 +39,37 @@ class Note:
     content: str | None = None
     """Digest of the rows that were appended without a key, once all are."""
 
+    columns: Sequence[str] | None = None
+    """Names of the columns that were taken, sorted; None in notes of old, which do not say."""
+
+    skipped: Sequence[tuple[int, int]] = ()
+    """Rows of the source that were left out so far: the first of each run of them, and the end."""
+
     def to_json(self) -> dict[str, object]:
         """Return the note as it is kept.
 
-        >>> Note("5f3a", 1_000, done=False).to_json()
-        {'source': '5f3a', 'rows': 1000, 'done': False, 'content': None}
+        >>> list(Note("5f3a", 1_000, done=False, columns=["x"], skipped=[(7, 8)]).to_json().values())
+        ['5f3a', 1000, False, None, ['x'], [(7, 8)]]
         """
         return asdict(self)
+
+    def is_of(self, columns: Sequence[str]) -> bool:
+        """Tell whether just these columns were taken."""
+        return self.columns is None or list(self.columns) == list(columns)
+
+    @property
+    def missing(self) -> NDArray[np.int64]:
+        """Numbers of the rows that were left out.
+
+        >>> Note("5f3a", 9, done=True, skipped=[(2, 4), (7, 8)]).missing
+        array([2, 3, 7])
+        """
+        return np.concatenate([np.empty(0, np.int64), *(np.arange(a, b) for a, b in self.skipped)])
 
 
 class Content:
     """The digest of rows, column by column: the same for the same rows, however they are cut.
 
-    >>> import numpy as np
     >>> whole, parts = Content(), Content()
     >>> whole.add({"a": np.array([1, 2], "u8")})
     >>> parts.add({"a": np.array([1], "u8")})
@@ -73,39 +92,61 @@ class Content:
         return xxhash.xxh3_64_hexdigest("\n".join(parts).encode())
 
 
-type Notes = list[tuple[str, Note]]
-"""Commit ids and what the commits say, newest first."""
+def runs_of(rows: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Return the first of each run of row numbers, and its end.
+
+    >>> runs_of(np.array([2, 3, 7]))
+    [(2, 4), (7, 8)]
+    """
+    parts = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else []
+    return [(int(part[0]), int(part[-1]) + 1) for part in parts]
 
 
-def read_notes(ds: Dataset) -> Notes:
-    """Return the notes of all ingests into this branch, and into those that were merged into it."""
-    commits = Graph.read(ds._lake.repository, [ds.version]).commits.values()
-    return [
-        (commit.id, Note(**commit.metadata[NOTE]))
-        for commit in sorted(commits, key=lambda commit: commit.time, reverse=True)
-        if NOTE in commit.metadata
-    ]
+class Notes:
+    """Notes of all ingests into a version, and into the branches that were merged into it.
 
+    Only those count whose rows are still there: an older version may have been restored since.
 
-def committed_rows(notes: Notes, fingerprint: str) -> int:
-    """Return how many rows of a source an interrupted run has committed; 0 when none, or all."""
-    last = next((note for _, note in notes if note.source == fingerprint), None)
-    return 0 if last is None or last.done else last.rows
+    Parameters
+    ----------
+    ds : Dataset
+        The lake at that version.
+    """
 
+    def __init__(self, ds: Dataset) -> None:
+        self._ds = ds
+        commits = Graph.read(ds._lake.repository, [ds.version]).commits.values()
+        self._commits = [
+            (commit, Note(**commit.metadata[NOTE]))
+            for commit in sorted(commits, key=lambda commit: commit.time, reverse=True)
+            if NOTE in commit.metadata
+        ]
 
-def interrupted_before(notes: Notes, fingerprint: str) -> Note | None:
-    """Return the note of a run that took a part of files which have changed since, and no more."""
-    of_files = (n for _, n in notes if n.source and are_same_files(n.source, fingerprint))
-    last = next(of_files, None)
-    return None if last is None or last.done or last.source == fingerprint else last
+    def last(self, matches: Callable[[Note], object]) -> tuple[str, Note] | None:
+        """Return the newest commit whose note matches and whose rows are there, and the note."""
+        for at, (commit, note) in enumerate(self._commits):
+            if matches(note) and self._stands(at):
+                return commit.id, note
+        return None
 
+    def _stands(self, at: int) -> bool:
+        """Tell whether any row of a run is there, by the last commit that brought some.
 
-def taken_before(
-    notes: Notes, *, fingerprint: str | None = None, content: str | None = None
-) -> tuple[str, Note] | None:
-    """Return the commit that holds all rows of a source already, told by either digest."""
-    for version, note in notes:
-        same = (fingerprint and note.source == fingerprint) or (content and note.content == content)
-        if note.done and same:
-            return version, note
-    return None
+        Commits that brought none, or of which the history does not know any more, stand.
+        """
+        source = self._commits[at][1].source
+        for commit, note in self._commits[at:]:
+            if note.source == source:
+                added = self._added(commit)
+                if added is None or len(added):
+                    return added is None or bool((self._ds._table.find(added) >= 0).any())
+        return True
+
+    def _added(self, commit: Commit) -> NDArray[np.int64] | None:
+        """Return the ids of the rows that a commit added; None where a vacuum took what tells."""
+        try:
+            tables = [self._ds._open(str(version)) for version in (commit.id, commit.parent)]
+            new, old = (table.ids(table.rows.live()) for table in tables)
+        except LakeError:
+            return None
+        return np.setdiff1d(new, old)

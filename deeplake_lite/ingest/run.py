@@ -18,15 +18,8 @@ from deeplake_lite.htypes.cells import take
 from deeplake_lite.htypes.reencoding import warn_once
 from deeplake_lite.ingest.edited import Edited, History
 from deeplake_lite.ingest.encoding import Encoded, OnError, encode, select
-from deeplake_lite.ingest.notes import (
-    NOTE,
-    Content,
-    Note,
-    committed_rows,
-    interrupted_before,
-    read_notes,
-    taken_before,
-)
+from deeplake_lite.ingest.files import are_same_files
+from deeplake_lite.ingest.notes import NOTE, Content, Note, Notes, runs_of
 from deeplake_lite.ingest.result import Ingested, Kept
 from deeplake_lite.ingest.source import Block, Skipped
 
@@ -56,6 +49,10 @@ class Run:
     update: Update
     start: int = 0
     """Rows of the source that an earlier, interrupted run has committed."""
+    only: NDArray[np.int64] | None = None
+    """Rows of the source that are taken, where an earlier run has all others."""
+    missing: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """Rows of the source that were left out so far."""
     read: int = 0
     """Rows of the source read so far."""
     pending: int = 0
@@ -78,27 +75,51 @@ class Run:
         if self.key is not None:
             self._find_keys()
             return True
-        if self.source.fingerprint is not None:
-            notes = read_notes(self.ds)
-            self.start = self.read = committed_rows(notes, self.source.fingerprint)
-            past = taken_before(notes, fingerprint=self.source.fingerprint)
-            if past and not self.start and self.update != "force":
-                self.repeated, self.unchanged = past[0], past[1].rows
-                return False
-            self._check_finished(interrupted_before(notes, self.source.fingerprint))
-        self.content = None if self.start else Content()
+        if self.source.fingerprint is not None and self._is_taken(self.source.fingerprint):
+            return False
+        self.content = None if self._goes_on else Content()
         return True
 
-    def _check_finished(self, note: Note | None) -> None:
+    @property
+    def _goes_on(self) -> bool:
+        """Whether an earlier run has some of the rows, which have no key."""
+        return self.start > 0 or self.only is not None
+
+    def _is_taken(self, fingerprint: str) -> bool:
+        """Find out which rows of these files are there; return whether all of them are."""
+        notes = Notes(self.ds)
+        past = notes.last(lambda n: n.source == fingerprint and n.is_of(self._columns))
+        if past is None:
+            self._check_finished(notes, fingerprint)
+            return False
+        version, note = past
+        if not note.done:
+            self.start = self.read = note.rows
+            self.missing = note.missing
+        elif self.update != "force":
+            self.repeated = version
+            self.only = note.missing if note.skipped else None
+            self.unchanged = 0 if note.skipped else note.rows
+            return not note.skipped
+        return False
+
+    @property
+    def _columns(self) -> list[str]:
+        return sorted(self.names)
+
+    def _check_finished(self, notes: Notes, fingerprint: str) -> None:
         """Refuse files that have changed since a part of them was taken. Raises InvalidValueError.
 
         Without a key, nobody knows which of their rows are there.
         """
-        if note is not None and self.update != "force":
+        past = notes.last(
+            lambda n: n.source and are_same_files(n.source, fingerprint) and n.is_of(self._columns)
+        )
+        if past is not None and not past[1].done and self.update != "force":
             raise InvalidValueError(
                 f"{self.source.title} has changed since a run was interrupted that committed "
-                f"{note.rows:,} of its rows, and has no key that tells which. Give one, on=, or go "
-                'back to before that run, ds.restore(…), commit, and add all: update="force".'
+                f"{past[1].rows:,} of its rows, and has no key that tells which. Give one, on=, or "
+                'go back to before that run, ds.restore(…), commit, and add all: update="force".'
             )
 
     @property
@@ -126,23 +147,30 @@ class Run:
 
     def encoded(self, check: Check, on_error: OnError) -> Iterator[Encoded]:
         """Yield the source's blocks, checked."""
-        fields = self.fields
+        fields, first = self.fields, self.start
         for block in self.source.blocks(self.start):
-            some = block if self.update else self._unseen(block)
+            rows = self._rows_to_read(block, first)
+            first += len(block.places)
+            some = block if rows is None else _part(block, rows.tolist())
             unread = len(block.places) - len(some.places)
             done = encode(some, fields, check, on_error)
-            yield replace(done, taken=done.taken + unread, unread=unread)
+            bad = done.bad if rows is None else rows[done.bad]
+            yield replace(done, taken=done.taken + unread, unread=unread, bad=bad)
 
-    def _unseen(self, block: Block) -> Block:
-        """Return those rows of a block whose key is new; the others are not read any further."""
+    def _rows_to_read(self, block: Block, first: int) -> NDArray[np.int64] | None:
+        """Return which rows of a block to read, whose first has that number; None for all."""
+        if self.only is not None:
+            return np.flatnonzero(np.isin(np.arange(first, first + len(block.places)), self.only))
+        return None if self.update else self._unseen(block)
+
+    def _unseen(self, block: Block) -> NDArray[np.int64] | None:
+        """Return the rows of a block whose key is new; the others are not read any further."""
         if self.keys is None or self.key is None:
-            return block
+            return None
         probe = encode(block, [self.key], "header", "skip")
         if probe.skipped:  # `encode` will say where
-            return block
-        new = np.flatnonzero(self.keys.find(self._digest(probe)) < 0).tolist()
-        columns = {name: pick(values, new) for name, values in block.columns.items()}
-        return replace(block, columns=columns, places=[block.places[i] for i in new])
+            return None
+        return np.flatnonzero(self.keys.find(self._digest(probe)) < 0)
 
     def _digest(self, block: Encoded) -> NDArray[np.uint64]:
         assert self.keys is not None
@@ -154,8 +182,9 @@ class Run:
     def write(self, block: Encoded, on_error: OnError) -> None:
         """Append what is new and change what differs."""
         self.skipped += block.skipped
+        self.missing = np.append(self.missing, self.read + block.bad)
         self.read += block.taken
-        self.pending += block.taken
+        self.pending += block.taken if self.only is None else 0  # those are noted all at once
         self.unchanged += block.unread
         for f in self.fields:
             warn_once(f.id, f.name, block.reencoded.get(f.id, ()))
@@ -228,9 +257,13 @@ class Run:
     def finish(self) -> None:
         """Commit the rest; or nothing, when rows without a key are there already as they are."""
         content = self.content.hexdigest() if self.content and self.added else None
-        is_new = self.update == "force" or content is None
-        past = None if is_new else taken_before(read_notes(self.ds), content=content)
-        if past is None:
+        past = None
+        if self.update != "force" and content is not None:
+            past = Notes(self.ds).last(lambda note: note.done and note.content == content)
+        if self.only is not None and not self.added:
+            self.ds.discard()  # what was left out is still missing
+        elif past is None:
+            self.repeated = ""
             self.commit(done=True, content=content)
         else:
             self.ds.discard()
@@ -239,7 +272,8 @@ class Run:
     def commit(self, *, done: bool, content: str | None = None) -> None:
         """Make what was written the branch's next version, and note how far the source was read."""
         before, slots = self.ds.version, _slots(self.ds)
-        note = Note(self.source.fingerprint, self.read, done, content)
+        runs = () if self.key else runs_of(self.missing)
+        note = Note(self.source.fingerprint, self.read, done, content, self._columns, runs)
         went_on = self.keys is None and self.start > 0
         if went_on:
             with self.ds._editing():
@@ -276,6 +310,12 @@ def pick(values: Any, rows: list[int]) -> Any:
     if isinstance(values, Exported):
         return replace(values, values=pick(values.values, rows))
     return values[rows] if isinstance(values, np.ndarray) else [values[i] for i in rows]
+
+
+def _part(block: Block, rows: list[int]) -> Block:
+    """Return some rows of a block."""
+    columns = {name: pick(values, rows) for name, values in block.columns.items()}
+    return replace(block, columns=columns, places=[block.places[i] for i in rows])
 
 
 def _slots(ds: Dataset) -> tuple[int, int]:

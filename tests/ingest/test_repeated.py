@@ -9,6 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.ingest import tabular
+
+from .conftest import fill
 
 
 def frame():
@@ -114,3 +117,113 @@ def test_another_file_of_the_name_is_another_source(tmp_path):
         dl.from_csv(tmp_path / "a" / "s.csv", url, schema=schema, commit_every=10_000)
     taken = len(dl.open(url))
     assert len(dl.from_csv(tmp_path / "b" / "s.csv", url, schema=schema)) == taken + 2
+
+
+# ---- rows that are not there, although a run has read them
+
+
+def table_of_pictures(folder, names):
+    """Write a CSV of pictures without a key, the pictures too, but for those that are missing."""
+    fill(folder, names)
+    rows = "".join(f"{i},{name}\n" for i, name in enumerate(names))
+    (folder / "rows.csv").write_text(f"x,image\n{rows}")
+    return folder / "rows.csv"
+
+
+def take_pictures(path, url, **options):
+    types = {"image": dl.Image()}
+    return dl.from_csv(path, url, schema=types, progress=False, **options)
+
+
+@pytest.fixture
+def interrupted(tmp_path, url, monkeypatch):
+    """Return a table of twenty pictures of which ten are committed, and the version before."""
+    monkeypatch.setattr(tabular, "BATCH_ROWS", 5)
+    path = table_of_pictures(tmp_path / "photos", [f"{i}.png" for i in range(20)])
+    (path.parent / "12.png").unlink()
+    ds = dl.create(url, {"x": "int64", "image": dl.Image()})
+    with pytest.raises(dl.InvalidValueError, match=r"12\.png"):
+        take_pictures(path, url, commit_every=5)
+    assert len(dl.open(url)) == 10
+    return path, ds.version
+
+
+@pytest.mark.parametrize("update", [True, "force"])
+@pytest.mark.parametrize("back", [0, 1, 2], ids=["whole", "half", "not restored"])
+@pytest.mark.parametrize("change", ["nothing", "the file"])
+def test_rows_that_a_restore_took_out_are_taken_again(interrupted, url, update, back, change):
+    path, before = interrupted
+    ds = dl.open(url)
+    log = [commit.id for commit in ds.log()][::-1]
+    there = 5 * back if back < 2 else 10
+    if back < 2:
+        ds.restore(log[log.index(before) + back])
+        ds.commit("back")
+    fill(path.parent, [f"{i}.png" for i in range(20)])
+    if change == "the file":
+        os.utime(path, (1, 1))
+        if there:
+            return  # nobody knows which of its rows are there
+    ds = take_pictures(path, url, update=update)
+    assert sorted(ds["x"][:].tolist()) == list(range(20))
+    assert ds.ingested.added == 20 - there
+
+
+@pytest.mark.parametrize("source", ["frame", "csv"])
+def test_a_source_that_was_taken_whole_comes_again_after_a_restore(tmp_path, url, source):
+    path = tmp_path / "rows.csv"
+    frame().drop(columns="vector").to_csv(path, index=False)
+    take = {"frame": lambda: dl.from_dataframe(frame(), url), "csv": lambda: dl.from_csv(path, url)}
+    first = take[source]()
+    before = first.log()[-1].id
+    first.restore(before)
+    first.commit("empty")
+    again = take[source]()
+    assert (len(again), again.ingested.added, again.ingested.repeated) == (2, 2, "")
+    assert take[source]().ingested.added == 0
+
+
+def test_rows_that_people_deleted_stay_away_while_others_are_there(url):
+    ds = dl.from_dataframe(frame(), url)
+    ds.delete([0])
+    ds.commit("one less")
+    assert len(dl.from_dataframe(frame(), url)) == 1
+
+
+@pytest.mark.parametrize("bad", [{1}, {0, 3}, {0, 1, 2}])
+@pytest.mark.parametrize("mended", [True, False])
+@pytest.mark.parametrize("commit_every", [None, 2])
+def test_a_row_that_was_left_out_is_taken_once_it_is_good(
+    tmp_path, url, bad, mended, commit_every, monkeypatch
+):
+    monkeypatch.setattr(tabular, "BATCH_ROWS", 2)
+    names = [f"{i}.png" for i in range(4)]
+    path = table_of_pictures(tmp_path / "photos", names)
+    for i in bad:
+        (path.parent / names[i]).unlink()
+    options = {"on_error": "skip", "commit_every": commit_every}
+    first = take_pictures(path, url, **options)
+    assert (first.ingested.added, len(first.ingested.skipped)) == (4 - len(bad), len(bad))
+    first["x"][0] = 100
+    first.commit("corrected")
+    again = take_pictures(path, url, **options)
+    assert (again.ingested.added, again.ingested.unchanged) == (0, 4 - len(bad))
+    assert len(again.ingested.skipped) == len(bad)
+    if mended:
+        fill(path.parent, names)
+        ds = take_pictures(path, url, **options)
+        assert (ds.ingested.added, ds.ingested.unchanged) == (len(bad), 4 - len(bad))
+        assert set(ds["x"][-len(bad) :].tolist()) == bad
+        assert take_pictures(path, url, **options).ingested.unchanged == len(ds) == 4
+
+
+def test_other_columns_of_a_file_are_other_rows(tmp_path, url):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n1,3\n2,4\n")
+    columns = {"x": dl.Scalar("int64", nullable=True), "y": dl.Scalar("int64", nullable=True)}
+    dl.create(url, columns)
+    for names, rows in ((["x"], 2), (["y"], 4), (["y"], 4), (["y", "x"], 6), (["x", "y"], 6)):
+        ds = dl.from_csv(path, url, columns=names, progress=False)
+        assert len(ds) == rows
+        assert ds.ingested.added + ds.ingested.unchanged == 2
+    assert ds["y"][:].tolist() == [None, None, 3, 4, 3, 4]
