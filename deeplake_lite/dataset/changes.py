@@ -6,15 +6,15 @@ chunk was written between the two versions: the engine's transaction logs name t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.dataset.values import decode_block
+from deeplake_lite.dataset.values import decode_block, pictures_of
 from deeplake_lite.errors import LakeError
-from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.htypes import ClassLabel, Image
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ type Positions = NDArray[np.int64]
 type Touched = dict[str, set[int]]
 
 NONE = np.empty(0, np.int64)
+
+PICTURES = 256
+"""That are read at a time to compare them in another mode."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +85,12 @@ def match_rows(a: Ids, b: Ids) -> tuple[Positions, Positions]:
     )
 
 
-def difference(a: Table, b: Table, *, by_name: bool = False) -> Changes:
+def difference(a: Table, b: Table, *, by_meaning: bool = False) -> Changes:
     """Return what `b` changed, relative to `a`. Pending edits of `b` count.
 
-    Cells are compared as they are stored, or, with `by_name`, classes by name. That matters only
-    where both versions gave a column more classes: number 2 is a "bird" here and a "fish" there.
+    Cells are compared as they are stored, or, with `by_meaning`, classes by name and pictures in
+    the newer mode. That matters only where both versions gave a column more classes, number 2 being
+    a "bird" here and a "fish" there, or where one has another mode: all shapes may differ.
     """
     if b.edits is not None and a.edits is None and a.snapshot_id == b.snapshot_id:
         pairs, touched = _pairs_of_edits(a, b), None
@@ -99,8 +103,11 @@ def difference(a: Table, b: Table, *, by_name: bool = False) -> Changes:
     cells = {}
     for f in b.schema:
         if f.id in known:
-            is_renumbered = by_name and _is_renumbered(known[f.id], f)
-            compare = _renamed_rows if is_renumbered else _changed_rows
+            compare = _changed_rows
+            if by_meaning and _is_renumbered(known[f.id], f):
+                compare = _renamed_rows
+            elif by_meaning and _has_other_mode(known[f.id], f):
+                compare = _other_pictures
             cells[f.id] = compare(a, b, f.id, pairs, touched)
     return Changes(
         added=pairs.added,
@@ -257,6 +264,28 @@ def _renamed_rows(a: Table, b: Table, column: str, pairs: _Pairs, touched: Touch
         slots = pairs.a[maybe[span]]
         both = zip(_names(a, column, slots), _names(b, column, pairs.b[maybe[span]]), strict=True)
         found.append(a.ids(slots[np.array([old != new for old, new in both], bool)]))
+    return np.sort(np.concatenate(found))
+
+
+def _has_other_mode(old: Field, new: Field) -> bool:
+    """Tell whether pictures are read in another mode, which each cell's shape shows."""
+    if not isinstance(old.htype, Image) or not isinstance(new.htype, Image):
+        return False
+    return old.htype.mode != new.htype.mode
+
+
+def _other_pictures(a: Table, b: Table, column: str, pairs: _Pairs, touched: Touched | None) -> Ids:
+    """Return the ids of the shared rows whose pictures differ in the newer mode, ascending."""
+    old, new = (next(f.htype for f in t.schema if f.id == column) for t in (a, b))
+    maybe = _candidates(b, column, pairs, touched)
+    differ = a.digests(column, pairs.a[maybe]) != b.digests(column, pairs.b[maybe])
+    maybe, found = maybe[differ], [NONE]
+    for span in chunks.spans(len(maybe), PICTURES):
+        slots = pairs.a[maybe[span]]
+        cells = a.read([column], slots)[column]
+        converted = replace(new, nullable=True).encode(pictures_of(old, cells))
+        same = b.digest(column, converted) == b.digests(column, pairs.b[maybe[span]])
+        found.append(a.ids(slots[~same]))
     return np.sort(np.concatenate(found))
 
 

@@ -725,7 +725,7 @@ class Dataset(View):
         newer = self._table if b is None else self._open(versions.resolve(repository, b))
         names = [versions.version_name(v) for v in (a or self.version, b or self._name)]
         return diffs.Diff(
-            self._lake, older, newer, changes.difference(older, newer, by_name=True), *names
+            self._lake, older, newer, changes.difference(older, newer, by_meaning=True), *names
         )
 
     def merge(

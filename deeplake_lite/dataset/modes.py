@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.dataset.apply import apply
 from deeplake_lite.dataset.incoming import encode_column, naming_rows
-from deeplake_lite.dataset.values import decode_one
+from deeplake_lite.dataset.values import pictures_of
 from deeplake_lite.htypes import Image
 from deeplake_lite.htypes.cells import take
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.plan import MergePlan
-    from deeplake_lite.htypes.base import Htype, Ragged
+    from deeplake_lite.htypes.base import Htype
     from deeplake_lite.schema import Field, Schema
     from deeplake_lite.storage.table import Table
 
@@ -62,12 +62,8 @@ def converted(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArray[np
     for positions in np.array_split(np.arange(len(table)), -(-len(table) // CONVERTED_ROWS) or 1):
         slots = table.rows.at(positions)
         cells: Any = table.read([f.id], slots)[f.id]
-        nulls = np.zeros(len(slots), bool) if cells.valid is None else ~cells.valid
-        values: list[Any] = list(map(bytes, cells.buffers))
-        if cast("Ragged", f.htype.layout).dtype != "bytes":  # pixels, no files
-            values = [decode_one(f.htype, take(cells, np.array([i]))) for i in range(len(slots))]
         with naming_rows(positions.__getitem__):
-            given = [None if null else v for v, null in zip(values, nulls.tolist(), strict=True)]
+            given = pictures_of(f.htype, cells)
             new: Any = encode_column(replace(f, htype=htype), given, 0, len(given), "header")
         changed = np.flatnonzero((new.shapes != cells.shapes).any(axis=1))
         if len(changed):

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deeplake_lite.htypes import Link
-from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
+from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, take
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.htypes.base import Htype, Nested
+    from deeplake_lite.htypes.base import Htype, Nested, Ragged
 
 LARGE_BYTES = 8 * 1024
 """A cell of a single row larger than this may be decoded in another thread."""
@@ -66,6 +66,15 @@ def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> Any:
         value = htype.decode(cells.buffers[0], _shape(cells.shapes[0].tolist()))
         return _follow(htype, value, allow)
     return decode_block(htype, cells, allow)[0]
+
+
+def pictures_of(htype: Htype, cells: Cells) -> list[Any]:
+    """Return pictures for a column of another mode: their files, or pixels; None where null."""
+    assert isinstance(cells, RaggedCells)
+    if cast("Ragged", htype.layout).dtype != "bytes":  # pixels, no files
+        return [decode_one(htype, take(cells, np.array([i]))) for i in range(len(cells))]
+    valid = np.ones(len(cells), bool) if cells.valid is None else cells.valid
+    return [bytes(b) if ok else None for b, ok in zip(cells.buffers, valid.tolist(), strict=True)]
 
 
 def decode_row(

@@ -48,8 +48,8 @@ class Note:
     def to_json(self) -> dict[str, object]:
         """Return the note as it is kept.
 
-        >>> list(Note("5f3a", 1_000, done=False, columns=["x"], skipped=[(7, 8)]).to_json().values())
-        ['5f3a', 1000, False, None, ['x'], [(7, 8)]]
+        >>> list(Note("5f3a", 10, done=False, columns=["x"], skipped=[(7, 8)]).to_json().values())
+        ['5f3a', 10, False, None, ['x'], [(7, 8)]]
         """
         return asdict(self)
 

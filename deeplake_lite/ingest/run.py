@@ -141,7 +141,7 @@ class Run:
         """What people have changed in the lake since it was ingested."""
         if self.update == "force" or self.key is None:
             return Edited()
-        return History(self.ds, self.key.id).edited(self.ds.version)
+        return History(self.ds, self.key).edited(self.ds.version)
 
     # ---- reading, a block ahead
 
@@ -206,7 +206,7 @@ class Run:
     def _upsert(self, table: Table, block: Encoded) -> None:
         assert self.keys is not None
         slots = self.keys.find(self._digest(block))
-        old, new = select(block, slots >= 0), self._not_deleted(select(block, slots < 0))
+        old, new = select(block, slots >= 0), self._not_gone(select(block, slots < 0))
         if len(new):
             self.keys.add(self._digest(new), self._append(table, new))
         if len(old):
@@ -214,12 +214,17 @@ class Run:
             self.changed += changed
             self.unchanged += len(old) - changed
 
-    def _not_deleted(self, block: Encoded) -> Encoded:
-        """Return a block without the rows that a person has deleted from the lake."""
-        if not len(block) or not len(self.edited.deleted):
+    def _not_gone(self, block: Encoded) -> Encoded:
+        """Return a block without the rows that a person has deleted, or given another key."""
+        edited = self.edited
+        if not len(block) or not (len(edited.deleted) or len(edited.rekeyed)):
             return block
-        gone = np.isin(self._digest(block), self.edited.deleted)
-        self.kept += [Kept(block.places[i]) for i in np.flatnonzero(gone).tolist()]
+        digests = self._digest(block)
+        renamed = np.isin(digests, edited.rekeyed)
+        gone = renamed | np.isin(digests, edited.deleted)
+        columns = (str(self.source.key),)
+        for i in np.flatnonzero(gone).tolist():
+            self.kept.append(Kept(block.places[i], columns if renamed[i] else ()))
         return select(block, ~gone)
 
     def _change(self, table: Table, slots: NDArray[np.int64], block: Encoded) -> int:

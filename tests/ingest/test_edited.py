@@ -141,3 +141,140 @@ def test_what_was_kept_is_said_in_one_line(url, capsys):
 def test_an_update_that_is_none_is_refused(url):
     with pytest.raises(ValueError, match="update must be True, False or 'force', but it is 'yes'"):
         dl.from_arrays({"x": [1]}, url, update="yes")
+
+
+# ---- columns and rows that people have put in place of others
+
+
+def keyed(url, keys, **columns):
+    """Take rows of a source with the key k."""
+    rows = {"k": list(keys), **columns}
+    return dl.from_arrays(rows, url, on="k", progress=False)
+
+
+def kept(ds):
+    return [(k.path, k.columns) for k in ds.ingested.kept]
+
+
+def replace_column(ds, name, htype, values):
+    ds.drop_column(name)
+    ds.add_column(name, htype, values=values)
+
+
+@pytest.mark.parametrize("way", ["dropped", "renamed", "rows"])
+def test_a_column_or_rows_that_were_replaced_are_corrections(url, way):
+    ds = keyed(url, "abc", x=[1, 2, 3])
+    if way == "dropped":
+        replace_column(ds, "x", "int64", [10, 20, 3])
+    if way == "renamed":
+        ds.add_column("y", "int64", values=[10, 20, 3])
+        ds.drop_column("x")
+        ds.rename_column("y", "x")
+    if way == "rows":
+        ds.delete([0, 1])
+        ds.append({"k": ["a", "b"], "x": [10, 20]})
+    ds.commit("corrected")
+    for _ in range(2):
+        ds = keyed(url, "abc", x=[7, 2, 4])
+        values = dict(zip(ds["k"][:], ds["x"][:].tolist(), strict=True))
+        assert values == {"a": 10, "b": 20, "c": 4 if way == "rows" else 3}
+        places = range(2 if way == "rows" else 3)
+        assert kept(ds) == [(f"arrays, row {i}", ("x",)) for i in places]
+    ds = dl.from_arrays({"k": list("abc"), "x": [7, 2, 4]}, url, on="k", update="force")
+    assert sorted(ds["x"][:].tolist()) == [2, 4, 7]
+    assert keyed(url, "abc", x=[8, 2, 4]).ingested.changed == 1
+
+
+@pytest.mark.parametrize("merged", [True, False])
+def test_a_column_that_people_filled_stays_where_they_did(url, merged):
+    ds = keyed(url, "abc", x=[1, 2, 3])
+    if merged:
+        ds.branch("more")
+        ds.checkout("more")
+    ds.add_column("note", dl.Text(nullable=True))
+    ds["note"][1] = "mine"
+    ds.commit("a column")
+    if merged:
+        ds.checkout("main")
+        ds.merge("more")
+    ds = keyed(url, "abcd", x=[1, 2, 3, 4], note=["p", "q", "r", "s"])
+    assert ds["note"][:] == ["p", "mine", "r", "s"]
+    assert kept(ds) == [("arrays, row 1", ("note",))]
+
+
+def test_rows_that_people_added_stay_as_they_wrote_them(url):
+    ds = keyed(url, "a", x=[1])
+    ds.append({"k": ["b"], "x": [20]})
+    ds.commit("by hand")
+    ds = keyed(url, "ab", x=[5, 6])
+    assert ds["x"][:].tolist() == [5, 20]
+    assert kept(ds) == [("arrays, row 1", ("x",))]
+
+
+@pytest.mark.parametrize("values", [["a", "b"], [7, 8], [0.5, -0.0]], ids=["text", "int", "float"])
+@pytest.mark.parametrize("whole", [True, False], ids=["column", "cell"])
+def test_a_row_whose_key_was_corrected_stays_one_row(url, values, whole):
+    ds = keyed(url, values, x=[1, 2])
+    other = "z" if isinstance(values[0], str) else type(values[0])(99)
+    if whole:
+        replace_column(ds, "k", ds["k"].htype, [other, values[1]])
+    else:
+        ds["k"][0] = other
+    ds.commit("another key")
+    for _ in range(2):
+        ds = keyed(url, values, x=[1, 5])
+        assert list(ds["k"][:]) == [other, values[1]]
+        assert ds["x"][:].tolist() == [1, 5]
+        assert kept(ds) == [("arrays, row 0", ("k",))]
+    assert len(keyed(url, [other, values[1]], x=[1, 5])) == 2
+    assert dl.from_arrays({"k": values, "x": [1, 5]}, url, on="k", update="force").ingested.added
+
+
+def test_a_deleted_row_stays_away_after_the_key_column_was_replaced(url):
+    ds = keyed(url, "abc", x=[1, 2, 3])
+    ds.delete([1])
+    ds.commit("one less")
+    ds.add_column("k2", "text", values=["a", "c"])
+    ds.drop_column("k")
+    ds.rename_column("k2", "k")
+    ds.commit("another column")
+    ds = keyed(url, "abc", x=[1, 2, 3])
+    assert ds["k"][:] == ["a", "c"]
+    assert kept(ds) == [("arrays, row 1", ())]
+
+
+# ---- another mode
+
+
+@pytest.mark.parametrize("modes", [("L",), ("L", None), ("RGB",), ("L", "RGB")])
+@pytest.mark.parametrize("corrected", [True, False])
+def test_another_mode_is_no_edit_of_pictures(photos, url, modes, corrected):
+    folder = photos("a.png", "b.png", "c.png")
+    ds = dl.from_folder(folder, url)
+    for mode in modes:
+        ds.set_mode("image", mode)
+        if corrected and mode == modes[-1]:
+            ds["image"][2] = np.zeros((2, 2) if mode == "L" else (2, 2, 3), "uint8")
+        ds.commit("a mode")
+    (folder / "b.png").write_bytes(picture(77))
+    (folder / "c.png").write_bytes(picture(78))
+    ds = dl.from_folder(folder, url, progress=False)
+    assert bytes(ds["image"].encoded()[1]) == picture(77)
+    assert (bytes(ds["image"].encoded()[2]) == picture(78)) is not corrected
+    assert kept(ds) == ([("c.png", ("image",))] if corrected else [])
+
+
+@pytest.mark.parametrize("codec", ["png", "zstd"])
+@pytest.mark.parametrize("pending", [True, False])
+def test_a_diff_does_not_list_pictures_that_only_got_another_mode(make_lake, codec, pending):
+    pixels = np.arange(36, dtype="uint8").reshape(3, 4, 3)
+    schema = {"image": dl.Image(codec, nullable=True)}
+    ds = make_lake(schema, image=[pixels, pixels + 1, None, pixels[..., 0]])
+    before = ds.commit("pictures") or ds.version
+    ds.set_mode("image", "L")
+    ds["image"][1] = np.zeros((2, 2), "uint8")
+    if not pending:
+        ds.commit("a mode")
+    diff = ds.diff(before)
+    assert {name: len(ids) for name, ids in diff.changed.items()} == {"image": 1}
+    assert [old.htype.mode for old, _ in diff.schema.retyped] == [None]
