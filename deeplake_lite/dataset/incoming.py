@@ -20,6 +20,7 @@ from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.reencoding import noting, warn_once
+from deeplake_lite.htypes.tensors import array_of, is_tensor
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
@@ -226,8 +227,25 @@ def is_sequence(values: Any) -> bool:
     return listed and not single
 
 
+def sliceable(values: Any) -> Any:
+    """Return values of which some rows can be taken: an array for a tensor, a list for a deque.
+
+    >>> from collections import deque
+    >>> sliceable(deque([1, 2]))
+    [1, 2]
+    """
+    if is_tensor(type(values)):
+        return array_of(values)
+    if isinstance(values, Sequence) and not isinstance(values, str | bytes):
+        try:
+            values[:0]
+        except TypeError:
+            return list(values)
+    return values
+
+
 def _listed(values: Any) -> Any:
-    return list(values) if isinstance(values, Iterator) else column_values(values)
+    return list(values) if isinstance(values, Iterator) else column_values(sliceable(values))
 
 
 def _rows(data: Any) -> Iterable[Mapping[str, Any]]:

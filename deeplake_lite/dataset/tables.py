@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError, LakeError
 from deeplake_lite.htypes import Json, from_config
 from deeplake_lite.htypes.base import Dense
@@ -212,6 +213,8 @@ def _arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     if isinstance(kind, pa.FixedShapeTensorType) and column.null_count:
         rows = column.cast(kind.storage_type).to_pylist()
         return [None if row is None else np.reshape(row, kind.shape) for row in rows]
+    if _has_times(kind):
+        return _times(column)
     if column.null_count:
         return column.to_pylist()
     if isinstance(kind, pa.FixedShapeTensorType):
@@ -220,6 +223,33 @@ def _arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return np.asarray(column)
     return column.to_pylist()
+
+
+def _has_times(kind: pa.DataType) -> bool:
+    """Tell whether values are moments or spans, or lists of them, which Python's may not reach."""
+    import pyarrow as pa
+
+    from deeplake_lite.dataset.arrow_types import is_list
+
+    if is_list(kind):
+        return _has_times(kind.value_type)
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_duration(kind))
+
+
+def _times(column: pa.Array | pa.ChunkedArray) -> Any:
+    """Return moments or spans as an array, masked where null; lists of them as lists of arrays.
+
+    >>> import pyarrow as pa
+    >>> _times(pa.array([2**40]).cast(pa.timestamp("s")))
+    array(['36812-02-20T00:36:16'], dtype='datetime64[s]')
+    """
+    from deeplake_lite.dataset.arrow_types import is_list
+
+    if is_list(column.type):
+        return [with_none(_times(item.values)) if item.is_valid else None for item in column]
+    values = np.array(column.to_numpy(zero_copy_only=False))
+    null = np.asarray(column.is_null())
+    return np.ma.MaskedArray(values, null) if null.any() else values
 
 
 def _is_array(kind: pa.DataType) -> bool:

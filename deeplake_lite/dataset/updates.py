@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.html.words import count
-from deeplake_lite.dataset.incoming import encode_column, is_sequence
+from deeplake_lite.dataset.incoming import encode_column, is_sequence, sliceable
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import Cells, take
 
@@ -41,6 +41,7 @@ def cells_for(f: Field, values: Any, rows: int) -> Cells:
     """
     if not is_sequence(values):
         return _one_for_all(f, values, rows)
+    values = sliceable(values)
     given = values if len(values) == rows else values[:1]
     try:
         cells = encode_column(f, given, 0, len(given), "header")

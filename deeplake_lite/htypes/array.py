@@ -133,7 +133,11 @@ class Array(Htype):
         """Check one row's array."""
         if self.shape is not None:
             return as_array(value, self.dtype, self.shape)
-        array = as_array(value, self.dtype, (None,) * np.ndim(value))
+        try:
+            axes = np.ndim(value)
+        except ValueError:  # lists of different lengths, which `as_array` refuses
+            axes = 1
+        array = as_array(value, self.dtype, (None,) * axes)
         if not 0 < array.ndim <= MOST_ANY_AXES:
             raise InvalidValueError(
                 f"must have 1 to {MOST_ANY_AXES} axes, got shape {array.shape}. Reshape it."

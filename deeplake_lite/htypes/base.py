@@ -20,6 +20,7 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, take
 from deeplake_lite.htypes.plain import fixed, plain, to_json
+from deeplake_lite.htypes.tensors import array_of, without_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -414,9 +415,9 @@ def is_null(kind: type) -> bool:
 def _as_block(values: Any) -> Any:
     """Return values as a list, tuple or array with one entry per row."""
     if isinstance(values, list | tuple):
-        return values
+        return without_tensors(values)
     if hasattr(values, "__array__"):  # pandas, torch, xarray
-        values = values if isinstance(values, np.ndarray) else np.asarray(values)
+        values = values if isinstance(values, np.ndarray) else array_of(values)
         if values.ndim:
             return values
     elif not isinstance(values, str | bytes | dict):
@@ -431,8 +432,8 @@ def _as_block(values: Any) -> Any:
 
 def _masked_in_part(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Tell which rows have masked elements and others."""
-    flat = mask.reshape(len(mask), -1)
-    return np.asarray(flat.any(axis=1) & ~flat.all(axis=1))
+    axes = tuple(range(1, mask.ndim))
+    return np.asarray(mask.any(axis=axes) & ~mask.all(axis=axes))
 
 
 def _unmasked(value: Any, row: int, *, takes_none: bool) -> Any:

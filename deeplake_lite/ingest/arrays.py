@@ -31,6 +31,7 @@ from deeplake_lite.htypes import (
     resolve,
 )
 from deeplake_lite.htypes.pillow import is_pillow
+from deeplake_lite.htypes.tensors import array_of
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.source import Block, Places, Skipped
 from deeplake_lite.ingest.writer import ingest
@@ -270,7 +271,7 @@ def _of_items(items: list[Any]) -> Htype:
         if all(isinstance(item, types) for item in items):
             return htype
     if all(isinstance(item, np.ndarray) or hasattr(item, "__array__") for item in items):
-        return _of_arrays([np.asarray(item) for item in items])
+        return _of_arrays([array_of(item) for item in items])
     if all(is_pillow(item) for item in items):
         return Image()
     if all(isinstance(item, list | tuple) for item in items):
@@ -323,7 +324,7 @@ def _sequence(name: str, values: Any) -> Any:
     if isinstance(values, list | np.ndarray) or hasattr(values, "htype"):
         return values
     if hasattr(values, "__array__"):
-        return np.asarray(values)
+        return array_of(values)
     return list(values)
 
 

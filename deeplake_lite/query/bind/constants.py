@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
+from deeplake_lite.htypes.tensors import array_of
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func, text_of
@@ -88,7 +89,7 @@ def _of_array(value: Any) -> Any:
     """Return a NumPy scalar, or what has an array, as Python's or NumPy's."""
     if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
         return value.tolist()  # with None
-    array = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value)
+    array = array_of(value.to_numpy() if hasattr(value, "to_numpy") else value)
     if array.dtype.kind in "mM":
         return array[()] if array.ndim == 0 else list(array)
     if array.dtype.kind not in "biufcUO" or (array.ndim == 0 and array.dtype.kind == "O"):

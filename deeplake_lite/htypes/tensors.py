@@ -1,0 +1,69 @@
+"""Arrays of other libraries as NumPy's: the values of a tensor, wherever it is.
+
+No library is imported; a tensor tells its own by its type.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError
+
+
+def is_tensor(kind: type) -> bool:
+    """Tell whether values of a type are PyTorch's tensors, parameters included.
+
+    >>> is_tensor(np.ndarray)
+    False
+    """
+    return any(
+        base.__name__ == "Tensor" and base.__module__.startswith("torch") for base in kind.__mro__
+    )
+
+
+def without_tensors(value: Any) -> Any:
+    """Return a value, or a list of values, with an array for each tensor in it; else as it is.
+
+    >>> without_tensors([1, [2]])
+    [1, [2]]
+    """
+    if is_tensor(type(value)):
+        return array_of(value)
+    if not isinstance(value, list | tuple) or not any(map(_may_hold, set(map(type, value)))):
+        return value
+    return type(value)(map(without_tensors, value)) if type(value) in (list, tuple) else value
+
+
+def _may_hold(kind: type) -> bool:
+    """Tell whether a value of a type is a tensor, or a list that may have one."""
+    return is_tensor(kind) or issubclass(kind, list | tuple)
+
+
+def array_of(value: Any) -> np.ndarray[Any, Any]:
+    """Return a tensor, or what gives itself to NumPy, as an array; bfloat16 as float32.
+
+    Raises
+    ------
+    InvalidValueError
+        For a tensor without values, as on the device "meta".
+    """
+    if not is_tensor(type(value)):
+        array = np.asarray(value)
+        return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+    try:
+        detached = value.detach()
+        dense = detached if str(value.layout) == "torch.strided" else detached.to_dense()
+        plain = dense.cpu().resolve_conj().resolve_neg()
+        wide = plain.float() if str(plain.dtype).startswith(_WITHOUT_NUMPY) else plain
+        return np.asarray(wide.numpy())
+    except (RuntimeError, TypeError, NotImplementedError) as error:
+        raise InvalidValueError(
+            f"a tensor must have values that NumPy reads, but it is of {value.dtype} on device "
+            f"{str(value.device)!r}, {value.layout}. Give it as an array: x.numpy(force=True)."
+        ) from error
+
+
+_WITHOUT_NUMPY = ("torch.bfloat16", "torch.float8")
+"""Dtypes that float32 holds exactly, and that NumPy does not have."""
