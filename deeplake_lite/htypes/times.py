@@ -39,7 +39,8 @@ _WORDS = {
 """Units as NumPy writes them, without their plural."""
 
 _MOMENT = re.compile(
-    r"(?P<time>(?P<year>\d{4}|-\d{3,6}|\d{5,6}(?=-))"
+    # without a month, five digits or more may be a whole date
+    r"(?P<time>(?P<year>\d{4}|[+-]?\d{5,12}(?=-)|-\d{1,4}(?=-)|-\d{3,6})"
     r"(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?)?)?)?)"
     r"(?P<zone>Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?"
 )

@@ -21,7 +21,7 @@ from deeplake_lite.dataset.opening import exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes import ClassLabel, Scalar, Text, resolve
+from deeplake_lite.htypes import ClassLabel, Scalar, Sequence, Text, resolve
 from deeplake_lite.htypes.base import Nested
 from deeplake_lite.ingest.classes import takes_class_numbers
 from deeplake_lite.ingest.csv_file import CsvFile, converted, misfits, nullable, typed_rows
@@ -32,7 +32,8 @@ from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Sequence as Rows
 
     from deeplake_lite.htypes import Htype
     from deeplake_lite.ingest.encoding import OnError
@@ -46,7 +47,7 @@ def from_csv(
     url: str,
     *,
     on: str | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Rows[str] | None = None,
     delimiter: str = ",",
     **options: Unpack[Options],
 ) -> IngestedDataset:
@@ -152,7 +153,7 @@ def csv_source(
     path: str | os.PathLike[str],
     *,
     key: str | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Rows[str] | None = None,
     delimiter: str = ",",
     schema: Types = None,
     named: Collection[str] = (),
@@ -255,18 +256,40 @@ def parse_values(values: Any, htype: Htype) -> Any:
     >>> parse_values([5, None], Scalar("timedelta64[s]"))
     [np.timedelta64(5,'s'), None]
     """
-    if _is_span(htype):
-        dtype = str(getattr(htype, "dtype", ""))
-        return [
-            np.int64(value).astype(dtype) if isinstance(value, int | np.integer) else value
-            for value in with_none(values)
-        ]
-    if _is_complex(htype):
-        return [_complex(value) if isinstance(value, str) else value for value in values]
     if not written_as_json(htype):
-        return values
+        return [_number(v, htype) for v in with_none(values)] if _has_form(htype) else values
     wrong = str.encode if htype.layout == resolve("json").layout else str
-    return [_parse(value, wrong) if isinstance(value, str) else value for value in values]
+    return [
+        _of_json(_parse(value, wrong), htype) if isinstance(value, str) else value
+        for value in values
+    ]
+
+
+def _of_json(value: Any, htype: Htype) -> Any:
+    """Return what JSON has of a value, with spans and complex numbers in it.
+
+    >>> from deeplake_lite.htypes import Sequence
+    >>> _of_json([5, None], Sequence("timedelta64[s]"))
+    [np.timedelta64(5,'s'), None]
+    """
+    if not isinstance(value, list):
+        return _number(value, htype)
+    of = htype.of if isinstance(htype, Sequence) else htype
+    return [_of_json(item, of) for item in value]
+
+
+def _number(value: Any, htype: Htype) -> Any:
+    """Return a count as a span of a type's unit, a text as a complex number; others as they are."""
+    dtype = str(getattr(htype, "dtype", ""))
+    if dtype.startswith("timedelta64") and isinstance(value, int | np.integer):
+        return np.int64(value).astype(dtype)
+    if dtype.startswith("complex") and isinstance(value, str):
+        return _complex(value)
+    return value
+
+
+def _has_form(htype: Htype) -> bool:
+    return _is_span(htype) or _is_complex(htype)
 
 
 def _is_span(htype: Htype) -> bool:

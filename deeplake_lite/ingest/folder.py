@@ -14,17 +14,17 @@ from deeplake_lite.htypes import ClassLabel, Htype, Image, Text
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.formats import formats_of, recognised
-from deeplake_lite.ingest.layout import Found, Layout, no_pictures, scan
-from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.layout import Found, Layout, no_pictures, picture_column, scan
+from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.source import Block, Skipped
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from deeplake_lite.ingest.labels import Labels
-    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
 
 BLOCK_ROWS = 1_024
@@ -74,7 +74,8 @@ def from_folder(
     Returns
     -------
     Dataset
-        Committed, with the columns ``image``, `label` (where there are any), ``split`` (where there
+        Committed, with the columns ``image`` (or what the schema of a lake that is given calls the
+        column of files that no table has), `label` (where there are any), ``split`` (where there
         are split folders) and ``path``. Its ``ingested`` tells what was done, and lists what was
         left out.
 
@@ -102,18 +103,21 @@ def from_folder(
     >>> again.added, again.unchanged
     (0, 2)
     """
-    given, named = types_of(options.get("schema")), list[str]()
+    known: Mapping[str, Htype] = {}
     if labels is not None:
-        from deeplake_lite.ingest.csv import lake_types, named_by_numbers, written_types  # 0.3 s
+        from deeplake_lite.ingest.csv import lake_types  # pyarrow: 0.3 s
 
         known = lake_types(url, options)
-        named = named_by_numbers(known)
-        given = {**written_types(known), **given}
-        if isinstance(known.get(label), ClassLabel) and given.get(label) == known[label]:
-            given = {**given, label: ClassLabel()}  # the table may have more of them
     source = folder_source(
-        path, label=label, labels=labels, file_column=file_column, schema=given, named=named
+        path,
+        label=label,
+        labels=labels,
+        file_column=file_column,
+        schema=options.get("schema"),
+        known=known,
     )
+    if source.table is not None:
+        options["schema"] = source.table.schema
     return ingest(source, url, **options)
 
 
@@ -123,10 +127,10 @@ def folder_source(
     label: str = "label",
     labels: str | os.PathLike[str] | None = None,
     file_column: str | None = None,
-    schema: Mapping[str, Any] = MappingProxyType({}),
-    named: Collection[str] = (),
+    schema: Types = None,
+    known: Mapping[str, Htype] = MappingProxyType({}),
 ) -> FolderSource:
-    """Return the source for a folder, with a table that has names in the columns `named`.
+    """Return the source for a folder, whose rows go to a lake of the types `known`.
 
     Raises NotFoundError, InvalidValueError.
     """
@@ -138,24 +142,16 @@ def folder_source(
         files, left_out = recognised(folder, found)
         if not files:
             raise no_pictures(folder, found.others)
-        return FolderSource(folder, tuple(files), Layout.of(files), label, None, tuple(left_out))
-    from deeplake_lite.ingest.labels import read_labels  # pyarrow: 0.3 s
+        image, layout = picture_column(schema, [label]), Layout.of(files)
+        return FolderSource(folder, tuple(files), layout, label, None, tuple(left_out), image)
+    from deeplake_lite.ingest.labels import Asked, read_labels  # pyarrow: 0.3 s
 
-    table = read_labels(
-        labels,
-        folder,
-        found,
-        label=label,
-        file_column=file_column,
-        schema=schema,
-        named=named,
-    )
+    table = read_labels(labels, folder, found, Asked(label, file_column, schema, known))
     unlisted = {f.path for f in found.pictures} - {f.path for f in table.files}
     rest = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
     without = (*table.missing, *rest)  # first what may be a slip
     layout = Layout.of(table.files)
-    own = ("image", "path", "split")[: 2 + bool(layout.splits)]
-    return FolderSource(folder, table.files, layout, label, table.beside(own), without)
+    return FolderSource(folder, table.files, layout, label, table, without, table.image)
 
 
 @dataclass(frozen=True)
@@ -180,6 +176,9 @@ class FolderSource:
     left_out: Sequence[Skipped]
     """Files that are no pictures."""
 
+    image: str = "image"
+    """Name of the column of pictures."""
+
     key: str = "path"
     """Rows are told apart by the file's path."""
 
@@ -199,7 +198,7 @@ class FolderSource:
     @cached_property
     def columns(self) -> dict[str, Htype]:
         """Type of each column."""
-        found: dict[str, Htype] = {"image": Image(self._codec())}
+        found: dict[str, Htype] = {self.image: Image(self._codec())}
         layout, files = self.layout, [f.path for f in self.files]
         if self.table is None and layout.classes:
             some_without = any(layout.class_of(path) is None for path in files)
@@ -213,7 +212,7 @@ class FolderSource:
     def _rest(self) -> MemorySource:
         """The columns that come from the table, as a source of their own."""
         columns = {} if self.table is None else self.table.columns
-        schema = {} if self.table is None else {**self.table.schema}
+        schema = {} if self.table is None else {**self.table.types}
         is_found = self.label in columns and self.label not in schema
         if is_found and self._is_classes(columns[self.label]):
             schema[self.label] = "class_label"
@@ -251,7 +250,7 @@ class FolderSource:
         """Return the values of some rows, by column; pictures as paths."""
         layout, folder = self.layout, self.folder.absolute()  # paths in a table start elsewhere
         values: dict[str, Any] = {
-            "image": [str(folder / path) for path in files],
+            self.image: [str(folder / path) for path in files],
             "split": [layout.split_of(path) for path in files],
             "path": files,
         }

@@ -13,9 +13,11 @@ from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.htypes import ClassLabel, resolve
 from deeplake_lite.ingest.columns import ArrowColumn
-from deeplake_lite.ingest.csv import csv_source
+from deeplake_lite.ingest.csv import csv_source, named_by_numbers, written_types
 from deeplake_lite.ingest.csv_file import csv_table, delimiter_of
 from deeplake_lite.ingest.file_names import FileNames, find_column
+from deeplake_lite.ingest.layout import own_columns, picture_column
+from deeplake_lite.ingest.options import types_of
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.schema import free_name
 
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Mapping
 
+    from deeplake_lite.htypes import Htype
     from deeplake_lite.ingest.layout import Found, Scanned
+    from deeplake_lite.ingest.options import Types
 
 
 @dataclass(frozen=True)
@@ -34,36 +38,60 @@ class Labels:
     """The files, sorted by path."""
 
     columns: dict[str, Any]
-    """The columns but for that of the file names: lists of values where `schema` has their type,
+    """The columns but for that of the file names: lists of values where `types` has their type,
     but for that of classes whose names are still to be found."""
 
     missing: tuple[Skipped, ...]
     """Rows that name a file that is not there."""
 
-    schema: Mapping[str, Any] = field(default_factory=dict)
-    """Types that the user asked for, or that the lake has."""
+    types: Mapping[str, Any]
+    """Types of columns that the user asked for, or that the lake has."""
 
-    base: str | None = None
+    image: str
+    """What the column of the pictures is called."""
+
+    schema: Mapping[str, Any]
+    """Types that the user asked for, of these columns and of the folder's own."""
+
+    base: str
     """Folder of the table, where relative paths in it start."""
 
-    def beside(self, own: Collection[str]) -> Labels:
-        """Return the same with other names for columns whose names the folder has itself."""
-        taken = {*own, *self.columns}
-        names = {name: free_name(name, taken) if name in own else name for name in self.columns}
-        columns = {names[name]: values for name, values in self.columns.items()}
-        schema = {names[name]: type_ for name, type_ in self.schema.items()}
-        return replace(self, columns=columns, schema=schema)
+
+@dataclass(frozen=True)
+class Asked:
+    """What is known of the columns of a table before it is read."""
+
+    label: str
+    """The column of labels, if the table has it."""
+
+    file_column: str | None = None
+    """The column with the file names; found if left out."""
+
+    schema: Types = None
+    """Types that the user gives. Those of names that both the folder and the table have are the
+    table's."""
+
+    known: Mapping[str, Htype] = field(default_factory=dict)
+    """Types of the lake that takes the rows."""
+
+    def types(self, names: Mapping[str, str]) -> dict[str, Any]:
+        """Return the types of columns of a table, by the names that they get."""
+        given, known = types_of(self.schema), written_types(self.known)
+        if isinstance(known.get(self.label), ClassLabel):
+            known[self.label] = ClassLabel()  # the table may have more of them
+        found = {new: known[new] for new in names.values() if new in known}
+        found |= {new: given[old] for old, new in names.items() if old in given}
+        return found | {new: given[new] for new in names.values() if new in given}
+
+    def rest(self, names: Mapping[str, str]) -> dict[str, Any]:
+        """Return the types that the user gives to columns that are not the table's."""
+        given = types_of(self.schema)
+        used = {old for old, new in names.items() if new not in given}
+        return {name: given[name] for name in given.keys() - used}
 
 
 def read_labels(
-    table: str | os.PathLike[str],
-    folder: Path,
-    found: Scanned,
-    *,
-    label: str,
-    file_column: str | None,
-    schema: Mapping[str, Any],
-    named: Collection[str] = (),
+    table: str | os.PathLike[str], folder: Path, found: Scanned, asked: Asked
 ) -> Labels:
     """Read a CSV and put its rows into the order of the files.
 
@@ -75,14 +103,8 @@ def read_labels(
         Where the pictures are.
     found : Scanned
         What is there. Names mean files that are pictures by their names, if they can.
-    label : str
-        The column of labels, if the table has it.
-    file_column : str, optional
-        The column with the file names; found if left out.
-    schema : mapping
-        Types of some columns, which are read as `from_csv` reads them.
-    named : collection of str
-        Columns in which a number is the name of a class.
+    asked : Asked
+        What is known of its columns, which are read as `from_csv` reads them.
 
     Raises
     ------
@@ -94,25 +116,51 @@ def read_labels(
     path = Path(table) if Path(table).exists() else folder / table
     if not path.is_file():
         raise NotFoundError(f"There is no file {str(table)!r}, here or in {str(folder)!r}.")
-    classes = [name for name, type_ in schema.items() if resolve(type_) == ClassLabel()]
-    rows = csv_table(str(path), named, classes)
+    rows = csv_table(str(path))
     files = [*found.pictures, *found.others]
-    names = FileNames([f.path for f in files], len(found.pictures), folder, path)
-    chosen = file_column or find_column(rows, names, label, path)
+    file_names = FileNames([f.path for f in files], len(found.pictures), folder, path)
+    chosen = asked.file_column or find_column(rows, file_names, asked.label, path)
     if chosen not in rows.schema.names:
         raise NotFoundError.named("column", chosen, rows.schema.names)
-    order, missing = _order(rows.column(chosen).to_pylist(), names, path)
+    order, missing = _order(rows.column(chosen).to_pylist(), file_names, path)
     listed = tuple(sorted((files[at] for at in order), key=lambda f: f.path))
     row_of = {files[at].path: row for at, row in order.items()}
-    taken = rows.drop_columns([chosen]).take(pa.array([row_of[f.path] for f in listed], pa.int64()))
-    columns: dict[str, Any] = {n: ArrowColumn.of(taken.column(n)) for n in taken.schema.names}
-    given = {name: schema[name] for name in columns if name in schema}
-    declared = {name: given[name] for name in given if name not in classes}
-    if declared:
-        typed = _typed(path, declared, named)
-        at = [row_of[f.path] for f in listed]
-        columns |= {name: [values[row] for row in at] for name, values in typed.items()}
-    return Labels(listed, columns, missing, given, str(path.parent))
+    others = [name for name in rows.schema.names if name != chosen]
+    image = picture_column(asked.schema, others)
+    names = _renamed(others, own_columns(image, listed))
+    types = asked.types(names)
+    columns = _columns(path, names, types, asked.known, [row_of[f.path] for f in listed])
+    schema = {**asked.rest(names), **replace(asked, known={}).types(names)}
+    return Labels(listed, columns, missing, types, image, schema, str(path.parent))
+
+
+def _renamed(columns: list[str], own: Collection[str]) -> dict[str, str]:
+    """Return the names that columns of a table get beside those that the folder has itself.
+
+    >>> _renamed(["path", "x"], ["image", "path"])
+    {'path': 'path_', 'x': 'x'}
+    """
+    taken = {*own, *columns}
+    return {name: free_name(name, taken) if name in own else name for name in columns}
+
+
+def _columns(
+    path: Path,
+    names: Mapping[str, str],
+    types: Mapping[str, Any],
+    known: Mapping[str, Htype],
+    at: list[int],
+) -> dict[str, Any]:
+    """Return some rows of a table by the names that its columns get, as their types take them."""
+    numbered = {*named_by_numbers(known)}
+    texts = [old for old, new in names.items() if new in numbered]
+    given = {old: types[new] for old, new in names.items() if new in types}
+    classes = [old for old, type_ in given.items() if resolve(type_) == ClassLabel()]
+    taken = csv_table(str(path), texts, classes).take(pa.array(at, pa.int64()))
+    columns: dict[str, Any] = {new: ArrowColumn.of(taken.column(old)) for old, new in names.items()}
+    declared = {old: type_ for old, type_ in given.items() if old not in classes}
+    typed = _typed(path, declared, texts) if declared else {}
+    return columns | {names[old]: [values[row] for row in at] for old, values in typed.items()}
 
 
 def _typed(path: Path, given: Mapping[str, Any], named: Collection[str]) -> dict[str, list[Any]]:

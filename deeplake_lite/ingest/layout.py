@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 from deeplake_lite.dataset.folder import COLUMNS
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.ingest.source import Skipped
+from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
+
+    from deeplake_lite.ingest.options import Types
 
 SUFFIXES = {
     ".jpg": "jpeg",
@@ -133,6 +136,27 @@ def scan(folder: Path) -> Scanned:
     for files in (found.pictures, found.others, found.odd):
         files.sort(key=lambda f: f.path)
     return found
+
+
+def picture_column(schema: Types, others: Collection[str]) -> str:
+    """Return the name of the column of pictures: that of a lake's schema which is nowhere else.
+
+    A folder that a lake wrote has all its other columns in a table.
+
+    >>> picture_column(Schema.build({"photo": "image", "x": "int8"}), ["x"])
+    'photo'
+    >>> picture_column(None, ["x"])
+    'image'
+    """
+    known = {*others, "path", "split"}
+    fields = schema.fields if isinstance(schema, Schema) else ()
+    files = [f.name for f in fields if f.name not in known and f.htype.takes_files]
+    return files[0] if len(files) == 1 else "image"
+
+
+def own_columns(image: str, files: Sequence[Found]) -> tuple[str, ...]:
+    """Return the columns that a folder has by itself, whatever a table of its files has."""
+    return (image, "path", "split")[: 2 + bool(Layout.of(files).splits)]
 
 
 def no_pictures(folder: Path, others: list[Found]) -> InvalidValueError:
