@@ -10,14 +10,15 @@ from sqlglot import exp
 from deeplake_lite.query.bind.constants import constant
 from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.evaluate import evaluate
-from deeplake_lite.query.values import Literal_, Tensor, Value, calls_users
+from deeplake_lite.query.values import Call, Literal_, Tensor, Value, calls_users
 
 
 def computed(value: Value) -> Value:
     """Return the numbers of constants as the constant that they are, as if it was written."""
     if not isinstance(value, Tensor) or value.env or isinstance(value.tree, Literal_):
         return value
-    if not value.type.is_number or calls_users(value.tree):
+    is_digest = isinstance(value.tree, Call) and value.tree.name == "HASH"  # compared by its value
+    if is_digest or not value.type.is_number or calls_users(value.tree):
         return value
     [found] = evaluate(value.tree, {}, 1)
     if found is None or found is np.ma.masked or np.ma.getmaskarray(found).any():
