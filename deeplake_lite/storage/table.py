@@ -181,6 +181,7 @@ class Table(Snapshot):
             run(self._rewind(marks))
             raise
         edits.appended += count
+        edits.overwritten += bool(staged)
         for slots, changed in staged:
             run(self._put(slots, changed))
         return added
@@ -247,6 +248,7 @@ class Table(Snapshot):
         """Change fields of the document, ``schema`` or ``metadata``."""
         edits, _ = self._more_edits()
         edits.document = True
+        edits.overwritten += "schema" in changes
         old = {f.id: f.htype for f in self.schema}
         self.state = self.state.with_(**changes).limited(self.repository.limits)
         for f in self.schema:

@@ -8,7 +8,9 @@ import pytest
 import deeplake_lite as dl
 
 CACHES = [None, "encoded", "decoded"]
-REFUSED = r"open transaction, which was edited since\. Commit first, .* or make the loader again"
+REFUSED = (
+    r"transaction, which has changed cells or columns since\. Commit first, .* make the loader"
+)
 
 
 @pytest.fixture
@@ -38,9 +40,16 @@ VIEWS = {
 EDITS = {
     "cell": lambda ds: ds["t"].__setitem__(0, "zzz"),
     "column": lambda ds: ds["v"].__setitem__(slice(None), np.zeros((8, 2))),
+    "rename": lambda ds: ds.rename_column("t", "text"),
+    "drop": lambda ds: ds.drop_column("t"),
+    "nullable": lambda ds: ds.set_nullable("t"),
+}
+
+ROW_EDITS = {
     "append": lambda ds: ds.append({"k": [9], "t": ["i"], "v": [[0, 0]]}),
     "delete": lambda ds: ds.delete([0]),
-    "rename": lambda ds: ds.rename_column("t", "text"),
+    "new column": lambda ds: ds.add_column("n", "int32", values=range(8)),
+    "notes": lambda ds: ds.metadata.update(n=1),
 }
 
 
@@ -65,6 +74,17 @@ def test_an_edit_ends_the_epochs_of_a_loader_of_the_transaction(ds, view, edit, 
         with pytest.raises(dl.LoaderError, match=REFUSED):
             next(iter(some))
         some.close()
+
+
+@pytest.mark.parametrize("cache", CACHES)
+@pytest.mark.parametrize("edit", ROW_EDITS.values(), ids=ROW_EDITS)
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_loader_goes_on_where_no_cell_of_the_transaction_changes(ds, view, edit, cache):
+    loader = view(ds).batches(2, cache=cache)
+    before = plain(loader)
+    edit(ds)
+    assert plain(loader) == before
+    loader.close()
 
 
 @pytest.mark.parametrize("cache", CACHES)

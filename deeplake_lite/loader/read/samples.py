@@ -94,7 +94,12 @@ class Samples(Protocol):
         ...
 
     def check_unchanged(self) -> None:
-        """Refuse to go on where an open transaction that is read was edited. Raises LoaderError."""
+        """Refuse to go on where an open transaction has changed what is read.
+
+        Raises
+        ------
+        LoaderError
+        """
         ...
 
     @property
@@ -166,8 +171,8 @@ class ViewSamples:
     """Whether the rows' ids are read along."""
     among: tuple[str, ...] = ()
     """The columns that there were to choose from: of the view that was given."""
-    pinned: tuple[tuple[Edits, str], ...] = ()
-    """The edits of open transactions that are read, and what they were known by when pinned."""
+    pinned: tuple[tuple[Edits, int], ...] = ()
+    """The edits of open transactions that are read, and how often they had changed cells."""
 
     @classmethod
     def of(
@@ -175,7 +180,7 @@ class ViewSamples:
     ) -> ViewSamples:
         """Pin a view's rows, as they are now. Raises ColumnNotFoundError."""
         names = tuple(view.columns if columns is None else columns)
-        pinned = tuple((edits, edits.transaction) for edits in _edits_of(view))
+        pinned = tuple((edits, edits.overwritten) for edits in _edits_of(view))
         return cls(view._select(names), with_ids, view.columns, pinned)
 
     def __len__(self) -> int:
@@ -220,7 +225,7 @@ class ViewSamples:
         DamagedError
             With the column and the row.
         LoaderError
-            When an open transaction that is read was edited since.
+            When an open transaction that is read has changed cells or columns since.
         """
         cells: dict[str, Cells] = dict(read_blocks(self.view, self.fields, positions, into))
         if self.with_ids:
@@ -229,12 +234,17 @@ class ViewSamples:
         return cells
 
     def check_unchanged(self) -> None:
-        """Refuse to go on where an open transaction that is read was edited. Raises LoaderError."""
-        if any(edits.transaction != known for edits, known in self.pinned):
+        """Refuse to go on where an open transaction has changed what is read.
+
+        Raises
+        ------
+        LoaderError
+        """
+        if any(edits.overwritten != known for edits, known in self.pinned):
             raise LoaderError(
                 "A loader gives rows as they were when it was made, but these are of an open "
-                "transaction, which was edited since. Commit first, with ds.commit('…'), or make "
-                "the loader again."
+                "transaction, which has changed cells or columns since. Commit first, with "
+                "ds.commit('…'), or make the loader again."
             )
 
     def ids(self, positions: Positions) -> Positions:

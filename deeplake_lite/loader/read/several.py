@@ -183,7 +183,12 @@ class SeveralSamples:
         return xxhash.xxh3_128_hexdigest("\0".join(of).encode())
 
     def check_unchanged(self) -> None:
-        """Refuse to go on where an open transaction that is read was edited. Raises LoaderError."""
+        """Refuse to go on where an open transaction has changed what is read.
+
+        Raises
+        ------
+        LoaderError
+        """
         for part in self.parts:
             part.check_unchanged()
 
