@@ -5,6 +5,7 @@ No library is imported; a tensor tells its own by its type.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -29,16 +30,27 @@ def without_tensors(value: Any) -> Any:
     >>> without_tensors([1, [2]])
     [1, [2]]
     """
+    try:
+        return _converted(value) if "torch" in sys.modules and _holds_tensor(value) else value
+    except RecursionError:  # a list within itself, which the type refuses
+        return value
+
+
+def _converted(value: Any) -> Any:
     if is_tensor(type(value)):
         return array_of(value)
-    if not isinstance(value, list | tuple) or not any(map(_may_hold, set(map(type, value)))):
-        return value
-    return type(value)(map(without_tensors, value)) if type(value) in (list, tuple) else value
+    return [_converted(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _may_hold(kind: type) -> bool:
-    """Tell whether a value of a type is a tensor, or a list that may have one."""
-    return is_tensor(kind) or issubclass(kind, list | tuple)
+def _holds_tensor(value: Any) -> bool:
+    """Tell whether a value is a tensor, or a list that has one."""
+    if not isinstance(value, list | tuple):
+        return is_tensor(type(value))
+    kinds = set(map(type, value))
+    if any(map(is_tensor, kinds)):
+        return True
+    has_lists = any(issubclass(kind, list | tuple) for kind in kinds)
+    return has_lists and any(map(_holds_tensor, value))
 
 
 def array_of(value: Any) -> np.ndarray[Any, Any]:

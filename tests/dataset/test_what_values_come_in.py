@@ -118,6 +118,13 @@ def test_tensors_within_lists_are_values(make_lake, htype, values, read):
     ] == read
 
 
+def test_a_list_within_itself_is_refused(make_lake):
+    within: list[object] = [1]
+    within += [within, within]
+    with pytest.raises(dl.InvalidValueError, match="must be a JSON value"):
+        make_lake({"x": "json"}, x=[within])
+
+
 # ---- what gives single items only
 
 
