@@ -172,9 +172,9 @@ class Dataset(View):
         (array([10,  2, 30], dtype=int32), ['train', 'val', 'train'])
         >>> ds.update(ds.query("SELECT * WHERE x > 5"), {"part": "large"})
         >>> for batch in ds.batches(2, columns=["x"], shuffle=True, row_ids=True):
-        ...     ds.update(ids=batch["_row_id"], data={"x": batch["x"] + 1})
-        >>> ds["x"][:], ds["part"][:]
-        (array([11,  3, 31], dtype=int32), ['large', 'val', 'large'])
+        ...     ds.update(ids=batch["_row_id"], data={"part": [f"{x} of 3" for x in batch["x"]]})
+        >>> ds["part"][:]
+        ['10 of 3', '2 of 3', '30 of 3']
         """
         edits.update(self, rows, data, ids)
 

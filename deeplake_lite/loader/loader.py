@@ -44,8 +44,8 @@ class Loader(Equipment):
     Parameters
     ----------
     view : View or Mix
-        What is loaded, pinned as it is now. Where an open transaction changes cells or columns
-        later, there are no more batches of it, but a LoaderError.
+        What is loaded, pinned as it is now. Where an open transaction changes these columns, or
+        cells of them, later, there are no more batches of it, but a LoaderError.
     options : Options
         How.
     """

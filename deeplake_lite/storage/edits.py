@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -30,9 +31,9 @@ class Edits:
     """Whether the schema or the metadata changed."""
     arranged: bool = False
     """Whether rows were put into another order."""
-    overwritten: int = 0
-    """How often cells or columns that were there have changed: what is read at a slot is then
-    another. It grows before they do."""
+    overwritten: Counter[str] = field(default_factory=Counter)
+    """How often a column, by its id, or cells of it that were there have changed: what is read at a
+    slot is then another. It grows before they do."""
     spilled: bool = False
     """Whether rows were written ahead of the commit, at slots that only the base's tip has free."""
     transaction: str = field(default_factory=_draw)

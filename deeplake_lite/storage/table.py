@@ -181,7 +181,7 @@ class Table(Snapshot):
             run(self._rewind(marks))
             raise
         edits.appended += count
-        edits.overwritten += bool(staged)
+        edits.overwritten.update({c for _, changed in staged for c in changed})
         for slots, changed in staged:
             run(self._put(slots, changed))
         return added
@@ -248,7 +248,8 @@ class Table(Snapshot):
         """Change fields of the document, ``schema`` or ``metadata``."""
         edits, _ = self._more_edits()
         edits.document = True
-        edits.overwritten += "schema" in changes
+        new = {f.id: f for f in changes.get("schema", self.schema)}
+        edits.overwritten.update(f.id for f in self.schema if new.get(f.id) != f)
         old = {f.id: f.htype for f in self.schema}
         self.state = self.state.with_(**changes).limited(self.repository.limits)
         for f in self.schema:

@@ -120,3 +120,17 @@ def test_datasets_of_pytorch_notice_edits(ds):
     ds["t"][0] = "zzz"
     with pytest.raises(dl.LoaderError, match=REFUSED):
         found[0]
+
+
+@pytest.mark.parametrize("cache", CACHES)
+def test_columns_that_are_not_loaded_take_what_a_loop_computes(ds, cache):
+    ds.add_column("guess", dl.Text(nullable=True))
+    loader = ds.batches(3, columns=["k", "v"], row_ids=True, cache=cache)
+    for _ in range(2):
+        for batch in loader:
+            ds.update(ids=batch["_row_id"], data={"guess": [f"{k}" for k in batch["k"]]})
+            ds["t"][0] = "zzz"
+    assert ds["guess"][:] == [f"{k}" for k in range(8)]
+    ds["k"][0] = 99
+    with pytest.raises(dl.LoaderError, match=REFUSED):
+        next(iter(loader))

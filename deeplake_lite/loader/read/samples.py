@@ -27,7 +27,7 @@ from deeplake_lite.storage import chunks
 from deeplake_lite.storage.edits import Edits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -151,6 +151,31 @@ class Samples(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Pin:
+    """Columns of an open transaction, and how often they had changed."""
+
+    edits: Edits
+    columns: frozenset[str]
+    """Their ids."""
+    times: int
+
+    @classmethod
+    def of(cls, edits: Edits, columns: Iterable[str]) -> Pin:
+        """Return some columns as they are now."""
+        ids = frozenset(columns)
+        return cls(edits, ids, cls._times(edits, ids))
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the columns, or cells of them, have changed since."""
+        return self._times(self.edits, self.columns) != self.times
+
+    @staticmethod
+    def _times(edits: Edits, columns: Iterable[str]) -> int:
+        return sum(edits.overwritten[column] for column in columns)
+
+
 @dataclass(frozen=True, eq=False)
 class ViewSamples:
     """The rows of a view, and those of its columns that are asked for.
@@ -171,8 +196,8 @@ class ViewSamples:
     """Whether the rows' ids are read along."""
     among: tuple[str, ...] = ()
     """The columns that there were to choose from: of the view that was given."""
-    pinned: tuple[tuple[Edits, int], ...] = ()
-    """The edits of open transactions that are read, and how often they had changed cells."""
+    pinned: tuple[Pin, ...] = ()
+    """What is read of open transactions, as it was."""
 
     @classmethod
     def of(
@@ -180,8 +205,8 @@ class ViewSamples:
     ) -> ViewSamples:
         """Pin a view's rows, as they are now. Raises ColumnNotFoundError."""
         names = tuple(view.columns if columns is None else columns)
-        pinned = tuple((edits, edits.overwritten) for edits in _edits_of(view))
-        return cls(view._select(names), with_ids, view.columns, pinned)
+        selected = view._select(names)
+        return cls(selected, with_ids, view.columns, tuple(_pins(selected)))
 
     def __len__(self) -> int:
         return len(self.view)
@@ -240,7 +265,7 @@ class ViewSamples:
         ------
         LoaderError
         """
-        if any(edits.overwritten != known for edits, known in self.pinned):
+        if any(pin.has_changed for pin in self.pinned):
             raise LoaderError(
                 "A loader gives rows as they were when it was made, but these are of an open "
                 "transaction, which has changed cells or columns since. Commit first, with "
@@ -355,14 +380,14 @@ def _is_repeatable(view: View) -> bool:
     )
 
 
-def _edits_of(view: View) -> Iterator[Edits]:
-    """Yield the edits of the open transactions that a view, or a query behind it, reads."""
+def _pins(view: View) -> Iterator[Pin]:
+    """Yield what a view reads of open transactions; of the sources of a query, all columns."""
     question = question_of(view)
     if question is not None:
         for source in _read_by(question):
-            yield from _edits_of(source)
+            yield from _pins(source)
     elif isinstance(view._table.edits, Edits):
-        yield view._table.edits
+        yield Pin.of(view._table.edits, {f.id for f in view._fields()})
 
 
 def _read_by(question: Question) -> Iterator[View]:
