@@ -29,9 +29,7 @@ def fingerprint(view: View, slots: NDArray[np.int64]) -> str:
     return xxhash.xxh3_64_hexdigest(table.ids(slots).tobytes())
 
 
-def answered_again(
-    question: Question, count: int, slots: NDArray[np.int64], expected: str | None
-) -> View:
+def answered_again(question: Question, count: int, slots: NDArray[np.int64], expected: str) -> View:
     """Return the answer to a question that was answered before.
 
     Parameters
@@ -40,8 +38,8 @@ def answered_again(
         Rows that the answer had.
     slots : ndarray, (n,) int64
         Those that are needed.
-    expected : str or None
-        Their `fingerprint`; None where none was kept.
+    expected : str
+        Their `fingerprint`.
 
     Raises
     ------
@@ -51,7 +49,7 @@ def answered_again(
     found = question.ask()
     if found._table.slots != count:
         changed = f"returned {count:,} rows then, but now returns {found._table.slots:,}"
-    elif expected is not None and fingerprint(found, slots) != expected:
+    elif fingerprint(found, slots) != expected:
         changed = "now returns other rows than it did then"
     else:
         return found

@@ -174,7 +174,7 @@ class Opener:
             {(s["name"], s["label"]): self.open(s) for s in query["sources"]},
             query.get("kind", "query"),
         )
-        return answered_again(question, query["rows"], rows, query.get("fingerprint"))
+        return answered_again(question, query["rows"], rows, query["fingerprint"])
 
 
 def check_document(name: str, document: Any, *, saved: bool) -> None:
@@ -227,8 +227,7 @@ def _check_query(query: Any, depth: int) -> None:
     """Check the query of a document. Raises ValueError, TypeError, LookupError."""
     _check_text(query, "text", ANY)
     _check_count(query)
-    if "fingerprint" in query:
-        _check_text(query, "fingerprint", TEXTS["hash"])
+    _check_text(query, "fingerprint", TEXTS["hash"])
     if query.get("kind", "query") not in ("query", "suspects"):
         raise ValueError(f"'kind' is 'query' or 'suspects', but it is {query['kind']!r:.60}.")
     if not isinstance(query["params"], list | dict):

@@ -234,19 +234,18 @@ def test_only_the_rows_of_the_view_count(ds, wanted):
     assert values(pickle.loads(kept)) == expected
 
 
-def test_a_view_that_was_saved_without_a_fingerprint_opens(ds, monkeypatch):
-    from deeplake_lite.dataset import kept_rows
+@pytest.mark.parametrize("lost", ["text", "params", "seed", "rows", "fingerprint", "sources"])
+def test_a_saved_query_that_lost_a_part_is_damaged(ds, monkeypatch, lost):
+    from deeplake_lite.dataset import kept_rows, saved
 
-    query = kept_rows.Keeper._query
-
-    def without(self, question, view):
-        found = query(self, question, view)
-        del found["fingerprint"]
-        return found
-
-    monkeypatch.setattr(kept_rows.Keeper, "_query", without)
-    ds.query("SELECT x * 2 AS y").save("old")
-    assert ds.views()["old"]["y"][:].tolist() == [0, 2, 4, 6, 8, 10]
+    checked = []
+    monkeypatch.setattr(saved, "check_document", lambda *args, **kind: checked.append((args, kind)))
+    ds.query("SELECT x * 2 AS y").save("doubled")
+    (name, document), kind = checked[0]
+    kept_rows.check_document(name, document, **kind)
+    del document["query"][lost]
+    with pytest.raises(dl.DamagedError, match="view 'doubled' is damaged"):
+        kept_rows.check_document(name, document, **kind)
 
 
 def test_sums_that_threads_add_in_another_order_are_the_same_view(make_lake):
