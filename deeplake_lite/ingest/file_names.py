@@ -26,7 +26,7 @@ PROBED = 1_000
 """Rows that are looked at to find the column of file names."""
 
 OWN_COLUMN = "file_name"
-"""What `View.to_folder` calls the column of file names, and Hugging Face."""
+"""Name of the column of file names in folders that `View.to_folder` and Hugging Face write."""
 
 _USUAL = re.compile(
     r"(?!name$|[_ ]*$)(image|img|picture|photo)?[_ ]?(file)?[_ ]?(name|path)?", re.IGNORECASE
@@ -134,13 +134,11 @@ def _both_forms(text: str) -> tuple[str, str]:
 
 def _unique(pairs: list[tuple[str, int]]) -> dict[str, int]:
     """Return the positions of texts that occur once; composed forms give way to what is there."""
-    counts = Counter(text for text, _ in pairs)
-    known = {text: at for text, at in pairs if counts[text] == 1}
     composed = [(_both_forms(text)[1], at) for text, at in pairs if not text.isascii()]
-    return (_unique_of(composed) | known) if composed else known
+    return _once(composed) | _once(pairs)
 
 
-def _unique_of(pairs: list[tuple[str, int]]) -> dict[str, int]:
+def _once(pairs: list[tuple[str, int]]) -> dict[str, int]:
     counts = Counter(text for text, _ in pairs)
     return {text: at for text, at in pairs if counts[text] == 1}
 

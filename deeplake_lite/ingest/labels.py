@@ -48,7 +48,7 @@ class Labels:
     """Types of columns that the user asked for, or that the lake has."""
 
     image: str
-    """What the column of the pictures is called."""
+    """Name of the column of pictures."""
 
     schema: Mapping[str, Any]
     """Types that the user asked for, of these columns and of the folder's own."""
@@ -59,7 +59,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is known of the columns of a table before it is read."""
+    """How to read the columns of a table: what the user says of them, and the lake."""
 
     label: str
     """The column of labels, if the table has it."""

@@ -36,11 +36,11 @@ class Note:
     done: bool
     """Whether that was all of it."""
 
+    columns: Sequence[str]
+    """Names of the columns that were taken, sorted."""
+
     content: str | None = None
     """Digest of the rows that were appended without a key, once all are."""
-
-    columns: Sequence[str] | None = None
-    """Names of the columns that were taken, sorted; None in notes of old, which do not say."""
 
     skipped: Sequence[tuple[int, int]] = ()
     """Rows of the source that were left out so far: the first of each run of them, and the end."""
@@ -49,19 +49,19 @@ class Note:
         """Return the note as it is kept.
 
         >>> list(Note("5f3a", 10, done=False, columns=["x"], skipped=[(7, 8)]).to_json().values())
-        ['5f3a', 10, False, None, ['x'], [(7, 8)]]
+        ['5f3a', 10, False, ['x'], None, [(7, 8)]]
         """
         return asdict(self)
 
     def is_of(self, columns: Sequence[str]) -> bool:
         """Tell whether just these columns were taken."""
-        return self.columns is None or list(self.columns) == list(columns)
+        return list(self.columns) == list(columns)
 
     @property
     def missing(self) -> NDArray[np.int64]:
         """Numbers of the rows that were left out.
 
-        >>> Note("5f3a", 9, done=True, skipped=[(2, 4), (7, 8)]).missing
+        >>> Note("5f3a", 9, done=True, columns=["x"], skipped=[(2, 4), (7, 8)]).missing
         array([2, 3, 7])
         """
         return np.concatenate([np.empty(0, np.int64), *(np.arange(a, b) for a, b in self.skipped)])
@@ -145,8 +145,7 @@ class Notes:
     def _added(self, commit: Commit) -> NDArray[np.int64] | None:
         """Return the ids of the rows that a commit added; None where a vacuum took what tells."""
         try:
-            tables = [self._ds._open(str(version)) for version in (commit.id, commit.parent)]
-            new, old = (table.ids(table.rows.live()) for table in tables)
+            new, old = (self._ds._open(str(version)) for version in (commit.id, commit.parent))
+            return new.ids(np.arange(old.state.slots, new.state.slots))
         except LakeError:
             return None
-        return np.setdiff1d(new, old)

@@ -278,7 +278,7 @@ class Run:
         """Make what was written the branch's next version, and note how far the source was read."""
         before, slots = self.ds.version, _slots(self.ds)
         runs = () if self.key else runs_of(self.missing)
-        note = Note(self.source.fingerprint, self.read, done, content, self._columns, runs)
+        note = Note(self.source.fingerprint, self.read, done, self._columns, content, runs)
         went_on = self.keys is None and self.start > 0
         if went_on:
             with self.ds._editing():
