@@ -160,8 +160,8 @@ def _moment(value: Any, dtype: np.dtype[Any]) -> np.datetime64:
             raise _not_a_time(value, dtype) from None
         except OverflowError:
             raise InvalidValueError(
-                f"must be a moment of a year that its digits reach, got {value!r:.60}. Write it "
-                "with fewer digits of a second."
+                f"must lie in the years that its digits of a second allow, got {value!r:.60}. "
+                "Write it with fewer digits of a second."
             ) from None
     raise _not_a_time(value, dtype)
 

@@ -114,7 +114,6 @@ def test_a_loader_of_a_version_does_not_see_later_edits(ds, cache):
 
 
 def test_datasets_of_pytorch_notice_edits(ds):
-    pytest.importorskip("torch")
     found = ds.pytorch_dataset()
     assert found[0]["t"] == "a"
     ds["t"][0] = "zzz"

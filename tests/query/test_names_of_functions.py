@@ -100,5 +100,5 @@ def test_what_the_language_computes_itself_stays_as_it_is(ds):
 def test_distinct_and_order_are_of_aggregates(ds):
     register("spread")
     for inside in ("DISTINCT i", "i ORDER BY i"):
-        with pytest.raises(dl.QueryTypeError, match="within a call are of aggregates"):
+        with pytest.raises(dl.QueryTypeError, match="Only aggregates take DISTINCT or ORDER BY"):
             ds.query(f"SELECT SPREAD({inside})")

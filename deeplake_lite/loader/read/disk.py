@@ -37,7 +37,7 @@ SHARE = 0.5
 """Part of what the disk has free, or is taken by blocks already, that blocks may take."""
 
 FORMAT = "2"
-"""Of the files; before, a block was a folder."""
+"""Part of every key. Raise it when the files, or the values of built-in functions, change."""
 
 UNFINISHED = "."
 """What the name of a block begins with while it is written."""

@@ -197,7 +197,7 @@ class ViewSamples:
     among: tuple[str, ...] = ()
     """The columns that there were to choose from: of the view that was given."""
     pinned: tuple[Pin, ...] = ()
-    """What is read of open transactions, as it was."""
+    """Columns that are read from open transactions, as they were when the rows were pinned."""
 
     @classmethod
     def of(

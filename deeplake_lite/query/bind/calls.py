@@ -138,7 +138,7 @@ def _of_users(low: Lowering, entry: Function, e: exp.Anonymous, scope: Scope) ->
     args = _arguments(low, e, entry, scope, over_rows=False)
     if args.distinct or args.order:
         raise QueryTypeError(
-            f"DISTINCT and ORDER BY within a call are of aggregates, got {text_of(e)}."
+            f"Only aggregates take DISTINCT or ORDER BY within a call, got {text_of(e)}."
         )
     return low.call(entry, args.values, args.options, e)
 
