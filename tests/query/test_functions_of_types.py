@@ -16,7 +16,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.errors import LakeError
-from deeplake_lite.query.bind.allowed import scalar_functions
+from deeplake_lite.query.bind.catalog import catalog
 from deeplake_lite.query.complaints import bare
 from deeplake_lite.query.functions import REGISTRY
 
@@ -52,7 +52,7 @@ OPERATORS = [
 FORMS = ["{}(x)", "{}(x, 1)", "{}('a', x)", "{}(x, x)", "{}(x, 1, 2)", "{}(x, 'a', x)"]
 CALLS = sorted(
     form.format(name.upper())
-    for name in scalar_functions() | {n for n in REGISTRY if n.isidentifier()}
+    for name in catalog().keys() | {n for n in REGISTRY if n.isidentifier()}
     for form in FORMS
 )
 

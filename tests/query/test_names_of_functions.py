@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.bind.allowed import scalar_functions
+from deeplake_lite.query.bind.catalog import catalog
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.registering import _is_callable, built_in, unregister
 
@@ -64,7 +64,7 @@ def test_a_built_in_name_is_the_users_only_where_it_is_overridden(ds, part):
 
 def test_every_name_that_queries_answer_to_is_known():
     ours = {name for name in REGISTRY if name.isidentifier()}
-    assert ours | {name.upper() for name in scalar_functions()} <= built_in()
+    assert ours | {name.upper() for name in catalog()} <= built_in()
 
 
 def test_a_word_can_be_called_or_is_refused(ds):

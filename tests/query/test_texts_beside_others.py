@@ -94,8 +94,17 @@ def mixed():
     return lake
 
 
-@pytest.mark.parametrize("other", ["i", "u", "f", "s", "b", "1", "1.4", "i + 1", "LEN(t)"])
-@pytest.mark.parametrize("text", ["t", "CAST(i AS TEXT)"])
+TEXT = (
+    "t", "CAST(i AS TEXT)", "UPPER(t)", "CONCAT(t, i)", "CONCAT('1', '.4')", "REPEAT(t, 1)",
+    "SPLIT_PART(t, '.', 1)", "CHR(49)", "STRFTIME(s, '%Y')", "t || '5'", "LIST_EXTRACT([t], 1)",
+    "t[1]", "TO_BASE(7, 2)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "other", ["i", "u", "f", "s", "b", "1", "1.4", "i + 1", "LEN(t)", "YEAR(s)", "PI()"]
+)
+@pytest.mark.parametrize("text", TEXT)
 def test_the_text_of_a_column_compares_with_text_alone(text, other, mixed):
     for form in FORMS:
         for a, b in ((text, other), (other, text)):
@@ -120,3 +129,51 @@ def test_a_literal_text_beside_a_number_is_the_number_that_it_says(column, numbe
         assert bool(found) == of(value, number), sign
     found = mixed.query(f"SELECT {column} IN ('{number}', '77') AS x")["x"][0]
     assert bool(found) == (value == number)
+
+
+JOINED = (
+    "COALESCE(NULLIF({x}, 1), '{text}')", "CASE WHEN {x} > 1000 THEN {x} ELSE '{text}' END",
+    "IF({x} > 1000, {x}, '{text}')", "GREATEST({x}, '{text}')", "{x} * 0 + '{text}'",
+    "LAG({x}, 1, '{text}') OVER ()", "LEAD({x}, 1, {text}) OVER ()", "[{x}, '{text}'][1]",
+    "LIST_EXTRACT(['{text}', {x}], 1)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("column", ["i", "u"])
+@pytest.mark.parametrize("form", JOINED)
+def test_a_literal_text_among_numbers_is_not_rounded_to_their_type(form, column, mixed):
+    for text in ("1.4", "7.5", " 20.25"):
+        found = mixed.query(f"SELECT {form.format(x=column, text=text)} AS x")["x"][0]
+        assert found == float(text), text
+
+
+def test_a_default_is_kept_in_a_type_that_holds_it(mixed):
+    found = mixed.query(
+        "SELECT LAG(i, 1, f) OVER () AS a, LAG(b, 1, 3) OVER () AS b, "
+        "LAG(f, 1, CAST(0.1 AS DOUBLE)) OVER () AS c, LAG(i, 1, 18446744073709551615) OVER () AS d"
+    )
+    assert [found[name][0] for name in "abcd"] == [1.5, 3, 0.1, 2**64 - 1]
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "CAST(s AS DATE)",
+        "MAKE_DATE(2020, 1, 6)",
+        "DATE_TRUNC('day', s)",
+        "LAST_DAY(s) - INTERVAL '25 days'",
+        "MAKE_TIMESTAMP(2020, 1, 6, 0, 0, 0)",
+        "STRPTIME('2020-01-06', '%Y-%m-%d')",
+        "TIME_BUCKET(INTERVAL '1 day', s)",
+    ],
+)
+def test_computed_moments_compare_with_a_text_as_with_its_moment(moment, mixed):
+    for text in ("2020-01-06T05:00", "2020-01-06T00:00:00.25", "2020-01-06T00:00:00.000000001"):
+        for sign, expected in (("<", True), ("=", False), (">", False), ("<>", True)):
+            found = mixed.query(f"SELECT ({moment} {sign} '{text}') AS x")["x"][0]
+            assert bool(found) == expected, (sign, text)
+
+
+def test_a_union_of_numbers_and_text_is_text(mixed):
+    rows = mixed.query("SELECT i FROM dataset UNION ALL SELECT '1.4' FROM dataset")
+    assert list(rows["i"][:]) == ["1", "1.4"]

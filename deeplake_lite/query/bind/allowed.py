@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-import duckdb
-
 ALLOWED = frozenset(
     [
         "abs",
@@ -515,11 +511,3 @@ GRAMMAR = frozenset(
     ]
 )
 """Functions that DuckDB's grammar knows, which not every release lists."""
-
-
-@cache
-def scalar_functions() -> frozenset[str]:
-    """Return the names of the functions of DuckDB's that queries may call."""
-    with duckdb.connect() as connection:
-        rows = connection.sql("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
-    return GRAMMAR | ALLOWED & {row[0].lower() for row in rows}

@@ -15,7 +15,7 @@ from sqlglot import exp
 from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.aggregates import grouped, ordered, picked, rewritten
-from deeplake_lite.query.bind.allowed import scalar_functions
+from deeplake_lite.query.bind.catalog import catalog, kind_returned, takes_no_text
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import counted
 from deeplake_lite.query.bind.growth import bounded
@@ -24,8 +24,10 @@ from deeplake_lite.query.bind.kinds import (
     as_json,
     as_part,
     as_text,
+    fraction,
     has_axes,
     is_json,
+    is_null_constant,
     is_numpys,
     kind_of,
     lists_json,
@@ -39,7 +41,6 @@ from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.values import (
-    ANY,
     JSON,
     NUMBER,
     REAL,
@@ -237,7 +238,7 @@ def _of_tensors(
         return low.value(_first_present(e.expressions), scope)
     if name in REGISTRY:
         return low.call(name, args, given.options, e)
-    if name.lower() in scalar_functions():
+    if name.lower() in catalog():
         raise QueryTypeError(
             f"{name} takes one value per row, got {text_of(_tensor_among(args, e))}, which is a "
             "tensor. Reduce it, such as by MEAN(…), or take an element of it."
@@ -271,7 +272,7 @@ def _of_scalars(
     low: Lowering, name: str, given: _Arguments, e: exp.Anonymous, scope: Scope
 ) -> Value:
     args, called = given.values, known.NAMES.get(name, name)
-    if called.lower() not in scalar_functions():
+    if called.lower() not in catalog():
         raise unknown_function(name)
     if name in known.AGGREGATES:
         if not args:
@@ -289,11 +290,13 @@ def _of_scalars(
         args, kind = unified(args, low, scope)
     elif name in known.WITH_DEFAULT and len(args) == 3:
         [first, default], kind = unified([args[0], args[2]], low, scope)
-        args = [first, args[1], default]
+        args = [_wide_enough(first, default, low, scope), args[1], default]
     else:
-        kind = _result_kind(name, args[0] if args else None)
-    if name in known.SEEKS and any(lists_json(kind_of(a)) for a in args):
-        args = [a if kind_of(a).name == "list" else _sought(a, low, scope) for a in args]
+        kind = _result_kind(name, called, args)
+        if takes_no_text(called):
+            args = [fraction(a) for a in args]
+    if name in known.SEEKS:
+        args = _in_form_of_items(args, low, scope)
     nodes = [_argument(name, a, low, scope) for a in args]
     if name in IN_MICROSECONDS:
         nodes = [
@@ -325,6 +328,24 @@ def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     if name in known.JOINS or name not in known.AGGREGATES | known.SAME | known.REAL:
         return as_text(value, low, scope)
     return low.as_sql(value, scope)
+
+
+def _wide_enough(value: Value, default: Value, low: Lowering, scope: Scope) -> Value:
+    """Return a value in a type that holds its default, too; SQL would round the default."""
+    if is_null_constant(default) or kind_of(value).htype == kind_of(default).htype is not None:
+        return value
+    sides = [low.as_sql(v, scope) for v in (value, default)]
+    ifs = [exp.If(this=exp.true(), true=sides[0])]
+    return Sql(exp.Case(ifs=ifs, default=sides[1]), kind_of(value))
+
+
+def _in_form_of_items(args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
+    """Return a list and what is sought in it, in the form in which the list has it."""
+    kinds = [kind_of(a) for a in args]
+    if any(map(lists_json, kinds)):
+        return [a if kind_of(a).name == "list" else _sought(a, low, scope) for a in args]
+    of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
+    return [fraction(a) for a in args] if of_numbers else args
 
 
 def _sought(value: Value, low: Lowering, scope: Scope) -> Value:
@@ -377,7 +398,8 @@ _NUMERIC = {known.NAMES.get(name, name) for name in known.REAL | {"SUM"}}
 """Functions that take numbers, by DuckDB's names."""
 
 
-def _result_kind(name: str, first: Value | None) -> Kind:
+def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
+    first = args[0] if args else None
     if name in known.LISTS and first is not None:
         return kind_of(first).listed
     if name in known.GIVES_JSON:
@@ -395,13 +417,18 @@ def _result_kind(name: str, first: Value | None) -> Kind:
         keeps = name in known.KEEPS_CLASS and kind.name in ("number", "time")
         kept = kind.htype if keeps else None
         return Kind(kind.name if kind.name != "class" else "number", kind.real, htype=kept)
-    return ANY
+    if name in known.LIKE_ARGUMENT and len(args) > known.LIKE_ARGUMENT[name]:
+        kind = kind_of(args[known.LIKE_ARGUMENT[name]], plain=True)
+        return kind.of_item if name in known.ELEMENTS and kind.name == "list" else kind
+    if name == "CONCAT" and not {"list", "any", "tensor"} & {kind_of(a).name for a in args}:
+        return TEXT
+    return TEXT if name in known.GIVES_TEXT else kind_returned(called)
 
 
 def unknown_function(name: str) -> NotFoundError:
     """Return the error for a function that neither NumPy's part nor DuckDB has."""
     ours = {n for n in (*REGISTRY, *OWN, *SPECIAL) if n.isidentifier()} - _WORDS
-    theirs = {n.upper() for n in scalar_functions()} - ours
+    theirs = {n.upper() for n in catalog()} - ours
     near = [
         *get_close_matches(name, sorted(ours), n=3),
         *get_close_matches(name, sorted(theirs), n=2, cutoff=0.75),

@@ -134,7 +134,7 @@ def agree(value: Value, other: Value) -> Value:
         moment = finer_moment(value.value, getattr(theirs.htype, "dtype", ""))
         return value if moment is None else constant(moment)
     if theirs.name == "number" and isinstance(value, Constant) and isinstance(value.value, str):
-        return constant(float(value.value)) if _FRACTION.fullmatch(value.value) else value
+        return fraction(value)
     if mine.name == "list" and theirs.name == "list" and mine.names != theirs.names:
         return by_name(value)
     check_pair(value, mine, theirs)
@@ -145,6 +145,24 @@ def agree(value: Value, other: Value) -> Value:
     if mine.name == "class" and theirs.name == "text" and not isinstance(other, Constant):
         return Sql(class_name(value.node, mine.names), TEXT)
     return value
+
+
+def fraction(value: Value) -> Value:
+    """Return the text of a number with a fraction as that number, and anything else as it is.
+
+    >>> fraction(constant(" 1.4")).value, fraction(constant("1.4 m")).value
+    (1.4, '1.4 m')
+    """
+    if not isinstance(value, Constant) or not isinstance(value.value, str):
+        return value
+    return constant(float(value.value)) if _FRACTION.fullmatch(value.value) else value
+
+
+def fractions(values: list[Value]) -> list[Value]:
+    """Return values that go together, with such texts as numbers where one of them is a number."""
+    if not any(kind_of(v).name == "number" for v in values):
+        return values
+    return [fraction(v) for v in values]
 
 
 _FRACTION = re.compile(r"\s*[+-]?(\d+\.\d*|\.\d+)(e[+-]?\d{1,3})?\s*", re.ASCII | re.IGNORECASE)
@@ -288,7 +306,7 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
 
     Classes of the same names stay numbers, also beside the text of one; others become their names.
     """
-    values = _with_moments([settled(v, low, scope) for v in values])
+    values = fractions(_with_moments([settled(v, low, scope) for v in values]))
     kinds = [kind_of(v) for v in values if not is_null_constant(v)]
     if len({k.names for k in kinds if k.name == "list"}) > 1:
         return [by_name(v) for v in values], Kind("list", item=TEXT)

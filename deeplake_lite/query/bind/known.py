@@ -66,6 +66,18 @@ GIVES_JSON = {
 }  # fmt: skip
 """Functions whose result is JSON."""
 
+GIVES_TEXT = {"ARRAY_TO_STRING", "LIST_STRING_AGG", "SPLIT_PART"}
+"""Macros, of whose results the catalog says nothing, that give text."""
+
+ELEMENTS = {"ARRAY_EXTRACT", "LIST_ELEMENT", "LIST_EXTRACT"}
+"""Functions that take an element of a list, or a character of a text."""
+
+LIKE_ARGUMENT = {
+    "ARRAY_SLICE": 0, "LIST_SLICE": 0, "REPEAT": 0,
+    "DATETRUNC": 1, "DATE_TRUNC": 1, "TIME_BUCKET": 1,
+} | dict.fromkeys(ELEMENTS, 0)  # fmt: skip
+"""Functions whose result is of the kind of an argument, by its place."""
+
 TAKES_NOTHING = {"CUME_DIST", "DENSE_RANK", "PERCENT_RANK", "RANK", "ROW_NUMBER"}
 """Functions of a row's place in a window."""
 

@@ -12,8 +12,8 @@ from deeplake_lite.errors import (
     QueryError,
     QueryTypeError,
 )
-from deeplake_lite.query.bind.allowed import scalar_functions
 from deeplake_lite.query.bind.calls import unknown_function
+from deeplake_lite.query.bind.catalog import catalog
 from deeplake_lite.query.bind.subscripts import subscript
 from deeplake_lite.query.dialect import AT, text_of
 from deeplake_lite.query.functions import REGISTRY
@@ -112,7 +112,7 @@ def dot(low: Lowering, e: exp.Dot, scope: Scope) -> Value:
     called = e.expression
     if is_name and parts[0] not in scope.tables() and scope.find(parts[0], None) is None:
         name = _IN_MODULES.get(called.name.upper(), called.name.upper())
-        if name not in {*REGISTRY, *OWN} and name.lower() not in scalar_functions():
+        if name not in {*REGISTRY, *OWN} and name.lower() not in catalog():
             raise unknown_function(name)
         shown = exp.Anonymous(this=name, expressions=called.expressions)
         raise NotFoundError(

@@ -19,6 +19,8 @@ from deeplake_lite.query.bind.kinds import (
     as_part,
     as_text,
     check_bytes,
+    fraction,
+    fractions,
     has_axes,
     is_json,
     is_null_constant,
@@ -81,7 +83,8 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     """Return ``[a, b]``: a constant where all parts are; classes by name."""
     if e.meta.get(WORDY):
         scope.check_word("array", "ARRAY[…] makes a list", '"array"[…]', "[…] alone for the list")
-    parts = [as_part(settled(low.value(p, scope), low, scope)) for p in e.expressions]
+    parts = fractions([settled(low.value(p, scope), low, scope) for p in e.expressions])
+    parts = [as_part(p) for p in parts]
     if any(map(is_json, parts)):
         parts = [as_part(Sql(as_json(p, low, scope), JSON)) for p in parts]
     node = exp.Array(expressions=[low.as_sql(p, scope) for p in parts])
@@ -109,6 +112,7 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         _refuse_bytes(part, value, e)
     if (moments := sum_of_moments(e, left, right, low, scope)) is not None:
         return moments
+    left, right = fraction(left), fraction(right)
     sides = [_number(low.as_sql(v, scope), v) for v in (left, right)]
     node = type(e)(this=sides[0], expression=sides[1])
     if isinstance(e, exp.Div):

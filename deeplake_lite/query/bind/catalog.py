@@ -1,0 +1,74 @@
+"""DuckDB's catalog of functions: which of them queries may call, what they take and return."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import duckdb
+
+from deeplake_lite.query.bind.allowed import ALLOWED, GRAMMAR
+from deeplake_lite.query.values import ANY, BOOL, BYTES, NUMBER, REAL, TEXT, TIME, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_QUERY = """
+    SELECT function_name, list(DISTINCT return_type),
+        bool_and(function_type <> 'macro' AND NOT list_has_any(
+            parameter_types, ['VARCHAR', 'ANY', 'T', 'K', 'V', 'JSON', 'ANY[]', 'T[]']))
+    FROM duckdb_functions() GROUP BY ALL
+"""
+
+_INTEGERS = {
+    f"{sign}{size}" for sign in ("", "U")
+    for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+} | {"BIGNUM"}  # fmt: skip
+
+_KINDS = {
+    TEXT: {"VARCHAR"},
+    BOOL: {"BOOLEAN"},
+    BYTES: {"BLOB"},
+    TIME: {"DATE", "TIMESTAMP", "TIMESTAMP_NS"},
+    NUMBER: _INTEGERS | {"DECIMAL"},
+    REAL: _INTEGERS | {"DECIMAL", "FLOAT", "DOUBLE"},
+}
+"""Types that a kind of scalars has in DuckDB; the first kind that has all of a function's."""
+
+
+class Function(NamedTuple):
+    """What the catalog says of a function, whichever of its forms is called."""
+
+    types: frozenset[str | None]
+    """Types that it returns."""
+    takes_no_text: bool
+    """Whether no form takes text, or values of any type."""
+
+
+@cache
+def catalog() -> Mapping[str, Function]:
+    """Return the functions that queries may call, by their names in lower case."""
+    with duckdb.connect() as connection:
+        rows = connection.sql(_QUERY).fetchall()
+    listed = {name.lower(): Function(frozenset(types), no) for name, types, no in rows}
+    unlisted = Function(frozenset([None]), takes_no_text=False)
+    return {name: listed.get(name, unlisted) for name in GRAMMAR | ALLOWED & listed.keys()}
+
+
+def kind_returned(name: str) -> Kind:
+    """Return the kind of a function's results, ANY where it depends on what the function takes.
+
+    >>> [kind_returned(name).name for name in ("UPPER", "MAKE_DATE", "YEAR", "GREATEST")]
+    ['text', 'time', 'number', 'any']
+    """
+    types = catalog()[name.lower()].types
+    return next((kind for kind, known in _KINDS.items() if types <= known), ANY)
+
+
+def takes_no_text(name: str) -> bool:
+    """Tell whether a function takes numbers, times and the like, but no text.
+
+    >>> takes_no_text("MOD"), takes_no_text("CONCAT"), takes_no_text("LEFT")
+    (True, False, False)
+    """
+    return catalog()[name.lower()].takes_no_text
