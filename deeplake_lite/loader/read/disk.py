@@ -1,8 +1,9 @@
 """Blocks kept as files on this machine, for lakes that are far away: read once, mapped ever after.
 
-One folder per view (its fingerprint), one file per block, which says what must be in it. Folders of
-other views go, those used longest ago first, when the files take more than half of what the disk
-has. Rows that another process might compute otherwise have a folder that goes with its loader.
+There is a folder per view (its fingerprint) and release of this package, and a file per block, which
+says what must be in it. When the files take more than half of the free disk, the folders that were
+used longest ago are removed. Rows that another process might compute differently have a folder that
+is removed with its loader.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import shutil
 import time
 import weakref
 from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -35,9 +37,6 @@ if TYPE_CHECKING:
 
 SHARE = 0.5
 """Part of what the disk has free, or is taken by blocks already, that blocks may take."""
-
-FORMAT = "2"
-"""Part of every key. Raise it when the files, or the values of built-in functions, change."""
 
 UNFINISHED = "."
 """What the name of a block begins with while it is written."""
@@ -86,10 +85,11 @@ class Disk:
     def of(cls, samples: Samples) -> Self:
         """Return the place of some columns of a view.
 
+        Another release of this package has other places, as its functions may give other values.
         Rows that another process might compute otherwise have a place of their own, which is
         removed when nobody uses it any more.
         """
-        words = [FORMAT, samples.fingerprint, *samples.names]
+        words = [metadata.version("deeplake-lite"), samples.fingerprint, *samples.names]
         key = xxhash.xxh3_128_hexdigest("\0".join(words).encode())
         if samples.repeatable:
             return cls(key, cache_folder())

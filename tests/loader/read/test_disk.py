@@ -296,3 +296,12 @@ def test_stored_columns_and_those_of_known_functions_are_kept_for_the_next_proce
     epoch(numbers)
     epoch(numbers.query("SELECT k, v WHERE FEATURE(k) >= 0"))
     assert {file: file.stat().st_mtime_ns for file in files_in(cache)} == before
+
+
+def test_another_release_of_the_package_keeps_blocks_of_its_own(numbers, cache, monkeypatch):
+    epoch(numbers)
+    [before] = files_in(cache)
+    monkeypatch.setattr("importlib.metadata.version", lambda name: f"{name} 99.0")
+    epoch(numbers)
+    assert len(files_in(cache)) == 2
+    assert before in files_in(cache)
