@@ -1,6 +1,6 @@
 """Blocks kept as files on this machine, for lakes that are far away: read once, mapped ever after.
 
-There is a folder per view (its fingerprint) and release of this package, and a file per block, which
+There is a folder per view (its fingerprint) and release of the package, and a file per block, which
 says what must be in it. When the files take more than half of the free disk, the folders that were
 used longest ago are removed. Rows that another process might compute differently have a folder that
 is removed with its loader.
