@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from deeplake_lite import checks
 from deeplake_lite.errors import ColumnNotFoundError, FormatError, SchemaError
 from deeplake_lite.htypes import Htype, from_config, resolve
+from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.htypes.plain import fixed
 from deeplake_lite.lazy import LazyModule
 
@@ -61,6 +62,12 @@ class Field:
             )
         check_metadata("A column's metadata", self.metadata)
         object.__setattr__(self, "metadata", fixed(self.metadata))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Field):
+            return NotImplemented
+        own, others = ((f.name, f.id, f.htype) for f in (self, other))
+        return own == others and same_json(self.metadata, other.metadata)
 
 
 @dataclass(frozen=True)
@@ -234,7 +241,9 @@ class Schema:
             dropped=tuple(column for key, column in before.items() if key not in after),
             renamed=tuple((old, new) for old, new in both if old.name != new.name),
             retyped=tuple((old, new) for old, new in both if old.htype != new.htype),
-            noted=tuple((old, new) for old, new in both if old.metadata != new.metadata),
+            noted=tuple(
+                (old, new) for old, new in both if not same_json(old.metadata, new.metadata)
+            ),
         )
 
 
@@ -316,7 +325,7 @@ def check_metadata(what: str, metadata: Any) -> dict[str, Any]:
             f"{what} must be JSON, but it is {metadata!r:.60} ({error}). Convert it to texts, "
             "numbers, lists and dicts."
         ) from error
-    if copy != metadata:
+    if not same_json(copy, metadata):
         raise SchemaError(
             f"{what} must come back from JSON unchanged, but it is {metadata!r:.60}. Use texts as "
             "keys, and lists in place of tuples."

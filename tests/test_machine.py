@@ -39,12 +39,15 @@ HTYPES = (
     dl.Array("int16", (None, 2), default=[[1, 2]]),
     dl.Array("uint8", (3,), default=[1, 2, 3]),
     dl.Bytes(default=b"-"),
+    dl.Json(default={"n": 1}),
     dl.Sequence("text", nullable=True),
     dl.Sequence(dl.Sequence("int8"), default=[]),
     dl.Scalar("int8"),
 )
 NAMES = ("a", "b", "c", "d", "e/f", "e")
 BRANCHES = ("main", "x", "y")
+
+NOTES = (None, 0, False, 1, True, [1], [True])
 
 numbers = count()
 handles = st.sampled_from((0, 1))
@@ -243,7 +246,7 @@ class Lake(RuleBasedStateMachine):
         model.content.columns[c] = replace(column, htype=replace(column.htype, **changes))
         model.dirty = True
 
-    @rule(h=handles, key=st.sampled_from("kl"), value=st.none() | st.integers(0, 2))
+    @rule(h=handles, key=st.sampled_from("kl"), value=st.sampled_from(NOTES))
     def note(self, h, key, value):
         self.open[h].metadata[key] = value
         self.models[h].content.notes[key] = value
@@ -354,7 +357,7 @@ class Lake(RuleBasedStateMachine):
         for h in (0, 1):
             edit = data.draw(st.sampled_from((self.update, self.delete, self.set_default)))
             edit(h=h, data=data)
-            self.note(h=h, key="k", value=data.draw(st.none() | st.integers(0, 2)))
+            self.note(h=h, key="k", value=data.draw(st.sampled_from(NOTES)))
             self.commit(h=h)
         tips = [model.version for model in self.models]
         for h, side in enumerate(winners):

@@ -10,6 +10,7 @@ import numpy as np
 from deeplake_lite.dataset.changes import NONE, Ids
 from deeplake_lite.errors import NotFoundError
 from deeplake_lite.htypes.cells import concat, take
+from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.defaults import default_cells
@@ -33,7 +34,7 @@ def apply(plan: MergePlan, target: Table, source: Table) -> None:
         target.delete(np.flatnonzero(np.isin(target.ids(target.rows.live()), plan.remove)))
     known = {f.id for f in target.schema}
     kept = Schema(tuple(f for f in plan.schema if f.id in known))
-    if kept != target.schema or plan.metadata != target.state.metadata:
+    if kept != target.schema or not same_json(plan.metadata, target.state.metadata):
         target.set_document(schema=kept, metadata=plan.metadata)
     for f in plan.schema:
         if f.id not in known:

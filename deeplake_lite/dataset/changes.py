@@ -15,6 +15,7 @@ import numpy as np
 from deeplake_lite.dataset.values import decode_block, pictures_of
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import ClassLabel, Image
+from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
@@ -193,7 +194,11 @@ def compare_notes(
     >>> compare_notes({"x": 1, "y": 2}, {"x": 1, "z": None})
     {'y': (2, None), 'z': (None, None)}
     """
-    return {k: (a.get(k), b.get(k)) for k in {**a, **b} if (k in a, a.get(k)) != (k in b, b.get(k))}
+    return {
+        k: (a.get(k), b.get(k))
+        for k in {**a, **b}
+        if (k in a) != (k in b) or not same_json(a.get(k), b.get(k))
+    }
 
 
 def common_ancestor(repository: Repository, a: str, b: str) -> str | None:

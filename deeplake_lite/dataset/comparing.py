@@ -64,7 +64,7 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
     side = _other_side(column, values, other, unknown=unknown)
     if isinstance(values, np.ndarray) and (found := _equal_blocks(values, side)) is not None:
         return found
-    if column.htype.name == "json":
+    if _leaf(column.htype).name == "json":
         values = [_canonical(value) for value in values]
         other = [_canonical(v) for v in side.value] if side.per_row else _canonical(side.value)
         side = _Other(other, side.per_row)
@@ -152,6 +152,13 @@ def _is_per_row(column: Column, values: Any, other: Any) -> bool:
     if column.htype.name == "json":  # a list may be a value itself
         return not isinstance(other, list)
     return _depth(other) > _depth_of_values(column.htype, values)
+
+
+def _leaf(htype: Htype) -> Htype:
+    """Return the type of the items of a list, of lists within lists."""
+    while htype.item is not None:
+        htype = htype.item
+    return htype
 
 
 def _depth_of_values(htype: Htype, values: Any) -> int:
@@ -279,7 +286,7 @@ def _canonical(value: Any) -> str | None:
     >>> _canonical(1.0), _canonical(True), _canonical("1"), _canonical(None), _canonical({1})
     ('1', 'true', '"1"', None, '')
     """
-    from deeplake_lite.htypes.json import canonical_json  # which opening a lake does not need
+    from deeplake_lite.htypes.json_values import canonical_json  # opening a lake needs none
 
     try:
         return None if value is None else canonical_json(value)

@@ -12,6 +12,7 @@ from deeplake_lite.dataset import show
 from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.values import decode_block, owned
 from deeplake_lite.errors import ColumnNotFoundError
+from deeplake_lite.htypes.json_values import same_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -169,7 +170,7 @@ class Status:
                 if (n := int(np.isin(slots[slots < base.slots], live).sum()))
             },
             schema=base.schema.compare(table.schema),
-            metadata=base.metadata != table.state.metadata,
+            metadata=not same_json(base.metadata, table.state.metadata),
             reordered=edits.arranged,
         )
 

@@ -9,6 +9,7 @@ from deeplake_lite.dataset.changes import NONE, Changes
 from deeplake_lite.dataset.conflicts import Conflict, Doubts, brief
 from deeplake_lite.errors import ConflictError
 from deeplake_lite.htypes import ClassLabel, Image
+from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ class Reconciler:
         """Return of (base, ours, theirs) the side that changed; the winner, where both did."""
         base, ours, theirs = values
         base = UNKNOWN if key in self.doubts.things else base
-        if same(ours, theirs) or same(theirs, base):
+        if same_json(ours, theirs) or same_json(theirs, base):
             return ours
-        if same(ours, base):
+        if same_json(ours, base):
             return theirs
         a, b = self.names
         self.conflicts.append(
@@ -200,11 +201,6 @@ class Reconciler:
             else:
                 kept = [f for f in kept if f not in clashing or f.id in winner]
         return kept
-
-
-def same(a: Any, b: Any) -> bool:
-    """Tell whether two values of a note, a name or a default are the same."""
-    return a is b or bool(a == b)
 
 
 def _brief(value: Any) -> str:

@@ -19,6 +19,7 @@ from deeplake_lite.codecs.base import put
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, take
+from deeplake_lite.htypes.json_values import canonical_json, same_json
 from deeplake_lite.htypes.plain import fixed, plain, to_json
 from deeplake_lite.htypes.tensors import array_of, without_tensors
 
@@ -397,10 +398,12 @@ class Htype(ABC):
         return self._call(_show_short)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Htype) and self.get_config() == other.get_config()
+        if self is other:
+            return True
+        return isinstance(other, Htype) and same_json(self.get_config(), other.get_config())
 
     def __hash__(self) -> int:
-        return hash(repr(self))
+        return hash(canonical_json(self.get_config()))
 
 
 def is_null(kind: type) -> bool:

@@ -12,6 +12,7 @@ from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.htypes.arrays import each
 from deeplake_lite.htypes.base import Check, Htype, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.json_values import built_in
 from deeplake_lite.htypes.show import short_text
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Json(Htype):
 
 
 _ENCODER = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=lambda value: _plain(value)
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=built_in
 )
 
 
@@ -88,48 +89,3 @@ def parse_json(data: bytes | str) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise DamagedError(f"A JSON value does not parse: {error}. Mend or restore it.") from error
-
-
-def canonical_json(value: Any) -> str:
-    """Return the text that all JSON values have that are equal to one.
-
-    Objects are equal regardless of the order of their keys, and numbers by value, but the number 1,
-    the text ``"1"`` and true are three values.
-
-    Raises
-    ------
-    TypeError, ValueError, RecursionError
-        For a value that JSON does not have.
-
-    Examples
-    --------
-    >>> canonical_json({"b": 1.0, "a": [True, -0.0]})
-    '{"a": [true, 0], "b": 1}'
-    """
-    return json.dumps(_with_whole_numbers(value), sort_keys=True, default=_plain)
-
-
-def _with_whole_numbers(value: Any) -> Any:
-    """Return JSON with whole numbers as integers, and keys as texts."""
-    if isinstance(value, np.generic | np.ndarray):
-        value = _plain(value)
-    if isinstance(value, dict):
-        return {_key(key): _with_whole_numbers(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_with_whole_numbers(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _key(key: Any) -> str:
-    """Return a key as the text as which an object keeps it."""
-    if isinstance(key, str):
-        return key
-    [text] = json.loads(json.dumps({key: None}))
-    return str(text)
-
-
-def _plain(value: Any) -> Any:
-    """Return what NumPy holds in built-in types."""
-    if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biufUO":
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} is not JSON")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deeplake_lite.errors import DamagedError
-from deeplake_lite.htypes.json import canonical_json, parse_json
+from deeplake_lite.htypes.json import parse_json
+from deeplake_lite.htypes.json_values import canonical_json
 
 if TYPE_CHECKING:
     import duckdb

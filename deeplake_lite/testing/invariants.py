@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deeplake_lite.htypes.base import Dense
+from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.storage.repo import run
 from deeplake_lite.storage.rows import COUNTER_BITS
 from deeplake_lite.testing.values import freeze
@@ -25,7 +26,7 @@ def check_content(view: View, content: Content) -> None:
         (c, column.name, column.htype) for c, column in content.columns.items()
     ]
     assert view.row_ids.tolist() == list(content.rows), "rows, in order"
-    assert dict(view._table.state.metadata) == content.notes
+    assert same_json(dict(view._table.state.metadata), content.notes)
     for c, f in fields.items():
         got = [freeze(value) for value in view[f.name][:]]
         assert got == [row[c] for row in content.rows.values()], f"column {f.name!r}"

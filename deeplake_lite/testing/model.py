@@ -11,6 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.testing.values import stored
 
 if TYPE_CHECKING:
@@ -196,12 +197,12 @@ class _Merger:
         return Content(columns, rows, {k: v for k, v in notes.items() if v is not MISSING})
 
     def _choose(self, what: Conflict, doubt: Doubt, base: Any, ours: Any, theirs: Any) -> Any:
-        if ours == theirs:
+        if same_json(ours, theirs):
             return ours
         if not self._in_doubt(*doubt):
-            if theirs == base:
+            if same_json(theirs, base):
                 return ours
-            if ours == base:
+            if same_json(ours, base):
                 return theirs
         self._collide(what, *doubt)
         return theirs if self.wins else ours

@@ -150,7 +150,7 @@ def _polygons(_: Any) -> SearchStrategy[Any]:
 
 
 def _json(_: Any) -> SearchStrategy[Any]:
-    leaf = st.booleans() | st.integers(-99, 99) | st.text(max_size=LONGEST)
+    leaf = st.booleans() | st.integers(0, 1) | st.integers(-99, 99) | st.text(max_size=LONGEST)
     return st.dictionaries(st.text(max_size=2), leaf, max_size=3) | st.lists(leaf, max_size=3)
 
 

@@ -29,6 +29,8 @@ def freeze(value: Any) -> Any:
             return ("array", value.dtype.str, value.shape, plain.astype(value.dtype).tobytes())
         case np.generic():
             return freeze(value.item())
+        case bool():
+            return ("bool", value)
         case float() if math.isnan(value):
             return "NaN"
         case float():

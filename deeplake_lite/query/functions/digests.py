@@ -9,7 +9,7 @@ import numpy as np
 import xxhash
 
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.json import canonical_json
+from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.value_type import Type

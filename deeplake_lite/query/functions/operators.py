@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.htypes.json import canonical_json
+from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import (
     align,
