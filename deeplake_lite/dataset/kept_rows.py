@@ -155,11 +155,10 @@ class Opener:
         return rows
 
     def _version(self, document: Mapping[str, Any]) -> tuple[Lake, Table]:
-        from deeplake_lite.dataset.opening import open as open_lake
+        from deeplake_lite.dataset.opening import open_for
 
         if document.get("url") is not None:
-            limits = self._lake.repository.limits
-            ds = open_lake(document["url"], version=document["version"], limits=limits)
+            ds = open_for(self._lake, document["url"], document["version"])
             return ds._lake, ds._table
         repository = self._lake.repository
         return self._lake, Table.open(repository, repository.reader(document["version"]))

@@ -11,7 +11,7 @@ from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.view import Lake
 from deeplake_lite.errors import OptionError
 from deeplake_lite.schema import Schema
-from deeplake_lite.storage.repo import Repository
+from deeplake_lite.storage.repo import Repository, settled
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -153,6 +153,36 @@ def open(
     reader = repository.reader(versions.resolve(repository, version))
     return Dataset(
         lake, Table.open(repository, reader), branch=None, name=versions.version_name(version)
+    )
+
+
+def open_for(lake: Lake, url: str, version: versions.Version | None = None) -> Dataset:
+    """Open what a query or a view of a lake names by its URL, read as carefully as that lake is.
+
+    Limits and checks are those of the lake's handle. Its credentials and its roots of links go to
+    the lake itself alone, and to no other.
+
+    Parameters
+    ----------
+    lake : Lake
+        The lake that is asked.
+    url, version
+        As for `open`.
+
+    Raises
+    ------
+    LakeNotFoundError, VersionNotFoundError, FormatError, DamagedError
+        As `open`.
+    """
+    repository = lake.repository
+    own = settled(checks.location("url", url)) == repository.url
+    return open(
+        url,
+        version=version,
+        allow=lake.allow if own else (),
+        limits=repository.limits,
+        storage_options=lake.options if own else None,
+        verify="read" if repository.checks_reads else None,
     )
 
 

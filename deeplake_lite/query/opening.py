@@ -1,6 +1,7 @@
 """What FROM names: the view that is asked, views by name, lakes by URL; each as it is now.
 
-A view has its name from `sources`, or it is saved under it with the lake that is asked.
+A view has its name from `sources`, or it is saved under it with the lake that is asked. A lake that
+is named by its URL is read as carefully as the view that is asked, or else the first of `sources`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.opening import open as open_lake
+from deeplake_lite.dataset.opening import open_for
 from deeplake_lite.dataset.saved import SavedViews
 from deeplake_lite.errors import LakeNotFoundError, OptionError, QueryError
 from deeplake_lite.query.bind import SELF
@@ -58,18 +60,30 @@ class Sources:
         if asked is not None and version is None:
             return asked
         known = self._given.get(name) if asked is None else asked.view
-        view = self._named(name, known) if version is None else _at(name, known, version)
+        if version is None:
+            view = self._named(name) if known is None else known
+        elif known is None:
+            view = self._open(name, version)
+        else:
+            view = open_for(known._lake, known.url, version)
         self._opened[key] = Source(view._as_it_is(), name)
         return self._opened[key]
 
-    def _named(self, name: str, known: View | None) -> View:
-        """Return a given view, the lake at a URL, or a saved view. Raises QueryError."""
-        if known is not None:
-            return known
+    def _open(self, url: str, version: str | None = None) -> View:
+        """Return the lake at a URL, all its rows."""
+        asked = (
+            next(iter(self._given.values()), None) if self.default is None else self.default.view
+        )
+        if asked is None:
+            return open_lake(url, version=version)
+        return open_for(asked._lake, url, version)
+
+    def _named(self, name: str) -> View:
+        """Return the lake at a URL, or a saved view. Raises QueryError."""
         try:
-            return open_lake(name)
+            return self._open(name)
         except LakeNotFoundError as error:
-            saved = {} if self.default is None else SavedViews(self.default.view._lake)
+            saved = self._saved()
             if name in saved:
                 return saved[name]
             raise QueryError(
@@ -77,21 +91,12 @@ class Sources:
                 f"given in sources={{…}}, got {name!r}: {error}"
             ) from error
 
+    def _saved(self) -> Mapping[str, View]:
+        """Return the views that are saved with the lake that is asked; none where it reads none."""
+        asked = None if self.default is None else self.default.view
+        return SavedViews(asked._lake) if asked is not None and asked.version else {}
+
     @property
     def opened(self) -> dict[tuple[str, str | None], View]:
         """What was opened, beside the view that was asked."""
         return {key: source.view for key, source in self._opened.items()}
-
-
-def _at(name: str, known: View | None, version: str) -> View:
-    """Return another version of a lake, all its rows."""
-    if known is None:
-        return open_lake(name, version=version)
-    lake = known._lake
-    return open_lake(
-        known.url,
-        version=version,
-        allow=lake.allow,
-        limits=lake.repository.limits,
-        verify="read" if lake.repository.checks_reads else None,
-    )

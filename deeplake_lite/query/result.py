@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlglot import exp
 
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable
@@ -40,6 +41,8 @@ class Nowhere:
     url: str = "memory://query"
     checks_reads: bool = False
     """Whether every read is checked: there is nothing to read."""
+    limits: Limits = DEFAULT_LIMITS
+    """How much memory a value may take, in lakes that a query of the result names."""
 
 
 def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View:

@@ -55,3 +55,8 @@ def test_a_saved_view_is_found_by_its_name(ds):
     assert found["y"][:].tolist() == [2, 4, 6]
     with pytest.raises(QueryError, match="a saved view of the one that is asked"):
         dl.query("SELECT * FROM 'first two'")
+
+
+def test_a_name_of_nothing_is_refused_too_where_a_result_without_a_lake_is_asked():
+    with pytest.raises(QueryError, match="a name given in sources"):
+        dl.query("SELECT 1 AS x").query("SELECT * FROM 'nothing'")

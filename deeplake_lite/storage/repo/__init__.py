@@ -13,7 +13,7 @@ from deeplake_lite.storage.repo.failures import LostChunksError, translated_file
 from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
 from deeplake_lite.storage.repo.histories import damaged_versions
 from deeplake_lite.storage.repo.lake_refs import ANNOUNCED_AGE, branch_ref, tag_ref
-from deeplake_lite.storage.repo.places import MEMORY, local_folder, welcome
+from deeplake_lite.storage.repo.places import MEMORY, local_folder, settled, welcome
 from deeplake_lite.storage.repo.repository import TRANSACTION, Commit, Repository
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.staging import remove_unmade
@@ -34,6 +34,7 @@ __all__ = [
     "local_folder",
     "remove_unmade",
     "run",
+    "settled",
     "start",
     "stream",
     "tag_ref",
