@@ -445,11 +445,12 @@ def test_the_reader_finds_rows_versions_and_notes(lake, readings):
     version, parent, notes = found["metadata"][0]
     assert (version, parent) == (last, found["metadata"][1][0])
     assert notes.keys() == {
-            "merge", "merged", "transaction", "branch", "chunks", "digest",
+            "merge", "merged", "transaction", "branch", "branch_id", "chunks", "digest",
         }  # fmt: skip
     assert (notes["merge"], notes["merged"]) == (merged, "side")
     assert re.fullmatch("[0-9a-f]{32}", notes["transaction"])
     assert notes["branch"] == "main"
+    assert re.fullmatch("[0-9a-f]{16}", notes["branch_id"])
     view = found["views"]["three"]
     assert (view["version"], view["rows"], view["columns"]) == (last, 3, ["title"])
     assert view["ids"].tolist() == ds.row_ids[[3, 0, 0]].tolist()

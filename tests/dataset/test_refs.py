@@ -146,8 +146,7 @@ def test_a_process_killed_between_commit_and_note_raises_no_alarm(lake, monkeypa
         assert dl.open(str(lake)).verify()
     ds.append({"x": [6]})
     ds.commit("not killed")
-    noted = Witnesses(lake / ".writers").of("branch.main")
-    assert noted == ds.version
+    assert Witnesses(lake / ".writers").of("branch.main").version == ds.version
     with monkeypatch.context() as patch:
         patch.setattr(Witnesses, "note", lambda *_: None)
         ds.branch("new")
@@ -395,4 +394,84 @@ def test_verify_beside_a_writer_raises_no_alarm(lake):
 def test_a_new_lake_that_replaces_another_has_notes_of_its_own(lake):
     ds = dl.create(str(lake), {"y": "int32"}, overwrite=True)
     assert ds.verify()
-    assert Witnesses(Path(ds.url) / ".writers").all() == {"branch.main": ds.version}
+    notes = Witnesses(Path(ds.url) / ".writers").all()
+    assert {ref: note.version for ref, note in notes.items()} == {"branch.main": ds.version}
+
+
+def commit_to(lake, branch, value):
+    """Append a row on a branch; return the new version."""
+    ds = dl.open(str(lake), branch=branch)
+    ds.append({"x": [value]})
+    return ds.commit(f"{value} on {branch}")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("commits", [0, 1])
+@pytest.mark.parametrize("at_old_commit", [False, True])
+def test_the_file_of_an_earlier_branch_of_the_name_is_noticed(lake, count, commits, at_old_commit):
+    ds, file = dl.open(str(lake)), ref(lake, "branch.again")
+    ds.branch("again")
+    commit_to(lake, "again", 100)
+    start = dl.open(str(lake), version="again") if at_old_commit else ds
+    commit_to(lake, "again", 101)
+    old = file.read_bytes()
+    for _ in range(count):
+        ds.delete_branch("again")
+        start.branch("again")
+        for value in range(commits):
+            commit_to(lake, "again", value)
+    assert dl.open(str(lake), branch="again", verify="read").verify()
+    file.write_bytes(old)
+    [damaged] = ds.verify().damaged
+    assert damaged.ref == "branch 'again'"
+    with pytest.raises(dl.DamagedError, match="left it at"):
+        dl.open(str(lake), branch="again", verify="read")
+    for write in (lambda: commit_to(lake, "again", 9), lambda: ds.vacuum()):
+        with pytest.raises(dl.DamagedError, match="left it at"):
+            write()
+    assert file.read_bytes() == old
+
+
+@pytest.mark.parametrize("lost", ["no note", "the note of its first version", "all notes"])
+def test_a_new_branch_of_an_old_name_raises_no_alarm(lake, monkeypatch, lost):
+    ds = dl.open(str(lake))
+    ds.branch("again")
+    commit_to(lake, "again", 100)
+    ds.delete_branch("again")
+    with monkeypatch.context() as patch:
+        if lost == "the note of its first version":
+            patch.setattr(Witnesses, "note", lambda *_: None)
+        ds.branch("again")
+    for value in range(3):
+        with monkeypatch.context() as patch:
+            if lost == "all notes":
+                patch.setattr(Witnesses, "note", lambda *_: None)
+            commit_to(lake, "again", value)
+        assert dl.open(str(lake), branch="again", verify="read").verify()
+    ds.merge("again")
+    ds.vacuum(older_than="0s", spare="0s")
+    commit_to(lake, "again", 5)
+    assert dl.open(str(lake), branch="again", verify="read").verify()
+
+
+def test_a_branch_keeps_its_identity_when_its_notes_are_lost(lake):
+    notes = Witnesses(lake / ".writers")
+    commit_to(lake, "fix", 5)
+    before = notes.of("branch.fix").identity
+    shutil.rmtree(lake / ".writers")
+    commit_to(lake, "fix", 6)
+    assert notes.of("branch.fix").identity == before
+    dl.open(str(lake)).vacuum()
+    identities = {ref: note.identity for ref, note in notes.all().items()}
+    branches = [identities[name] for name in NAMES if name.startswith("branch")]
+    assert len(set(branches)) == len(branches)
+    assert "" not in branches
+    assert {identities["tag.v1"], identities["tag.v2"]} == {""}
+
+
+def test_a_note_of_another_identity_counts_as_none(lake):
+    path = next(p for p in (lake / ".writers").glob("*.ref") if "branch.fix" in p.read_text())
+    identity = Witnesses(lake / ".writers").of("branch.fix").identity
+    path.write_text(path.read_text().replace(identity, "0" * 16))
+    assert Witnesses(lake / ".writers").of("branch.fix") is None
+    assert dl.open(str(lake), branch="fix", verify="read").verify()

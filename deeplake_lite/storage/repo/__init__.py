@@ -9,12 +9,13 @@ changed in one place.
 import atexit
 import time
 
+from deeplake_lite.storage.repo.commits import TRANSACTION, Commit
 from deeplake_lite.storage.repo.failures import LostChunksError, translated_files
 from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
 from deeplake_lite.storage.repo.histories import damaged_versions
 from deeplake_lite.storage.repo.lake_refs import ANNOUNCED_AGE, branch_ref, tag_ref
 from deeplake_lite.storage.repo.places import MEMORY, local_folder, settled, welcome
-from deeplake_lite.storage.repo.repository import TRANSACTION, Commit, Repository
+from deeplake_lite.storage.repo.repository import Repository
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.staging import remove_unmade
 from deeplake_lite.storage.repo.work import gather, run, start, stream

@@ -12,7 +12,7 @@ from deeplake_lite.errors import DamagedError, LakeError, VersionNotFoundError
 from deeplake_lite.storage.repo.failures import translated_files
 from deeplake_lite.storage.repo.lake_refs import branch_ref, in_words, is_pin, link_ends, tag_ref
 from deeplake_lite.storage.repo.places import local_folder
-from deeplake_lite.storage.repo.witnesses import Witnesses
+from deeplake_lite.storage.repo.witnesses import Note, Witnesses, new_identity
 
 if TYPE_CHECKING:
     from deeplake_lite.storage.repo.repository import Repository
@@ -55,7 +55,7 @@ class CheckedRefs:
                 found[ref] = reason
         for ref in noted.keys() - named.keys():
             if self._witnesses and self._witnesses.of(ref) is not None:  # it is not just deleted
-                found[ref] = f"is not there; it named version {noted[ref]}"
+                found[ref] = _lost(noted[ref])
         return {in_words(ref): reason for ref, reason in found.items()}
 
     def _named_by_refs(self) -> dict[str, str | LakeError]:
@@ -119,7 +119,7 @@ class CheckedRefs:
             if missing is None or witness is None:
                 reason = None if missing else self._doubt(ref, tip, witness)
             else:
-                reason = f"is not there; it named version {witness}"
+                reason = _lost(witness)
             if reason is None:
                 if missing is not None:
                     raise missing
@@ -144,7 +144,21 @@ class CheckedRefs:
         parts = (ref.partition(".") for ref in refs)
         return [name for found, _, name in parts if found == kind]
 
-    def _noted(self, ref: str) -> str | None:
+    def identity(self, branch: str) -> str:
+        """Return the identity of a branch that is written to, which its commits are to carry.
+
+        It is the one in its note, or else that of its last commit; a branch that has neither gets a
+        new one. On an object store, where nobody keeps notes, branches have none.
+        """
+        if self._witnesses is None:
+            return ""
+        if (noted := self._noted(branch_ref(branch))) is not None:
+            return noted.identity
+        last = next(self._repository.ancestry(self._repository.look_up(branch_ref(branch))))
+        is_own = last.branch == branch and last.branch_id is not None
+        return str(last.branch_id) if is_own else new_identity()
+
+    def _noted(self, ref: str) -> Note | None:
         """Return what was noted of a branch or tag; None where nothing was."""
         return self._witnesses.of(ref) if self._witnesses else None
 
@@ -170,41 +184,51 @@ class CheckedRefs:
             raise DamagedError(f"The {ref} {reason}. {WAY_OUT}")
         noted = self._witnesses.all()
         for ref, tip in self._named_by_refs().items():
-            if isinstance(tip, str) and noted.get(ref) != tip:
-                self.note(ref, tip)
+            if isinstance(tip, str) and (ref not in noted or noted[ref].version != tip):
+                kind, _, name = ref.partition(".")
+                self.note(ref, tip, self.identity(name) if kind == "branch" else "")
 
-    def _doubt(self, ref: str, tip: str, witness: str | None) -> str | None:
+    def _doubt(self, ref: str, tip: str, noted: Note | None) -> str | None:
         """Return what is wrong with a ref that names `tip`; None where nothing is.
 
         The note that is its witness was read before the ref: both only move on.
         """
         kind, _, name = ref.partition(".")
         if ends := link_ends(name):
-            witness = ends[0]
-        if witness in (None, tip):
+            noted = Note(ends[0])
+        if noted is None or noted.version == tip:
             return None
-        if kind == "branch" and not ends and self._follows(tip, str(witness), name):
+        if kind == "branch" and not ends and self._follows(tip, noted, name):
             return None
-        return f"names version {tip}, but its writer left it at {witness}"
+        return f"names version {tip}, but its writer left it at {noted.version}"
 
-    def _follows(self, tip: str, before: str, branch: str) -> bool:
-        """Tell whether a version comes from another one by commits to a branch alone."""
+    def _follows(self, tip: str, noted: Note, branch: str) -> bool:
+        """Tell whether a version comes from the noted one by commits to that very branch alone.
+
+        Commits of writers that noted no branch, or no identity, count as its own.
+        """
         for commit in self._repository.ancestry(tip):
-            if commit.id == before:
+            if commit.id == noted.version:
                 return True
             if commit.branch not in (None, branch):
                 break
+            if commit.branch_id not in (None, noted.identity):
+                break
         return False
 
-    def note(self, ref: str, version: str) -> None:
-        """Note what a ref names from now on."""
+    def note(self, ref: str, version: str, identity: str = "") -> None:
+        """Note what a ref names from now on, and the identity of a branch."""
         if self._witnesses is not None and not is_pin(ref.partition(".")[2]):
             with contextlib.suppress(LakeError, OSError):
                 self._repository.writers_folder()
-                self._witnesses.note(ref, version)
+                self._witnesses.note(ref, Note(version, identity))
 
     def forget(self, ref: str) -> None:
         """Forget the note on a ref that is to be deleted."""
         if self._witnesses is not None:
             with translated_files():
                 self._witnesses.forget(ref)
+
+
+def _lost(noted: Note) -> str:
+    return f"is not there; it named version {noted.version}"

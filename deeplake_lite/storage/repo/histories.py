@@ -17,7 +17,8 @@ from deeplake_lite.storage.repo.places import local_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deeplake_lite.storage.repo.repository import Commit, Repository
+    from deeplake_lite.storage.repo.commits import Commit
+    from deeplake_lite.storage.repo.repository import Repository
 
 
 def damaged_versions(repository: Repository) -> dict[str, str]:

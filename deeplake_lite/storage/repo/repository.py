@@ -8,7 +8,6 @@ import os
 import time
 from collections import deque
 from copy import copy
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, cast
@@ -26,6 +25,7 @@ from deeplake_lite.errors import (
 from deeplake_lite.storage.chunk_files import ChunkFiles, check_all_regular, check_regular
 from deeplake_lite.storage.garbage import count, files_of, missing
 from deeplake_lite.storage.repo.checked_refs import CheckedRefs
+from deeplake_lite.storage.repo.commits import Commit, chunks_digest, read_commit
 from deeplake_lite.storage.repo.engine import compiled, package
 from deeplake_lite.storage.repo.failures import (
     LostChunksError,
@@ -47,13 +47,7 @@ from deeplake_lite.storage.repo.lake_refs import (
 )
 from deeplake_lite.storage.repo.names import from_engine, to_engine
 from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
-from deeplake_lite.storage.repo.session import (
-    BRANCH,
-    CHUNKS,
-    Session,
-    chunks_digest,
-    without_digest,
-)
+from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.settings import settings
 from deeplake_lite.storage.repo.staging import (
     check_replaceable,
@@ -62,6 +56,7 @@ from deeplake_lite.storage.repo.staging import (
     staging,
 )
 from deeplake_lite.storage.repo.turns import lock_in_turn
+from deeplake_lite.storage.repo.witnesses import new_identity
 from deeplake_lite.storage.repo.work import run
 
 if TYPE_CHECKING:
@@ -73,30 +68,6 @@ POLLS, POLL_SECONDS = 600, 1.0
 
 ROOT = "1CECHNKREP0F1RSTCMT0"
 """The engine's own first snapshot, the same in every lake: no vacuum deletes it."""
-
-TRANSACTION = "transaction"
-"""Key of a commit's metadata under which the writer finds it again."""
-
-
-@dataclass(frozen=True)
-class Commit:
-    """One version of a lake."""
-
-    id: str
-    """Snapshot id."""
-    parent: str | None
-    """Snapshot id of the version before, None for the first."""
-    message: str
-    time: datetime
-    """When it was written, UTC."""
-    metadata: Mapping[str, Any]
-    """What the writer noted: a merge commit has the merged snapshot's id under ``"merge"``."""
-    transaction: str | None = None
-    """What the open transaction was called, so that a commit whose reply was lost is found."""
-    branch: str | None = None
-    """The branch that it was written to; None where that is not noted."""
-    chunks: str | None = None
-    """Digest of the chunks that it has written; None where that is not noted."""
 
 
 class Repository:
@@ -622,7 +593,7 @@ class Repository:
         except ExistsError:
             if local_folder(self.url) is not None or self.tip(name) != snapshot_id:
                 raise
-        self.refs.note(branch_ref(name), snapshot_id)
+        self.refs.note(branch_ref(name), snapshot_id, new_identity())
 
     def delete_branch(self, name: str) -> None:
         """Forget a branch; its versions stay until they are vacuumed."""
@@ -711,12 +682,7 @@ class Repository:
                     )
                 seen.add(s.id)
                 expected = s.parent_id or ""
-                notes = without_digest(s.id, s.message, s.metadata)
-                known, branch = notes.pop(TRANSACTION, None), notes.pop(BRANCH, None)
-                chunks = notes.pop(CHUNKS, None)
-                yield Commit(
-                    s.id, s.parent_id, s.message, s.written_at, notes, known, branch, chunks
-                )
+                yield read_commit(s)
                 self._check_files(expected)
 
     def changed_chunks(self, older: str, newer: str) -> dict[str, set[int]]:

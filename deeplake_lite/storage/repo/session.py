@@ -11,9 +11,15 @@ from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
-import xxhash
-
 from deeplake_lite.errors import ConflictError, DamagedError, StorageError
+from deeplake_lite.storage.repo.commits import (
+    BRANCH,
+    BRANCH_ID,
+    CHUNKS,
+    chunk_key,
+    chunks_digest,
+    with_digest,
+)
 from deeplake_lite.storage.repo.engine import arrays, compiled
 from deeplake_lite.storage.repo.failures import (
     LostChunksError,
@@ -65,16 +71,6 @@ type Extents = Sequence[tuple[int, int]]
 """Chunks that a manifest spans along each axis of an array, from and to."""
 
 type Land = Callable[[str, str, str, datetime, Collection[str]], None]
-
-DIGEST = "digest"
-"""Key of a commit's metadata under which its digest is."""
-
-BRANCH = "branch"
-"""Key of a commit's metadata under which is the branch that it was written to."""
-
-
-CHUNKS = "chunks"
-"""Key of a commit's metadata under which is the digest of the chunks that it has written."""
 
 
 class Session:
@@ -418,7 +414,7 @@ class Session:
     def _chunks_written(self) -> list[str]:
         """Return the keys of the chunks that were written in this session."""
         return [
-            _chunk_key(path.strip("/"), chunk)
+            chunk_key(path.strip("/"), chunk)
             for path, chunks in self._updated_chunks().items()
             for chunk in chunks
         ]
@@ -444,10 +440,10 @@ class Session:
         keys = list[str]()
         for path, manifests in arrays.items():
             for extents in manifests:  # asked for a chunk, the engine says what is missing
-                await self._get(_chunk_key(path, [start for start, _ in extents]), (0, 1))
+                await self._get(chunk_key(path, [start for start, _ in extents]), (0, 1))
             with translated():
                 async for some in self._session.chunk_coordinates(f"/{path}", NAMED_AT_ONCE):
-                    keys += [_chunk_key(path, chunk) for chunk in some]
+                    keys += [chunk_key(path, chunk) for chunk in some]
         return await self._lost_chunks(keys)
 
     async def _lost_chunks(self, keys: Collection[str]) -> list[str]:
@@ -483,9 +479,11 @@ class Session:
         use_engine()
         branch, before = from_engine(str(self._session.branch)), self.snapshot_id
         noted = {**(metadata or {}), BRANCH: branch, CHUNKS: chunks_digest(self._updated_chunks())}
-        notes = with_digest(message, noted)
+        identity = ""
         if self._refs is not None:
             self._refs.check(branch_ref(branch))
+            identity = self._refs.identity(branch)
+        notes = with_digest(message, {**noted, BRANCH_ID: identity} if identity else noted)
         try:
             done = self._write_version(branch, before, message, notes)
         except compiled.ConflictError as error:
@@ -498,7 +496,7 @@ class Session:
                 "permission and network, then commit again: what did arrive is not written twice."
             ) from error
         if self._refs is not None:
-            self._refs.note(branch_ref(branch), done)
+            self._refs.note(branch_ref(branch), done, identity)
         return done
 
     def _write_version(self, branch: str, before: str, message: str, notes: dict[str, Any]) -> str:
@@ -519,15 +517,6 @@ class Session:
         return done
 
 
-def _chunk_key(path: str, chunk: Iterable[int]) -> str:
-    """Return the key of a chunk of the array at `path`.
-
-    >>> _chunk_key("0/rows/id", [3, 0])
-    '0/rows/id/c/3/0'
-    """
-    return "/".join([path, "c", *map(str, chunk)])
-
-
 def _shape(metadata: Mapping[str, Any]) -> list[int]:
     """Return the shape in an array's metadata. Raises ValueError, TypeError, LookupError."""
     shape = list(map(_extent, metadata["shape"]))
@@ -544,41 +533,3 @@ def _extent(value: Any) -> int:
     if type(value) is not int or not 0 <= value <= MOST_EXTENT:
         raise ValueError(f"an axis must have 0 to {MOST_EXTENT} entries, got {value!r:.60}.")
     return value
-
-
-def chunks_digest(chunks: Mapping[str, Iterable[Iterable[int]]]) -> str:
-    """Return a digest of the numbers of some chunks, by array, as an engine's log names them.
-
-    >>> chunks_digest({"/b": [[1], [0]]}) == chunks_digest({"/a": [], "/b": [[0], [1]]})
-    True
-    """
-    named = sorted(_chunk_key(path, chunk) for path, some in chunks.items() for chunk in some)
-    return xxhash.xxh3_64_hexdigest("\n".join(named).encode())
-
-
-def with_digest(message: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is noted with a commit, with a digest of its message and its notes."""
-    text = json.dumps([message, dict(metadata)], sort_keys=True, separators=(",", ":"))
-    return {**metadata, DIGEST: xxhash.xxh3_64_hexdigest(text.encode())}
-
-
-def without_digest(commit: str, message: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was noted with a commit. Raises DamagedError where it is not what was written.
-
-    >>> without_digest("X", "m", with_digest("m", {"a": [1]}))
-    {'a': [1]}
-    >>> without_digest("X", "n", with_digest("m", {}))
-    Traceback (most recent call last):
-    deeplake_lite.errors.DamagedError: The message or the notes of commit X are damaged. Restore ...
-    """
-    notes = dict(metadata)
-    if DIGEST in notes and with_digest(message, _but_digest(notes)) != notes:
-        raise DamagedError(
-            f"The message or the notes of commit {commit} are damaged. Restore the lake from "
-            "a copy."
-        )
-    return _but_digest(notes)
-
-
-def _but_digest(notes: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in notes.items() if key != DIGEST}
