@@ -125,7 +125,7 @@ class Blocks:
         if self._have_room(positions) and self._is_early(needed):
             return Request(positions, {}, self._begin_alone(positions))
         for block in needed:
-            if _failed(self._found.get(block)):
+            if _failed(self._found.get(block)) or self._has_changed(block):
                 self._drop(block)  # it is read again: the network may be back
             if block not in self._found:
                 self._make_room(order, done, coming)
@@ -135,6 +135,17 @@ class Blocks:
         if not len(alone):
             return Request(positions, blocks)
         return Request(positions, blocks, self._begin_alone(alone))
+
+    def _has_changed(self, block: int) -> bool:
+        """Tell whether a block is mapped from a file that was changed since."""
+        read = self._found.get(block)
+        if self._disk is None or read is None or not read.done():
+            return False
+        return self._disk.has_changed(*self._span(block))
+
+    def _span(self, block: int) -> tuple[int, int]:
+        """Return the rows of a block, from and to."""
+        return block * self.rows, min((block + 1) * self.rows, len(self.samples))
 
     def _is_early(self, needed: Sequence[int]) -> bool:
         """Tell whether a batch is one of the first, and would wait for many blocks."""
@@ -217,7 +228,7 @@ class Blocks:
 
     def _read(self, block: int) -> Block:
         """Read a block; columns of one shape go where the whole column is held."""
-        start, stop = block * self.rows, min((block + 1) * self.rows, len(self.samples))
+        start, stop = self._span(block)
         if self._disk is not None and (kept := self._disk.load(start, stop)) is not None:
             self.tally.keep(block, 0)
             return kept

@@ -4,6 +4,11 @@ There is a folder per view (its fingerprint) and release of the package, and a f
 says what must be in it. When the files take more than half of the free disk, the folders that were
 used longest ago are removed. Rows that another process might compute differently have a folder that
 is removed with its loader.
+
+A file is compared with its hashes when it is mapped, and again when its inode, size or time of
+change is another than then, which is looked at before each use. Not covered are a change within the
+same tick of the file system's clock, one by somebody who sets the time back, and one while a batch
+is copied: where a file is cut short just then, the system ends the process with SIGBUS.
 """
 
 from __future__ import annotations
@@ -69,7 +74,7 @@ class Disk:
 
     def __init__(self, key: str, folder: Path) -> None:
         self._key, self._folder = key, folder / key
-        self._checked: dict[Path, tuple[int, ...]] = {}
+        self._checked: dict[str, tuple[int, ...]] = {}
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             os.utime(self._folder)
@@ -106,12 +111,24 @@ class Disk:
         try:
             state = _state(place)
             check = self._checked.get(place) != state
-            arrays = sealed.read(place, self._name(start, stop), check=check)
+            arrays = sealed.read(Path(place), self._name(start, stop), check=check)
         except (OSError, ValueError):
+            self._checked.pop(place, None)
             return None
         self._checked[place] = state
         stems = {name.split(".")[0] for name in arrays}
         return {bytes.fromhex(name).decode(): _held(name, arrays) for name in stems}
+
+    def has_changed(self, start: int, stop: int) -> bool:
+        """Tell whether the file of a block is another than when it was loaded.
+
+        One that was removed stays mapped as it was.
+        """
+        place = self._place(start, stop)
+        try:
+            return self._checked.get(place) not in (None, _state(place))
+        except OSError:
+            return False
 
     def save(self, start: int, stop: int, cells: Mapping[str, Cells]) -> None:
         """Keep a block of rows, in place of one that did not load; none where the disk refuses."""
@@ -129,8 +146,8 @@ class Disk:
                 temporary.unlink(missing_ok=True)
                 raise
 
-    def _place(self, start: int, stop: int) -> Path:
-        return self._folder / f"{start}-{stop}"
+    def _place(self, start: int, stop: int) -> str:
+        return f"{self._folder}/{start}-{stop}"
 
     def _name(self, start: int, stop: int) -> str:
         """Return what a block's file says that it is."""
@@ -143,9 +160,9 @@ def _remove(folder: Path, pid: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _state(file: Path) -> tuple[int, ...]:
-    """Return what tells a file from one that is put in its place."""
-    found = file.stat()
+def _state(file: str) -> tuple[int, ...]:
+    """Return what tells a file from one that was changed, or put in its place."""
+    found = os.stat(file)
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 

@@ -11,7 +11,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
-from deeplake_lite.loader.read import sealed
+from deeplake_lite.loader.read import holding, sealed
 from deeplake_lite.loader.read.disk import Disk
 
 ROWS = 40
@@ -192,6 +192,82 @@ def test_a_loader_reads_anew_what_is_damaged(make_lake, cache, bit):
     for at in range(0, len(written), 5):
         file.write_bytes(written[:at] + bytes([written[at] ^ (1 << bit)]) + written[at + 1 :])
         assert epoch(ds) == expected
+
+
+def overwrite(file):
+    """Change bytes of a file where they lie."""
+    with file.open("r+b") as f:
+        f.seek(file.stat().st_size // 2)
+        f.write(b"wrong" * 100)
+
+
+def cut(file):
+    os.truncate(file, 100)
+
+
+def empty(file):
+    os.truncate(file, 0)
+
+
+def replace_by_another(file):
+    other = min(p for p in files_in(file.parent) if p != file)
+    copy = file.with_name("copy")
+    copy.write_bytes(other.read_bytes())
+    copy.replace(file)
+
+
+def touch(file):
+    os.utime(file)
+
+
+def remove(file):
+    file.unlink()
+
+
+CHANGES = (overwrite, cut, empty, replace_by_another, touch, remove)
+
+
+@pytest.fixture
+def blocks(make_lake, monkeypatch):
+    """A lake whose rows take several blocks of files that are mapped."""
+    monkeypatch.setattr(holding, "rows_of_block", lambda _: 50)
+    values = np.random.default_rng(0).random((300, 100))
+    return make_lake({"x": dl.Array("float64", (100,))}, x=values)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_a_mapped_block_is_read_anew_when_its_file_has_changed(blocks, cache, change, shuffle):
+    def rows(loader):
+        return sorted(row for batch in loader for row in batch["x"].tolist())
+
+    expected = sorted(blocks["x"][:].tolist())
+    with blocks.batches(16, cache="disk", shuffle=shuffle, seed=0) as loader:
+        assert rows(loader) == expected
+        assert len(files_in(cache)) > 2
+        for file in files_in(cache)[1:]:
+            change(file)
+        assert rows(loader) == expected
+        assert rows(loader) == expected
+
+
+def test_a_file_that_is_as_it_was_is_not_loaded_again(blocks, monkeypatch):
+    loads, load = [], Disk.load
+    monkeypatch.setattr(Disk, "load", lambda self, *span: loads.append(span) or load(self, *span))
+    with blocks.batches(16, cache="disk", shuffle=True, seed=0) as loader:
+        for _ in range(2):
+            list(loader)
+        first = len(loads)
+        list(loader)
+    assert len(loads) == first
+
+
+def test_a_block_that_could_not_be_kept_is_held_in_memory(blocks, monkeypatch):
+    monkeypatch.setattr(Disk, "save", lambda *_: None)
+    expected = blocks["x"][:].tolist()
+    with blocks.batches(16, cache="disk") as loader:
+        for _ in range(2):
+            assert [row for batch in loader for row in batch["x"].tolist()] == expected
 
 
 @pytest.fixture
