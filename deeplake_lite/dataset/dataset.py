@@ -511,7 +511,10 @@ class Dataset(View):
 
     @contextlib.contextmanager
     def transaction(self, message: str = "") -> Iterator[Self]:
-        """Commit what happens within, or discard it when an error leaves.
+        """Commit what happens within, or discard it when an error leaves the block.
+
+        When the commit at the end fails, the edits stay in this handle, as after any `commit` that
+        fails: commit again, or discard them.
 
         Parameters
         ----------
@@ -529,6 +532,8 @@ class Dataset(View):
             When there are edits already.
         ConflictError
             When somebody else changed the same cell meanwhile; see `commit`.
+        StorageError
+            When the store did not confirm the commit, such as on a full disk.
 
         Examples
         --------

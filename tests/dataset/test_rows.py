@@ -590,6 +590,23 @@ def test_an_error_within_a_transaction_takes_everything_back(ds):
     assert ds.version == version
 
 
+@pytest.mark.parametrize("error", [dl.StorageError("disk full"), KeyboardInterrupt()], ids=repr)
+def test_edits_of_a_transaction_whose_commit_fails_stay(make_lake, monkeypatch, error):
+    ds = make_lake({"x": "int32"}, x=[1])
+
+    def fail(*_):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "commit", fail)
+        with pytest.raises(type(error)), ds.transaction("a row"):
+            ds.append({"x": [2]})
+    assert ds.status().added == 1
+    assert dl.open(ds.url)["x"][:].tolist() == [1]
+    ds.commit("a row, again")
+    assert dl.open(ds.url)["x"][:].tolist() == [1, 2]
+
+
 def test_a_transaction_begins_clean(ds):
     ds["x"][0] = 9
     match = r"1 cell updated.*before a transaction begins"
