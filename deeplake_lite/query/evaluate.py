@@ -119,8 +119,11 @@ def stacks(tree: Tree) -> bool:
     match tree:
         case Cell():
             return is_dense(tree)
-        case Grouped() | Choice():
+        case Grouped():
             return False
+        case Choice(options=options, type=type_):
+            same = type_.is_of_one_shape and all(o.type.shape == type_.shape for o in options)
+            return same and all(map(stacks, options))
         case Meta(type=type_):
             return None not in (type_.shape or ())
         case Call(bound=bound, args=args) if bound.lists:
@@ -152,7 +155,20 @@ def _stacked(tree: Tree, env: Env) -> Any:
             return bound.compute(*(_of_rows(a, env) for a in args), lead=1, **given)
         case Index():
             return _indexed(tree, env)
+        case Choice():
+            return _chosen(tree, env)
     raise AssertionError(tree)
+
+
+def _chosen(tree: Choice, env: Env) -> Any:
+    """Return the rows of each tree where it counts; there alone has it what it reads."""
+    tags = np.asarray(env[tree.key])
+    out = np.ma.zeros((len(tags), *(tree.type.shape or ())), tree.type.dtype)
+    for number, option in enumerate(tree.options):
+        if (here := tags == number).any():
+            part = {key: values[here] for key, values in env.items()}
+            out[here] = _stacked(option, part)
+    return out if np.ma.getmaskarray(out).any() else np.ma.getdata(out)
 
 
 def _of_rows(tree: Tree, env: Env) -> Any:

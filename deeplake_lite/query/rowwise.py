@@ -252,8 +252,10 @@ class _Reader:
 
 
 def _unmasked(value: Any) -> Any:
-    is_null = value is np.ma.masked or (np.ma.isMaskedArray(value) and value.mask.any())
-    return None if is_null else value
+    """Return a row's value, None where it is null; an array without a mask."""
+    if not np.ma.isMaskedArray(value):
+        return value
+    return None if value.mask.any() else np.ma.getdata(value)
 
 
 def _row(tree: Tree, read: _Reader, row: int) -> Any:

@@ -211,7 +211,8 @@ def leaves(tree: Tree) -> Iterator[Tree]:
 def calls_users(tree: Tree) -> bool:
     """Tell whether a function of a user is called."""
     own = isinstance(tree, Call) and tree.bound.lists
-    return own or any(map(calls_users, children(tree)))
+    below = tree.options if isinstance(tree, Choice) else children(tree)
+    return own or any(map(calls_users, below))
 
 
 def rename_keys(tree: Tree, name: Callable[[str], str]) -> Tree:

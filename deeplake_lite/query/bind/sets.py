@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.projection import Lowered
     from deeplake_lite.query.bind.select import Binder
     from deeplake_lite.query.functions import Type
+    from deeplake_lite.query.values import Tree
 
 type Pair = tuple[Value, Value]
 """A column of the result: what it is on either side."""
@@ -66,7 +67,9 @@ def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) 
     for at, ((label, a), b) in enumerate(columns):
         with placed(low.text, _item(tree, at)):
             pair = _pair(low, name, label, a, b)
-            found[label] = _compared(low, label, pair, compared, carried, table)
+            found[label] = _compared(
+                low, label, pair, compared, carried, table, of_both=name == "UNION"
+            )
     selects = [
         select_from([*compared.items(at), *carried.items(at)], side.lowered.sql, side.table)
         for at, side in enumerate(sides)
@@ -173,14 +176,26 @@ def _scalar(low: Lowering, value: Value) -> Value:
 
 
 def _compared(
-    low: Lowering, label: str, pair: Pair, compared: _Columns, carried: _Columns, table: str
+    low: Lowering,
+    label: str,
+    pair: Pair,
+    compared: _Columns,
+    carried: _Columns,
+    table: str,
+    *,
+    of_both: bool,
 ) -> Value:
-    """Add what is compared of a column, and carried; return what it is in the result."""
+    """Add what is compared of a column, and carried; return what it is in the result.
+
+    The result has rows `of_both` sides, or of the left one alone.
+    """
     a, b = pair
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         stored = _stored_type(a) == _stored_type(b)
         left, right = (comparable(value, low, Scope(), stored=stored) for value in (a, b))
         compared.add(left, right)
+        if not of_both:
+            return Tensor(*_carried(a, 0, carried, table), label)
         type_ = in_one_form("", [a, b], label, low)[1]
         return _choice(label, a, b, carried, table, type_)
     kinds = kind_of(a), kind_of(b)
@@ -232,18 +247,29 @@ def _stored_type(value: Tensor) -> str:
 def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str, type_: Type) -> Tensor:
     """Return a tensor of either side: a tag says which, and the other's keys are null."""
     tag = carried.add(exp.convert(0), exp.convert(1))
+    sides = [_carried(side, at, carried, table) for at, side in enumerate((a, b))]
     env: dict[str, exp.Expr] = {f"{table}_{tag}": exp.column(tag, table=table)}
-    renamed = []
-    for at, side in enumerate((a, b)):
-        names = {}
-        for key, node in side.env.items():
-            nothing = exp.cast(exp.null(), "BIGINT")
-            pair = (nothing, node.copy()) if at else (node.copy(), nothing)
-            name = carried.add(*pair)
-            names[key] = f"{table}_{name}"
-            env[names[key]] = exp.column(name, table=table)
-        renamed.append(rename_keys(side.tree, names.__getitem__))
-    return Tensor(Choice(f"{table}_{tag}", tuple(renamed), type_), env, label)
+    for _, keys in sides:
+        env.update(keys)
+    return Tensor(Choice(f"{table}_{tag}", tuple(tree for tree, _ in sides), type_), env, label)
+
+
+def _carried(
+    side: Tensor, at: int, carried: _Columns, table: str
+) -> tuple[Tree, dict[str, exp.Expr]]:
+    """Carry what a tensor reads; return its tree, and what its keys are in the result.
+
+    Beside it stands a NULL without a type. One of another type would change it: UBIGINT beside
+    BIGINT is HUGEINT.
+    """
+    names: dict[str, str] = {}
+    env: dict[str, exp.Expr] = {}
+    for key, node in side.env.items():
+        pair = (exp.null(), node.copy()) if at else (node.copy(), exp.null())
+        name = carried.add(*pair)
+        names[key] = f"{table}_{name}"
+        env[names[key]] = exp.column(name, table=table)
+    return rename_keys(side.tree, names.__getitem__), env
 
 
 # ---- set operations that keep the order of rows, and carry columns which are not compared

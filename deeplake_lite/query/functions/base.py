@@ -139,7 +139,8 @@ class Function:
         came = [isinstance(a, Arg) for a in (*args, *named.values())]
         taken = [a for a, has_value in zip(given, came, strict=True) if has_value]
         places = tuple(next((i for i, t in enumerate(taken) if t is a), -1) for a in inputs)
-        compute = Guarded(text, made.type, made.compute, tuple(inputs), places, made.sees_null)
+        guarded = (text, made.type, made.compute, tuple(inputs), places)
+        compute = Guarded(*guarded, sees_null=made.sees_null, is_users=made.lists)
         return replace(made, compute=compute)
 
     def _text(self, args: list[str]) -> str:

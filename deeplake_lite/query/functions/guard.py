@@ -43,6 +43,8 @@ class Guarded:
     """Where each argument's value is among those that come; constants have theirs."""
     sees_null: bool
     """Whether nulls are handed on."""
+    is_users: bool = False
+    """Whether it is a function of the user's, which takes values of any kind as they come."""
 
     def __call__(self, *given: Any, lead: int, aside: Any = None) -> Any:
         """Compute one row (``lead=0``) or rows stacked along the first axis (``lead=1``).
@@ -87,7 +89,7 @@ class Guarded:
         return next(len(value) for value, arg in pairs if not arg.is_constant)
 
     def _run(self, values: tuple[Any, ...], lead: int, aside: Any = None) -> Any:
-        if not lead:
+        if not lead and not self.is_users:
             values = tuple(map(_as_declared, values, self.args))
         try:
             with np.errstate(all="ignore"):

@@ -73,6 +73,13 @@ def declared(returns: Returns) -> Type:
         ) from None
 
 
+def _as_block(value: Any, arg: Arg) -> Any:
+    """Return a row's value as a block of one row: stacked where all rows have one shape."""
+    if arg.is_constant:
+        return value
+    return value[None] if arg.type.is_of_one_shape and hasattr(value, "dtype") else [value]
+
+
 def _copied(value: Any) -> Any:
     """Return an argument that nobody else reads, which a function may write into."""
     if isinstance(value, np.ndarray):
@@ -108,9 +115,7 @@ class _Call:
         if not lead:
             if self.per == "row":
                 return self._checked(self._result(values, None), None)
-            blocks = [
-                v if arg.is_constant else [v] for v, arg in zip(values, self.args, strict=True)
-            ]
+            blocks = [_as_block(v, arg) for v, arg in zip(values, self.args, strict=True)]
             return self._block(blocks, 1)[0]
         count = max(len(v) for v, arg in zip(values, self.args, strict=True) if not arg.is_constant)
         return self._stacked(self._block(values, count))
