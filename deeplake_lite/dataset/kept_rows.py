@@ -15,7 +15,8 @@ import xxhash
 
 from deeplake_lite.dataset.again import answered_again, fingerprint
 from deeplake_lite.dataset.apply import slots_of
-from deeplake_lite.dataset.question import Question, params_from_json, params_to_json
+from deeplake_lite.dataset.parameters import params_from_json, params_to_json
+from deeplake_lite.dataset.question import Question
 from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.virtual import question_of
 from deeplake_lite.errors import DamagedError, InvalidValueError

@@ -109,7 +109,9 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
         array = durations_of(array)
     if is_list(array.type) and pa.types.is_struct(array.type.value_type):
         return _groups(array)
-    if any(holds(array.type) for holds in (pa.types.is_nested, pa.types.is_null, is_text, is_bytes)):
+    if any(
+        holds(array.type) for holds in (pa.types.is_nested, pa.types.is_null, is_text, is_bytes)
+    ):
         out = np.empty(len(array), object)
         out[:] = array.to_pylist()
         return out

@@ -14,6 +14,7 @@ from deeplake_lite.query import interrupt, rowwise
 from deeplake_lite.query.metadata import metadata
 from deeplake_lite.query.sources import BLOCK_BYTES
 from deeplake_lite.query.trees import (
+    as_array,
     as_given,
     cells,
     constant_index,
@@ -148,7 +149,7 @@ def _stacked(tree: Tree, env: Env) -> Any:
         case Given(key, type_):
             return as_given(env[key], type_)
         case Literal_(value):
-            return np.asarray(value)[None]
+            return as_array(value)[None]
         case Call(bound=bound, args=args):
             kept = _aside(tree, env)
             given = {} if kept is None else {"aside": kept}
@@ -163,7 +164,8 @@ def _stacked(tree: Tree, env: Env) -> Any:
 def _chosen(tree: Choice, env: Env) -> Any:
     """Return the rows of each tree where it counts; there alone has it what it reads."""
     tags = np.asarray(env[tree.key])
-    out = np.ma.zeros((len(tags), *(tree.type.shape or ())), tree.type.dtype)
+    shape = tuple(n or 0 for n in tree.type.shape or ())
+    out = np.ma.zeros((len(tags), *shape), tree.type.dtype)
     for number, option in enumerate(tree.options):
         if (here := tags == number).any():
             part = {key: values[here] for key, values in env.items()}

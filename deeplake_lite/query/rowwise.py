@@ -22,7 +22,16 @@ from deeplake_lite.query import alike, groups, interrupt
 from deeplake_lite.query.functions.guard import listed
 from deeplake_lite.query.indexing import index_of, indexed
 from deeplake_lite.query.metadata import metadata
-from deeplake_lite.query.trees import as_given, cells, is_dense, masked, row_bytes, rows_of, trimmed
+from deeplake_lite.query.trees import (
+    as_array,
+    as_given,
+    cells,
+    is_dense,
+    masked,
+    row_bytes,
+    rows_of,
+    trimmed,
+)
 from deeplake_lite.query.values import (
     Call,
     Cell,
@@ -302,5 +311,5 @@ def _whole(tree: Tree, value: Any, *, typed: bool = True) -> Any:
             f"A list of arrays is an array where none of them is null, got {nulls} of {len(value)} "
             "that are. Leave them out: LIST(x) FILTER (WHERE x IS NOT NULL)."
         )
-    array = np.asarray(value)
+    array = as_array(value)
     return value if array.dtype == object else array

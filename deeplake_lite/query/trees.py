@@ -82,6 +82,18 @@ def objects(items: Sequence[Any]) -> NDArray[Any]:
     return out
 
 
+def as_array(value: Any) -> NDArray[Any]:
+    """Return a value as an array; lists that differ in length as one of objects.
+
+    >>> as_array([[1, 2], [3]])
+    array([list([1, 2]), list([3])], dtype=object)
+    """
+    try:
+        return np.asarray(value)
+    except ValueError:
+        return objects(value)
+
+
 def as_given(values: Any, type_: Type) -> Any:
     """Return values of DuckDB's as functions take them: JSON as the value that it stands for.
 

@@ -387,3 +387,12 @@ def test_an_error_with_a_bad_message_is_told(ds, error, text, per):
         ds.query(f"SELECT {text}")["r"][:]
     str(caught.value).encode()
     assert isinstance(caught.value.__cause__, error)
+
+
+@pytest.mark.parametrize("of", ["k", "b"])
+def test_lists_of_lists_that_differ_in_length_come_as_lists(ds, of):
+    dl.function(returns="int64", name="total")(lambda x, _: sum(map(sum, x)))
+    for lists in ("[[1, 2], [3]]", "$p", "[[k, 6 - k], []]"):
+        params = {"p": [[1], [2, 3]]} if lists == "$p" else {}
+        found = ds.query(f"SELECT TOTAL({lists}, {of}) AS x", params)
+        assert found["x"][:].tolist() == [6] * 4

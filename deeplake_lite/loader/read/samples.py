@@ -15,7 +15,7 @@ import numpy as np
 import xxhash
 
 from deeplake_lite.dataset.describe import axes_of, seen_axes
-from deeplake_lite.dataset.question import params_to_json
+from deeplake_lite.dataset.parameters import params_to_json
 from deeplake_lite.dataset.reading import NOWHERE, read_blocks
 from deeplake_lite.dataset.virtual import VirtualTable, is_computed, question_of, source_of
 from deeplake_lite.errors import LoaderError

@@ -11,9 +11,8 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.checks import half_of_a_pair
-from deeplake_lite.errors import InvalidValueError, QueryTypeError
-from deeplake_lite.htypes.tensors import array_of
-from deeplake_lite.htypes.times import cast_time
+from deeplake_lite.dataset.parameters import plain_value
+from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
@@ -27,44 +26,40 @@ if TYPE_CHECKING:
 def constant(value: Any) -> Constant:
     """Return a parameter's value.
 
-    Moments with a time zone count as UTC, as columns do; arrays of other libraries become NumPy's.
-
     Raises
     ------
     QueryTypeError
         For a value that queries do not know.
     """
-    if hasattr(value, "to_numpy") or hasattr(value, "__array__"):  # pandas', PyTorch's
-        value = _of_array(value)
+    value = plain_value(value)
     match value:
         case np.ndarray():
             return Constant(value, lambda: exp.Array(expressions=[constant(v).node for v in value]))
-        case list() | tuple() | set() | frozenset() | range():
+        case list():
             parts = [constant(v) for v in value]
-            return Constant(
-                [p.value for p in parts], exp.Array(expressions=[p.node for p in parts])
-            )
-        case np.datetime64() | np.timedelta64() | dt.date() | dt.time() | dt.timedelta():
-            return _time(value)
+            nodes = [p.node for p in parts]
+            return Constant([p.value for p in parts], exp.Array(expressions=nodes))
         case float() if not np.isfinite(value):
             return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
-        case decimal.Decimal() if value.is_finite():
+        case decimal.Decimal():
             return Constant(float(value), exp.Literal.number(format(value, "f")))
         case str():
             return Constant(value, exp.convert(_encodable(value)))
         case complex():
             return Constant(value, partial(_no_sql, value))
-        case None | bool() | int() | float():
-            return Constant(value, exp.convert(value))
-        case bytes() | bytearray() | memoryview():
-            return Constant(bytes(value), func("unhex", exp.Literal.string(bytes(value).hex())))
+        case bytes():
+            return Constant(value, func("unhex", exp.Literal.string(value.hex())))
         case dict():
             return Constant(value, exp.Literal.string(_encodable(json_document(value))))
-    raise QueryTypeError(
-        "A parameter is a number, a text, bytes, a truth value, a date or time, a list, a JSON "
-        "object or an array, got "
-        f"{type(value).__name__} {value!r:.60}."
-    )
+        case np.datetime64():
+            text = np.datetime_as_string(value, unit="ns").replace("T", " ")
+            return Constant(value, exp.cast(exp.Literal.string(text), exp.DType.TIMESTAMP_NS))
+        case dt.timedelta():
+            span = f"{value // dt.timedelta(microseconds=1)} microseconds"
+            return Constant(value, exp.cast(exp.Literal.string(span), "INTERVAL"))
+        case dt.time():
+            return Constant(value, exp.cast(exp.Literal.string(value.isoformat()), "TIME"))
+    return Constant(value, exp.convert(value))
 
 
 def _no_sql(value: complex) -> exp.Expr:
@@ -83,62 +78,6 @@ def _encodable(text: str) -> str:
             f"position {half}. Decode it with errors='replace'."
         )
     return text
-
-
-def _of_array(value: Any) -> Any:
-    """Return a NumPy scalar, or what has an array, as Python's or NumPy's."""
-    if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
-        return value.tolist()  # with None
-    array = array_of(value.to_numpy() if hasattr(value, "to_numpy") else value)
-    if array.dtype.kind in "mM":
-        return array[()] if array.ndim == 0 else list(array)
-    if array.dtype.kind not in "biufcUO" or (array.ndim == 0 and array.dtype.kind == "O"):
-        raise QueryTypeError(
-            f"A parameter's array has numbers or texts, got {type(value).__name__} of "
-            f"{array.dtype}."
-        )
-    return (
-        array.item() if array.ndim == 0 else array.tolist() if array.dtype.kind in "UO" else array
-    )
-
-
-def _time(value: Any) -> Constant:
-    """Return a moment, a date, a time of day or a span."""
-    if isinstance(value, dt.datetime) and value.tzinfo is not None:
-        value = value.astimezone(dt.UTC).replace(tzinfo=None)
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        if np.isnat(value):
-            return Constant(None, exp.null())
-        if isinstance(value, np.datetime64) and _finer(value):
-            text = np.datetime_as_string(value, unit="ns").replace("T", " ")
-            return Constant(value, exp.cast(exp.Literal.string(text), exp.DType.TIMESTAMP_NS))
-        value = _in_microseconds(value)
-    if isinstance(value, dt.timedelta):
-        span = f"{value // dt.timedelta(microseconds=1)} microseconds"
-        return Constant(value, exp.cast(exp.Literal.string(span), "INTERVAL"))
-    if isinstance(value, dt.time):
-        return Constant(value, exp.cast(exp.Literal.string(value.isoformat()), "TIME"))
-    return Constant(value, exp.convert(value))
-
-
-def _finer(value: np.datetime64) -> bool:
-    """Tell whether a moment is in nanoseconds that microseconds do not hold."""
-    return np.datetime_data(value.dtype)[0] == "ns" and int(value.astype(np.int64)) % 1000 != 0
-
-
-def _in_microseconds(value: Any) -> Any:
-    """Return a moment or a span as Python's, exactly. Raises QueryTypeError."""
-    kind = f"{value.dtype.kind}8[us]"
-    try:
-        found = cast_time(np.asarray(value), np.dtype(kind)).item()
-    except InvalidValueError as error:
-        found = error
-    if not isinstance(found, dt.date | dt.timedelta):  # Python's years have four digits
-        raise QueryTypeError(
-            f"A time as a parameter has a length in whole microseconds, and a year from 1 to 9999, "
-            f"got {value!r}. Months and years of a duration compare as numbers: pass their count."
-        )
-    return found
 
 
 def as_array(value: Any) -> tuple[Any, Type]:

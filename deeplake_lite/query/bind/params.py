@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
@@ -20,9 +19,7 @@ class Params:
     """Gives each parameter its value; one that an alias repeats gets it again."""
 
     def __init__(self, values: Sequence[Any] | Mapping[str, Any], tree: exp.Query) -> None:
-        if isinstance(values, str | bytes) or not isinstance(
-            values, Sequence | Mapping | np.ndarray
-        ):
+        if isinstance(values, str | bytes) or not isinstance(values, Sequence | Mapping):
             raise QueryTypeError(
                 "Parameters are a list with a value per ?, or a dict with those of $names, got "
                 f"{type(values).__name__} {values!r:.60}. Write query(…, [value])."
