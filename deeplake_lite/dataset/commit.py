@@ -46,7 +46,7 @@ def commit(ds: Dataset, message: str, note: Mapping[str, Any], *, empty: bool = 
     With `empty` there is a version for the note, too, where the open transaction has no edits.
     """
     check_message(message)
-    with ds._guard:
+    with ds._locked():
         ds._check_writable()
         if not ds._pinned.edits and not empty:
             return ds.version
@@ -100,7 +100,7 @@ def _commit_behind_tip(ds: Dataset, message: str, note: Mapping[str, Any], *, me
 def rebase(ds: Dataset, on_conflict: Resolution) -> None:
     """Put the edits onto what the branch's tip has become; see `Dataset.rebase`."""
     check_resolution(on_conflict)
-    with ds._guard:
+    with ds._locked():
         ds._check_writable()
         with ds._lake.repository.lock():
             branch = branch_ref(str(ds.current_branch))

@@ -67,6 +67,7 @@ class Dataset(View):
         super().__init__(lake, table, np.empty(0, np.int64), (), "")
         self._branch, self._name = branch, name
         self._guard = threading.RLock()
+        self._is_edited = False
 
     # ---- what it is
 
@@ -117,6 +118,9 @@ class Dataset(View):
             For a column that the schema does not have.
         ReadOnlyError
             When this is a version that never moves.
+        UncommittedError
+            Where a generator of rows edits the handle that they go to, or moves it to another
+            version: none of the rows is added.
 
         Examples
         --------
@@ -506,7 +510,7 @@ class Dataset(View):
         >>> len(ds)
         0
         """
-        with self._guard:
+        with self._locked():
             self._go_to(self.version)
 
     @contextlib.contextmanager
@@ -544,7 +548,8 @@ class Dataset(View):
         >>> ds.log()[0].message
         'two rows'
         """
-        self._check_clean("a transaction begins")
+        with self._locked():
+            self._check_clean("a transaction begins")
         try:
             yield self
         except BaseException:
@@ -609,7 +614,7 @@ class Dataset(View):
         >>> ds.checkout("fix").current_branch
         'fix'
         """
-        with self._guard:
+        with self._locked():
             self._check_clean("another branch is checked out")
             self._go_to(versions.check_branch(self._lake.repository, branch))
             self._branch = self._name = branch
@@ -919,7 +924,7 @@ class Dataset(View):
         >>> ds["x"][:]
         array([1, 3], dtype=int32)
         """
-        with self._guard:
+        with self._locked():
             self._check_clean("a lake is optimised")
             self._check_writable()
             return maintenance.optimize(self, shuffle=shuffle, seed=seed)
@@ -1021,13 +1026,37 @@ class Dataset(View):
         return Table.open(repository, repository.reader(snapshot_id))
 
     @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other threads from changing the handle meanwhile.
+
+        Raises
+        ------
+        UncommittedError
+            Within an edit, whose values may come from code of the user's: what that edit builds on
+            must not move under it.
+        """
+        with self._guard:
+            if self._is_edited:
+                raise UncommittedError(
+                    "A handle makes one edit at a time, but this call comes from a generator or a "
+                    "function that gives the values of another edit, which is still under way. "
+                    "Make it before or after that edit, or with a handle of its own: "
+                    f"dl.open({self.url!r})."
+                )
+            yield
+
+    @contextlib.contextmanager
     def _editing(self) -> Iterator[Table]:
         """Give the table that takes edits, made when the first comes."""
-        with self._guard:
+        with self._locked():
             self._check_writable()
             if self._pinned.edits is None:
                 self._pinned = self._pinned.edit().on_branch(str(self._branch))
-            yield self._pinned
+            self._is_edited = True
+            try:
+                yield self._pinned
+            finally:
+                self._is_edited = False
 
     def _go_to(self, version: str) -> str:
         """Read a version instead of the open transaction, whose place is free then."""

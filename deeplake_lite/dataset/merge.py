@@ -37,7 +37,7 @@ def merge(ds: Dataset, version: versions.Version, on_conflict: Resolution, messa
     """Bring the edits of another version into a branch; see `Dataset.merge`."""
     check_message(message)
     check_resolution(on_conflict)
-    with ds._guard:
+    with ds._locked():
         ds._check_clean("branches are merged")
         ds._check_writable()
         repository, name = ds._lake.repository, versions.version_name(version)
@@ -105,17 +105,17 @@ def _plan(ds: Dataset, bases: list[str], theirs: Table, on_conflict: Resolution)
 
 def restore(ds: Dataset, version: versions.Version) -> None:
     """Stage an older version's rows, columns and notes; see `Dataset.restore`."""
-    with ds._guard:
+    with ds._locked():
         ds._check_clean("an older version is restored")
         old = ds._open(versions.resolve(ds._lake.repository, version))
         plan = plan_restore(old, difference(ds._pinned, old))
-        with ds._editing() as table:
-            try:
+        try:
+            with ds._editing() as table:
                 merge_rows(plan, table, old)
                 table.arrange(slots_of(table, old.ids(old.rows.live())))
-            except BaseException:
-                ds.discard()
-                raise
+        except BaseException:
+            ds.discard()
+            raise
 
 
 def _virtual_base(ds: Dataset, bases: list[str]) -> tuple[Table, Doubts]:

@@ -356,6 +356,6 @@ def test_a_version_for_a_note_alone_goes_behind_what_others_committed(a, b):
     with a._editing():
         b["x"][0] = 10
         b.commit("b")
-        commit(a, "note", {"k": 1}, empty=True)
+    commit(a, "note", {"k": 1}, empty=True)
     assert [c.message for c in a.log()][:2] == ["note", "b"]
     assert a["x"][0] == 10
