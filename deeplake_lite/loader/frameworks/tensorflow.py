@@ -6,13 +6,14 @@ go into the graph as they are, batch by batch, and there become the dict again.
 
 from __future__ import annotations
 
+import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.dataset.describe import axes_of, dtype_of
-from deeplake_lite.errors import MissingPackageError, OptionError
+from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
 from deeplake_lite.htypes import Image, Link, Sequence
 from deeplake_lite.htypes.base import Nested
 from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
@@ -25,7 +26,7 @@ from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.tree import leaves, mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
@@ -56,7 +57,7 @@ def dataset(view: View | Mix, options: Options) -> Any:
             "A tf.data.Dataset has one tensor or more in a batch, got columns=[]. Name a column."
         )
     flat = tf.data.Dataset.from_generator(
-        lambda: iter(loader),
+        _epochs(loader, owned=tf.executing_eagerly()),
         output_signature=tuple(s for _, part in leaves(tree) for s in _specs(tf, part)),
     )
     exact = tf.data.Options()
@@ -67,6 +68,28 @@ def dataset(view: View | Mix, options: Options) -> Any:
     batches.loader = loader
     batches.cardinality = lambda: tf.constant(loader.left, tf.int64)  # for Keras, and `len`
     return batches
+
+
+def _epochs(loader: Loader, *, owned: bool) -> Callable[[], Iterator[Any]]:
+    """Return what begins an epoch, without keeping a loader that a dataset owns.
+
+    TensorFlow keeps the function of a `from_generator` for good: it would keep the loader's threads
+    and rows with it. In a traced function, nobody keeps the dataset.
+    """
+    if not owned:
+        return lambda: iter(loader)
+    kept = weakref.ref(loader)
+
+    def begin() -> Iterator[Any]:
+        found = kept()
+        if found is None:
+            raise LoaderError(
+                "Batches come as long as their dataset is kept, but it is gone. Keep what "
+                "view.tensorflow(…) returned while its batches are used."
+            )
+        return iter(found)
+
+    return begin
 
 
 def _specs(tf: Any, part: Part) -> Iterator[Any]:

@@ -1,7 +1,9 @@
 """Batches as a tf.data.Dataset."""
 
+import gc
 import json
 import time
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +18,7 @@ from deeplake_lite.loader.read.samples import ViewSamples
 
 from ...dataset.everything import SCHEMA as EVERYTHING
 from ...dataset.everything import VALUES as CELLS
+from ..watching import eventually, threads
 from .frameworks import BLOCKED, ROWS, SCHEMA, columns, run_python
 
 
@@ -158,6 +161,52 @@ def test_a_state_counts_the_batches_that_were_taken_and_no_more(make_lake, optio
         assert loader.state_dict()["consumed"] == taken * per_step
         if taken == 3:
             break
+
+
+USES = {
+    "nothing": lambda dataset: dataset,
+    "an epoch": list,
+    "a part of an epoch": lambda dataset: next(iter(dataset)),
+    "two epochs": lambda dataset: list(dataset.repeat(2)),
+    "two iterators at once": lambda dataset: list(zip(dataset, dataset, strict=True)),
+    "further steps": lambda dataset: list(dataset.map(lambda b: b["count"]).prefetch(2).take(2)),
+    "within another": lambda dataset: list(tf.data.Dataset.range(2).flat_map(lambda _: dataset)),
+    "a resumed epoch": lambda dataset: (
+        next(iter(dataset)),
+        dataset.loader.load_state_dict(dataset.loader.state_dict()),
+        next(iter(dataset)),
+    ),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_dataset_that_was_dropped_leaves_no_threads_and_no_loader(lake, use):
+    running, loaders = threads(), []
+    for _ in range(3):
+        dataset = lake.tensorflow(4, columns=["count"])
+        loaders.append(weakref.ref(dataset.loader))
+        use(dataset)
+        del dataset
+    assert eventually(lambda: threads() <= running)
+    assert [loader() for loader in loaders] == [None] * 3
+
+
+def test_batches_go_on_while_an_iterator_or_a_further_step_keeps_the_dataset(lake):
+    batches = iter(lake.tensorflow(4, columns=["count"]).map(lambda batch: batch["count"]))
+    gc.collect()
+    assert sum(len(batch) for batch in batches) == ROWS
+
+
+def test_a_dataset_that_is_made_in_a_traced_function_gives_its_batches(lake):
+    @tf.function
+    def count_rows():
+        n = 0
+        for batch in lake.tensorflow(4, columns=["count"]):
+            n += tf.shape(batch["count"])[0]
+        return n
+
+    gc.collect()
+    assert [int(count_rows()) for _ in range(2)] == [ROWS, ROWS]
 
 
 def test_what_a_transform_gives_is_seen_on_rows_that_the_epoch_still_has(lake):
