@@ -169,7 +169,7 @@ def add_column(
                 "values are one per row, or one for all, got a function. Give it as compute=.",
                 column=name,
             )
-        values = taken_from(column_values(values), added.htype)
+        values = taken_from(column_values(values, added.htype), added.htype)
         if values is not None and not is_sequence(values):
             values = list(values) if isinstance(values, Iterator) else [values] * len(table)
         if values is not None and len(values) != len(table):

@@ -26,6 +26,7 @@ from deeplake_lite.storage import chunks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.base import Check
     from deeplake_lite.schema import Field, Schema
     from deeplake_lite.storage.table import Table
@@ -85,9 +86,10 @@ def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
     if isinstance(data, View):
         columns = {name: data[name] for name in data.columns}
     elif isinstance(data, Tabular):
-        columns = table_columns(data)
+        columns = table_columns(data, schema)
     elif isinstance(data, Mapping):
-        columns = {n: _listed(v) for n, v in data.items()}
+        types = {f.name: f.htype for f in schema}
+        columns = {n: _listed(v, types.get(n)) for n, v in data.items()}
     else:
         columns = _transpose(list(_rows(data)), schema)
     for name, values in columns.items():
@@ -244,8 +246,8 @@ def sliceable(values: Any) -> Any:
     return values
 
 
-def _listed(values: Any) -> Any:
-    return list(values) if isinstance(values, Iterator) else column_values(sliceable(values))
+def _listed(values: Any, of: Htype | None) -> Any:
+    return list(values) if isinstance(values, Iterator) else column_values(sliceable(values), of)
 
 
 def _rows(data: Any) -> Iterable[Mapping[str, Any]]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from deeplake_lite.htypes import Htype
+    from deeplake_lite.schema import Schema
 
 
 @runtime_checkable
@@ -35,11 +36,18 @@ class Tabular(Protocol):
         """Give the rows to Arrow."""
 
 
-def table_columns(table: Any) -> dict[str, Any]:
+def table_columns(table: Any, schema: Schema) -> dict[str, Any]:
     """Return the columns of a `Tabular` by name, one value per row, None where null.
 
     NaN in a column of floats stays NaN. JSON in a table that a view gave is parsed. The index of a
     DataFrame is left out.
+
+    Parameters
+    ----------
+    table : Tabular
+        The rows.
+    schema : Schema
+        Of the lake that takes them.
 
     Raises
     ------
@@ -49,40 +57,47 @@ def table_columns(table: Any) -> dict[str, Any]:
     Examples
     --------
     >>> import pandas as pd, pyarrow as pa
-    >>> table_columns(pa.table({"x": [1, None], "name": ["a", "b"]}))
+    >>> from deeplake_lite.schema import Schema
+    >>> schema = Schema.build({"x": "int64", "name": "text"})
+    >>> table_columns(pa.table({"x": [1, None], "name": ["a", "b"]}), schema)
     {'x': [1, None], 'name': ['a', 'b']}
-    >>> table_columns(pd.DataFrame({"name": ["a", None]}))
+    >>> table_columns(pd.DataFrame({"name": ["a", None]}), schema)
     {'name': ['a', None]}
     """
+    types = {f.name: f.htype for f in schema}
     if hasattr(table, "iloc"):
         names = [str(name) for name in table.columns]
-        found = [column_values(table.iloc[:, i]) for i in range(len(names))]
+        found = [column_values(table.iloc[:, i], types.get(n)) for i, n in enumerate(names)]
     else:
         import pyarrow as pa
 
         arrow = pa.table(table)
         names = arrow.column_names
-        found = [parsed(column_values(arrow.column(i)), f) for i, f in enumerate(arrow.schema)]
+        found = [
+            parsed(column_values(arrow.column(i), noted_htype(f) or types.get(f.name)), f)
+            for i, f in enumerate(arrow.schema)
+        ]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InvalidValueError(f"column names must be unique, got {twice!r} twice. Rename one.")
     return dict(zip(names, found, strict=True))
 
 
-def column_values(values: Any) -> Any:
+def column_values(values: Any, of: Htype | None = None) -> Any:
     """Return a column of pandas, Arrow or xarray as an array or list, None where null.
 
-    Other values are returned as they are.
+    Other values are returned as they are. Structs and maps of Arrow are what a column of type `of`
+    takes: tensors, or objects.
 
     >>> import pandas as pd
     >>> column_values(pd.Series([1, None], dtype="Int8"))
     [1, None]
     """
     if hasattr(values, "iloc"):
-        return _series(values)
+        return _series(values, of)
     if hasattr(values, "to_dataset"):
         return _data_array(values)
-    return _arrow(values) if hasattr(values, "to_pylist") else values
+    return _arrow(values, of) if hasattr(values, "to_pylist") else values
 
 
 def _data_array(values: xr.DataArray) -> Any:
@@ -190,8 +205,12 @@ def _complex(value: Any, dtype: np.dtype[Any]) -> Any:
     return pairs.view(dtype)[..., 0][()] if pairs.shape[-1:] == (2,) else value
 
 
-def _series(column: pd.Series[Any]) -> Any:
+def _series(column: pd.Series[Any], of: Htype | None) -> Any:
     """Return a column of pandas as an array where NumPy has its dtype, else as a list."""
+    if _is_nested(column.dtype):
+        import pyarrow as pa
+
+        return _arrow(pa.array(column), of)
     if isinstance(column.dtype, np.dtype) and column.dtype != object:
         return column.to_numpy()
     if column.dtype != object and getattr(column.dtype, "kind", "") == "f":  # with nulls of its own
@@ -199,30 +218,39 @@ def _series(column: pd.Series[Any]) -> Any:
     return [None if is_missing(value) else value for value in column.tolist()]
 
 
-def _arrow(column: pa.Array | pa.ChunkedArray) -> Any:
+def _is_nested(dtype: Any) -> bool:
+    """Tell whether a dtype of pandas is a nested type of Arrow."""
+    import pyarrow as pa
+
+    kind = getattr(dtype, "pyarrow_dtype", None)
+    return kind is not None and bool(pa.types.is_nested(kind))
+
+
+def _arrow(column: pa.Array | pa.ChunkedArray, of: Htype | None) -> Any:
     """Return a column of Arrow as an array where it holds numbers, or tensors, without nulls."""
     import pyarrow as pa
 
+    from deeplake_lite.dataset.arrow_objects import are_tensors, item_of, objects_in, tensors_in
     from deeplake_lite.dataset.arrow_types import is_list
 
     kind = column.type
-    if pa.types.is_struct(kind) and {f.name for f in kind} == {"data", "shape"}:
+    if are_tensors(kind, of):
         return tensors_in(column)
-    if is_list(kind) and _is_array(kind.value_type):
-        return [_arrow(item.values) if item.is_valid else None for item in column]
+    if is_list(kind) and _has_tensors(kind, of):
+        return [_arrow(item.values, item_of(of)) if item.is_valid else None for item in column]
     if isinstance(kind, pa.FixedShapeTensorType) and column.null_count:
         rows = column.cast(kind.storage_type).to_pylist()
         return [None if row is None else np.reshape(row, kind.shape) for row in rows]
     if _has_times(kind):
         return _times(column)
     if column.null_count:
-        return column.to_pylist()
+        return objects_in(column)
     if isinstance(kind, pa.FixedShapeTensorType):
         whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         return whole.to_numpy_ndarray()
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return np.asarray(column)
-    return column.to_pylist()
+    return objects_in(column)
 
 
 def _has_times(kind: pa.DataType) -> bool:
@@ -252,32 +280,16 @@ def _times(column: pa.Array | pa.ChunkedArray) -> Any:
     return np.ma.MaskedArray(values, null) if null.any() else values
 
 
-def _is_array(kind: pa.DataType) -> bool:
-    """Tell whether values are arrays of several axes: of a fixed shape, or with their shapes."""
+def _has_tensors(kind: pa.DataType, of: Htype | None) -> bool:
+    """Tell whether values are tensors, of a fixed shape or with their shapes, or lists of them."""
     import pyarrow as pa
 
-    return pa.types.is_struct(kind) or isinstance(kind, pa.FixedShapeTensorType)
+    from deeplake_lite.dataset.arrow_objects import are_tensors, item_of
+    from deeplake_lite.dataset.arrow_types import is_list
 
-
-def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return arrays of data and shape, as `to_arrow` writes those of which several axes vary.
-
-    >>> import pyarrow as pa
-    >>> tensors_in(pa.array([{"data": [1, 2], "shape": [2, 1]}, None]))
-    [array([[1],
-           [2]]), None]
-    """
-    return [_tensor(item) if item.is_valid else None for item in column]
-
-
-def _tensor(item: pa.StructScalar) -> Any:
-    data, shape = item["data"], item["shape"]
-    if not (data.is_valid and shape.is_valid):
-        return None
-    numbers = data.values
-    pairs = hasattr(numbers.type, "list_size")  # complex numbers
-    flat = np.asarray((numbers.flatten() if pairs else numbers).to_numpy(zero_copy_only=False))
-    return flat.reshape([*shape.as_py(), 2] if pairs else shape.as_py())
+    if is_list(kind):
+        return _has_tensors(kind.value_type, item_of(of))
+    return isinstance(kind, pa.FixedShapeTensorType) or are_tensors(kind, of)
 
 
 def is_missing(value: Any, *, nan: bool = True) -> bool:

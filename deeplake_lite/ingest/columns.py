@@ -17,10 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from deeplake_lite.dataset.arrow_objects import are_tensors, objects_in, tensors_in
 from deeplake_lite.dataset.arrow_types import dtype_of, is_bytes, is_list, is_text
-from deeplake_lite.dataset.tables import complex_of, noted_htype, parsed, tensors_in
+from deeplake_lite.dataset.tables import complex_of, noted_htype, parsed
 from deeplake_lite.dataset.values import with_none
-from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import (
     Array,
     Bytes,
@@ -169,7 +170,7 @@ def _values_of(array: pa.Array, htype: Htype) -> Any:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     kind = array.type
-    if kinds.is_struct(kind) and {f.name for f in kind} == {"data", "shape"}:
+    if are_tensors(kind, htype):
         return tensors_in(array)
     if kinds.is_dictionary(kind):
         return values_of(array.cast(kind.value_type), htype)
@@ -186,11 +187,9 @@ def _values_of(array: pa.Array, htype: Htype) -> Any:
     if is_list(kind) and isinstance(htype, Sequence):
         items = _items(array)
         return [None if item is None else with_none(values_of(item, htype.of)) for item in items]
-    if kinds.is_map(kind):
-        return [_as_dict(item) for item in array.to_pylist()]
     if kinds.is_struct(kind) and htype.name in ("image", "bytes"):
         return [_file(item) for item in array.to_pylist()]
-    return array.to_pylist()
+    return objects_in(array)
 
 
 def _tensors(array: pa.ExtensionArray) -> list[Any]:
@@ -200,16 +199,6 @@ def _tensors(array: pa.ExtensionArray) -> list[Any]:
         None if item is None else _numbers(item).reshape(shape)
         for item in (item.values if item.is_valid else None for item in flat)
     ]
-
-
-def _as_dict(pairs: list[tuple[Any, Any]] | None) -> dict[Any, Any] | None:
-    """Return a map as a dict. Raises InvalidValueError for a key that comes twice."""
-    found = None if pairs is None else dict(pairs)
-    if found is not None and pairs is not None and len(found) < len(pairs):
-        raise InvalidValueError(
-            f"a map has each key once, but one is {pairs!r:.60}. Make it a list of structs."
-        )
-    return found
 
 
 def _decimals(array: pa.Array, htype: Htype) -> Any:

@@ -1,0 +1,175 @@
+"""Structs and maps of Arrow: objects, whatever their fields are called, or tensors of a lake."""
+
+from uuid import uuid4
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deeplake_lite as dl
+
+
+def new_url():
+    return f"memory://{uuid4().hex}"
+
+
+def appended(table, htype, _):
+    ds = dl.create(new_url(), {"x": htype})
+    ds.append(table)
+    ds.commit()
+    return ds
+
+
+def appended_by_column(table, htype, folder):
+    return appended({"x": table.column("x")}, htype, folder)
+
+
+def appended_from_pandas(table, htype, folder):
+    return appended(table.to_pandas(types_mapper=pd.ArrowDtype), htype, folder)
+
+
+def added(table, htype, _):
+    ds = dl.create(new_url(), {"at": "int64"})
+    ds.append({"at": range(len(table))})
+    ds.add_column("x", htype, values=table.column("x"))
+    ds.commit()
+    return ds
+
+
+def from_dataframe(table, htype, _):
+    return dl.from_dataframe(table, new_url(), schema={"x": htype})
+
+
+def from_pandas(table, htype, _):
+    frame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    return dl.from_dataframe(frame, new_url(), schema={"x": htype})
+
+
+def from_parquet(table, htype, folder):
+    pq.write_table(table, folder / "a.parquet")
+    return dl.from_parquet(folder / "a.parquet", new_url(), schema={"x": htype})
+
+
+WAYS = [
+    appended,
+    appended_by_column,
+    appended_from_pandas,
+    added,
+    from_dataframe,
+    from_pandas,
+    from_parquet,
+]
+
+MAP = pa.map_(pa.string(), pa.int64())
+OBJECTS = {
+    "data and shape": ([{"data": [1, 2, 3, 4], "shape": [2, 2]}], None),
+    "a shape that is a text": ([{"data": "a", "shape": "round"}], None),
+    "a shape that does not fit": ([{"data": [1, 2, 3], "shape": [2]}], None),
+    "lists of such": ([[{"data": [1, 2], "shape": [2, 1]}], []], None),
+    "such within others": ([{"sensor": {"data": [1.5], "shape": [1]}}], None),
+    "maps": ([{"a": 1}, {}, None], MAP),
+    "maps in structs": ([{"m": {"a": 1, "b": None}}], pa.struct({"m": MAP})),
+    "maps in lists": ([[{"a": 1}], []], pa.list_(MAP)),
+    "maps in maps": ([{"k": {"a": 1}}], pa.map_(pa.string(), MAP)),
+}
+
+
+def table_of(values, kind):
+    return pa.table({"x": pa.array(_pairs(values, kind), kind)})
+
+
+def _pairs(value, kind):
+    """Return values with pairs for maps, which Arrow takes."""
+    if isinstance(value, list):
+        return [_pairs(item, kind) for item in value]
+    if isinstance(value, dict) and (kind is not None):
+        inner = {key: _pairs(item, kind) for key, item in value.items()}
+        return inner if "m" in value else list(inner.items())
+    return value
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", OBJECTS)
+def test_structs_and_maps_are_objects_in_a_column_of_json(way, name, tmp_path):
+    values, kind = OBJECTS[name]
+    ds = way(table_of(values, kind), dl.Json(nullable=True), tmp_path)
+    assert ds["x"][:] == values
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+@pytest.mark.parametrize("parquet", [False, True])
+def test_a_column_without_a_type_of_its_own_is_of_objects(name, parquet, tmp_path):
+    values, kind = OBJECTS[name]
+    pq.write_table(table_of(values, kind), tmp_path / "a.parquet")
+    if parquet:
+        ds = dl.from_parquet(tmp_path / "a.parquet", new_url())
+    else:
+        ds = dl.from_dataframe(table_of(values, kind), new_url())
+    assert [row["x"] for row in ds] == values
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "htype", [dl.Array("int64", (None, None)), dl.Array("int64", None), dl.Mask(dtype="int32")]
+)
+def test_data_and_shape_are_a_tensor_for_a_type_of_arrays(way, htype, tmp_path):
+    table = pa.table({"x": pa.array([{"data": [1, 2, 3, 4], "shape": [2, 2]}])})
+    assert np.array_equal(way(table, htype, tmp_path)["x"][0], [[1, 2], [3, 4]])
+
+
+MALFORMED = {
+    "too many": [{"data": [1, 2, 3], "shape": [2, 1]}],
+    "less than none": [{"data": [1, 2], "shape": [-1, -2]}],
+    "texts": [{"data": ["a"], "shape": [1, 1]}],
+    "no lists": [{"data": "a", "shape": "round"}],
+    "no whole numbers": [{"data": [1], "shape": [1.0, 1.0]}],
+    "a null size": [{"data": [1], "shape": [1, None]}],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("values", MALFORMED.values(), ids=MALFORMED)
+@pytest.mark.parametrize("noted", [False, True])
+def test_a_struct_that_makes_no_array_is_an_error_of_its_row(way, values, noted, tmp_path):
+    htype, table = dl.Array("int64", (None, None)), pa.table({"x": pa.array(values)})
+    if noted:
+        note = {
+            "deeplake_lite.htype": '{"htype": "array", "dtype": "int64", "shape": [null, null]}'
+        }
+        table = table.cast(pa.schema([table.schema.field("x").with_metadata(note)]))
+    with pytest.raises(dl.InvalidValueError, match=r"row 0: must be int64 .*, got dict"):
+        way(table, htype, tmp_path)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", [MAP, pa.list_(MAP)])
+def test_a_map_with_a_key_twice_is_refused(way, kind, tmp_path):
+    row = [("a", 1), ("a", 2)]
+    table = pa.table({"x": pa.array([row if kind == MAP else [row]], kind)})
+    with pytest.raises(dl.InvalidValueError, match="each key once"):
+        way(table, dl.Json(), tmp_path)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_map_whose_keys_are_structs_is_refused(way, tmp_path):
+    kind = pa.map_(pa.struct({"k": pa.int64()}), pa.int64())
+    table = pa.table({"x": pa.array([[({"k": 1}, 2)]], kind)})
+    with pytest.raises(dl.InvalidValueError, match="keys of a map"):
+        way(table, dl.Json(), tmp_path)
+
+
+def test_tensors_in_lists_of_lists_come_back():
+    htype = dl.Sequence(dl.Sequence(dl.Array("int64", (None, None))))
+    ds = dl.create(new_url(), {"x": htype})
+    ds.append({"x": [[[[[1, 2]], [[3], [4]]], []]]})
+    ds.commit()
+    for again in (
+        appended(ds.to_arrow(), htype, None),
+        dl.from_dataframe(ds.to_arrow(), new_url()),
+    ):
+        assert [[v.tolist() for v in item] for item in again["x"][0]] == [
+            [[[1, 2]], [[3], [4]]],
+            [],
+        ]
