@@ -106,7 +106,9 @@ class Exports:
             each row beside its ``file_name``: boxes, vectors and lists as JSON; other files, pixels
             and arrays by the path of a file below ``_columns``. The class ``a/b`` has the folder
             ``a_b``, and its own name in the table, which
-            ``dl.from_folder(folder, labels=f"{folder}/metadata.csv")`` takes.
+            ``dl.from_folder(folder, labels=f"{folder}/metadata.csv")`` takes. A null picture has
+            no ``file_name``. A column of the lake that is called so is ``file_name_`` in the table,
+            and ``file_name`` again in the lake that takes it.
 
         Raises
         ------

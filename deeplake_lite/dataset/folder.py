@@ -1,15 +1,16 @@
 """Samples as files: a folder per class, files as they are stored, and all columns in a CSV.
 
 The layout is one that many tools read: ``tulip/000041.jpg``, and ``metadata.csv`` with a
-``file_name`` per row. Files are numbered by row. Other columns that are files, pixels or arrays are
-files, too, below ``_columns``, which `from_folder` passes over: the table has their paths. No name
-leads out of the folder.
+``file_name`` per row, which is empty for a null picture. Files are numbered by row. Other columns
+that are files, pixels or arrays are files, too, below ``_columns``, which `from_folder` passes
+over: the table has their paths. No name leads out of the folder.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -23,7 +24,6 @@ from deeplake_lite.dataset.portable import is_file, read_blocks, values_of
 from deeplake_lite.dataset.texts import fits_table, text_of
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Image, Scalar, Sequence, Text
-from deeplake_lite.schema import free_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 TABLE = "metadata.csv"
+
+FILE_NAMES = "file_name"
+"""Column of the table with the paths of the files."""
 
 COLUMNS = "_columns"
 """Folder of the files of all columns but the one that is chosen."""
@@ -54,7 +57,7 @@ def write_folder(view: View, path: str | Path, image: str | None, label: str | N
     row = 0
     with (root / TABLE).open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, quoting=csv.QUOTE_STRINGS)
-        table.writerow([free_name("file_name", [f.name for f in rest]), *(f.name for f in rest)])
+        table.writerow([FILE_NAMES, *(header_of(f.name) for f in rest)])
         for block in read_blocks(view, fields, "to_folder", _BLOCK_ROWS):
             values = {f.name: values_of(f.htype, block[f.name]) for f in fields}
             for i, sample in enumerate(values[picture.name]):
@@ -63,6 +66,26 @@ def write_folder(view: View, path: str | Path, image: str | None, label: str | N
                 table.writerow([name or "", *(files.cell(row, f, values[f.name][i]) for f in rest)])
                 row += 1
     return root
+
+
+def header_of(column: str) -> str:
+    """Return the header of a column beside that of the paths: ``file_name`` becomes ``file_name_``.
+
+    Names that end in more underscores get one more, too, so that each has a header of its own.
+
+    >>> header_of("file_name"), header_of("file_name_"), header_of("file")
+    ('file_name_', 'file_name__', 'file')
+    """
+    return f"{column}_" if re.fullmatch(f"{FILE_NAMES}_*", column) else column
+
+
+def column_of(header: str) -> str:
+    """Return the column that has a header beside that of the paths: the reverse of `header_of`.
+
+    >>> column_of("file_name_"), column_of("file_name__"), column_of("file")
+    ('file_name', 'file_name_', 'file')
+    """
+    return header[:-1] if re.fullmatch(f"{FILE_NAMES}_+", header) else header
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Names of folders: safe on any system, made when first needed, never two values in one."""
+"""Names of folders: safe on any system, never hidden, made when first needed, one per value."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Folders:
     >>> folders = Folders(Path(mkdtemp()))
     >>> found = [folders.of(name) for name in ("rose", "../etc", "Rose", None)]
     >>> [folder.relative_to(folders.root).as_posix() for folder in found]
-    ['rose', '.._etc', 'Rose_2', '.']
+    ['rose', '_.._etc', 'Rose_2', '.']
     """
 
     def __init__(self, root: Path, taken: Iterable[str] = ()) -> None:
@@ -59,14 +59,17 @@ class Folders:
 
 
 def safe_name(name: str) -> str:
-    """Return a name that is one folder on any system, and not a special one.
+    """Return a name that is one folder on any system, and neither a special nor a hidden one.
 
     >>> safe_name("a/b"), safe_name(".."), safe_name("CON"), safe_name("Grüne Iris. ")
     ('a_b', '_', '_CON', 'Grüne Iris')
+    >>> safe_name(".net")
+    '_.net'
     """
     name = _UNSAFE.sub("_", unicodedata.normalize("NFC", name))
     name = name.encode("utf-8", "ignore")[:_LONGEST].decode("utf-8", "ignore").strip().rstrip(". ")
-    return f"_{name}" if not name or _RESERVED.fullmatch(name) else name
+    is_hidden = name.startswith(".")
+    return f"_{name}" if not name or is_hidden or _RESERVED.fullmatch(name) else name
 
 
 def _folded(name: str) -> str:

@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.types as kinds
 
 from deeplake_lite.dataset.arrow_types import is_text
+from deeplake_lite.dataset.folder import FILE_NAMES, header_of
 from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
 PROBED = 1_000
 """Rows that are looked at to find the column of file names."""
-
-OWN_COLUMN = "file_name"
-"""Name of the column of file names in folders that `View.to_folder` and Hugging Face write."""
 
 _USUAL = re.compile(
     r"(?!name$|[_ ]*$)(image|img|picture|photo)?[_ ]?(file)?[_ ]?(name|path)?", re.IGNORECASE
@@ -52,7 +50,7 @@ class FileNames:
     """
 
     def __init__(self, files: Sequence[str], pictures: int, folder: Path, table: Path) -> None:
-        self._files = files
+        self._files, self._pictures = files, pictures
         self._folder = Path(os.path.abspath(folder))
         self._base = Path(os.path.abspath(table)).parent
         self._real_folders: dict[str, str] = {}
@@ -71,6 +69,8 @@ class FileNames:
 
     def find(self, name: Any) -> int | None:
         """Return the position of the file that a value of the table means."""
+        if is_empty(name):
+            return None
         for text in _forms(str(name)):
             at = self._find(text)
             if at is not None or self._is_elsewhere(text):
@@ -81,6 +81,15 @@ class FileNames:
         """Tell whether a value has a file's name with its suffix, which no number has."""
         ends = {PurePosixPath(text).name for text in _forms(str(name))}
         return isinstance(name, str) and not ends.isdisjoint(_both_forms(_name(self._files[at])))
+
+    def are_all(self, values: Iterable[Any]) -> bool:
+        """Tell whether each value names a file with its suffix, and no picture is without one."""
+        given = [value for value in values if not is_empty(value)]
+        files = [self.find(value) for value in given]
+        if not {*range(self._pictures)}.issubset(files):
+            return False
+        pairs = zip(given, files, strict=True)
+        return all(at is not None and self.is_whole(value, at) for value, at in pairs)
 
     def _find(self, text: str) -> int | None:
         if text in self._paths:
@@ -198,9 +207,18 @@ class _Candidate:
         A column that names less than half as many does so by chance. Whole names outrank those
         without suffix, which numbers may be, too.
         """
-        is_own = self.column == OWN_COLUMN and 2 * self.named >= most
+        is_own = self.column == FILE_NAMES and 2 * self.named >= most
         is_whole, is_usual = 2 * self.whole >= most, bool(_USUAL.fullmatch(self.column))
         return is_own, is_whole, is_usual and 2 * self.named >= most, self.named
+
+
+def is_empty(name: Any) -> bool:
+    """Tell whether a row of a table names no file.
+
+    >>> is_empty(None), is_empty(" "), is_empty(0)
+    (True, True, False)
+    """
+    return name is None or not str(name).strip()
 
 
 def find_column(rows: pa.Table, names: FileNames, label: str, path: Path) -> str:
@@ -211,10 +229,12 @@ def find_column(rows: pa.Table, names: FileNames, label: str, path: Path) -> str
     InvalidValueError
         When no column does, or several that name different files do so equally well.
     """
+    if FILE_NAMES in rows.schema.names and names.are_all(rows.column(FILE_NAMES).to_pylist()):
+        return FILE_NAMES
     candidates = [
         _Candidate.of(f.name, rows.column(f.name)[:PROBED].to_pylist(), names)
         for f in rows.schema
-        if f.name != label and (is_text(f.type) or kinds.is_integer(f.type))
+        if f.name != header_of(label) and (is_text(f.type) or kinds.is_integer(f.type))
     ]
     most = max((c.named for c in candidates), default=0)
     if not most:

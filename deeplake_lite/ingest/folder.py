@@ -63,11 +63,14 @@ def from_folder(
         other columns are taken, too; ``path``, which the folder has by itself, as ``path_``. Only
         the files that it lists are read. It names them by their name, where one file has it, or by
         a path, which starts at the folder or at the table, or whose end with a folder in it is that
-        of one file's path, as where files were moved.
+        of one file's path, as where files were moved. A row without a file name has a null picture,
+        and ``path`` is the row; it is left out where the lake or `schema` has no null pictures.
     file_column : str, optional
         The column of that CSV with the file names; found by looking at the files if left out: one
         that has their names with suffixes comes before one of stems or numbers, and of several such
         columns, ``file_name`` or one that is called like it (``file``, ``image_path``…).
+        Beside ``file_name``, a column ``file_name_`` is taken as ``file_name``, as
+        `View.to_folder` writes it.
     **options
         See `Options`.
 
@@ -150,7 +153,7 @@ def folder_source(
     unlisted = {f.path for f in found.pictures} - {f.path for f in table.files}
     rest = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
     without = (*table.missing, *rest)  # first what may be a slip
-    layout = Layout.of(table.files)
+    layout = Layout.of([f for f in table.files if f.path not in table.bare])
     return FolderSource(folder, table.files, layout, label, table, without, table.image)
 
 
@@ -198,13 +201,13 @@ class FolderSource:
     @cached_property
     def columns(self) -> dict[str, Htype]:
         """Type of each column."""
-        found: dict[str, Htype] = {self.image: Image(self._codec())}
+        found: dict[str, Htype] = {self.image: Image(self._codec(), nullable=bool(self._bare))}
         layout, files = self.layout, [f.path for f in self.files]
         if self.table is None and layout.classes:
             some_without = any(layout.class_of(path) is None for path in files)
             found[self.label] = ClassLabel(layout.classes, nullable=some_without)
         if layout.splits:
-            found["split"] = ClassLabel(layout.splits)
+            found["split"] = ClassLabel(layout.splits, nullable=bool(self._bare))
         found["path"] = Text()
         return found | dict(self._rest.columns)
 
@@ -218,6 +221,11 @@ class FolderSource:
             schema[self.label] = "class_label"
         return MemorySource.of(columns, None, schema)
 
+    @property
+    def _bare(self) -> frozenset[str]:
+        """Names of the rows of the table that name no file."""
+        return frozenset() if self.table is None else self.table.bare
+
     def _is_classes(self, column: Any) -> bool:
         """Tell whether a column of the table can be classes: texts, or whole numbers from 0 on."""
         from deeplake_lite.ingest.labels import class_numbers
@@ -226,7 +234,8 @@ class FolderSource:
 
     def _codec(self) -> str:
         """Return the one codec of all files, by their first bytes, or "auto"."""
-        found = set(formats_of([self.folder / f.path for f in self.files])) - {None}
+        paths = [self.folder / f.path for f in self.files if f.path not in self._bare]
+        found = set(formats_of(paths)) - {None}
         return str(found.pop()) if len(found) == 1 else "auto"
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
@@ -249,9 +258,10 @@ class FolderSource:
     def _values(self, files: list[str], start: int, stop: int) -> dict[str, Any]:
         """Return the values of some rows, by column; pictures as paths."""
         layout, folder = self.layout, self.folder.absolute()  # paths in a table start elsewhere
+        there = [None if path in self._bare else path for path in files]
         values: dict[str, Any] = {
-            self.image: [str(folder / path) for path in files],
-            "split": [layout.split_of(path) for path in files],
+            self.image: [path and str(folder / path) for path in there],
+            "split": [path and layout.split_of(path) for path in there],
             "path": files,
         }
         if self.table is None:

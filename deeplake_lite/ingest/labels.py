@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deeplake_lite.dataset.folder import FILE_NAMES, column_of
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.htypes import ClassLabel, resolve
 from deeplake_lite.ingest.columns import ArrowColumn
 from deeplake_lite.ingest.csv import csv_source, named_by_numbers, written_types
 from deeplake_lite.ingest.csv_file import csv_table, delimiter_of
-from deeplake_lite.ingest.file_names import FileNames, find_column
-from deeplake_lite.ingest.layout import own_columns, picture_column
+from deeplake_lite.ingest.file_names import FileNames, find_column, is_empty
+from deeplake_lite.ingest.layout import Found, own_columns, picture_column
 from deeplake_lite.ingest.options import types_of
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.schema import free_name
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from deeplake_lite.htypes import Htype
-    from deeplake_lite.ingest.layout import Found, Scanned
+    from deeplake_lite.ingest.layout import Scanned
     from deeplake_lite.ingest.options import Types
 
 
@@ -35,14 +36,17 @@ class Labels:
     """The rows of a table, in the order of the files that they name."""
 
     files: tuple[Found, ...]
-    """The files, sorted by path."""
+    """The files, sorted by path; and rows without one, by the name of the row."""
+
+    bare: frozenset[str]
+    """Names of the rows without a file, whose pictures are null."""
 
     columns: dict[str, Any]
     """The columns but for that of the file names: lists of values where `types` has their type,
     but for that of classes whose names are still to be found."""
 
     missing: tuple[Skipped, ...]
-    """Rows that name a file that is not there."""
+    """Rows that name a file that is not there, or none where no picture is null."""
 
     types: Mapping[str, Any]
     """Types of columns that the user asked for, or that the lake has."""
@@ -83,6 +87,11 @@ class Asked:
         found |= {new: given[old] for old, new in names.items() if old in given}
         return found | {new: given[new] for new in names.values() if new in given}
 
+    def takes_null(self, column: str) -> bool:
+        """Tell whether a column may have nulls: as the lake has it, as it is given, or else yes."""
+        types = {**types_of(self.schema), **self.known}
+        return column not in types or resolve(types[column]).nullable
+
     def rest(self, names: Mapping[str, str]) -> dict[str, Any]:
         """Return the types that the user gives to columns that are not the table's."""
         given = types_of(self.schema)
@@ -122,26 +131,40 @@ def read_labels(
     chosen = asked.file_column or find_column(rows, file_names, asked.label, path)
     if chosen not in rows.schema.names:
         raise NotFoundError.named("column", chosen, rows.schema.names)
-    order, missing = _order(rows.column(chosen).to_pylist(), file_names, path)
-    listed = tuple(sorted((files[at] for at in order), key=lambda f: f.path))
-    row_of = {files[at].path: row for at, row in order.items()}
-    others = [name for name in rows.schema.names if name != chosen]
-    image = picture_column(asked.schema, others)
-    names = _renamed(others, own_columns(image, listed))
+    others = _columns_meant([name for name in rows.schema.names if name != chosen], chosen)
+    image = picture_column(asked.schema, others.values())
+    order = _Order.of(rows.column(chosen).to_pylist(), file_names, path, asked.takes_null(image))
+    found_files = [files[at] for at in order.files]
+    bare = [Found(place, 0) for place in order.bare]
+    listed = tuple(sorted([*found_files, *bare], key=lambda f: f.path))
+    row_of = {files[at].path: row for at, row in order.files.items()} | order.bare
+    names = _renamed(others, own_columns(image, found_files))
     types = asked.types(names)
     columns = _columns(path, names, types, asked.known, [row_of[f.path] for f in listed])
     schema = {**asked.rest(names), **replace(asked, known={}).types(names)}
-    return Labels(listed, columns, missing, types, image, schema, str(path.parent))
+    skipped, base = tuple(order.missing), str(path.parent)
+    return Labels(listed, frozenset(order.bare), columns, skipped, types, image, schema, base)
 
 
-def _renamed(columns: list[str], own: Collection[str]) -> dict[str, str]:
+def _columns_meant(headers: list[str], chosen: str) -> dict[str, str]:
+    """Return the columns that headers mean beside the chosen one, which names the files.
+
+    >>> _columns_meant(["file_name_", "x"], "file_name")
+    {'file_name_': 'file_name', 'x': 'x'}
+    """
+    return {header: column_of(header) if chosen == FILE_NAMES else header for header in headers}
+
+
+def _renamed(columns: Mapping[str, str], own: Collection[str]) -> dict[str, str]:
     """Return the names that columns of a table get beside those that the folder has itself.
 
-    >>> _renamed(["path", "x"], ["image", "path"])
-    {'path': 'path_', 'x': 'x'}
+    >>> _renamed({"path": "path", "file_name_": "file_name"}, ["image", "path"])
+    {'path': 'path_', 'file_name_': 'file_name'}
     """
-    taken = {*own, *columns}
-    return {name: free_name(name, taken) if name in own else name for name in columns}
+    taken = {*own, *columns.values()}
+    return {
+        header: free_name(name, taken) if name in own else name for header, name in columns.items()
+    }
 
 
 def _columns(
@@ -174,24 +197,44 @@ def _typed(path: Path, given: Mapping[str, Any], named: Collection[str]) -> dict
     return found
 
 
-def _order(
-    values: list[Any], names: FileNames, path: Path
-) -> tuple[dict[int, int], tuple[Skipped, ...]]:
-    """Return the table's row of each file that it names, and rows without a file."""
-    order: dict[int, int] = {}
-    missing = []
-    for row, value in enumerate(values):
-        at = names.find(value)
-        if at is None:
-            missing.append(Skipped(f"{path.name}, row {row}", f"there is no file {value!r}"))
-        elif at in order:
-            raise InvalidValueError(
-                f"{path.name}, row {row}: {value!r} is named twice, in row {order[at]} too. "
-                "Leave one out."
-            )
-        else:
-            order[at] = row
-    return order, tuple(missing)
+@dataclass(frozen=True)
+class _Order:
+    """What the rows of a table name."""
+
+    files: dict[int, int] = field(default_factory=dict)
+    """The row of each file that is named, by the position of the file."""
+
+    bare: dict[str, int] = field(default_factory=dict)
+    """Rows that name no file, by what they are called."""
+
+    missing: list[Skipped] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, values: list[Any], names: FileNames, path: Path, takes_null: bool) -> _Order:
+        """Look up values of a table, where pictures may be null or not.
+
+        Raises
+        ------
+        InvalidValueError
+            When a file is named twice.
+        """
+        found = cls()
+        for row, value in enumerate(values):
+            place, at = f"{path.name}, row {row}", names.find(value)
+            if is_empty(value) and takes_null:
+                found.bare[place] = row
+            elif is_empty(value):
+                found.missing.append(Skipped(place, "it names no file, and no picture may be null"))
+            elif at is None:
+                found.missing.append(Skipped(place, f"there is no file {value!r}"))
+            elif at in found.files:
+                raise InvalidValueError(
+                    f"{place}: {value!r} is named twice, in row {found.files[at]} too. "
+                    "Leave one out."
+                )
+            else:
+                found.files[at] = row
+        return found
 
 
 def class_numbers(column: ArrowColumn) -> bool:

@@ -79,6 +79,141 @@ def test_pictures_of_either_column_may_be_the_files(make_lake, tmp_path, chosen,
         assert [v.tolist() for v in again[name][:]] == [v.tolist() for v in ds[name][:]]
 
 
+NAMES = ["000001.png", "000002.png", "000000.png"]
+"""Names of the files that `to_folder` writes, each in another row than its own."""
+
+MISLEADING = {
+    "file_name": {"file_name": NAMES},
+    "file": {"file": NAMES},
+    "image_path": {"image_path": NAMES},
+    "another case": {"File_Name": NAMES},
+    "beside another": {"file_name": ["a.png", "b.png", "c.png"], "file": NAMES},
+    "with underscores": {"file_name_": NAMES, "file_name": NAMES[::-1], "file_name___": NAMES},
+    "only with underscores": {"file_name_": NAMES},
+    "other suffixes": {"file_name": ["000001.jpg", "000002.jpg", "000000.jpg"]},
+    "stems": {"file_name": ["000001", "000002", "000000"]},
+    "folders": {"file_name": ["k/000001.png", "k/000002.png", "k/000000.png"]},
+    "some": {"file_name": ["000001.png", "000002.png", "z.png"]},
+    "mostly empty": {"file_name": ["", "", "x"], "file": NAMES},
+}
+
+
+def taken_in_again(ds, folder, *, schema):
+    options = {"schema": ds.schema} if schema else {}
+    ds.to_folder(folder / "out")
+    return dl.from_folder(
+        folder / "out", folder / "again.lake", labels="metadata.csv", progress=False, **options
+    )
+
+
+@pytest.mark.parametrize("name", MISLEADING)
+@pytest.mark.parametrize("schema", [True, False])
+@pytest.mark.parametrize("nulls", [0, 1, 2, 3])
+def test_pictures_keep_their_rows_whatever_other_columns_are_called(
+    make_lake, tmp_path, name, schema, nulls
+):
+    columns = MISLEADING[name]
+    pictures = [None] * nulls + [np.full((2, 2), i, "uint8") for i in range(nulls, 3)]
+    ds = make_lake(
+        {
+            "image": dl.Image("png", nullable=True),
+            "at": "int64",
+            **dict.fromkeys(columns, dl.Text()),
+        },
+        image=pictures,
+        at=range(3),
+        **columns,
+    )
+    ds.commit("all")
+    again = taken_in_again(ds, tmp_path, schema=schema)
+    assert set(again.columns) == {"image", "path", "at", *columns}
+    assert len(again) == 3
+    assert again["image"].htype.nullable or not nulls
+    for row in again:
+        at = row["at"]
+        assert row["image"] is None if at < nulls else row["image"][0, 0] == at
+        assert {name: row[name] for name in columns} == {n: v[at] for n, v in columns.items()}
+    twice = dl.from_folder(tmp_path / "out", again.url, labels="metadata.csv", progress=False)
+    assert (twice.ingested.added, twice.ingested.changed, twice.ingested.skipped) == (0, 0, ())
+
+
+def test_labels_in_a_column_called_file_name_come_back(make_lake, tmp_path):
+    kind = dl.ClassLabel(["000000.png", "000001.png"])
+    pictures = [np.full((2, 2), i, "uint8") for i in range(2)]
+    ds = make_lake({"image": dl.Image("png"), "file_name": kind}, image=pictures, file_name=[1, 0])
+    ds.commit("all")
+    folder = ds.to_folder(tmp_path / "out")
+    again = dl.from_folder(
+        folder, tmp_path / "x.lake", labels="metadata.csv", label="file_name", progress=False
+    )
+    found = {int(row["image"][0, 0]): kind.names[row["file_name"]] for row in again}
+    assert found == {0: "000001.png", 1: "000000.png"}
+
+
+def test_most_pictures_may_be_null(make_lake, tmp_path):
+    count = 1_200
+    pictures = [None] * (count - 2) + [np.full((2, 2), i, "uint8") for i in range(2)]
+    others = [f"00{count - 1 - i % 2}.png" for i in range(count)]
+    ds = make_lake(
+        {"image": dl.Image("png", nullable=True), "file": dl.Text()}, image=pictures, file=others
+    )
+    ds.commit("all")
+    again = taken_in_again(ds, tmp_path, schema=False)
+    assert len(again) == count
+    found = {row["path"]: row["image"][0, 0] for row in again if row["image"] is not None}
+    assert found == {"001198.png": 0, "001199.png": 1}
+
+
+def test_rows_without_a_file_are_left_out_where_no_picture_is_null(photos, url):
+    folder = photos("1.png")
+    (folder / "t.csv").write_text("file,x\n1.png,3\n,4\n")
+    reason = "it names no file, and no picture may be null"
+    for schema in ({"image": dl.Image("png")}, None):  # then the lake has the type
+        ds = dl.from_folder(folder, url, labels="t.csv", schema=schema, progress=False)
+        assert len(ds) == 1
+        assert [(s.path, s.reason) for s in ds.ingested.skipped] == [("t.csv, row 1", reason)]
+
+
+def test_a_file_called_none_is_not_that_of_rows_without_one(photos, url):
+    folder = photos("None.png", "1.png")
+    (folder / "t.csv").write_text("file,x\n1.png,3\nNone.png,4\n,5\n")
+    ds = dl.from_folder(folder, url, labels="t.csv", progress=False)
+    assert dict(zip(ds["path"][:], ds["x"][:].tolist(), strict=True)) == {
+        "1.png": 3,
+        "None.png": 4,
+        "t.csv, row 2": 5,
+    }
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_rows_without_a_file_have_no_split(photos, url, split):
+    folder = photos("train/1.png", "test/2.png") if split else photos("a/1.png", "b/2.png")
+    (folder / "t.csv").write_text("file,x\n1.png,3\n2.png,4\n,5\n")
+    ds = dl.from_folder(folder, url, labels="t.csv", progress=False)
+    assert ("split" in ds.columns) == split
+    if split:
+        assert ds["split"].htype == dl.ClassLabel(["train", "test"], nullable=True)
+        row = ds["path"][:].index("t.csv, row 2")
+        assert ds[row]["split"] is None
+
+
+@pytest.mark.parametrize(
+    "names", [[".net", "java"], [".a", "_.a"], ["..b", ".b", "b"], [".", ".."]]
+)
+def test_classes_that_begin_with_a_dot_come_back(make_lake, tmp_path, names):
+    pictures = [np.full((2, 2), i, "uint8") for i in range(len(names))]
+    schema = {"image": dl.Image("png"), "label": dl.ClassLabel(names)}
+    ds = make_lake(schema, image=pictures, label=range(len(names)))
+    ds.commit("all")
+    again = taken_in_again(ds, tmp_path, schema=True)
+    assert again["label"].names == tuple(names)
+    assert all(row["image"][0, 0] == row["label"] for row in again)
+    assert len(again) == len(names)
+    assert not list((tmp_path / "out").rglob(".*"))
+    without = dl.from_folder(tmp_path / "out", tmp_path / "y.lake", progress=False)
+    assert len(without) == len(names)
+
+
 def test_a_column_that_a_user_misspells_is_refused(photos, url):
     folder = photos("1.png")
     (folder / "t.csv").write_text("file,x\n1.png,3\n")
