@@ -120,7 +120,7 @@ def _take_landed(ds: Dataset, tip_id: str) -> bool:
     if landed.transaction == edits.transaction:
         ds._go_to(landed.id)
     else:
-        there = ds._open(landed.id)
+        there, edits.restored = ds._open(landed.id), None  # the commit that landed has noted it
         ds._pinned = _copied_onto(ds, there, "raise", base=there)
     return True
 
@@ -183,5 +183,7 @@ def _copied_onto(
     except BaseException:
         target.release()
         raise
+    if mine.edits is not None and mine.edits.restored is not None:
+        target.note_restored(*mine.edits.restored)
     mine.release()
     return target

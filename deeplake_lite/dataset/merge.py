@@ -113,6 +113,7 @@ def restore(ds: Dataset, version: versions.Version) -> None:
             with ds._editing() as table:
                 merge_rows(plan, table, old)
                 table.arrange(slots_of(table, old.ids(old.rows.live())))
+                table.note_restored(ds.version, old.snapshot_id)
         except BaseException:
             ds.discard()
             raise

@@ -179,7 +179,7 @@ def csv_source(
         read=partial(file.stream, texts) if file.is_large else partial(_batches, rows),
         key=key,
         rows=None if file.is_large else rows.num_rows,
-        fingerprint=fingerprint(files),
+        fingerprint=fingerprint(path, files),
         full=frozenset(full),
         schema=given,
         left_out=file.left_out.values(),

@@ -10,9 +10,11 @@ import xxhash
 
 from deeplake_lite.dataset.versions import Graph
 from deeplake_lite.errors import LakeError
+from deeplake_lite.ingest.files import are_same_state
+from deeplake_lite.storage.edits import RESTORED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -82,7 +84,7 @@ class Content:
         self._columns: dict[str, xxhash.xxh3_64] = {}
 
     def add(self, digests: Mapping[str, NDArray[np.uint64]]) -> None:
-        """Take the digests of some rows' cells, by column id."""
+        """Take the digests of some rows' cells, by column name."""
         for column, found in digests.items():
             self._columns.setdefault(column, xxhash.xxh3_64()).update(found.tobytes())
 
@@ -102,10 +104,49 @@ def runs_of(rows: NDArray[np.int64]) -> list[tuple[int, int]]:
     return [(int(part[0]), int(part[-1]) + 1) for part in parts]
 
 
+def _commits_behind(ds: Dataset) -> list[Commit]:
+    """Return the commits that made a lake as it is, but for those that a restore has undone."""
+    graph = _graph_of(ds)
+    found, todo = set[str](), [ds.version]
+    while todo:
+        version = todo.pop()
+        if version in found or version not in graph.commits:
+            continue
+        found.add(version)
+        restored = _restored(graph.commits[version])
+        if restored is None:
+            todo += graph.parents[version]
+        else:
+            found |= graph.ancestors(graph.parents[version]) - graph.ancestors([restored[0]])
+            todo.append(restored[1])
+    return [graph.commits[version] for version in found]
+
+
+def _graph_of(ds: Dataset) -> Graph:
+    """Return all versions that a lake comes from, and those that were restored of any branch."""
+    starts = [ds.version]
+    while True:
+        graph = Graph.read(ds._lake.repository, starts)
+        marks = map(_restored, graph.commits.values())
+        more = {older for _, older in filter(None, marks)} - graph.commits.keys() - {*starts}
+        if not more:
+            return graph
+        starts += more
+
+
+def _restored(commit: Commit) -> tuple[str, str] | None:
+    """Return the version that a commit replaced by an older one, and that one, if it did."""
+    match commit.metadata.get(RESTORED):
+        case [str(replaced), str(older)]:
+            return replaced, older
+    return None
+
+
 class Notes:
     """Notes of all ingests into a version, and into the branches that were merged into it.
 
-    Only those count whose rows are still there: an older version may have been restored since.
+    Those count whose run has any row there: nobody wants back what people have deleted. Where an
+    older version was put in place of another, those in between do not count.
 
     Parameters
     ----------
@@ -115,7 +156,7 @@ class Notes:
 
     def __init__(self, ds: Dataset) -> None:
         self._ds = ds
-        commits = Graph.read(ds._lake.repository, [ds.version]).commits.values()
+        commits = _commits_behind(ds)
         self._commits = [
             (commit, Note(**commit.metadata[NOTE]))
             for commit in sorted(commits, key=lambda commit: commit.time, reverse=True)
@@ -130,17 +171,28 @@ class Notes:
         return None
 
     def _stands(self, at: int) -> bool:
-        """Tell whether any row of a run is there, by the last commit that brought some.
+        """Tell whether any row is there that was taken from a source up to one of its notes.
 
         Commits that brought none, or of which the history does not know any more, stand.
         """
-        source = self._commits[at][1].source
-        for commit, note in self._commits[at:]:
-            if note.source == source:
-                added = self._added(commit)
-                if added is None or len(added):
-                    return added is None or bool((self._ds._table.find(added) >= 0).any())
-        return True
+        brought = False
+        for commit in self._parts(at):
+            added = self._added(commit)
+            if added is None or (self._ds._table.find(added) >= 0).any():
+                return True
+            brought |= len(added) > 0
+        return not brought
+
+    def _parts(self, at: int) -> Iterator[Commit]:
+        """Yield the commits that took parts of a source up to one of its notes, newest first.
+
+        A source without a fingerprint is taken by one commit.
+        """
+        newest, last = self._commits[at]
+        yield newest
+        for commit, note in self._commits[at + 1 :] if last.source else ():
+            if are_same_state(note.source, last.source) and note.is_of(last.columns):
+                yield commit
 
     def _added(self, commit: Commit) -> NDArray[np.int64] | None:
         """Return the ids of the rows that a commit added; None where a vacuum took what tells."""

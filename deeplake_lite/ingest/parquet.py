@@ -94,7 +94,7 @@ def parquet_source(
         read=partial(_read, found, str(path)),
         key=key,
         rows=sum(note.num_rows for note in notes),
-        fingerprint=fingerprint(files),
+        fingerprint=fingerprint(path, files),
         full=frozenset(f.name for f in taken if all(_is_full(note, f.name) for note in notes)),
         schema=types_of(schema),
         base=folder_of(files),

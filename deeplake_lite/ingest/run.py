@@ -18,7 +18,7 @@ from deeplake_lite.htypes.cells import take
 from deeplake_lite.htypes.reencoding import warn_once
 from deeplake_lite.ingest.edited import Edited, History
 from deeplake_lite.ingest.encoding import Encoded, OnError, encode, select
-from deeplake_lite.ingest.files import are_same_files
+from deeplake_lite.ingest.files import are_same_files, are_same_state
 from deeplake_lite.ingest.notes import NOTE, Content, Note, Notes, runs_of
 from deeplake_lite.ingest.result import Ingested, Kept
 from deeplake_lite.ingest.source import Block, Skipped
@@ -88,7 +88,9 @@ class Run:
     def _is_taken(self, fingerprint: str) -> bool:
         """Find out which rows of these files are there; return whether all of them are."""
         notes = Notes(self.ds)
-        past = notes.last(lambda n: n.source == fingerprint and n.is_of(self._columns))
+        past = notes.last(
+            lambda n: are_same_state(n.source, fingerprint) and n.is_of(self._columns)
+        )
         if past is None:
             self._check_finished(notes, fingerprint)
             return False
@@ -200,7 +202,8 @@ class Run:
         rest = {f.id: f.htype.encode_default(len(block)) for f in table.schema if f.id not in known}
         self.added += len(block)
         if self.content is not None:
-            self.content.add({c: table.digest(c, cells) for c, cells in block.cells.items()})
+            fields = [f for f in table.schema if f.id in known]
+            self.content.add({f.name: table.digest(f.id, block.cells[f.id]) for f in fields})
         return table.append([{**block.cells, **rest}])
 
     def _upsert(self, table: Table, block: Encoded) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
 
 if TYPE_CHECKING:
     from deeplake_lite.storage.arrays import Slots
+
+
+RESTORED = "restored"
+"""Key of a commit's metadata: the version that it replaced by an older one, and the older one."""
 
 
 def _draw() -> str:
@@ -36,6 +40,8 @@ class Edits:
     slot is then another. It grows before they do."""
     spilled: bool = False
     """Whether rows were written ahead of the commit, at slots that only the base's tip has free."""
+    restored: tuple[str, str] | None = None
+    """The version that was there and the older one that was put in its place, if one was."""
     transaction: str = field(default_factory=_draw)
     """By which the commit of these edits is known; with another edit it is another one."""
     tried: set[str] = field(default_factory=set)
@@ -43,6 +49,11 @@ class Edits:
 
     def __bool__(self) -> bool:
         return bool(self.appended or self.deleted or self.updated or self.document or self.arranged)
+
+    @property
+    def note(self) -> dict[str, Any]:
+        """What the commit of the edits says of them."""
+        return {} if self.restored is None else {RESTORED: list(self.restored)}
 
     def grow(self) -> None:
         """Note that there is another edit."""

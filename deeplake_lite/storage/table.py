@@ -256,6 +256,11 @@ class Table(Snapshot):
             if f.htype.nullable and f.id in old and not old[f.id].nullable:
                 run(self._column(f.id).take_nulls(f.htype))
 
+    def note_restored(self, version: str, older: str) -> None:
+        """Let the commit of the edits say that they put an older version in place of another."""
+        edits, _ = self._more_edits()
+        edits.restored = (version, older)
+
     def commit(self, branch: str, tip_id: str, message: str, metadata: Mapping[str, Any]) -> str:
         """Write the edits behind the branch's tip; return the new snapshot's id.
 
@@ -278,7 +283,9 @@ class Table(Snapshot):
         edits, _ = self._open_edits()
         edits.tried.add(edits.transaction)
         with self._lost_columns_named():
-            return session.commit(message, {**metadata, TRANSACTION: edits.transaction})
+            return session.commit(
+                message, {**metadata, **edits.note, TRANSACTION: edits.transaction}
+            )
 
     @contextlib.contextmanager
     def _lost_columns_named(self) -> Iterator[None]:

@@ -227,3 +227,175 @@ def test_other_columns_of_a_file_are_other_rows(tmp_path, url):
         assert len(ds) == rows
         assert ds.ingested.added + ds.ingested.unchanged == 2
     assert ds["y"][:].tolist() == [None, None, 3, 4, 3, 4]
+
+
+# ---- rows that people have deleted, of a run that made several commits
+
+PARTS = [range(5), range(5, 10), range(10, 15), range(15, 20), range(0, 19), range(1, 20)]
+
+
+def take_csv(path, url):
+    return dl.from_csv(path, url, progress=False, commit_every=5)
+
+
+@pytest.mark.parametrize("gone", PARTS, ids=str)
+def test_deleted_rows_stay_away_whichever_commit_brought_them(tmp_path, url, gone, monkeypatch):
+    monkeypatch.setattr(tabular, "BATCH_ROWS", 5)
+    _csv(tmp_path / "s.csv", range(20))
+    ds = take_csv(tmp_path / "s.csv", url)
+    assert len(ds.log()) > 4
+    ds.delete(list(gone))
+    ds.commit("deleted")
+    again = take_csv(tmp_path / "s.csv", url)
+    assert again.ingested.added == 0
+    assert set(again["v"][:].tolist()) == set(range(20)) - set(gone)
+
+
+def test_rows_of_which_none_is_left_are_taken_again(tmp_path, url, monkeypatch):
+    monkeypatch.setattr(tabular, "BATCH_ROWS", 5)
+    _csv(tmp_path / "s.csv", range(20))
+    ds = take_csv(tmp_path / "s.csv", url)
+    ds.delete(list(range(20)))
+    ds.commit("deleted")
+    assert take_csv(tmp_path / "s.csv", url).ingested.added == 20
+
+
+@pytest.mark.parametrize("gone", [[1], [0], [0, 2]])
+def test_a_row_that_was_taken_later_and_deleted_stays_away(tmp_path, url, gone):
+    names = ["0.png", "1.png", "2.png"]
+    path = table_of_pictures(tmp_path / "photos", names)
+    (path.parent / "1.png").unlink()
+    take_pictures(path, url, on_error="skip")
+    fill(path.parent, names)
+    ds = take_pictures(path, url, on_error="skip")
+    assert ds["x"][:].tolist() == [0, 2, 1]
+    ds.delete([ds["x"][:].tolist().index(x) for x in gone])
+    ds.commit("deleted")
+    again = take_pictures(path, url, on_error="skip")
+    assert again.ingested.added == 0
+    assert sorted(again["x"][:].tolist()) == sorted({0, 1, 2} - {*gone})
+
+
+def test_deleted_rows_of_an_interrupted_run_stay_away_when_it_goes_on(interrupted, url):
+    path, _ = interrupted
+    ds = dl.open(url)
+    ds.delete(list(range(5, 10)))
+    ds.commit("deleted")
+    fill(path.parent, [f"{i}.png" for i in range(20)])
+    assert take_pictures(path, url)["x"][:].tolist() == [*range(5), *range(10, 20)]
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_restore_behind_which_others_have_committed_is_one_all_the_same(interrupted, url, moved):
+    path, before = interrupted
+    ds, other = dl.open(url), dl.open(url)
+    log = [commit.id for commit in ds.log()][::-1]
+    ds.restore(log[log.index(before) + 1])
+    if moved:
+        other.append({"x": [100], "image": [ds["image"].encoded()[0]]})
+        other.commit("another row")
+    ds.commit("back")
+    fill(path.parent, [f"{i}.png" for i in range(20)])
+    ds = take_pictures(path, url)
+    assert sorted(ds["x"][:].tolist()) == [*range(20), *([100] if moved else [])]
+
+
+def test_a_version_of_another_branch_may_be_restored(interrupted, url):
+    path, before = interrupted
+    fill(path.parent, [f"{i}.png" for i in range(20)])
+    ds = dl.open(url)
+    ds.branch("other")
+    whole = take_pictures(path, url, branch="other").version
+    ds.restore(before)
+    ds.commit("empty")
+    ds.restore(whole)
+    ds.commit("all of the other")
+    assert take_pictures(path, url).ingested.added == 0
+    assert len(dl.open(url)) == 20
+
+
+# ---- folders and patterns whose files change
+
+
+CHANGES = {
+    "added": {"c.parquet": [7]},
+    "added before": {"A.parquet": [7]},
+    "removed": {"b.parquet": None},
+    "renamed": {"b.parquet": None, "c.parquet": range(60, 65)},
+    "renamed first": {"a.parquet": None, "c.parquet": range(50)},
+    "another in its place": {"b.parquet": range(70, 80)},
+}
+
+
+@pytest.fixture(params=["", "*.parquet", "**/*.parquet"])
+def interrupted_folder(request, tmp_path, url, monkeypatch):
+    """Return a folder, and the way it was named when a run over it was interrupted."""
+    monkeypatch.setattr(tabular, "BATCH_ROWS", 10)
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    pq.write_table(pa.table({"v": [*range(50), None]}), folder / "a.parquet")
+    pq.write_table(pa.table({"v": range(60, 65)}), folder / "b.parquet")
+    asked = folder / request.param
+    dl.create(url, {"v": "int64"})
+    with pytest.raises(dl.InvalidValueError, match="takes no null"):
+        dl.from_parquet(asked, url, commit_every=10)
+    assert len(dl.open(url)) == 50
+    return folder, asked
+
+
+def write_files(folder, change):
+    pq.write_table(pa.table({"v": range(50)}), folder / "a.parquet")
+    for name, values in change.items():
+        if values is None:
+            (folder / name).unlink()
+        else:
+            pq.write_table(pa.table({"v": values}), folder / name)
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_files_that_change_after_an_interruption_are_refused(interrupted_folder, url, change):
+    folder, asked = interrupted_folder
+    write_files(folder, change)
+    for again in (asked, folder / "*.p*"):
+        with pytest.raises(dl.InvalidValueError, match="changed since a run was interrupted"):
+            dl.from_parquet(again, url)
+    assert len(dl.open(url)) == 50
+
+
+def test_many_files_that_come_after_an_interruption_are_refused(interrupted_folder, url):
+    folder, asked = interrupted_folder
+    write_files(folder, {f"{i}.parquet": [i] for i in range(200)})
+    with pytest.raises(dl.InvalidValueError, match="changed since a run was interrupted"):
+        dl.from_parquet(asked, url)
+
+
+def test_other_files_of_a_folder_are_taken_after_an_interruption(interrupted_folder, url):
+    folder, _ = interrupted_folder
+    write_files(folder, {"c.parquet": [7]})
+    assert dl.from_parquet(folder / "c.parquet", url).ingested.added == 1
+
+
+# ---- columns that were replaced
+
+
+@pytest.mark.parametrize("source", ["arrays", "csv", "frame"])
+@pytest.mark.parametrize("how", ["dropped", "renamed"])
+def test_rows_are_the_same_after_a_column_was_put_in_place_of_another(tmp_path, url, source, how):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n1,3\n2,4\n")
+    rows = {"x": [1, 2], "y": [3, 4]}
+    take = {
+        "arrays": lambda: dl.from_arrays(rows, url),
+        "csv": lambda: dl.from_csv(path, url),
+        "frame": lambda: dl.from_dataframe(pd.DataFrame(rows), url),
+    }[source]
+    ds = take()
+    if how == "dropped":
+        ds.drop_column("y")
+    else:
+        ds.rename_column("y", "old")
+        ds.set_default("old", 0)
+    ds.add_column("y", dl.Scalar("int64", default=0))
+    ds.commit("another y")
+    os.utime(path, (1, 1))
+    assert take().ingested.added == 0
