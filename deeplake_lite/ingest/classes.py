@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.htypes.tensors import array_of, without_tensors
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from deeplake_lite.htypes import Htype
+
+_WHOLE = re.compile(r"\s*[+-]?\d+\s*")
+"""Matches names that are whole numbers."""
 
 
 def takes_class_numbers(htype: Htype) -> bool:
@@ -50,21 +58,38 @@ def check_class_numbers(values: Any, htype: Htype) -> None:
 
 
 def _numbers_among(values: Any, wanted: set[int]) -> set[int]:
-    """Return those of some numbers that are values, or items of lists of values."""
-    if isinstance(values, np.ndarray) and values.dtype != object:
-        present = np.ma.compressed(values) if values.dtype.kind in "iuf" else np.empty(0)
-        return wanted.intersection(np.unique(present).tolist())
-    rows = (v if isinstance(v, list | tuple | np.ndarray) and np.ndim(v) else [v] for v in values)
-    numbers = (item for row in rows for item in row if isinstance(item, int | float | np.number))
-    return wanted.intersection(numbers)
+    """Return those of some numbers that are among values, at any depth of lists and arrays.
+
+    >>> sorted(_numbers_among([[np.array(1)], [[2.0], "3"], None], {1, 2, 3}))
+    [1, 2]
+    """
+    try:
+        present = set(_numbers_in(without_tensors(values)))
+    except RecursionError:  # a list within itself, which the type refuses
+        return set()
+    return {number for number in wanted if number in present}
+
+
+def _numbers_in(values: Any) -> Iterator[Any]:
+    """Yield the numbers among values, each of an array once."""
+    if isinstance(values, int | float | np.number | np.bool_ | Decimal):
+        yield values
+    elif isinstance(values, np.ndarray) and values.dtype != object:
+        if values.dtype.kind in "biuf":
+            yield from np.unique(np.ma.compressed(values)).tolist()
+    elif isinstance(values, list | tuple | np.ndarray):
+        for value in np.ravel(values) if isinstance(values, np.ndarray) else values:
+            yield from _numbers_in(value)
+    elif hasattr(values, "__array__"):
+        yield from _numbers_in(array_of(values))
 
 
 def _numbers_in_names(htype: Htype) -> dict[int, int]:
-    """Return the class number of each name that is a whole number.
+    """Return the class number of each name that is a whole number, of a column or of its items.
 
-    >>> _numbers_in_names(ClassLabel(["7", "cat", "03"]))
-    {7: 0, 3: 2}
+    >>> _numbers_in_names(ClassLabel(["7", "cat", "03", "-1"]))
+    {7: 0, 3: 2, -1: 3}
     """
-    if not isinstance(htype, ClassLabel):
-        return {}
-    return {int(name): at for at, name in enumerate(htype.names) if name.isdecimal()}
+    if isinstance(htype, ClassLabel):
+        return {int(name): at for at, name in enumerate(htype.names) if _WHOLE.fullmatch(name)}
+    return {} if htype.item is None else _numbers_in_names(htype.item)

@@ -108,6 +108,7 @@ def from_csv(
         delimiter=delimiter,
         schema={**written_types(known), **types_of(options.get("schema"))},
         named=named_by_numbers(known),
+        numeric=of_numbers(known),
         on_error=options.get("on_error", "raise"),
     )
     return ingest(source, url, **options)
@@ -157,11 +158,13 @@ def csv_source(
     delimiter: str = ",",
     schema: Types = None,
     named: Collection[str] = (),
+    numeric: Collection[str] = (),
     on_error: OnError = "raise",
 ) -> CsvSource:
-    """Return the source for a CSV file, in which numbers are names in the columns `named`.
+    """Return the source for a CSV file.
 
-    Raises NotFoundError, InvalidValueError.
+    Numbers are names in the columns `named`, and truth values are texts in those that are
+    `numeric`. Raises NotFoundError, InvalidValueError.
     """
     files = find_files(path, ".csv")
     if len(files) != 1:
@@ -170,7 +173,7 @@ def csv_source(
     given = types_of(schema)
     classes = [n for n, spec in given.items() if takes_class_numbers(resolve(spec))]
     rows, arrow, texts = typed_rows(
-        file, _arrow_types(given), columns, classes={*classes} - {*named}
+        file, _arrow_types(given), columns, classes={*classes} - {*named}, numeric=numeric
     )
     full = () if file.is_large else (f.name for f in arrow if not converted(rows, f).null_count)
     return CsvSource(
@@ -217,6 +220,19 @@ def named_by_numbers(known: Mapping[str, Htype]) -> list[str]:
         name
         for name, htype in known.items()
         if isinstance(htype, ClassLabel) and not takes_class_numbers(htype)
+    ]
+
+
+def of_numbers(known: Mapping[str, Htype]) -> list[str]:
+    """Return the columns of a lake that take numbers, which the words true and false are not.
+
+    >>> of_numbers({"a": Scalar("int8"), "b": ClassLabel(), "c": Scalar("bool"), "d": Text()})
+    ['a', 'b']
+    """
+    return [
+        name
+        for name, htype in known.items()
+        if isinstance(htype, ClassLabel) or (isinstance(htype, Scalar) and htype.dtype != "bool")
     ]
 
 

@@ -128,15 +128,21 @@ class CsvFile:
         return "skip"
 
 
-def csv_table(path: str, texts: Collection[str] = (), classes: Collection[str] = ()) -> pa.Table:
+def csv_table(
+    path: str,
+    texts: Collection[str] = (),
+    classes: Collection[str] = (),
+    numeric: Collection[str] = (),
+) -> pa.Table:
     """Return all rows of a CSV file, in types that hold every value as it is written.
 
     The delimiter is the first of `DELIMITERS` that the header has. Columns of `texts` are read as
-    texts; so are those of `classes` unless all their values are integers. Raises InvalidValueError.
+    texts; so are those of `classes` unless all their values are integers, and truth values of
+    `numeric`. Raises InvalidValueError.
     """
     given = dict.fromkeys((*texts, *classes), pa.string())
     file, numbers = CsvFile(path, delimiter_of(path)), {*classes} - {*texts}
-    rows, types, _ = typed_rows(file, given, classes=numbers, at_once=True)
+    rows, types, _ = typed_rows(file, given, classes=numbers, numeric=numeric, at_once=True)
     return pa.table([converted(rows, f) for f in types], types)
 
 
@@ -153,6 +159,7 @@ def typed_rows(
     columns: Sequence[str] | None = None,
     *,
     classes: Collection[str] = (),
+    numeric: Collection[str] = (),
     at_once: bool = False,
 ) -> tuple[pa.Table, pa.Schema, list[str]]:
     """Return the first rows, or all; the columns and their types; and which are read as text.
@@ -166,6 +173,8 @@ def typed_rows(
         The columns to take, all if left out.
     classes : collection of str
         Columns of `given` that have their type unless all their values are integers.
+    numeric : collection of str
+        Columns of numbers in the lake that takes the rows. Truth values in them are texts.
     at_once : bool
         Whether a large file is read as a whole, too.
     """
@@ -179,10 +188,11 @@ def typed_rows(
         if f.name not in known and _is_number(f.type)
         if f.name not in classes or kinds.is_integer(f.type)
     ]
-    texts = [*dict.fromkeys((*given, *numbers))]
+    words = [f.name for f in found if f.name in numeric and kinds.is_boolean(f.type)]
+    texts = [*dict.fromkeys((*given, *numbers, *words))]
     if len(texts) > len(known):
         rows = read(texts)
-    types = {**given}
+    types = {**given, **dict.fromkeys(words, pa.string())}
     types |= {name: _exact_type(rows.column(name), found.field(name).type) for name in numbers}
     return rows, pa.schema([f.with_type(types.get(f.name, f.type)) for f in found]), texts
 

@@ -14,7 +14,7 @@ from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.htypes import ClassLabel, resolve
 from deeplake_lite.ingest.columns import ArrowColumn
-from deeplake_lite.ingest.csv import csv_source, named_by_numbers, written_types
+from deeplake_lite.ingest.csv import csv_source, named_by_numbers, of_numbers, written_types
 from deeplake_lite.ingest.csv_file import csv_table, delimiter_of
 from deeplake_lite.ingest.file_names import FileNames, find_column, is_empty
 from deeplake_lite.ingest.layout import Found, own_columns, picture_column
@@ -177,9 +177,10 @@ def _columns(
     """Return some rows of a table by the names that its columns get, as their types take them."""
     numbered = {*named_by_numbers(known)}
     texts = [old for old, new in names.items() if new in numbered]
+    numeric = [old for old, new in names.items() if new in {*of_numbers(known)}]
     given = {old: types[new] for old, new in names.items() if new in types}
     classes = [old for old, type_ in given.items() if resolve(type_) == ClassLabel()]
-    taken = csv_table(str(path), texts, classes).take(pa.array(at, pa.int64()))
+    taken = csv_table(str(path), texts, classes, numeric).take(pa.array(at, pa.int64()))
     columns: dict[str, Any] = {new: ArrowColumn.of(taken.column(old)) for old, new in names.items()}
     declared = {old: type_ for old, type_ in given.items() if old not in classes}
     typed = _typed(path, declared, texts) if declared else {}

@@ -1,6 +1,7 @@
 """Classes of a lake meet what a source says of them: names, numbers, and names that are numbers."""
 
 import shutil
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -238,3 +239,147 @@ def test_another_type_is_refused_and_so_is_another_order_of_classes(url):
         with pytest.raises(dl.SchemaError, match=r"is .*, not .*\. Leave it out of schema="):
             dl.from_arrays(rows, url, on="k", schema=types)
     assert len(dl.from_arrays(rows, url, on="k", schema={"label": labels})) == 1
+
+
+# ---- numbers in whatever they come, of columns and lists of classes
+
+
+class Wrapped:
+    """Values that give themselves to NumPy."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype)
+
+
+def objects(values):
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+def tensor(values):
+    return pytest.importorskip("torch").tensor(values)
+
+
+ONE = {
+    "int": 1,
+    "float": 1.0,
+    "truth": True,
+    "NumPy's int": np.int8(1),
+    "NumPy's truth": np.True_,
+    "Decimal": Decimal(1),
+    "array": np.array(1),
+    "tensor": lambda: tensor(1),
+    "wrapped": Wrapped(1),
+}
+KINDS = {
+    "one": (dl.ClassLabel, lambda one: one),
+    "several": (lambda names: dl.ClassLabel(names, multiple=True), lambda one: [one]),
+    "a sequence": (lambda names: dl.Sequence(dl.ClassLabel(names)), lambda one: [one]),
+    "sequences": (
+        lambda names: dl.Sequence(dl.Sequence(dl.ClassLabel(names))),
+        lambda one: [[], [one]],
+    ),
+    "a sequence of several": (
+        lambda names: dl.Sequence(dl.ClassLabel(names, multiple=True)),
+        lambda one: [[one]],
+    ),
+}
+
+
+@pytest.mark.parametrize("one", ONE.values(), ids=ONE)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("column", [list, objects, pd.Series])
+def test_a_number_that_names_another_class_is_refused_in_any_form(url, one, kind, column):
+    make, wrap = KINDS[kind]
+    value = wrap(one() if callable(one) and not isinstance(one, Wrapped) else one)
+    htype = make(["cat", "dog", "1"])
+    dl.create(url, {"x": htype})
+    with pytest.raises(dl.InvalidValueError, match="1 may be class number 1 or the class named"):
+        if column is pd.Series:
+            frame = pd.DataFrame({"x": pd.Series([value], dtype=object)})
+            dl.from_dataframe(frame, url, schema={"x": htype})
+        else:
+            dl.from_arrays({"x": column([value])}, url, schema={"x": htype})
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32"])
+@pytest.mark.parametrize("kind", ["one", "several", "a sequence"])
+@pytest.mark.parametrize("torch", [False, True])
+def test_arrays_of_numbers_that_name_other_classes_are_refused(url, dtype, kind, torch):
+    make, wrap = KINDS[kind]
+    value = np.array([wrap(1)], dtype)
+    if torch:
+        value = tensor(value.astype("int64") if dtype == "uint64" else value)
+    dl.create(url, {"x": make(["cat", "dog", "1"])})
+    with pytest.raises(dl.InvalidValueError, match="1 may be class number 1 or the class named"):
+        dl.from_arrays({"x": value}, url, schema={"x": make(["cat", "dog", "1"])})
+
+
+@pytest.mark.parametrize("kind", ["several", "a sequence"])
+def test_lists_of_numbers_in_tables_that_name_other_classes_are_refused(tmp_path, url, kind):
+    make, wrap = KINDS[kind]
+    dl.create(url, {"x": make(["cat", "dog", "1"])})
+    table = pa.table({"x": [wrap(1)]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text('x\n"[1]"\n')
+    takes = [
+        lambda: dl.from_dataframe(table, url),
+        lambda: dl.from_parquet(tmp_path / "a.parquet", url),
+        lambda: dl.from_csv(tmp_path / "a.csv", url),
+    ]
+    for take in takes:
+        with pytest.raises(dl.InvalidValueError, match="1 may be class number 1 or the class"):
+            take()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("names", [["cat", "dog"], ["0", "1"], ["cat", "dog", "7"]])
+def test_numbers_that_name_no_other_class_are_taken_in_any_form(url, kind, names):
+    make, wrap = KINDS[kind]
+    htype = make(names)
+    dl.create(url, {"x": htype})
+    rows = [wrap(np.array(1)), wrap(np.int64(1)), wrap(1)]
+    ds = dl.from_arrays({"x": rows}, url, schema={"x": htype})
+    assert len(ds) == 3
+
+
+@pytest.mark.parametrize("name", ["1", "-1", "+1", "01", " 1", "1 ", "-0", "1.0", "１", "²", "1e0"])
+def test_a_class_that_is_called_like_a_number_comes_by_its_name(written, name):
+    written.take(["cat"], schema={"label": dl.ClassLabel(["cat", "dog", "x", name])})
+    assert names_of(written.take([name, name])) == [name, name]
+
+
+@pytest.mark.parametrize("there", ["class_label", "int64", "float64", "uint8"])
+@pytest.mark.parametrize("words", [["true", "false"], ["TRUE", "True"], ["false", "false"]])
+@pytest.mark.parametrize("way", ["folder", "csv", "csv with a key", "large csv"])
+def test_words_for_truth_are_no_numbers(photos, url, there, words, way, monkeypatch):
+    if way == "large csv":
+        monkeypatch.setattr("deeplake_lite.ingest.csv_file.AT_ONCE", 0)
+    folder = photos("a.png", "b.png")
+    table = folder / "t.csv"
+
+    def take(labels):
+        table.write_text(f"file,label\na.png,{labels[0]}\nb.png,{labels[1]}\n")
+        if way == "folder":
+            return dl.from_folder(folder, url, labels=table, progress=False)
+        key = {"on": "file"} if way == "csv with a key" else {}
+        return dl.from_csv(table, url, progress=False, **key)
+
+    schema = {"image": "image", "path": "text"} if way == "folder" else {"file": "text"}
+    dl.create(url, {**schema, "label": dl.ClassLabel() if there == "class_label" else there})
+    before = take(["3", "0"])["label"][:].tolist()
+    with pytest.raises(dl.InvalidValueError, match=f"got .*'{words[0]}'"):
+        take(words)
+    assert dl.open(url)["label"][:].tolist() == before
+
+
+def test_words_for_truth_are_truths_where_the_lake_has_some(photos, url):
+    folder = photos("a.png", "b.png")
+    for words in (["true", "false"], ["false", "true"]):
+        (folder / "t.csv").write_text(f"file,label\na.png,{words[0]}\nb.png,{words[1]}\n")
+        ds = dl.from_folder(folder, url, labels="t.csv", progress=False)
+        assert ds["label"][:].tolist() == [word == "true" for word in words]
