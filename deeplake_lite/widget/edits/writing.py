@@ -22,7 +22,7 @@ from deeplake_lite.errors import ConflictError, UncommittedError
 from deeplake_lite.schema import free_name
 from deeplake_lite.storage.digests import digests_of
 from deeplake_lite.widget.edits.inputs import NEW, TAGS, new_classes, plain, with_classes
-from deeplake_lite.widget.pictures.classes import is_tags
+from deeplake_lite.widget.pictures.classes import is_tags, pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -165,17 +165,22 @@ def target(schema: Schema, field_id: str, column: str) -> Field | None:
 
 
 def collisions(tip: Table, staged: Staged) -> Iterator[Collision]:
-    """Yield what is no longer as the reader saw it."""
+    """Yield what is no longer as the reader saw it; marks and their classes collide together."""
+    fields = {i: target(tip.schema, i, name) for i, name in staged.columns().items()}
+    known = {i: f for i, f in fields.items() if f is not None}
+    collided = {i: _collided(tip, staged, f, i) for i, f in known.items()}
     for field_id, name in staged.columns().items():
         ids = staged.rows(field_id)
-        slots = tip.find(ids)
-        for row_id in ids[slots < 0].tolist():
+        there = tip.find(ids) >= 0
+        for row_id in ids[~there].tolist():
             yield Collision("row", name, field_id, row_id, "changed", "removed")
-        f = target(tip.schema, field_id, name)
-        if f is not None:
-            yield from _cells(tip, staged, f, ids[slots >= 0], slots[slots >= 0], field_id)
+        if field_id in known:
+            f = known[field_id]
+            with_others = [collided[i] for i in _beside(tip.schema, f) if i in collided]
+            rows = np.unique(np.concatenate([collided[field_id], *with_others]))
+            yield from _cells(tip, staged, f, np.intersect1d(rows, ids), field_id)
         elif field_id != NEW:
-            for row_id in ids[slots >= 0].tolist():
+            for row_id in ids[there].tolist():
                 yield Collision("column", name, field_id, row_id, "changed", "column dropped")
 
 
@@ -188,20 +193,43 @@ def left_out(found: Sequence[Collision], on_conflict: Resolution) -> dict[str, I
     return {field_id: np.array(ids, np.int64) for field_id, ids in by_column.items()}
 
 
-def _cells(
-    tip: Table, staged: Staged, f: Field, ids: Ids, slots: Ids, field_id: str
-) -> Iterator[Collision]:
+def _beside(schema: Schema, f: Field) -> Iterator[str]:
+    """Yield the ids of the columns whose cells go with those of a column: marks and classes."""
+    for pair in pairs_of(schema):
+        if f.id in {g.id for g in pair}:
+            yield from (g.id for g in pair if g.id != f.id)
+
+
+def _collided(tip: Table, staged: Staged, f: Field, field_id: str) -> Ids:
+    """Return the rows whose cells hold something else by now, and not what the reader wants."""
+    ids = staged.rows(field_id)
+    slots = tip.find(ids)
+    ids, slots = ids[slots >= 0], slots[slots >= 0]
     seen, matters = staged.seen(field_id, ids)
     moved = np.flatnonzero(matters & (tip.digests(f.id, slots) != seen))
+    found = [np.empty(0, np.int64)]
     for start in range(0, len(moved), MOST_WRITTEN):
         some = moved[start : start + MOST_WRITTEN]
-        cells = tip.read([f.id], slots[some])[f.id]
-        theirs = plain(f.htype, with_none(decode_block(f.htype, cells, follow=False)))
-        ours = staged.after(field_id, ids[some], theirs)
-        same = _digests(f.htype, ours) == tip.digests(f.id, slots[some])
-        for at in np.flatnonzero(~same).tolist():
-            texts = (told(f.htype, ours[at]), told(f.htype, theirs[at]))
-            yield Collision("cell", f.name, field_id, int(ids[some[at]]), *texts)
+        ours = staged.after(field_id, ids[some], _theirs(tip, f, slots[some]))
+        found.append(ids[some][_digests(f.htype, ours) != tip.digests(f.id, slots[some])])
+    return np.concatenate(found)
+
+
+def _cells(tip: Table, staged: Staged, f: Field, ids: Ids, field_id: str) -> Iterator[Collision]:
+    """Yield what both sides want of some rows."""
+    for start in range(0, len(ids), MOST_WRITTEN):
+        some = ids[start : start + MOST_WRITTEN]
+        theirs = _theirs(tip, f, tip.find(some))
+        ours = staged.after(field_id, some, theirs)
+        for row_id, mine, other in zip(some.tolist(), ours, theirs, strict=True):
+            texts = (told(f.htype, mine), told(f.htype, other))
+            yield Collision("cell", f.name, field_id, row_id, *texts)
+
+
+def _theirs(tip: Table, f: Field, slots: Ids) -> list[Cell]:
+    """Return the cells of a column as they are by now."""
+    cells = tip.read([f.id], slots)[f.id]
+    return plain(f.htype, with_none(decode_block(f.htype, cells, follow=False)))
 
 
 def told(htype: Htype, cell: Cell) -> str:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from deeplake_lite.htypes import Boxes, ClassLabel, Keypoints, Polygons, Sequence, Text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Field, Schema
 
@@ -60,6 +62,20 @@ def class_column(schema: Schema, f: Field) -> Field | None:
     boxes = [m for m in free if isinstance(m.htype, Boxes)]
     likely = [m for m in boxes if _leaf(m) == BOXES] or boxes or free
     return left[0] if len(left) == 1 and likely == [f] else None
+
+
+def pairs_of(schema: Schema) -> Iterator[tuple[Field, Field]]:
+    """Yield each column of marks with the column that has their classes.
+
+    >>> from deeplake_lite.schema import Schema
+    >>> schema = Schema.build({"boxes": Boxes(), "labels": ClassLabel(["a"], multiple=True)})
+    >>> [(marks.name, classes.name) for marks, classes in pairs_of(schema)]
+    [('boxes', 'labels')]
+    """
+    for f in schema:
+        classes = class_column(schema, f) if is_marks(f.htype) else None
+        if classes is not None:
+            yield f, classes
 
 
 def tag_column(schema: Schema) -> Field | None:
