@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +11,13 @@ from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError, LakeErr
 from deeplake_lite.htypes import Boxes
 from deeplake_lite.schema import Field, free_name
 from deeplake_lite.widget.edits import inputs, writing
+from deeplake_lite.widget.edits.box_classes import box_classes
 from deeplake_lite.widget.edits.boxes import boxes_from
-from deeplake_lite.widget.pictures.classes import TAGS, class_column, tag_column
+from deeplake_lite.widget.edits.pending import is_stored
+from deeplake_lite.widget.pictures.classes import TAGS, tag_column
 from deeplake_lite.widget.pictures.drawing import Drawn
 from deeplake_lite.widget.pictures.kinds import picture_column
 from deeplake_lite.widget.pictures.overlays import MOST
-from deeplake_lite.widget.pictures.thumbnails import origin
 from deeplake_lite.widget.pictures.values import values_of
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
-    from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.edits.pending import Pending
     from deeplake_lite.widget.edits.staged import Edit
     from deeplake_lite.widget.parts import Host
@@ -57,7 +58,7 @@ class Drafts:
         elif op == "set_boxes":
             f = self._field(ds, str(wanted["column"]))
             for position in positions.tolist():
-                yield from self._boxes(ds, f, position, wanted["value"])
+                yield from self._boxes(ds, f, position, wanted)
         else:
             raise LakeError(
                 f"An edit is 'set', 'take', 'add_tag', 'remove_tag' or 'set_boxes', got {op!r:.40}."
@@ -124,27 +125,47 @@ class Drafts:
         added = pending or free_name(TAGS, ds.schema)
         return Field(added, inputs.NEW, inputs.TAGS)
 
-    def _boxes(self, ds: Dataset, f: Field, position: int, value: Any) -> Iterator[Edit]:
-        """Yield the edit of a row's boxes, and that of their classes."""
+    def _boxes(
+        self, ds: Dataset, f: Field, position: int, wanted: Mapping[str, Any]
+    ) -> Iterator[Edit]:
+        """Yield the edit of a row's boxes, and that of their classes: they go together."""
         if not isinstance(f.htype, Boxes):
             raise InvalidValueError(f"boxes are drawn in a column of boxes, this is {f.htype}.")
-        at = np.array([position])
-        current = np.asarray(self._pending.value(f.name, position)[1])
-        current = np.zeros((0, 4)) if current.ndim != 2 else current
+        self._check_row(position, wanted.get("row"))
+        value, at = wanted["value"], np.array([position])
+        current = self._current(f, position)
         size = (1, 1) if f.htype.units == "fraction" else self._size(position)
         drawn = boxes_from(value["boxes"], f.htype, size, current[:MOST])
         boxes = np.concatenate([drawn, np.asarray(current[MOST:], drawn.dtype)])
         f.htype.encode([boxes])
-        yield self._set(f, at, boxes)
-        known = class_column(ds.schema, f)
-        if known is not None and value.get("c") is not None:
-            rest = (
-                []
-                if len(current) <= MOST
-                else list(self._pending.value(known.name, position)[1][MOST:])
+        moved = self._set(f, at, boxes)
+        known = box_classes(self._pending, ds, f, position)
+        if known is None:
+            yield moved
+            return
+        classes = known.after(value.get("c"), drawn=len(boxes), before=len(current))
+        if isinstance(classes, Exception):  # that does not read: it stays as it is
+            yield moved
+            return
+        g, what = known.field, _what(ds.schema[known.field.name], classes)
+        yield replace(moved, with_next=True)
+        yield self._staged.edit(g.name, g.id, "set", moved.ids, classes, known.seen, what)
+
+    def _check_row(self, position: int, row: Any) -> None:
+        """Refuse an edit of another row than the page has shown. Raises LakeError."""
+        [row_id] = self._ids(np.array([position]))
+        if row is not None and str(row) != str(row_id):
+            raise LakeError(
+                f"The page shows row id {row!s:.40} at {position:,}, where row id {row_id} is by "
+                "now. Edit it again."
             )
-            classes = [*value["c"], *(int(c) for c in rest)]
-            yield self._set(known, at, inputs.taken(known, classes))
+
+    def _current(self, f: Field, position: int) -> NDArray[Any]:
+        """Return the boxes of a row as they are staged, none for null. Raises LakeError."""
+        value = self._pending.value(f.name, position)[1]
+        if isinstance(value, Exception):
+            raise LakeError(f"The boxes of row {position:,} do not read: {value!s:.300}")
+        return np.zeros((0, 4)) if value is None else np.asarray(value)
 
     def _size(self, position: int) -> tuple[int, int]:
         """Return width and height of a row's picture, as the page has them."""
@@ -182,21 +203,6 @@ class Drafts:
             return None
         table, slots = view._located(positions)
         return table.digests(view.schema[f.name].id, slots)
-
-
-def is_stored(view: View, f: Field, field_id: str) -> bool:
-    """Tell whether a column of a view is a stored one, which a query has perhaps taken over.
-
-    Examples
-    --------
-    >>> import deeplake_lite as dl
-    >>> ds = dl.create("memory://is-stored-doc", {"x": "int32", "y": "int32"})
-    >>> ds.append({"x": [1], "y": [2]})
-    >>> view = ds.query("SELECT x, x + y AS y")
-    >>> [is_stored(view, view.schema[name], ds.schema[name].id) for name in ("x", "y")]
-    [True, False]
-    """
-    return origin(view, f, np.empty(0, np.int64))[1].id == field_id
 
 
 def _value(f: Field, value: Any, wanted: Mapping[str, Any]) -> Any:

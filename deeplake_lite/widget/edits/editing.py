@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from deeplake_lite.errors import (
 )
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.widget.edits import journal, writing
+from deeplake_lite.widget.edits.counts import check_counts
 from deeplake_lite.widget.edits.drafts import Drafts
 from deeplake_lite.widget.edits.pending import Pending
 from deeplake_lite.widget.edits.staged import Edit, Staged
@@ -83,6 +85,7 @@ class Editing:
         """Stage edits; all of them or none."""
         ds = self._dataset()
         edits = [e for wanted in request["edits"] for e in self._drafts.edits(ds, wanted)]
+        check_counts(ds, self.staged, edits)
         self.staged.add(edits)
         self._keep(journal.added(edits))
         return self._told(edits)
@@ -102,12 +105,13 @@ class Editing:
         return self._told(touched)
 
     def drop(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Take one edit out."""
-        dropped = self.staged.drop(int(request["id"]))
-        if dropped is None:
+        """Take one edit out, with the one that belongs to it."""
+        number = int(request["id"])
+        dropped = self.staged.drop(number)
+        if not dropped:
             raise LakeError(f"There is no edit {request['id']!r} any more. Look at the list.")
-        self._keep({"do": "drop", "id": dropped.id})
-        return self._told([dropped])
+        self._keep({"do": "drop", "id": number})
+        return self._told(dropped)
 
     def discard(self) -> None:
         """Forget all that is staged."""
@@ -165,7 +169,7 @@ class Editing:
                 seen = None if e.seen is None else e.seen[there]
                 ids = e.ids[there]
                 edit = self.staged.edit(e.column, e.field_id, e.op, ids, e.value, seen, e.what)
-                edits.append(edit)
+                edits.append(replace(edit, with_next=e.with_next))
         self.staged.add(edits)
         self._keep(journal.added(edits))
         draft.remove()

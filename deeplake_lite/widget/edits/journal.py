@@ -245,6 +245,7 @@ def _edit_to(edit: Edit) -> dict[str, Any]:
         "value": _value_to(edit.value),
         "seen": None if edit.seen is None else _packed(edit.seen.astype("<u8")),
         "what": edit.what,
+        "with_next": edit.with_next,
     }
 
 
@@ -264,6 +265,7 @@ def _edit_from(document: dict[str, Any]) -> Edit:
         _value_from(document["value"]),
         digests,
         str(document["what"]),
+        document.get("with_next") is True,
     )
 
 

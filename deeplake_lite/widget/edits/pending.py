@@ -12,6 +12,7 @@ from deeplake_lite.widget.edits import inputs, writing
 from deeplake_lite.widget.pictures import cards
 from deeplake_lite.widget.pictures.classes import class_column, is_marks
 from deeplake_lite.widget.pictures.overlays import marks
+from deeplake_lite.widget.pictures.thumbnails import origin
 from deeplake_lite.widget.pictures.values import values_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Schema
     from deeplake_lite.widget.edits.staged import Staged
@@ -40,18 +42,18 @@ class Pending:
     """
 
     def __init__(self, host: Host, staged: Staged, dataset: Callable[[], Dataset]) -> None:
-        self._host, self.staged, self._dataset = host, staged, dataset
+        self.host, self.staged, self.dataset = host, staged, dataset
 
     def mark(self, cells: list[dict[str, Any]], positions: Positions) -> None:
         """Bring cells of the grid to what is staged for them."""
-        ids = self._host.shown.ids(positions) if len(self.staged) else None
+        ids = self.host.shown.ids(positions) if len(self.staged) else None
         if ids is None:
             return
         for cell, names in zip(cells, self.staged.touched(ids), strict=True):
             cell["staged"] = names
         for field_id, name in self.staged.columns().items():
             self._mark_column(cells, positions, ids, field_id, name)
-        schema = self._host.shown.view.schema
+        schema = self.host.shown.view.schema
         marked = [(f, class_column(schema, f)) for f in schema if is_marks(f.htype)]
         for cell in cells:
             for f, known in marked:
@@ -83,7 +85,7 @@ class Pending:
     def fields(self, schema: Schema, position: int) -> list[Field]:
         """Return the columns that a row has, with one of tags that is yet to be added."""
         added = self.staged.columns().get(inputs.NEW)
-        ids = self._host.shown.ids(np.array([position]))
+        ids = self.host.shown.ids(np.array([position]))
         if added is None or ids is None or added in schema:
             return list(schema)
         if not self.staged.touching(inputs.NEW, ids)[0]:
@@ -92,8 +94,8 @@ class Pending:
 
     def input_of(self, name: str, htype: Htype, value: Any) -> dict[str, Any]:
         """Return what a reader may change a cell from: whether it can be, and its plain value."""
-        about = self._host.about
-        stored = name in self._host.shown.view.columns or self.staged.columns().get(inputs.NEW)
+        about = self.host.about
+        stored = name in self.host.shown.view.columns or self.staged.columns().get(inputs.NEW)
         editable = bool(
             stored
             and about["writable"]
@@ -106,7 +108,7 @@ class Pending:
 
     def value(self, name: str, position: int) -> tuple[Htype, Any]:
         """Return the value of one cell as it is staged, or as it is, and its type."""
-        shown = self._host.shown
+        shown = self.host.shown
         ids = shown.ids(np.array([position]))
         staged = {n: field_id for field_id, n in self.staged.columns().items()}
         if ids is None or name not in staged:
@@ -119,12 +121,18 @@ class Pending:
         self, field_id: str, name: str, positions: Positions, ids: NDArray[np.int64]
     ) -> tuple[Htype, list[Any]]:
         """Return the values of a column's cells as they are staged, and the type that it gets."""
-        view = self._host.shown.view
+        view = self.host.shown.view
         if name in view.columns:
             f = view.schema[name]
             htype, before = f.htype, list(values_of(view, f, positions))
         else:
             htype, before = self._stored(field_id, name, ids)
+        return self.after(field_id, htype, ids, before)
+
+    def after(
+        self, field_id: str, htype: Htype, ids: NDArray[np.int64], before: list[Any]
+    ) -> tuple[Htype, list[Any]]:
+        """Return what cells of a column become, by what is staged, and the type that it gets."""
         after = self.staged.after(field_id, ids, inputs.plain(htype, before))
         new = inputs.new_classes(htype, [e.value for e in self.staged.of(field_id)])
         wider = inputs.with_classes(htype, new)
@@ -132,7 +140,7 @@ class Pending:
 
     def _stored(self, field_id: str, name: str, ids: NDArray[np.int64]) -> tuple[Htype, list[Any]]:
         """Return cells of a column that is not shown, by row id; of one that is to come, none."""
-        ds = self._dataset()
+        ds = self.dataset()
         f = writing.target(ds.schema, field_id, name)
         if f is None:
             return inputs.TAGS, [[] for _ in ids]
@@ -143,3 +151,18 @@ class Pending:
         for at, value in zip(np.flatnonzero(slots >= 0).tolist(), there, strict=True):
             found[at] = value
         return f.htype, found
+
+
+def is_stored(view: View, f: Field, field_id: str) -> bool:
+    """Tell whether a column of a view is a stored one, which a query has perhaps taken over.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://is-stored-doc", {"x": "int32", "y": "int32"})
+    >>> ds.append({"x": [1], "y": [2]})
+    >>> view = ds.query("SELECT x, x + y AS y")
+    >>> [is_stored(view, view.schema[name], ds.schema[name].id) for name in ("x", "y")]
+    [True, False]
+    """
+    return origin(view, f, np.empty(0, np.int64))[1].id == field_id

@@ -43,6 +43,8 @@ class Edit:
     """Digests of the cells as they were seen, by row; None where what was there does not matter."""
     what: str
     """What is done, for people."""
+    with_next: bool = False
+    """Whether the edit after it belongs to it: both are dropped together."""
 
     def after(self, value: Cell) -> Cell:
         """Return what a cell holds then."""
@@ -57,11 +59,11 @@ class Edit:
 
 @dataclass(frozen=True, eq=False)
 class _Action:
-    """What the user did, so that it can be undone: edits that came, or one that went."""
+    """What the user did, so that it can be undone: edits that came, or some that went."""
 
     edits: tuple[Edit, ...]
     dropped_from: int | None = None
-    """Where the one that went had been; None for edits that came."""
+    """Where the first of those that went had been; None for edits that came."""
 
 
 @dataclass
@@ -117,16 +119,21 @@ class Staged:
             self._done.append(action)
             self._undone.clear()
 
-    def drop(self, number: int) -> Edit | None:
-        """Take one edit out, wherever it is; return it, or None where there is none."""
+    def drop(self, number: int) -> tuple[Edit, ...]:
+        """Take one edit out, wherever it is, with those that belong to it; return them."""
         at = next((i for i, e in enumerate(self.edits) if e.id == number), None)
         if at is None:
-            return None
-        action = _Action((self.edits[at],), at)
+            return ()
+        start, stop = at, at + 1
+        while start and self.edits[start - 1].with_next:
+            start -= 1
+        while stop < len(self.edits) and self.edits[stop - 1].with_next:
+            stop += 1
+        action = _Action(tuple(self.edits[start:stop]), start)
         self._apply(action)
         self._done.append(action)
         self._undone.clear()
-        return action.edits[0]
+        return action.edits
 
     def undo(self) -> bool:
         """Take back what was done last; tell whether there was something."""
@@ -137,7 +144,7 @@ class Staged:
             del self.edits[len(self.edits) - len(action.edits) :]
             self._indexes.clear()
         else:
-            self.edits.insert(action.dropped_from, action.edits[0])
+            self.edits[action.dropped_from : action.dropped_from] = action.edits
             self._indexes.clear()
         self._undone.append(action)
         return True
@@ -181,7 +188,7 @@ class Staged:
         if action.dropped_from is None:
             self.edits.extend(action.edits)
         else:
-            del self.edits[action.dropped_from]
+            del self.edits[action.dropped_from : action.dropped_from + len(action.edits)]
         self._indexes.clear()
 
     # ---- what it means for cells

@@ -10,7 +10,9 @@ import numpy as np
 from deeplake_lite.dataset.describe import dtype_of, type_of
 from deeplake_lite.dataset.html.words import shape as axes_text
 from deeplake_lite.errors import LakeError
+from deeplake_lite.htypes import Boxes
 from deeplake_lite.htypes.base import Dense
+from deeplake_lite.widget.edits.box_classes import about_classes
 from deeplake_lite.widget.edits.editing import Editing
 from deeplake_lite.widget.pictures import cards
 from deeplake_lite.widget.pictures.cells import Sight, put_picture
@@ -111,7 +113,20 @@ class Detail:
         card = cards.card(f.htype, value)
         numbers = {"numbers": card["numbers"]} if "numbers" in card else {}
         items = {} if found["kind"] in OVERLAYS else tags_of(f, value)
+        found["box_classes"] = self._box_classes(f, position, value)
         return {**found, **numbers, **items, "c": words["c"]}
+
+    def _box_classes(self, f: Field, position: int, boxes: Any) -> dict[str, Any] | None:
+        """Return the classes that boxes are edited with; None where they are not, or have none."""
+        about = self._host.about
+        if not isinstance(f.htype, Boxes) or not about["writable"] or not about["has_ids"]:
+            return None
+        pending = self._host.part(Editing).pending
+        try:
+            ds = pending.dataset()
+        except LakeError:  # edits are refused by now, and say why
+            return None
+        return about_classes(pending, ds, f, position, 0 if boxes is None else len(boxes))
 
     def _small(self, f: Field, position: int, pack: Pack) -> dict[str, Any]:
         small: dict[str, Any] = {"v": None}
