@@ -1268,13 +1268,14 @@ class Core extends Listeners {
 	}
 
 	async edit(type, fields = {}) {
+		this.emit("settle");
 		try {
 			const reply = await this.ask(type, fields);
 			this.emit("undoable", reply);
 			this.emit("changed", reply.positions ?? null);
 			return reply;
 		} catch (error) {
-			this.failed(error);
+			this.failed(error instanceof Stale ? new Refusal({ message: "Other rows are shown than those that were edited: nothing was staged. Edit them again." }) : error);
 			return null;
 		}
 	}
@@ -1287,6 +1288,7 @@ class Core extends Listeners {
 
 	/** Asks what changes the rows shown: query, filter, sort … */
 	async show(type, fields) {
+		this.emit("settle");
 		this.emit("busy", true);
 		try {
 			return await this.ask(type, fields);
@@ -3397,6 +3399,7 @@ class Edits {
 	}
 
 	async put(type, fields) {
+		this.core.emit("settle");
 		try {
 			this.written(await this.core.ask(type, fields));
 		} catch (error) {
@@ -3550,20 +3553,34 @@ class Viewer extends Painted {
 	}
 }
 
+/** The boxes of a row at large, and their classes: what is done here counts until Python has answered it. */
 class BoxEditor {
-	constructor(core, /** @type {Viewer} */ viewer, column, marks, /** @type {() => number} */ position) {
+	constructor(core, /** @type {Viewer} */ viewer, row) {
 		this.core = core;
 		this.viewer = viewer;
-		this.column = column.name;
-		this.names = column.classes ?? [];
-		this.position = position;
 		this.active = -1;
-		this.take(marks);
+		this.since = 0;
+		this.column = boxesIn(row).name;
+		this.unsettle = core.on("settle", () => this.settle());
+		this.take(row);
 	}
 
-	take(marks) {
+	close() {
+		this.settle();
+		this.unsettle();
+	}
+
+	/** Takes the row as Python has it, unless something was done here since that was asked. */
+	take(row) {
+		this.behind = this.dragging || this.due !== undefined || row.req < this.since;
+		if (this.behind) return;
+		const { marks, box_classes: classes } = row.columns.find((column) => column.name === this.column) ?? {};
+		if (row.id !== this.row?.id) this.active = -1;
+		this.row = row;
 		this.list = (marks?.boxes ?? []).map((box) => [...box]);
-		this.classes = marks?.c ? [...marks.c] : this.names.length ? this.list.map(() => 0) : null;
+		this.names = classes?.names ?? [];
+		this.classes = classes?.c ? [...classes.c] : null;
+		this.classless = classes && !classes.c ? `Not every box of this row has a class in ${classes.column}. Set them in Python: ds.update(rows, {…}).` : "";
 		this.active = Math.min(this.active, this.list.length - 1);
 		this.viewer.later();
 	}
@@ -3589,18 +3606,23 @@ class BoxEditor {
 	}
 
 	press(event, { x, y, near, w, h: hgt }) {
+		if (this.dragging) return;
+		this.settle();
 		const hit = boxAt(this.list, x, y, near, this.active);
 		const before = hit ? [...this.list[hit.index]] : [x, y, x, y];
+		let index = hit?.index;
 		if (hit) this.active = hit.index;
+		this.dragging = true;
 		this.viewer.later();
 		drag(event, ({ dx, dy }) => {
-			if (!hit && this.drawing === undefined) this.drawing = this.add();
-			this.list[hit?.index ?? this.drawing] = hit ? dragBox(before, hit.handle, dx / w, dy / hgt) : tidyBox([x, y, x + dx / w, y + dy / hgt]);
+			index ??= this.add();
+			this.list[index] = hit ? dragBox(before, hit.handle, dx / w, dy / hgt) : tidyBox([x, y, x + dx / w, y + dy / hgt]);
 			this.viewer.later();
 		}, (moved) => {
-			this.drawing = undefined;
-			if (!moved && !hit) this.active = -1;
+			this.dragging = false;
 			if (moved) this.save();
+			else if (this.behind) this.core.emit("changed", [this.row.position]);
+			if (!moved && !hit) this.active = -1;
 			this.viewer.later();
 		});
 	}
@@ -3621,21 +3643,29 @@ class BoxEditor {
 	}
 
 	setClass(index) {
-		if (!this.classes || this.active < 0 || !(index in this.names)) return;
+		if (this.active < 0 || !(index in this.names)) return;
+		if (!this.classes) return this.core.note(this.classless);
 		this.classes[this.active] = this.last = index;
 		this.save();
 	}
 
+	chooseClass() {
+		if (!this.classes) return this.core.note(this.classless);
+		chooser(this.core.root, "Class of the box", this.names, ({ index }) => this.setClass(index));
+	}
+
 	/** Keys: the next box, moving it by a pixel, its class, removing it. */
 	key(event) {
-		const step = (event.shiftKey ? 10 : 1) / Math.max(1, this.viewer.cell?.w ?? 100);
-		const move = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] }[event.key];
+		if (this.dragging) return true;
+		const { w, h: hgt } = this.viewer.cell ?? {};
+		const [dx, dy] = [w, hgt].map((side) => (event.shiftKey ? 10 : 1) / (side || 100));
+		const move = { ArrowLeft: [-dx, 0], ArrowRight: [dx, 0], ArrowUp: [0, -dy], ArrowDown: [0, dy] }[event.key];
 		const box = this.list[this.active];
 		if (event.key === "n") this.active = (this.active + 1) % Math.max(1, this.list.length);
 		else if (event.key === "a") { this.list[this.add()] = [0.35, 0.35, 0.65, 0.65]; this.save(); }
 		else if ((event.key === "Delete" || event.key === "Backspace") && box) this.remove();
 		else if (event.key > 0 || classOfKey(event.key, this.names) >= 0) this.setClass(classOfKey(event.key, this.names));
-		else if (event.key === "l" && box && this.classes) chooser(this.core.root, "Class of the box", this.names, ({ index }) => this.setClass(index));
+		else if (event.key === "l" && box && this.names.length) this.chooseClass();
 		else if (move && box) {
 			this.list[this.active] = dragBox(box, "move", move[0], move[1]);
 			clearTimeout(this.due);
@@ -3645,11 +3675,26 @@ class BoxEditor {
 		return true;
 	}
 
-	save() {
+	/** Saves at once what waits for the next key. */
+	settle() {
+		if (this.due !== undefined) this.save();
+	}
+
+	/** Stages the boxes of the row that they are of, whichever is shown by now. */
+	async save() {
+		clearTimeout(this.due);
+		this.due = undefined;
 		this.viewer.later();
-		return this.core.stage([this.position()], this.column, { boxes: this.list, c: this.classes }, "set_boxes");
+		const { core, row: { gen, id, position } } = this;
+		const value = { boxes: this.list.map((box) => [...box]), c: this.classes && [...this.classes] };
+		const saved = core.edit("stage", { gen, edits: [{ positions: [position], row: id, column: this.column, op: "set_boxes", value }] });
+		this.since = core.requests.next;
+		if (!await saved) core.emit("changed", [position]);
 	}
 }
+
+/** The first column of boxes that a row has. */
+const boxesIn = (row) => row?.columns.find((column) => column.marks?.boxes);
 
 /** What is drawn of one row: its picture, or the first there is, and its marks. */
 async function readRow(reply, picture, level) {
@@ -3694,6 +3739,7 @@ class Detail {
 
 	close() {
 		if (!this.element.isConnected) return;
+		this.leave();
 		this.stops.forEach((stop) => stop());
 		this.position = this.core.large = -1;
 		this.viewer.close();
@@ -3715,9 +3761,9 @@ class Detail {
 	}
 
 	show(position) {
+		this.leave();
 		this.position = this.core.large = position;
 		this.full = false;
-		this.stopBoxes();
 		this.viewer.view = WHOLE;
 		this.tick.checked = this.core.selection.has(position);
 		say(this.title, `Row ${grouped(position)} of ${grouped(this.core.state.rows)}`);
@@ -3745,14 +3791,15 @@ class Detail {
 	async take(reply, size) {
 		const { core } = this;
 		const { main, marks, cell } = await readRow(reply, core.settings.picture, size || 1e9);
-		if (reply.position !== this.position) return dropCell(cell);
+		if (reply.position !== this.position || reply.req < this.since) return dropCell(cell);
+		this.since = reply.req;
 		this.viewer.show(cell);
 		this.viewer.element.parentElement.hidden = !main;
 		this.element.classList.toggle("dl-no-picture", !main);
 		this.viewer.element.setAttribute("aria-label", `${main?.name ?? "Picture"} of row ${this.position}`);
-		this.viewer.boxes?.take(marks[this.viewer.boxes.column]);
-		this.boxing.hidden = !core.writable || !Object.values(marks).some((mark) => mark.boxes) || !main;
-		this.marks = marks;
+		this.row = reply;
+		this.editor?.take(reply);
+		this.boxing.hidden = !core.writable || !boxesIn(reply) || !main;
 		this.fill(reply);
 	}
 
@@ -3862,16 +3909,23 @@ class Detail {
 
 	toggleBoxes() {
 		if (this.viewer.boxes) return this.stopBoxes();
-		const name = Object.keys(this.marks ?? {}).find((key) => this.marks[key].boxes);
-		const column = name && this.core.column(name);
-		if (!column || !this.core.writable) return;
-		this.viewer.boxes = new BoxEditor(this.core, this.viewer, column, this.marks[name], () => this.position);
+		if (!boxesIn(this.row) || !this.core.writable) return;
+		this.viewer.boxes = this.editor ??= new BoxEditor(this.core, this.viewer, this.row);
 		this.boxing.setAttribute("aria-pressed", "true");
 		this.hint.hidden = false;
 		this.viewer.later();
 	}
 
+	/** Before another row is shown: what is edited is saved for this one. */
+	leave() {
+		this.stopBoxes();
+		this.editor?.close();
+		this.editor = this.row = null;
+		this.since = this.core.requests.next;
+	}
+
 	stopBoxes() {
+		this.viewer.boxes?.settle();
 		this.viewer.boxes = null;
 		this.viewer.element.style.cursor = "";
 		this.boxing.setAttribute("aria-pressed", "false");
@@ -4572,6 +4626,7 @@ function render({ model, el, signal }) {
 	const shell = new Shell(core, el);
 	core.hello().catch((error) => core.failed(error));
 	const close = () => {
+		core.emit("settle");
 		core.closing.abort();
 		shell.root.remove();
 	};

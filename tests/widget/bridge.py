@@ -82,15 +82,17 @@ class Kernel:
     def answer(self, text: str) -> str:
         sent = json.loads(text)
         if not sent:
+            self._back.clear()
             found: Any = {name: _packed(getattr(self.widget, name)) for name in self._names}
             return json.dumps(found)
-        self._back.clear()
         for name, value in sent.get("changed", {}).items():
             plain = base64.b64decode(value["bytes"]) if name == "_selected" else value
             setattr(self.widget, name, plain)
         if "message" in sent:
             self.widget._handle_custom_msg(sent["message"], [])
-        return json.dumps(self._back)
+        told = json.dumps(self._back)  # with what changed in Python since the last message
+        self._back.clear()
+        return told
 
 
 def _packed(value: Any) -> Any:

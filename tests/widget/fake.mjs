@@ -296,7 +296,8 @@ export class FakeModel {
     const columns = [
       ...(cell.v ? [{ name: "image", kind: "image", type: "image", shape: [cell.h, cell.w, 3], dtype: "uint8", text: "", v: cell.v }] : []),
       { name: "label", kind: "class", type: "class_label", shape: [], dtype: "uint32", text: CLASSES[label], value: label, classes: CLASSES, editable: true, staged: cell.staged.length > 0 },
-      ...Object.entries(cell.marks ?? {}).map(([name, marks]) => ({ name, kind: name === "mask" ? "mask" : "boxes", type: name === "mask" ? "segment_mask" : "bbox", shape: [2, 4], text: marks.boxes ? `${marks.boxes.length} boxes` : "mask", marks, editable: true })),
+      ...Object.entries(cell.marks ?? {}).map(([name, marks]) => ({ name, kind: name === "mask" ? "mask" : "boxes", type: name === "mask" ? "segment_mask" : "bbox", shape: [2, 4], text: marks.boxes ? `${marks.boxes.length} boxes` : "mask", marks, editable: true,
+        box_classes: marks.boxes && { column: `${name}_classes`, names: this.traits.about.columns.find((column) => column.name === name)?.classes ?? [], c: marks.c } })),
       { name: "tags", kind: "tags", type: "tags", text: TAGS[row % 4], value: [row % 4], classes: TAGS, editable: true },
       { name: "caption", kind: "text", type: "text", text: `row ${row} of the generated data`, value: `row ${row} of the generated data`, editable: true },
       { name: "score", kind: "number", type: "float32", text: String(this.score(row)), value: this.score(row), editable: true },

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def check_counts(ds: Dataset, staged: Staged, edits: Sequence[Edit]) -> None:
     """Refuse edits after which rows no longer have a class for each mark. Raises InvalidValueError.
 
-    Rows that have not as many now, or no classes at all, are left to the reader.
+    Rows without marks, without classes, or with other numbers of them now are left to the reader.
     """
     after = Staged([*staged.edits, *edits])
     for marks, classes in pairs_of(ds.schema):
@@ -50,7 +50,7 @@ def _check(
         for staged in (before, after)
     )
     for (were, those), (count, number) in zip(had, have, strict=True):
-        if were is not None and were == those and count != number:
+        if were and were == those and count != number:
             raise InvalidValueError(
                 f"a row would have {_said(count)} in {marks.name!r}, but {_said(number)} classes "
                 f"in {classes.name!r}, of which each has one. Edit the boxes in the row at large, "

@@ -1,0 +1,260 @@
+"""Boxes are edited in the row at large: each box keeps its class, and each edit its row."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+
+from .test_row_edits import row, settle
+
+pytestmark = pytest.mark.browser
+
+NAMES = ["ant", "bee", "cat", "dog"]
+BOXES = [[10, 10, 40, 40], [60, 10, 90, 40], [120, 50, 180, 90]]
+CLASSES = ["bee", "cat", "dog"]
+SIZE = (200, 100)
+
+SLOW = """(wait) => {
+	const python = window.python;
+	window.python = async (sent) => {
+		const back = await python(sent);
+		if (JSON.parse(sent).message?.type === "detail") await new Promise((r) => setTimeout(r, wait));
+		return back;
+	};
+}"""
+
+
+@pytest.fixture
+def lake(make_lake):
+    def make(classes=CLASSES):
+        several = dl.ClassLabel(NAMES, multiple=True, nullable=True)
+        return make_lake(
+            {"image": "image", "boxes": dl.Boxes(), "boxes_classes": several, "n": "int32"},
+            image=[np.full((*SIZE[::-1], 3), i, np.uint8) for i in range(3)],
+            boxes=[BOXES] * 3,
+            boxes_classes=[classes] * 3,
+            n=range(3),
+        )
+
+    return make
+
+
+def cells(ds, position=0):
+    """Return the boxes of a row, whole pixels, and the names of their classes."""
+    fresh = dl.open(ds.url)
+    found = fresh["boxes_classes"][position]
+    names = None if found is None or found is np.ma.masked else [NAMES[i] for i in found]
+    return np.round(fresh["boxes"][position]).astype(int).tolist(), names
+
+
+def place(page, x, y):
+    """Return where a pixel of the picture is on the screen."""
+    at = page.locator(".dl-viewer").bounding_box()
+    width, height = at["width"] - 24, at["height"] - 24
+    scale = min(width / SIZE[0], height / SIZE[1], 24)
+    left, top = (width - SIZE[0] * scale) / 2, (height - SIZE[1] * scale) / 2
+    return at["x"] + 12 + left + x * scale, at["y"] + 12 + top + y * scale
+
+
+def draw(page, box, *, hold=0):
+    """Draw a box, with a pause before the button is let go."""
+    page.mouse.move(*place(page, *box[:2]))
+    page.mouse.down()
+    page.mouse.move(*place(page, box[0] + 5, box[1] + 5), steps=2)
+    page.wait_for_timeout(hold)
+    page.mouse.move(*place(page, *box[2:]), steps=2)
+    page.mouse.up()
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+@contextmanager
+def boxing(chrome, w, slow=0):
+    """Show the first row with its boxes to be edited."""
+    with row(chrome, w) as page:
+        if slow:
+            page.evaluate(SLOW, slow)
+        page.keyboard.press("b")
+        page.locator(".dl-hint:not([hidden])").wait_for()
+        yield page
+
+
+def saved(page):
+    """Wait until nothing waits for the next key, and Python has answered."""
+    page.wait_for_timeout(500)
+    settle(page)
+
+
+@pytest.mark.parametrize("slow", [0, 500])
+@pytest.mark.parametrize("hold", [0, 300])
+def test_boxes_drawn_in_a_row_keep_all_classes(chrome, lake, slow, hold):
+    ds = lake()
+    w = ds.browse()
+    new = [[5, 60, 30, 90], [40, 60, 70, 90], [80, 60, 110, 90]]
+    with boxing(chrome, w, slow) as page:
+        for box in new:
+            draw(page, box, hold=hold)
+            page.keyboard.press("4" if box == new[-1] else "1")
+        saved(page)
+    w.commit("drawn")
+    assert cells(ds) == ([*BOXES, *new], [*CLASSES, "ant", "ant", "dog"])
+
+
+def test_every_key_counts_while_the_row_is_loaded_again(chrome, lake):
+    ds = lake()
+    w = ds.browse()
+    with boxing(chrome, w, slow=300) as page:
+        press(page, "n", "4", "n", "Shift+ArrowRight", "n", "n", "1")
+        page.wait_for_timeout(150)
+        press(page, "n", "Shift+ArrowDown", "Shift+ArrowDown", "n", "n", "Delete")
+        saved(page)
+    w.commit("keys")
+    assert cells(ds) == ([[70, 30, 100, 60], BOXES[2]], ["cat", "dog"])
+
+
+def test_a_second_look_at_the_boxes_has_what_was_drawn_in_the_first(chrome, lake):
+    ds = lake()
+    w = ds.browse()
+    new = [[5, 60, 30, 90], [40, 60, 70, 90]]
+    with boxing(chrome, w, slow=600) as page:
+        draw(page, new[0])
+        press(page, "Escape", "b")
+        draw(page, new[1])
+        saved(page)
+    w.commit("twice")
+    assert cells(ds)[0] == [*BOXES, *new]
+
+
+@pytest.mark.parametrize("action", ["draw", "delete", "nudge", "name"])
+@pytest.mark.parametrize("classes", [None, CLASSES[:2], [*CLASSES, "ant"]])
+def test_classes_that_are_not_one_for_each_box_stay_as_they_are(chrome, lake, classes, action):
+    ds = lake(classes)
+    w = ds.browse()
+    with boxing(chrome, w) as page:
+        if action == "draw":
+            draw(page, [5, 60, 30, 90])
+        else:
+            press(page, "n", {"delete": "Delete", "nudge": "Shift+ArrowRight", "name": "1"}[action])
+        saved(page)
+        banner = page.locator(".dl-banner-text").text_content()
+        press(page, "n", "Shift+ArrowDown")
+        saved(page)
+    w.commit("edited")
+    found, names = cells(ds)
+    assert names == classes
+    refused = classes is not None and action in ("draw", "delete")
+    count = 3 if refused else {"draw": 4, "delete": 2}.get(action, 3)
+    assert len(found) == count
+    if refused:
+        assert f"3 boxes but {len(classes)} classes" in banner
+    if action == "name":
+        assert "Not every box of this row has a class" in banner
+
+
+@pytest.mark.parametrize("query", ["SELECT image, boxes", "SELECT image, boxes ORDER BY n DESC"])
+@pytest.mark.parametrize("how", ["query", "view"])
+def test_classes_that_the_query_leaves_out_go_with_their_boxes(chrome, lake, query, how):
+    ds = lake()
+    w = ds.browse()
+    setattr(w, how, query if how == "query" else ds.query(query))
+    with boxing(chrome, w) as page:
+        press(page, "n", "Delete", "4")  # the box after it is the one that is named
+        draw(page, [5, 60, 30, 90])
+        saved(page)
+    w.commit("edited")
+    at = 2 if "DESC" in query else 0
+    assert cells(ds, at) == ([*BOXES[1:], [5, 60, 30, 90]], ["dog", "dog", "dog"])
+
+
+@pytest.mark.parametrize("choice", ["Take theirs", "Write mine over"])
+def test_a_conflict_of_boxes_is_one_of_their_classes_too(chrome, lake, choice):
+    ds = lake()
+    w = ds.browse()
+    with boxing(chrome, w) as page:
+        press(page, "n", "Delete")
+        saved(page)
+        other = dl.open(ds.url)
+        other.update([0], {"boxes": [np.add(BOXES, 1)]})
+        other.commit("theirs")
+        press(page, "Escape", "Escape", "e")
+        page.get_by_role("button", name="Commit 1 row", exact=True).click()
+        page.get_by_role("dialog").wait_for()
+        listed = page.get_by_role("dialog").locator("tbody td:nth-child(2)").all_text_contents()
+        page.get_by_role("button", name=choice).click()
+        settle(page)
+    assert listed == ["boxes", "boxes_classes"]
+    theirs = (np.add(BOXES, 1).tolist(), CLASSES)
+    assert cells(ds) == (theirs if "theirs" in choice else (BOXES[1:], CLASSES[1:]))
+
+
+LEAVE = {
+    "next row": ["Escape", "ArrowRight"],
+    "the grid": ["Escape", "Escape"],
+    "no boxes": ["b"],
+    "the next edit": ["Escape", "1"],
+    "undo and redo": ["Control+z", "Control+Shift+z"],
+}
+
+
+@pytest.mark.parametrize("to", [*LEAVE, "the next button", "a commit", "a query"])
+def test_a_nudge_is_staged_for_its_row_wherever_the_reader_goes(chrome, lake, to):
+    ds = lake()
+    w = ds.browse()
+    with boxing(chrome, w) as page:
+        press(page, "e", "n", "Shift+ArrowRight")
+        if to == "the next button":
+            page.get_by_role("button", name="Next row (→)").click()
+        elif to == "a query":
+            box = page.get_by_role("combobox", name="Query")
+            box.fill("SELECT * WHERE n > 0")
+            box.press("Enter")
+        elif to == "a commit":
+            press(page, "1")
+            page.get_by_role("button", name="Commit 1 row", exact=True).click()
+        else:
+            press(page, *LEAVE[to])
+        saved(page)
+        assert page.locator(".dl-banner-text").text_content() in (
+            "", f"Committed 1 row as {ds.version[:8]}."
+        )  # fmt: skip
+    if w.staged_count:
+        w.commit("nudged")
+    assert cells(ds)[0] == [[20, 10, 50, 40], *BOXES[1:]]
+    assert cells(ds, 1) == (BOXES, CLASSES)
+
+
+def test_boxes_are_those_of_the_row_that_is_loaded(chrome, lake):
+    ds = lake()
+    ds.update([1], {"boxes": [BOXES[:1]], "boxes_classes": [["ant"]]})
+    ds.commit("one box")
+    w = ds.browse()
+    with row(chrome, w) as page:
+        page.evaluate(SLOW, 500)
+        press(page, "ArrowRight", "b", "n", "Shift+ArrowRight")
+        saved(page)
+        page.wait_for_timeout(300)
+        settle(page)
+    if w.staged_count:
+        w.commit("moved")
+    assert len(cells(ds, 1)[0]) == 1
+    assert cells(ds) == (BOXES, CLASSES)
+
+
+def test_an_edit_of_rows_that_are_no_longer_shown_is_refused_aloud(chrome, lake):
+    ds = lake()
+    w = ds.browse()
+    with boxing(chrome, w) as page:
+        press(page, "n", "Shift+ArrowRight")
+        w.query = "SELECT * ORDER BY n DESC"
+        saved(page)
+        said = page.locator(".dl-banner-text").text_content()
+    assert "nothing was staged" in said
+    assert w.staged_count == 0
