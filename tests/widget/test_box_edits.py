@@ -9,7 +9,6 @@ import pytest
 
 import deeplake_lite as dl
 
-
 from .test_row_edits import row, settle
 
 pytestmark = pytest.mark.browser
@@ -23,7 +22,8 @@ SLOW = """(wait) => {
 	const python = window.python;
 	window.python = async (sent) => {
 		const back = await python(sent);
-		if (JSON.parse(sent).message?.type === "detail") await new Promise((r) => setTimeout(r, wait));
+		const { message } = JSON.parse(sent);
+		if (message?.type === "detail") await new Promise((done) => setTimeout(done, wait));
 		return back;
 	};
 }"""

@@ -15,7 +15,6 @@ from deeplake_lite.errors import InvalidValueError, LakeError
 from deeplake_lite.schema import Field
 from deeplake_lite.widget.edits import inputs
 from deeplake_lite.widget.edits.pending import is_stored
-from deeplake_lite.widget.edits.writing import positions_of
 from deeplake_lite.widget.pictures.classes import class_column
 from deeplake_lite.widget.pictures.kinds import MOST_CLASSES, names_of
 from deeplake_lite.widget.pictures.overlays import MOST
@@ -168,4 +167,4 @@ def _where(
     slots = ds._table.find(ids)
     if (slots < 0).any():
         raise LakeError("The row is gone: another writer has removed it. Refresh the browser.")
-    return ds, positions_of(ds._table, slots)
+    return ds._taken(slots, ds.columns, ds.origin), np.zeros(1, np.int64)

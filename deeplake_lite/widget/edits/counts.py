@@ -9,7 +9,7 @@ import numpy as np
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.widget.edits.inputs import plain
 from deeplake_lite.widget.edits.staged import Staged
-from deeplake_lite.widget.edits.writing import MOST_WRITTEN, positions_of
+from deeplake_lite.widget.edits.writing import MOST_WRITTEN
 from deeplake_lite.widget.pictures.classes import pairs_of
 from deeplake_lite.widget.pictures.values import values_of
 
@@ -43,8 +43,8 @@ def _blocks(ds: Dataset, touched: list[Ids]) -> Iterator[Ids]:
 def _check(
     ds: Dataset, marks: Field, classes: Field, ids: Ids, before: Staged, after: Staged
 ) -> None:
-    rows = positions_of(ds._table, ds._table.find(ids))
-    stored = {f.id: values_of(ds, f, rows) for f in (marks, classes)}
+    rows = ds._taken(ds._table.find(ids), ds.columns, ds.origin)
+    stored = {f.id: values_of(rows, f, np.arange(len(ids))) for f in (marks, classes)}
     had, have = (
         zip(*(_counts(staged, f, ids, stored[f.id]) for f in (marks, classes)), strict=True)
         for staged in (before, after)

@@ -7,6 +7,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.widget.edits.staged import Staged
+from deeplake_lite.widget.pictures.overlays import MOST
 
 NAMES = ["ant", "bee", "cat"]
 BOXES = [[4, 2, 10, 8], [12, 4, 20, 12], [24, 4, 36, 16]]
@@ -139,6 +140,32 @@ def test_boxes_that_lost_their_classes_on_the_way_are_refused(lake, page):
     reply = stage(shown, boxes[1:], None)
     assert "2 boxes, but 0 classes" in reply["error"]["message"]
     assert stage(shown, boxes[1:], [2, 0])["ok"]
+
+
+def test_boxes_beyond_those_that_are_drawn_keep_their_classes(lake, page):
+    many = np.tile(np.float32(BOXES), (MOST, 1))[: MOST + 3]
+    ds = lake([NAMES[i % 3] for i in range(MOST + 3)], many)
+    shown = page(ds)
+    _, boxes, about = row(shown)
+    assert len(boxes) == len(about["c"]) == MOST
+    assert stage(shown, boxes[1:], about["c"][1:])["ok"]
+    shown.w.commit("one less")
+    assert cells(ds) == (many[1:].tolist(), [NAMES[i % 3] for i in range(1, MOST + 3)])
+
+
+def test_classes_of_a_column_that_came_after_the_version_shown_are_kept(make_lake, page):
+    picture = np.zeros((20, 40, 3), np.uint8)
+    ds = make_lake({"image": "image", "boxes": dl.Boxes()}, image=[picture], boxes=[BOXES])
+    old = ds[:]
+    several = dl.ClassLabel(NAMES, multiple=True)
+    ds.add_column("boxes_classes", several, values=[CLASSES["one each"]])
+    ds.commit("classes")
+    shown = page(old)
+    _, boxes, _ = row(shown)
+    assert not stage(shown, boxes[1:], None)["ok"]
+    assert stage(shown, boxes[1:], [2, 0])["ok"]
+    shown.w.commit("one less")
+    assert cells(ds) == (BOXES[1:], ["cat", "ant"])
 
 
 def test_the_first_boxes_of_a_row_have_classes(lake, page):
