@@ -1,8 +1,8 @@
 """What a reader may put into a cell: checked by the column's type, classes by name.
 
 In staged edits classes are names, and tags lists of names: names stay what they are when another
-writer adds classes, and some may be new. A column takes its own form when edits are shown (`shown`)
-or written.
+writer adds classes, and some may be new. Classes without names are numbers. A column takes its own
+form when edits are shown (`shown`) or written.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 type Cell = Any
 """A cell as edits have it: a plain value, a class's name, a list of tags, None for null."""
+
+type Tag = str | int
+"""A tag as edits have it: a text, a class's name, or the number of a class without one."""
 
 TAGS: Final = Sequence(Text(), default=[])
 """Type of the column that the first tag adds."""
@@ -83,8 +86,8 @@ def taken(f: Field, value: Any) -> Cell:
     return plain(wider, shown(wider, [cell]))[0]
 
 
-def tag_of(f: Field, value: Any, *, there: bool = False) -> str:
-    """Return a tag that the page sent, by name. Raises InvalidValueError.
+def tag_of(f: Field, value: Any, *, there: bool = False) -> Tag:
+    """Return a tag that the page sent as edits have it. Raises InvalidValueError.
 
     Parameters
     ----------
@@ -94,6 +97,8 @@ def tag_of(f: Field, value: Any, *, there: bool = False) -> str:
     >>> from deeplake_lite.schema import Schema
     >>> tag_of(Schema.build({"tags": TAGS})["tags"], " blurry ")
     'blurry'
+    >>> tag_of(Schema.build({"tags": ClassLabel(multiple=True)})["tags"], "3")
+    3
     """
     if not is_tags(f.htype):
         raise SchemaError(
@@ -103,11 +108,12 @@ def tag_of(f: Field, value: Any, *, there: bool = False) -> str:
         value = value.strip()
         if not value:
             raise InvalidValueError("a tag has letters, got none. Type one.", column=f.name)
-    [named] = taken(f, [value])
-    return str(named)
+    [tag] = taken(f, [value])
+    found: Tag = tag
+    return found
 
 
-def with_tag(value: Cell, tag: str) -> Cell:
+def with_tag(value: Cell, tag: Tag) -> Cell:
     """Return tags with one more, once.
 
     >>> with_tag(None, "blurry"), with_tag(["a"], "a")
@@ -117,7 +123,7 @@ def with_tag(value: Cell, tag: str) -> Cell:
     return tags if tag in tags else [*tags, tag]
 
 
-def without_tag(value: Cell, tag: str) -> Cell:
+def without_tag(value: Cell, tag: Tag) -> Cell:
     """Return tags without one.
 
     >>> without_tag(["a", "b"], "a"), without_tag(None, "a")
@@ -184,11 +190,13 @@ def plain(htype: Htype, values: Iterable[Any]) -> list[Cell]:
 
     >>> plain(ClassLabel(["ant", "bee"]), np.array([1, 0]))
     ['bee', 'ant']
+    >>> plain(Sequence(ClassLabel()), [[np.int32(1), np.int32(3)]])
+    [[1, 3]]
     """
     classes = classes_of(htype)
     if classes is None:
         return [None if v is None or v is np.ma.masked else v for v in values]
-    if classes.names or htype is not classes:
+    if classes.names:
         return [_none_or(classes.to_names, v) for v in values]
     return [_none_or(_numbers, v) for v in values]
 
@@ -274,13 +282,18 @@ def _named(htype: Htype, value: Any) -> Cell:
 
 
 def _name(classes: ClassLabel, value: Any) -> Any:
-    """Return the name of a class by its number; a text is one, known or new."""
+    """Return the name of a class by its number; a text is one, known or new.
+
+    Classes without names stay numbers, also those that are typed.
+    """
+    if not classes.names:
+        return _class_number(value)
     if isinstance(value, str):
         name = value if value in classes.names else value.strip()
         if not name:
             raise InvalidValueError("a class has a name, got an empty text. Type one.")
         return name
-    if not classes.names or isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, int):
         return value
     if not 0 <= value < len(classes.names):
         raise InvalidValueError(
@@ -288,6 +301,18 @@ def _name(classes: ClassLabel, value: Any) -> Any:
             "a new one."
         )
     return classes.names[value]
+
+
+def _class_number(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return _whole(value)
+    except ValueError:
+        raise InvalidValueError(
+            f"the classes of this column have no names, so a class must be a whole number, but it "
+            f"is {value!r:.60}. Type its number."
+        ) from None
 
 
 def _names_in(cell: Cell) -> Iterator[str]:

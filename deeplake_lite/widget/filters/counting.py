@@ -57,7 +57,8 @@ def _item_counts(view: View, facet: Facet) -> dict[Any, int]:
     found = view.query(
         f"SELECT {v}, COUNT(DISTINCT {r}) AS {n} FROM ({rows}) WHERE {v} IS NOT NULL GROUP BY {v}"
     )
-    counts = dict(zip(found[v][:], found[n][:].tolist(), strict=True))
+    values = map(_hashable, found[v][:])
+    counts: dict[Any, int] = dict(zip(values, found[n][:].tolist(), strict=True))
     nulls = int(view.query(f"SELECT COUNT(*) AS {n} WHERE {e} IS NULL")[n][0])
     return counts | ({None: nulls} if nulls else {})
 
