@@ -992,6 +992,14 @@ class Listeners {
 	of(name) { return [...(this.heard.get(name) ?? [])]; }
 }
 
+/**
+ * Rows that an edit is for: their positions in one answer; a single one also by its id, where that is known.
+ * @typedef {{positions: number[]|"selected", gen: number, count: number, id?: string|null}} Rows
+ */
+
+const MOVED = "Other rows are shown by now, so nothing was edited. Look at the rows again, and repeat the edit.";
+const NONE_CHOSEN = "Nothing is selected. Select rows first, by a click or by the arrow keys and Space.";
+
 /** What all parts share: model, open questions, selection, listeners. */
 class Core extends Listeners {
 	constructor(model) {
@@ -1011,6 +1019,9 @@ class Core extends Listeners {
 		this.active = 0;
 		this.anchor = 0;
 		this.hovered = -1;
+		/** @type {Rows|null} */
+		this.large = null;
+		this.ringed = () => false;
 		this.noSelection = false;
 		this.closing = new AbortController();
 		this.sending = 0;
@@ -1228,21 +1239,38 @@ class Core extends Listeners {
 	/** For screen readers. */
 	say(text) { this.emit("say", text); }
 
-	/** What an edit is for: the row at large, those selected (hosts may hold a trait back), or that with the focus. */
-	targets() {
-		if (this.large >= 0) return [this.large];
-		if (!this.selection.count) return this.state.rows ? [this.active] : [];
-		return this.selection.count > MANY ? "selected" : [...this.selection.positions()];
-	}
+	/** One row of what is shown. @returns {Rows} */
+	row(position, id = null) { return { positions: [position], gen: this.shown, count: 1, id }; }
 
-	targetCount() { return this.large >= 0 ? 1 : this.selection.count || Math.min(1, this.state.rows); }
+	/** What an edit is for: the row at large, those selected (hosts may hold a trait back), or that in the ring. @returns {Rows|null} */
+	targets() {
+		if (this.large) return this.large;
+		const { count } = this.selection;
+		if (count) return { positions: count > MANY ? "selected" : [...this.selection.positions()], gen: this.shown, count };
+		return this.ringed() && this.state.rows ? this.row(this.active) : null;
+	}
 
 	note(text) { this.emit("banner", { level: "note", text }); }
 
-	/** Whether there are rows to edit; the reader hears why they cannot be. */
+	/** Whether rows can be edited; the reader hears why they cannot be. */
 	editable() {
 		if (!this.writable) this.note(this.ended ? ENDED.message : this.static ? "This page is a copy: open the dataset in a notebook to edit." : "This version is read only: show a branch to edit.");
-		return this.writable && this.targetCount() > 0;
+		return this.writable;
+	}
+
+	/** The rows to edit, as they are chosen now; where there are none, the reader hears why. */
+	toEdit() {
+		if (!this.editable()) return null;
+		const rows = this.targets();
+		if (!rows) this.note(NONE_CHOSEN);
+		return rows;
+	}
+
+	/** The one row that is meant, -1 for none: at large, in the ring, the last or the first of those selected. */
+	meant() {
+		if (this.large) return this.large.positions[0];
+		if (this.selection.has(this.active) || this.ringed()) return this.active;
+		return this.selection.positions()[0] ?? -1;
 	}
 
 	alike() {
@@ -1250,21 +1278,30 @@ class Core extends Listeners {
 		const why = this.static ? "This page is a copy: open the dataset in a notebook to find rows like this one"
 			: !known ? "Rows of this query are no rows of the dataset: take the query back to find rows like one"
 			: alike.length ? "" : "Needs a column of embeddings: ds.add_column(\"embedding\", dl.Embedding(512), values=vectors)";
-		const show = (column) => this.attempt("neighbours", { p: this.large >= 0 ? this.large : this.active, column }).then((reply) => {
-			if (!reply) return;
-			this.active = this.anchor = 0;
-			this.emit("grid");
-		});
+		const show = (column) => {
+			const p = this.meant();
+			if (p < 0) return this.note(NONE_CHOSEN);
+			this.attempt("neighbours", { p, column }).then((reply) => {
+				if (!reply) return;
+				this.active = this.anchor = 0;
+				this.emit("grid");
+			});
+		};
 		const choose = () => chooser(this.root, "More like this, by", alike, ({ name }) => show(name), { classes: false });
 		const act = why ? () => this.note(why) : alike.length > 1 ? choose : () => show(alike[0]);
 		return /** @type {const} */ ([why || "Rows most like this one, by their embedding (r)", act, { "aria-disabled": why ? "true" : null }]);
 	}
 
-	/** Stages an edit of some rows, whose cells are then asked again. @param {number[]|"selected"} positions */
-	async stage(positions, column, value, op = "set") {
+	/**
+	 * Stages an edit of some rows, whose cells are then asked again. A row with an id is the same in another answer.
+	 * @param {Rows|number[]} rows  positions alone are those of what is shown now
+	 */
+	async stage(rows, column, value, op = "set") {
 		if (!this.editable()) return null;
 		this.settleSelection();
-		return this.edit("stage", { edits: [{ positions, column, op, value }] });
+		const { positions, gen, id = null } = Array.isArray(rows) ? { positions: rows, gen: this.shown } : rows;
+		const bound = id === null ? { positions } : { positions, id };
+		return this.edit("stage", { gen: id === null ? gen : null, edits: [{ ...bound, column, op, value }] });
 	}
 
 	async edit(type, fields = {}) {
@@ -1275,7 +1312,8 @@ class Core extends Listeners {
 			this.emit("changed", reply.positions ?? null);
 			return reply;
 		} catch (error) {
-			this.failed(error instanceof Stale ? new Refusal({ message: "Other rows are shown than those that were edited: nothing was staged. Edit them again." }) : error);
+			if (error instanceof Stale) this.note(MOVED);
+			else this.failed(error);
 			return null;
 		}
 	}
@@ -1836,6 +1874,7 @@ class Grid extends Painted {
 		this.cells = new Cells(core, () => this.later());
 		this.build();
 		this.listen();
+		core.ringed = () => this.ringed();
 	}
 
 	build() {
@@ -1880,6 +1919,7 @@ class Grid extends Painted {
 	/** Another answer; the same question keeps the place. */
 	turned(same) {
 		this.cells.clear();
+		this.byKey = false; // another row may be where the ring was
 		this.hold = performance.now() + 220;
 		if (!same) this.moveTo(0);
 		this.relayout();
@@ -2037,6 +2077,9 @@ class Grid extends Painted {
 		drawCaption(context, this.palette, record, columns, at);
 	}
 
+	/** Whether the ring of the keyboard is drawn: around the active row. */
+	ringed() { return Boolean(this.byKey) && this.scroller.matches(":focus"); }
+
 	/** Selection, hover and focus of one card. */
 	drawState(context, position, at, record) {
 		const { palette, core } = this;
@@ -2058,7 +2101,7 @@ class Grid extends Painted {
 		}
 		if (at.w >= 64 && (selected || (hovered && !core.noSelection))) this.drawTick(context, at, selected);
 		if (hovered && at.w >= 96) this.drawOpener(context, at);
-		if (core.active === position && document.activeElement === this.scroller && this.byKey) {
+		if (core.active === position && this.ringed()) {
 			context.setLineDash([4, 3]);
 			ring(-2, 2, palette.ink);
 			context.setLineDash([]);
@@ -2229,7 +2272,7 @@ class Grid extends Painted {
 			Home: whole ? 0 : core.active - (core.active % layout.columns),
 			End: whole ? rows - 1 : core.active - (core.active % layout.columns) + layout.columns - 1,
 		};
-		this.byKey = true;
+		if (event.key in moves || event.key === " " || event.key === "Enter") this.byKey = true;
 		if (event.key in moves) {
 			event.preventDefault();
 			const beyond = moves[event.key] < 0 || moves[event.key] >= rows;
@@ -3715,7 +3758,7 @@ class Detail {
 		this.position = -1;
 		this.urls = [];
 		const draw = () => this.viewer.later();
-		this.stops = [core.on("changed", () => this.position >= 0 && this.load()), core.on("settings", draw), core.on("theme", draw)];
+		this.stops = [core.on("changed", () => this.position >= 0 && this.load()), core.on("selection", () => this.head()), core.on("settings", draw), core.on("theme", draw)];
 		this.build();
 	}
 
@@ -3741,7 +3784,9 @@ class Detail {
 		if (!this.element.isConnected) return;
 		this.leave();
 		this.stops.forEach((stop) => stop());
-		this.position = this.core.large = -1;
+		this.leaveField();
+		this.position = -1;
+		this.core.large = null;
 		this.viewer.close();
 		this.forget();
 		this.element.remove();
@@ -3762,13 +3807,26 @@ class Detail {
 
 	show(position) {
 		this.leave();
-		this.position = this.core.large = position;
+		this.leaveField();
+		this.position = position;
+		this.core.large = this.core.row(position);
 		this.full = false;
 		this.viewer.view = WHOLE;
-		this.tick.checked = this.core.selection.has(position);
-		say(this.title, `Row ${grouped(position)} of ${grouped(this.core.state.rows)}`);
+		this.info.inert = true; // its fields are those of another row, until this one is read
+		this.head();
 		this.core.say(this.title.textContent);
 		return this.load();
+	}
+
+	/** What is typed into a field is staged for its row, before the field goes. */
+	leaveField() {
+		if (this.info.querySelector(":focus")) this.element.focus({ preventScroll: true });
+	}
+
+	/** Which row of how many, and whether it is selected. */
+	head() {
+		say(this.title, `Row ${grouped(this.position)} of ${grouped(this.core.state.rows)}`);
+		this.tick.checked = this.core.selection.has(this.position);
 	}
 
 	async load(size = this.full ? 0 : 1024) {
@@ -3777,7 +3835,9 @@ class Detail {
 		try {
 			await this.read(position, size);
 		} catch (error) {
-			if (!(error instanceof Stale)) this.info.replaceChildren(padded(`This row cannot be read: ${error.message}`));
+			if (error instanceof Stale || position !== this.position) return;
+			this.info.inert = false;
+			this.info.replaceChildren(padded(`This row cannot be read: ${error.message}`));
 		} finally {
 			if (position === this.position) this.element.classList.remove("dl-loading");
 		}
@@ -3790,9 +3850,12 @@ class Detail {
 
 	async take(reply, size) {
 		const { core } = this;
+		this.newest = reply;
 		const { main, marks, cell } = await readRow(reply, core.settings.picture, size || 1e9);
-		if (reply.position !== this.position || reply.req < this.since) return dropCell(cell);
+		if (reply !== this.newest || reply.position !== this.position || reply.gen !== core.shown || reply.req < this.since) return dropCell(cell);
 		this.since = reply.req;
+		core.large = core.row(reply.position, reply.id ?? null);
+		this.head();
 		this.viewer.show(cell);
 		this.viewer.element.parentElement.hidden = !main;
 		this.element.classList.toggle("dl-no-picture", !main);
@@ -3814,16 +3877,24 @@ class Detail {
 
 	// the columns
 
+	/** Fields of a row, each of which edits that row and no other; one that is typed into stays while its row does. */
 	fill({ columns, id, bytes }) {
-		const held = this.info.contains(document.activeElement) ? document.activeElement : null;
-		if (held?.matches("textarea, input")) return;
+		const row = this.core.large;
+		const same = this.filled && row.id !== null && this.filled.id === row.id && this.filled.positions[0] === row.positions[0];
+		const typing = "textarea, input:not([type=checkbox])";
+		if (same && this.info.querySelector(":focus")?.matches(typing)) return;
+		if (!same) this.leaveField();
+		const held = this.info.querySelector(":focus");
+		this.filled = row;
+		this.info.inert = false;
 		this.forget();
 		const open = this.info.querySelector("details")?.open;
 		const history = h("details", { class: "dl-history" }, h("summary", { text: "History" }));
 		history.addEventListener("toggle", () => history.open && this.history(history));
-		this.info.replaceChildren(h("dl", {}, ...columns.map((column) => this.column(column, bytes)), div("dl-field", h("dt", {}, span("row id")), h("dd", { class: "dl-mono", text: String(id ?? "") }))), this.core.static ? "" : history);
+		this.info.replaceChildren(h("dl", {}, ...columns.map((column) => this.column({ ...column, row }, bytes)), div("dl-field", h("dt", {}, span("row id")), h("dd", { class: "dl-mono", text: String(id ?? "") }))), this.core.static ? "" : history);
 		if (open) history.open = true;
-		if (held) (held.matches("summary") ? history.firstElementChild : this.info).focus();
+		const again = held?.matches("summary") ? history.firstElementChild : held?.type === "checkbox" ? [...this.info.querySelectorAll("input")].find((field) => field.ariaLabel === held.ariaLabel) : null;
+		if (held) (again ?? this.info).focus();
 	}
 
 	column(column, bytes) {
@@ -3841,15 +3912,16 @@ class Detail {
 		const editable = column.editable && this.core.writable;
 		if (editable && column.kind === "class") return this.classField(column);
 		if (editable && column.kind === "tags") return this.tagsField(column);
-		if (editable && column.kind === "bool") return h("input", { type: "checkbox", checked: column.value === true, "aria-label": column.name, onchange: (event) => this.put(column, event.target.checked) });
+		if (editable && column.kind === "bool") return h("input", { type: "checkbox", checked: column.value === true, "aria-label": column.name, onchange: ({ target }) => this.put(column, target.checked).then((reply) => reply || (target.checked = !target.checked)) });
 		if (editable && ["text", "number", "time"].includes(column.kind)) return this.textField(column);
 		const tint = column.kind === "class" ? dot(column.value ?? column.c) : null;
 		const text = h(["json", "array", "embedding", "table"].includes(column.kind) ? "pre" : "span", { class: "dl-value-text", text: column.damaged ?? column.text ?? (column.v ? "as shown" : "–") });
 		return tint ? h("span", { class: "dl-with-dot" }, tint, text) : text;
 	}
 
-	put(column, value, op = "set") {
-		return this.core.stage([this.position], column.name, value, op);
+	/** Stages an edit of the row whose field it is. */
+	put({ row, name }, value, op = "set") {
+		return this.core.stage(row, name, value, op);
 	}
 
 	classes(column) { return column.classes ?? this.core.column(column.name)?.classes ?? []; }
@@ -4024,6 +4096,11 @@ class PairDetail extends Detail {
 		this.setMode(this.swiping);
 	}
 
+	show(position) {
+		this.replies = null;
+		return super.show(position);
+	}
+
 	link(viewer, view) {
 		viewer.view = view;
 		viewer.later();
@@ -4043,12 +4120,17 @@ class PairDetail extends Detail {
 			if (error instanceof Stale) throw error;
 			return null;
 		});
-		this.replies = await Promise.all([ask("a"), ask("b")]);
-		if (position === this.position) await this.pair();
+		const replies = await Promise.all([ask("a"), ask("b")]);
+		if (position !== this.position) return;
+		this.replies = replies;
+		await this.pair();
 	}
 
 	async pair() {
-		const [a, b] = await Promise.all(this.replies.map(async (reply) => reply?.columns ? (await readRow(reply, this.core.settings.picture, 1024)).cell : null));
+		const { replies } = this;
+		const cells = await Promise.all(replies.map(async (reply) => reply?.columns ? (await readRow(reply, this.core.settings.picture, 1024)).cell : null));
+		const [a, b] = cells;
+		if (replies !== this.replies) return cells.forEach((cell) => cell && dropCell(cell)); // another pair is shown by now
 		const one = this.core.state.tab !== "changed" || !a || !b;
 		this.other.element.hidden = this.swiping || one;
 		if (this.swiping && !one) {
@@ -4058,13 +4140,14 @@ class PairDetail extends Detail {
 			this.viewer.show(a ?? b);
 			this.other.show(one ? null : b);
 		}
-		this.fill(...this.replies);
+		this.fill(...replies);
 	}
 
 	/** Both values of every column, those that differ marked. */
 	fill(a, b) {
 		const names = [...new Set([...(a?.columns ?? []), ...(b?.columns ?? [])].map((column) => column.name))];
 		const valueOf = (reply, name) => reply?.columns?.find((column) => column.name === name);
+		this.info.inert = false;
 		this.info.replaceChildren(h("dl", {}, ...names.map((name) => {
 			const [before, after] = [valueOf(a, name), valueOf(b, name)];
 			const differs = (after?.changed ?? before?.changed) ?? before?.text !== after?.text;
@@ -4074,6 +4157,7 @@ class PairDetail extends Detail {
 	}
 
 	close() {
+		this.replies = null;
 		this.other.close();
 		super.close();
 	}
@@ -4301,33 +4385,35 @@ class Shell {
 	// edits of the selection
 
 	/** @param {number|string} value  a class, or the name of one that is not there yet */
-	setClass(value) {
+	setClass(value, column = this.core.labels, rows = this.core.toEdit()) {
 		const { core } = this;
-		const column = core.labels;
-		core.stage(core.targets(), column.name, value)
-			.then((reply) => reply && core.say(`${column.name} of ${counted(core.targetCount(), "row")} set to ${column.classes?.[value] ?? value}`));
+		if (!rows) return;
+		core.stage(rows, column.name, value)
+			.then((reply) => reply && core.say(`${column.name} of ${counted(rows.count, "row")} set to ${column.classes?.[value] ?? value}`));
 	}
 
 	chooseClass() {
 		const column = this.core.labels;
-		if (!column || !this.core.editable()) return;
-		chooser(this.root, `Set ${column.name} of ${counted(this.core.targetCount(), "row")}`, column.classes ?? [], ({ value }) => this.setClass(value), { free: true });
+		const rows = column && this.core.toEdit();
+		if (!rows) return;
+		chooser(this.root, `Set ${column.name} of ${counted(rows.count, "row")}`, column.classes ?? [], ({ value }) => this.setClass(value, column, rows), { free: true });
 	}
 
 	/** The labels that a ranking of suspects suggests. */
 	acceptSuggested() {
 		const { suggested } = this.core.about;
-		if (suggested && this.core.editable()) this.core.stage(this.core.targets(), suggested.label, suggested.column, "take");
+		const rows = suggested && this.core.toEdit();
+		if (rows) this.core.stage(rows, suggested.label, suggested.column, "take");
 	}
 
 	chooseTag() {
 		const name = this.core.about.tags ?? null;
 		const column = this.core.column(name) ?? { name, classes: [] };
-		if (!this.core.editable()) return;
-		const targets = this.core.targets();
+		const rows = this.core.toEdit();
+		if (!rows) return;
 		const note = check("Remove instead of add");
-		chooser(this.root, `Tag ${counted(this.core.targetCount(), "row")}${column.name ? ` in ${column.name}` : ""}`, column.classes ?? [], ({ value }) =>
-			this.core.stage(targets, column.name, value, note.firstChild.checked ? "remove_tag" : "add_tag"), { free: !column.classes?.length, note });
+		chooser(this.root, `Tag ${counted(rows.count, "row")}${column.name ? ` in ${column.name}` : ""}`, column.classes ?? [], ({ value }) =>
+			this.core.stage(rows, column.name, value, note.firstChild.checked ? "remove_tag" : "add_tag"), { free: !column.classes?.length, note });
 	}
 
 	// rows and dialogs

@@ -55,7 +55,8 @@ class Bridge {
 	}
 }
 const traits = JSON.parse(await window.python("{}"));
-render({ model: new Bridge(traits), el: document.getElementById("here") });
+window.model = new Bridge(traits);
+render({ model: window.model, el: document.getElementById("here") });
 """
 
 
@@ -123,6 +124,26 @@ def shown(chrome: Any, widget: Any) -> Iterator[tuple[Any, list[str]]]:
             yield page, wrong
         finally:
             page.close()
+
+
+def pushed(page: Any) -> None:
+    """Let the page hear of what Python did on its own."""
+    page.evaluate("() => window.model.call({ changed: {} })")
+
+
+SLOWED = """([name, ms]) => {
+	const python = window.python;
+	window.python = async (text) => {
+		const back = await python(text);
+		if (JSON.parse(text).message?.type === name) await new Promise((go) => setTimeout(go, ms));
+		return back;
+	};
+}"""
+
+
+def slowed(page: Any, kind: str, ms: int) -> None:
+    """Delay the replies to one kind of message, as a busy kernel does."""
+    page.evaluate(SLOWED, [kind, ms])
 
 
 def painted(page: Any) -> None:

@@ -128,6 +128,7 @@ def test_dialogs_keep_the_focus_and_give_it_back(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=100) as shown:
         shown.painted()
         shown.page.locator("[role=grid]").focus()
+        shown.page.keyboard.press("ArrowRight")
         shown.page.keyboard.press("l")
         inside = "() => document.activeElement.closest('[role=dialog]') !== null"
         for _ in range(6):

@@ -159,3 +159,34 @@ def test_a_tag_with_spaces_around_it_is_removed_by_its_cross(chrome, make_lake, 
         settle(page)
     w.commit("without x")
     assert [str(tag) for tag in lake["tags"][0]] == [{"texts": "y", "classes": "1"}[kind]]
+
+
+@pytest.mark.parametrize(
+    "htype", [dl.ClassLabel(multiple=True), dl.Sequence(dl.ClassLabel())], ids=["several", "items"]
+)
+def test_tags_of_classes_without_names_are_changed_by_their_numbers(chrome, make_lake, htype):
+    lake = make_lake({"tags": htype}, tags=[[1, 3]])
+    w = lake.browse()
+    with row(chrome, w) as page:
+        page.get_by_role("button", name="Remove 1").click()
+        settle(page)
+        page.get_by_role("button", name="Remove 1").wait_for(state="detached")
+        page.get_by_role("button", name="Add to tags").click()
+        page.keyboard.type("7")
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name="Remove 7").wait_for()
+    w.commit("by number")
+    assert np.asarray(lake["tags"][0]).tolist() == [3, 7]
+
+
+def test_a_checkbox_that_python_refuses_shows_what_there_is(chrome, make_lake):
+    lake = make_lake({"ok": "bool"}, ok=[False])
+    w = lake.browse()
+    with row(chrome, w) as page:
+        lake.branch("other")
+        lake.checkout("other")
+        page.get_by_role("checkbox", name="ok", exact=True).click()
+        settle(page)
+        assert not page.get_by_role("checkbox", name="ok", exact=True).is_checked()
+        assert "on branch 'other'" in page.locator(".dl-banner-text").text_content()
+    assert w.staged_count == 0

@@ -46,6 +46,7 @@ class Drafts:
         """Yield the edits that the page wants."""
         self._check_rows()
         positions = self._positions(wanted["positions"])
+        self._check_row(positions, wanted.get("id"))
         op = str(wanted["op"])
         if op in ("add_tag", "remove_tag"):
             yield self._tag(ds, op, wanted, positions)
@@ -74,6 +75,17 @@ class Drafts:
         if len(found) and not (found[0] >= 0 and found[-1] < rows):
             raise LakeError(f"Rows lie below {rows:,}, got {found[-1]:,}. Look again.")
         return found
+
+    def _check_row(self, positions: Positions, row_id: Any) -> None:
+        """Refuse an edit of a row that is no longer where the page shows it. Raises LakeError."""
+        if row_id is None:
+            return
+        now = self._host.shown.ids(positions)
+        if now is None or now.tolist() != [int(row_id)]:
+            raise LakeError(
+                f"An edit goes to the row whose value was shown, but row {row_id} has moved or is "
+                "gone, so nothing was edited. Look for the row, and edit it there."
+            )
 
     def _field(self, ds: Dataset, name: str) -> Field:
         """Return a stored column. Raises ColumnNotFoundError for one that a query computed."""

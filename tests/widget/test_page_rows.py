@@ -1,0 +1,299 @@
+"""An edit goes to the row that the reader saw and chose, whatever is shown by the time it is made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+from deeplake_lite.widget.edits.editing import Editing
+
+from .bridge import painted, pushed, shown, slowed
+
+pytestmark = pytest.mark.browser
+
+CLASSES = ["cat", "dog", "cow", "fox"]
+ROWS = 8
+
+
+@pytest.fixture
+def lake(make_lake):
+    return make_lake(
+        {
+            "text": "text",
+            "n": "int32",
+            "ok": "bool",
+            "label": dl.ClassLabel(CLASSES),
+            "tags": dl.Sequence("text"),
+        },
+        text=[f"row {i}" for i in range(ROWS)],
+        n=range(ROWS),
+        ok=[False] * ROWS,
+        label=[i % 4 for i in range(ROWS)],
+        tags=[["old", f"of {i}"] for i in range(ROWS)],
+    )
+
+
+def at(page, position):
+    box = page.locator(f".dl-cell[data-position='{position}']").bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def opened(page, position):
+    page.mouse.dblclick(*at(page, position))
+    loaded(page)
+
+
+def loaded(page):
+    page.locator(".dl-detail:not(.dl-loading) .dl-field").first.wait_for()
+
+
+def settle(page):
+    page.wait_for_timeout(60)
+    page.wait_for_function("() => document.querySelector('.dl-browser').dataset.pending === '0'")
+    page.wait_for_timeout(60)
+
+
+def title(page):
+    return page.locator(".dl-detail h2").text_content()
+
+
+def banner(page):
+    return page.locator(".dl-banner-text").text_content()
+
+
+def ids_of(w):
+    """Return the ids of the rows with staged edits."""
+    return w.part(Editing).staged.all_rows().tolist()
+
+
+def less(lake, w, page, position):
+    """Remove a row beside the browser, and refresh it."""
+    other = dl.open(lake.url)
+    other.delete([position])
+    other.commit("one less")
+    lake.refresh()
+    w.refresh()
+    pushed(page)
+
+
+def test_fields_of_the_row_before_take_nothing_while_the_next_row_is_read(chrome, lake):
+    w = lake.browse()
+    with shown(chrome, w) as (page, wrong):
+        opened(page, 0)
+        slowed(page, "detail", 700)
+        page.get_by_role("button", name="Next row (→)").click()
+        box = page.locator("textarea[aria-label=text]").bounding_box()
+        page.mouse.click(box["x"] + 9, box["y"] + 9)
+        page.keyboard.type("zz")
+        page.keyboard.press("Control+Enter")
+        loaded(page)
+        assert title(page) == f"Row 1 of {ROWS}"
+        field = page.get_by_role("textbox", name="text", exact=True)
+        assert field.input_value() == "row 1"
+        assert w.staged_count == 0
+        field.fill("checked")
+        field.blur()
+        settle(page)
+    assert wrong == []
+    w.commit("typed")
+    assert lake["text"][:3] == ["row 0", "checked", "row 2"]
+
+
+def test_what_is_typed_is_staged_for_its_row_when_the_next_one_is_shown(chrome, lake):
+    w = lake.browse()
+    with shown(chrome, w) as (page, wrong):
+        opened(page, 0)
+        page.get_by_role("textbox", name="text", exact=True).fill("typed")
+        page.get_by_role("button", name="Next row (→)").click()
+        settle(page)
+        loaded(page)
+        assert page.get_by_role("textbox", name="text", exact=True).input_value() == "row 1"
+    assert wrong == []
+    w.commit("typed")
+    assert lake["text"][:2] == ["typed", "row 1"]
+
+
+def press(key):
+    return lambda page: page.keyboard.press(key)
+
+
+def choose(page):
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+
+
+def type_in(name, text):
+    def before(page):
+        page.get_by_role("textbox", name=name, exact=True).fill(text)
+
+    return before, press("Control+Enter" if name == "text" else "Enter")
+
+
+def clicked(role, name):
+    return lambda page: page.get_by_role(role, name=name, exact=True).click()
+
+
+EDITS = {
+    "text": type_in("text", "seen by me"),
+    "number": type_in("n", "77"),
+    "focus in a checkbox": (
+        lambda page: page.get_by_role("checkbox", name="ok", exact=True).focus(),
+        press(" "),
+    ),
+    "class of the field": (clicked("button", "label: cow. Change"), choose),
+    "tag to remove": (lambda _: None, clicked("button", "Remove old")),
+    "tag to add": (
+        clicked("button", "Add to tags"),
+        lambda page: (page.keyboard.type("new"), page.keyboard.press("Enter")),
+    ),
+    "digit": (lambda page: page.locator(".dl-detail").focus(), press("1")),
+    "class by l": (
+        lambda page: (page.locator(".dl-detail").focus(), page.keyboard.press("l")),
+        choose,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", EDITS)
+@pytest.mark.parametrize("removed", [0, 7])
+def test_a_refresh_under_an_edit_moves_it_to_no_other_row(chrome, lake, kind, removed):
+    before, after = EDITS[kind]
+    w = lake.browse()
+    with shown(chrome, w) as (page, wrong):
+        opened(page, 2)
+        seen = int(lake.row_ids[2])
+        before(page)
+        less(lake, w, page, removed)
+        after(page)
+        settle(page)
+        loaded(page)
+        now = 2 if removed == 7 else 3
+        assert title(page) == f"Row 2 of {ROWS - 1}"
+        text = page.get_by_role("textbox", name="text", exact=True).input_value()
+        if removed == 7:  # the same row is where it was
+            assert ids_of(w) == [seen]
+            assert text == ("seen by me" if kind == "text" else "row 2")
+        else:
+            assert text == f"row {now}"
+            acted_anew = kind in ("tag to remove", "digit", "focus in a checkbox")
+            assert seen not in ids_of(w)
+            assert ids_of(w) == [] or acted_anew
+            if not acted_anew:
+                assert "nothing was edited" in banner(page)
+    assert wrong == []
+
+
+NOBODY = {
+    "a filter": lambda page, w: page.locator(".dl-value", has_text="dog").first.click(),
+    "Esc": lambda page, w: page.keyboard.press("Escape"),
+    "a commit": lambda page, w: (page.keyboard.press("1"), settle(page), w.commit("one")),
+    "a query": lambda page, w: setattr(w, "query", "SELECT * WHERE label = 'dog'"),
+    "a click beside the cards": lambda page, w: page.mouse.click(1270, 600),
+}
+
+
+@pytest.mark.parametrize("how", NOBODY)
+@pytest.mark.parametrize("key", ["1", "l", "t", "a"])
+def test_keys_edit_nothing_where_nothing_is_chosen(chrome, lake, how, key):
+    w = lake.browse()
+    with shown(chrome, w) as (page, wrong):
+        page.locator(".dl-value").first.wait_for()
+        page.mouse.click(*at(page, 3))
+        settle(page)
+        NOBODY[how](page, w)
+        pushed(page)
+        settle(page)
+        painted(page)
+        assert page.locator(".dl-chosen-count").text_content() == "Nothing selected"
+        page.locator(".dl-scroller").focus()
+        page.keyboard.press(key)
+        settle(page)
+        assert w.staged_count == 0
+        assert page.get_by_role("dialog").count() == 0
+        if key != "a":
+            assert banner(page).startswith("Nothing is selected. Select rows first")
+    assert wrong == []
+
+
+RINGED = """() => {
+	const canvas = document.querySelector('.dl-canvas');
+	return canvas.toDataURL();
+}"""
+
+
+def test_the_row_in_the_ring_of_the_keyboard_is_edited_until_the_answer_changes(chrome, lake):
+    w = lake.browse()
+    with shown(chrome, w) as (page, wrong):
+        page.locator(".dl-scroller").focus()
+        settle(page)
+        without = page.evaluate(RINGED)
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        settle(page)
+        assert page.evaluate(RINGED) != without
+        page.keyboard.press("4")
+        settle(page)
+        page.keyboard.press("l")
+        page.get_by_role("dialog").wait_for()
+        page.keyboard.press("Enter")
+        settle(page)
+        assert ids_of(w) == [int(lake.row_ids[2])]
+        assert w.staged_count == 2
+        page.locator(".dl-value").first.focus()
+        page.keyboard.press("1")
+        settle(page)
+        assert w.staged_count == 2  # the ring is not drawn
+        page.locator(".dl-scroller").focus()
+        w.commit("two")
+        pushed(page)
+        settle(page)
+        page.keyboard.press("1")
+        settle(page)
+        assert w.staged_count == 0
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("1")
+        settle(page)
+        assert ids_of(w) == [int(lake.row_ids[1])]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("key", ["l", "t"])
+def test_a_dialog_edits_the_rows_that_were_chosen_when_it_was_opened(chrome, lake, key):
+    w = lake.browse()
+    with shown(chrome, w) as (page, wrong):
+        page.mouse.click(*at(page, 2))
+        settle(page)
+        page.keyboard.press(key)
+        page.get_by_role("dialog").wait_for()
+        less(lake, w, page, 0)
+        page.keyboard.type("cat")
+        page.keyboard.press("Enter")
+        settle(page)
+        assert w.staged_count == 0
+        assert "nothing was edited" in banner(page)
+        assert w.selected.tolist() == [1]
+        page.keyboard.press("1")
+        settle(page)
+        assert w.view["text"][1] == "row 2"
+        assert ids_of(w) == [int(w.view.row_ids[1])]
+    assert wrong == []
+
+
+def test_more_like_this_is_of_a_row_that_was_chosen(chrome, make_lake):
+    vectors = np.eye(6, dtype=np.float32)
+    lake = make_lake({"e": dl.Embedding(6), "n": "int32"}, e=vectors, n=range(6))
+    w = lake.browse()
+    with shown(chrome, w) as (page, wrong):
+        page.mouse.click(*at(page, 3))
+        page.keyboard.press("Escape")
+        settle(page)
+        page.keyboard.press("r")
+        settle(page)
+        assert banner(page).startswith("Nothing is selected")
+        page.mouse.click(*at(page, 4))
+        page.keyboard.press("r")
+        settle(page)
+        assert w.view["n"][0] == 4
+    assert wrong == []
