@@ -3944,7 +3944,7 @@ class Detail {
 		const text = String(column.value ?? "");
 		const field = h(number ? "input" : "textarea", { class: "dl-input", "aria-label": column.name, value: text, rows: number ? null : Math.min(8, 1 + Math.floor(text.length / 38)) });
 		let before = field.value; // has no carriage returns
-		const lines = before.replaceAll("\n", "\r\n") === text ? "\r\n" : "\n";
+		const lines = before !== text && before.replaceAll("\n", "\r\n") === text ? "\r\n" : "\n";
 		field.addEventListener("keydown", (event) => {
 			event.stopPropagation();
 			if (event.key === "Escape") field.value = before;

@@ -114,6 +114,15 @@ def test_a_text_keeps_its_line_ends_where_they_are_all_the_same(chrome, make_lak
     assert lake["note"][0] == after
 
 
+@pytest.mark.parametrize("before", ["plain", "", None, "a\nb", "a\rb"])
+@pytest.mark.parametrize("text", ["plain\nmore", "\n", "a\n\nb\n"])
+def test_line_breaks_are_line_feeds_unless_the_text_had_crlf_alone(chrome, make_lake, before, text):
+    lake = make_lake({"note": dl.Text(nullable=True)}, note=[before])
+    w, _, _ = typed(chrome, lake, ("note", text))
+    w.commit("typed")
+    assert lake["note"][0] == text
+
+
 def test_what_a_field_shows_is_typed_again_and_a_refusal_gives_it_back(chrome, make_lake):
     schema = {
         "at": "timedelta64[s]",
