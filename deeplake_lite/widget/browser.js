@@ -1409,13 +1409,14 @@ class Cells {
 		this.lru = new Lru(CELL_BYTES, dropCell);
 		this.wanted = { start: 0, stop: 0, level: 128, ahead: 1, still: true };
 		this.busy = false;
-		this.again = 0;
+		this.changes = 0;
 	}
 
 	get(position) { return this.lru.get(position); }
 
 	/** All is asked again; what was drawn stays until it is replaced. */
 	outdate(/** @type {number[]|null} */ positions) {
+		this.changes++;
 		for (const [position, { value }] of this.lru.entries) {
 			if (!positions || positions.includes(position)) value.old = true;
 		}
@@ -1470,10 +1471,12 @@ class Cells {
 
 	async fetch(start, stop, level, fields) {
 		this.busy = true;
+		const { changes } = this;
 		try {
 			const reply = await this.core.ask("cells", { start, stop, size: level, ...JSON.parse(fields) }, { bound: true });
 			const generation = this.core.state.generation;
 			const cells = await Promise.all(reply.cells.map((cell) => readCell(cell, reply.bytes, level, fields)));
+			for (const cell of cells) cell.old = changes !== this.changes; // perhaps read before an edit
 			if (generation === this.core.state.generation) this.keep(cells);
 			else cells.forEach(dropCell);
 		} catch (error) {
@@ -3035,6 +3038,8 @@ class HistogramFacet extends FacetFrame {
 
 // ---- the map
 
+const OLD_MAP = "The map is being computed for the rows shown now. Select again when it is there.";
+
 /** Points of an embedding, painted pixel by pixel; a lasso selects. */
 class MapPanel extends Painted {
 	constructor(core) {
@@ -3064,7 +3069,7 @@ class MapPanel extends Painted {
 		this.box = h("div", {
 			class: "dl-map-box", tabindex: "0", role: "application", "aria-label": "Map of the embedding: arrows move, plus and minus zoom, 0 fits. Selecting by lasso needs a pointer.",
 			onpointerdown: (event) => this.press(event), onpointermove: (event) => this.move(event), onpointerleave: () => this.point(-1), onwheel: (event) => this.wheel(event),
-			onkeydown: (event) => this.key(event), ondblclick: () => this.hover >= 0 && core.emit("open", this.data.positions[this.hover]),
+			onkeydown: (event) => this.key(event), ondblclick: () => this.hover >= 0 && this.current && core.emit("open", this.data.positions[this.hover]),
 		}, this.canvas, this.tip, this.note);
 		this.modes = ["lasso", "pan"].map((mode) => iconButton(mode, mode === "lasso" ? "Drag selects (Shift to pan)" : "Drag pans (Shift to select)", () => this.setMode(mode), { "aria-pressed": String(mode === this.mode) }));
 		const choose = (field) => (value) => {
@@ -3087,6 +3092,9 @@ class MapPanel extends Painted {
 		else this.later();
 	}
 
+	/** Whether the points are those of the rows shown now: positions of others mean other rows. */
+	get current() { return this.data?.gen === this.core.shown; }
+
 	setMode(mode) {
 		this.mode = mode;
 		this.modes.forEach((button, i) => pressed(button, ["lasso", "pan"][i] === mode));
@@ -3095,7 +3103,11 @@ class MapPanel extends Painted {
 	async refresh() {
 		if (!this.element.isConnected) return;
 		this.generation = this.core.state.generation;
-		if (!this.data) say(this.note, "Computing the map …");
+		if (!this.current) {
+			say(this.note, "Computing the map …");
+			this.point(-1);
+			this.later();
+		}
 		const progress = (done, total) => say(this.note, `Computing the map … ${Math.round((100 * done) / Math.max(1, total))} %`);
 		try {
 			const reply = await this.core.latest("points", { column: this.column, method: this.method, colour: this.colour || null }, { bound: true, progress });
@@ -3108,10 +3120,11 @@ class MapPanel extends Painted {
 		}
 	}
 
-	take({ n, of, colour, v, bytes }) {
+	take({ n, of, colour, v, bytes, gen }) {
 		const xy = numbersAt(bytes, v.xy, Float32Array);
 		const values = v.colour && colour ? numbersAt(bytes, v.colour, colour.kind === "classes" ? Int32Array : Float32Array) : null;
-		this.data = { n, xy, positions: numbersAt(bytes, v.positions, Uint32Array), values, colour };
+		this.data = { n, xy, positions: numbersAt(bytes, v.positions, Uint32Array), values, colour, gen };
+		this.point(-1);
 		this.index = new PointIndex(xy);
 		this.byPosition = null;
 		this.paints = this.paintsOf(colour, values, n);
@@ -3182,12 +3195,12 @@ class MapPanel extends Painted {
 
 	/** Where a row of the grid is on the map. */
 	indexOf(position) {
-		if (position < 0 || !this.data) return -1;
+		if (position < 0 || !this.current) return -1;
 		this.byPosition ??= new Map(Array.from(this.data.positions, (p, i) => [p, i]));
 		return this.byPosition.get(position) ?? -1;
 	}
 
-	/** Squares of pixels, what is selected last and larger. */
+	/** Squares of pixels, what is selected last and larger; pale where they are of other rows. */
 	drawPoints(context, scale, left, top) {
 		const { width, height } = this.canvas;
 		if (this.image?.width !== width || this.image?.height !== height) this.image = new ImageData(width, height);
@@ -3197,7 +3210,8 @@ class MapPanel extends Painted {
 		const { selection } = this.core;
 		const dense = n / ((scale * scale) / 400);
 		const side = clamp(Math.round((dense > 6 ? 1 : dense > 1.5 ? 2 : dense > 0.3 ? 3 : 5) * (width / this.box.clientWidth)), 1, 7);
-		const some = selection.count > 0;
+		const { current } = this;
+		const some = current && selection.count > 0;
 		for (let pass = 0; pass < (some ? 2 : 1); pass++) {
 			const grown = pass ? side + 1 : side;
 			const half = grown >> 1;
@@ -3206,7 +3220,7 @@ class MapPanel extends Painted {
 				const x = (left + xy[2 * i] * scale - half) | 0;
 				const y = (top + xy[2 * i + 1] * scale - half) | 0;
 				if (x < 0 || y < 0 || x + grown > width || y + grown > height) continue;
-				const paint = some && !pass ? (this.paints[i] & 0xffffff) | 0x38000000 : this.paints[i];
+				const paint = !current || (some && !pass) ? (this.paints[i] & 0xffffff) | 0x38000000 : this.paints[i];
 				for (let v = 0; v < grown; v++) pixels.fill(paint, (y + v) * width + x, (y + v) * width + x + grown);
 			}
 		}
@@ -3240,13 +3254,15 @@ class MapPanel extends Painted {
 		const { scale, left, top } = this.frame();
 		const polygon = simplify(this.lasso, 3).map(([x, y]) => /** @type {Point} */ ([(x - left) / scale, (y - top) / scale]));
 		this.lasso = [];
+		this.later();
+		if (!this.current) return this.core.note(OLD_MAP);
 		const found = pointsInLasso(this.data.xy, polygon).map((i) => this.data.positions[i]).sort();
 		this.core.take(found, { ctrlKey: event.ctrlKey, metaKey: event.metaKey });
 		if (found.length) this.core.emit("reveal", found[0]);
-		this.later();
 	}
 
 	click(event) {
+		if (!this.current) return this.core.note(OLD_MAP);
 		const i = this.near(event);
 		if (i < 0) return this.core.take([], event);
 		const position = this.data.positions[i];
@@ -3255,7 +3271,7 @@ class MapPanel extends Painted {
 	}
 
 	near(event) {
-		if (!this.data) return -1;
+		if (!this.current) return -1;
 		const { scale, left, top } = this.frame();
 		const [x, y] = this.place(event);
 		return this.index.nearest((x - left) / scale, (y - top) / scale, Math.min(0.05, 9 / scale));
@@ -3274,11 +3290,12 @@ class MapPanel extends Painted {
 		this.tip.hidden = true;
 		if (i < 0) return;
 		const [x, y] = this.place(event);
+		const { data } = this;
 		try {
 			const { picture } = this.core.settings;
 			const reply = await this.core.latest("cells", { positions: [this.data.positions[i]], size: 128, picture, columns: captionColumns(this.core), overlays: [] }, { bound: true });
 			const cell = reply.cells[0] && (await readCell(reply.cells[0], reply.bytes, 128, ""));
-			if (cell && this.hover === i) this.showTip(cell, x, y);
+			if (cell && this.hover === i && this.data === data && this.current) this.showTip(cell, x, y);
 			if (cell) dropCell(cell);
 		} catch (error) {
 			if (!(error instanceof Stale)) this.tip.hidden = true;

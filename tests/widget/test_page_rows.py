@@ -1,4 +1,4 @@
-"""An edit goes to the row that the reader saw and chose, whatever is shown by the time it is made."""
+"""An edit goes to the row that the reader saw and chose, whatever is shown when it is made."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-
 from deeplake_lite.widget.edits.editing import Editing
 
 from .bridge import painted, pushed, shown, slowed
@@ -185,12 +184,22 @@ def test_a_refresh_under_an_edit_moves_it_to_no_other_row(chrome, lake, kind, re
     assert wrong == []
 
 
+def committed(page, w):
+    page.keyboard.press("1")
+    settle(page)
+    w.commit("one")
+
+
+def queried(page, w):  # noqa: ARG001
+    w.query = "SELECT * WHERE label = 'dog'"
+
+
 NOBODY = {
-    "a filter": lambda page, w: page.locator(".dl-value", has_text="dog").first.click(),
-    "Esc": lambda page, w: page.keyboard.press("Escape"),
-    "a commit": lambda page, w: (page.keyboard.press("1"), settle(page), w.commit("one")),
-    "a query": lambda page, w: setattr(w, "query", "SELECT * WHERE label = 'dog'"),
-    "a click beside the cards": lambda page, w: page.mouse.click(1270, 600),
+    "a filter": lambda page, _: page.locator(".dl-value", has_text="dog").first.click(),
+    "Esc": lambda page, _: page.keyboard.press("Escape"),
+    "a commit": committed,
+    "a query": queried,
+    "a click beside the cards": lambda page, _: page.mouse.click(1270, 600),
 }
 
 

@@ -1,0 +1,157 @@
+"""Replies and pictures that come late do not stand for what is shown by then."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+from .bridge import painted, shown, slowed
+
+pytestmark = pytest.mark.browser
+
+DECODED = """(ms) => {
+	const decode = window.createImageBitmap;
+	window.createImageBitmap = async (...of) => {
+		const made = await decode(...of);
+		if (made.width > 500) await new Promise((go) => setTimeout(go, ms));
+		return made;
+	};
+}"""
+MIDDLE = """() => {
+	const canvas = document.querySelector(".dl-viewer canvas");
+	const [x, y] = [(canvas.width * 0.45) | 0, canvas.height >> 1];
+	return [...canvas.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3);
+}"""
+
+
+def large(colour):
+    return np.full((700, 700, 3), colour, "uint8")
+
+
+def small(colour):
+    return np.full((20, 20, 3), colour, "uint8")
+
+
+def opened(page, position):
+    page.locator(f"[data-position='{position}']").first.dblclick()
+    page.locator(".dl-detail h2").wait_for()
+
+
+@pytest.mark.parametrize("compares", [False, True])
+def test_a_picture_that_is_decoded_late_is_not_that_of_the_next_row(chrome, make_lake, compares):
+    pictures = [large((255, 0, 0)), small((0, 0, 255))]
+    lake = make_lake({"image": dl.Image("png"), "x": "int32"}, image=pictures, x=[1, 2])
+    before = lake.version
+    lake.update([0, 1], {"x": [10, 20]})
+    lake.commit("two")
+    w = dl.browse_diff(lake, before, "main") if compares else lake.browse()
+    with shown(chrome, w) as (page, wrong):
+        page.evaluate(DECODED, 600)
+        opened(page, 0)
+        page.wait_for_timeout(200)
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(1200)
+        assert page.locator(".dl-detail h2").text_content() == "Row 1 of 2"
+        assert page.evaluate(MIDDLE) == [0, 0, 255]
+    assert wrong == []
+
+
+def test_the_way_of_comparing_may_change_while_the_next_pair_is_read(chrome, make_lake):
+    pictures = [small((255, 0, 0)), small((0, 0, 255))]
+    lake = make_lake({"image": dl.Image("png"), "x": "int32"}, image=pictures, x=[1, 2])
+    before = lake.version
+    lake.update([0, 1], {"x": [10, 20]})
+    lake.commit("two")
+    with shown(chrome, dl.browse_diff(lake, before, "main")) as (page, wrong):
+        opened(page, 0)
+        page.locator(".dl-detail:not(.dl-loading) .dl-field").first.wait_for()
+        slowed(page, "detail", 500)
+        page.keyboard.press("ArrowRight")
+        page.get_by_role("button", name="Swipe").click()
+        page.wait_for_timeout(1500)
+        assert page.evaluate(MIDDLE) == [0, 0, 255]
+        assert page.locator(".dl-change").first.inner_text() != ""
+    assert wrong == []
+
+
+def test_captions_read_before_an_edit_do_not_stay(chrome, make_lake):
+    lake = make_lake(
+        {"image": dl.Image("png"), "label": dl.ClassLabel(["cat", "dog"])},
+        image=[large((9, 9, 9))],
+        label=["cat"],
+    )
+    w = lake.browse()
+    w.settings = {**w.settings, "size": 700}
+    with shown(chrome, w) as (page, wrong):
+        page.evaluate(DECODED, 900)
+        page.locator("[data-position='0']").click()
+        page.keyboard.press("2")
+        page.wait_for_timeout(300)  # the cell is read again, and its picture is being decoded
+        page.keyboard.press("1")
+        page.wait_for_timeout(3000)
+        painted(page)
+        label = page.locator("[data-position='0']").get_attribute("aria-label")
+        assert "label cat" in label
+        page.keyboard.press("Control+z")
+        page.wait_for_timeout(2500)
+        label = page.locator("[data-position='0']").get_attribute("aria-label")
+        assert "label dog" in label
+    assert wrong == []
+
+
+def lasso(page):
+    """Draw around the upper left quarter of the map."""
+    box = page.locator(".dl-map-box").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    corners = [(box["x"] + 2, box["y"] + 2), (x, box["y"] + 2), (x, y), (box["x"] + 2, y)]
+    page.mouse.move(*corners[0])
+    page.mouse.down()
+    for corner in corners[1:]:
+        page.mouse.move(*corner, steps=5)
+    page.mouse.up()
+    page.wait_for_timeout(200)
+
+
+def test_a_lasso_on_the_map_of_other_rows_selects_nothing_and_says_so(chrome, make_lake):
+    rng = np.random.default_rng(0)
+    lake = make_lake(
+        {"x": "int32", "e": dl.Embedding(4), "label": dl.ClassLabel(["a", "b"])},
+        x=np.arange(300),
+        e=rng.normal(size=(300, 4)).astype("float32"),
+        label=rng.integers(0, 2, 300),
+    )
+    w = lake.browse()
+    with shown(chrome, w) as (page, wrong):
+        page.locator(".dl-scroller").focus()
+        page.keyboard.press("m")
+        note = page.locator(".dl-map-note")
+        note.wait_for(state="attached")
+        page.wait_for_function("() => !document.querySelector('.dl-map-note').textContent")
+        lasso(page)
+        few = len(w.selected)
+        assert 0 < few < 300
+        before = {int(x) for x in w.selected_view()["x"][:]}
+        page.locator(".dl-scroller").focus()
+        page.keyboard.press("Escape")
+        slowed(page, "points", 1200)
+        query = page.get_by_role("combobox", name="Query")
+        query.fill("SELECT * WHERE label = 'b' ORDER BY x DESC")
+        query.press("Enter")
+        page.wait_for_function(
+            "() => document.querySelector('.dl-browser').dataset.generation === '2'"
+        )
+        assert note.text_content().startswith("Computing the map")
+        lasso(page)
+        page.mouse.click(
+            *[v + 200 for v in page.locator(".dl-map-box").bounding_box().values()][:2]
+        )
+        assert w.selected.tolist() == []
+        said = page.locator(".dl-banner-text").text_content()
+        assert said.startswith("The map is being computed for the rows shown now.")
+        page.wait_for_function("() => !document.querySelector('.dl-map-note').textContent")
+        lasso(page)
+        labels = lake["label"][:]
+        assert {int(x) for x in w.selected_view()["x"][:]} == {x for x in before if labels[x]}
+    assert wrong == []
