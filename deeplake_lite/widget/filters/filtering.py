@@ -9,6 +9,11 @@ if TYPE_CHECKING:
 
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
+    from deeplake_lite.widget.shown import Shown
+
+
+ANSWER = "answer"
+"""Name that queries have for the rows of one that can be no source of another."""
 
 
 class Filtering:
@@ -26,7 +31,7 @@ class Filtering:
         """Show the rows of another choice of a facet."""
         from deeplake_lite.widget.filters.choices import filtered
 
-        shown = self._host.shown
+        shown = self._filterable()
         text = filtered(
             shown.text,
             str(request["expression"]),
@@ -44,4 +49,17 @@ class Filtering:
 
         expression = request.get("expression")
         descending = bool(request.get("descending"))
-        return self._host.ask(sorted_by(self._host.shown.text, expression, descending=descending))
+        text = self._filterable().text
+        return self._host.ask(sorted_by(text, expression, descending=descending))
+
+    def _filterable(self) -> Shown:
+        """Return what is shown; rows that were sampled, expanded or arranged are given a name.
+
+        A filter is of the rows that are there: their query would draw others.
+        """
+        from deeplake_lite.widget.filters.querytext import is_source
+
+        shown = self._host.shown
+        if shown.text and not is_source(shown.text):
+            self._host.show(shown.view, ANSWER)
+        return self._host.shown

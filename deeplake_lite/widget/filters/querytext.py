@@ -163,6 +163,15 @@ def takes_conditions(text: str, columns: Sequence[str]) -> bool:
     return not any(_means_another(item, columns) for item in tree.expressions)
 
 
+def is_source(text: str) -> bool:
+    """Tell whether a query can be the source of another one.
+
+    >>> is_source("SELECT * LIMIT 3"), is_source("SELECT * SAMPLE BY MAX_WEIGHT(x = 1: 2)")
+    (True, False)
+    """
+    return not parse(text).args.get(CLAUSES)
+
+
 def _is_of_a_query(tree: exp.Select) -> bool:
     """Tell whether what FROM names is a query."""
     source = tree.args.get("from_")
