@@ -129,6 +129,10 @@ RULES = {
         "In place of a value, one row, of a scalar or a tensor: `COSINE_SIMILARITY(emb, (SELECT "
         "emb WHERE id = 3))`. No row is null."
     ),
+    "Parameters": (
+        "Numbers, texts, bytes, times, lists, arrays of any library, and dicts, which are JSON. A "
+        "result has its own copies of them, and keeps them exactly, saved and pickled too."
+    ),
     "Chance": (
         "SAMPLE BY and `RANDOM()` without a seed draw one when the query runs. The result keeps "
         "it, saved and pickled too."

@@ -51,10 +51,10 @@ def function[F: Callable[..., Any]](
 
     Notes
     -----
-    A function may write into the arrays that it is given, and into those that it has given: they
-    are copied. Nulls are not handed on:
-    a null among the arguments of a row makes its result null, and a result of None is null. An
-    error of the function comes as a QueryError that has it as its cause.
+    A function may write into the arrays, lists and dicts that it is given, and into those that it
+    has given: they are copied. Nulls are not handed on: a null among the arguments of a row makes
+    its result null, and a result of None is null. An error of the function comes as a QueryError
+    that has it as its cause.
 
     Examples
     --------

@@ -119,21 +119,22 @@ def test_a_function_gets_the_same_in_sets(ds, name):
     )
 
 
+@pytest.mark.parametrize("returns", ["int64", "text"])
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_a_function_of_blocks_gets_the_same_in_sets(ds, name):
+def test_a_function_of_blocks_gets_the_same_in_sets(ds, name, returns):
     texts = []
 
     def note(*values):
         rows = seen_in_block(*values)
         texts.extend(rows)
-        return [len(row) for row in rows]
+        return [len(row) for row in rows] if returns == "int64" else rows
 
     def asked(query):
         texts.clear()
         ds.query(query)["e"][:]
         return set(texts)
 
-    dl.function(returns="int64", per="block", name="note")(note)
+    dl.function(returns=returns, per="block", name="note")(note)
     call = f"NOTE({ARGUMENTS[name]}, v)"
     expected = asked(f"SELECT {call} AS e")
     assert expected or name == "no value"

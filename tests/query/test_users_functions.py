@@ -396,3 +396,76 @@ def test_lists_of_lists_that_differ_in_length_come_as_lists(ds, of):
         params = {"p": [[1], [2, 3]]} if lists == "$p" else {}
         found = ds.query(f"SELECT TOTAL({lists}, {of}) AS x", params)
         assert found["x"][:].tolist() == [6] * 4
+
+
+def write_into(value):
+    """Change a value, and whatever is in it."""
+    if isinstance(value, dict):
+        parts = list(value.values())
+        value["new"] = 0
+    elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        value[...] = 0
+        parts = []
+    else:
+        parts = list(value) if isinstance(value, list | tuple | np.ndarray) else []
+    for part in parts:
+        write_into(part)
+    if isinstance(value, list):
+        value.append(0)
+
+
+def note_and_write(value):
+    noted = repr(value)
+    write_into(value)
+    return noted
+
+
+def note_and_write_all(values, _):
+    noted = list(map(repr, values))
+    write_into(values)
+    return noted
+
+
+MUTABLE = {
+    "an array": "e", "arrays": "b", "json": "j", "a sequence": "s", "a struct": "{'k': k}",
+    "a struct of a list": "{'k': [k]}", "a map": "MAP([k], [[k]])", "a list": "[k, 1]",
+    "a list of lists": "[[k, 1], [2]]", "a list of structs": "[{'k': k}]",
+    "the first struct": "FIRST({'k': k})", "structs of a group": "LIST({'k': k})",
+    "json of a group": "LIST(j)", "sequences of a group": "LIST(s)", "arrays of a group": "LIST(b)",
+    "json of sql": "TO_JSON({'k': [k]})", "a choice": "CASE WHEN k > 1 THEN {'k': k} END",
+}  # fmt: skip
+MUTABLE_PARAMETERS = {
+    "a dict": {"a": [1, {"b": 2}]}, "a list": ["a", "b"], "lists": [[1], [2, 3]],
+    "an array": np.ones(3), "dicts": [{"a": 1}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MUTABLE)
+def test_what_a_function_writes_into_its_arguments_changes_nothing(ds, name):
+    dl.function(returns="text", name="by_row")(note_and_write)
+    dl.function(returns="text", per="block", name="by_block")(note_and_write_all)
+    x = MUTABLE[name]
+    query = f"SELECT k, BY_ROW({x}) AS r, BY_BLOCK({x}, k) AS l, BY_ROW({x}) AS again, {x} AS x"
+    view = ds.query(f"{query} GROUP BY k ORDER BY k" if " group" in name or "FIRST" in x else query)
+    before, first = list(map(str, view["x"][:])), view["r"][:]
+    assert view["r"][:] == view["again"][:] == first
+    assert view["l"][:] == view["l"][:]
+    assert list(map(str, view["x"][:])) == before
+
+
+@pytest.mark.parametrize("name", MUTABLE_PARAMETERS)
+def test_what_a_function_writes_into_a_parameter_changes_nothing(ds, name):
+    dl.function(returns="text", name="by_row")(note_and_write)
+    dl.function(returns="text", per="block", name="by_block")(
+        lambda value, k: [note_and_write(value)] * len(k)
+    )
+    value = MUTABLE_PARAMETERS[name]
+    before = repr(value)
+    view = ds.query(
+        "SELECT k, BY_ROW($p) AS r, BY_BLOCK($p, k) AS l, BY_ROW($p) AS again", {"p": value}
+    )
+    first = view["r"][:]
+    assert len(set(first)) == 1
+    for column in ("r", "l", "again"):
+        assert view[column][:] == first
+    assert repr(value) == before

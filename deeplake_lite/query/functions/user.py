@@ -14,6 +14,7 @@ from deeplake_lite.htypes import ClassLabel, Image, Json
 from deeplake_lite.htypes.base import Htype
 from deeplake_lite.query.functions.base import Arg, Bound, Function
 from deeplake_lite.query.functions.value_type import Type
+from deeplake_lite.query.trees import objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,17 +75,26 @@ def declared(returns: Returns) -> Type:
 
 
 def _as_block(value: Any, arg: Arg) -> Any:
-    """Return a row's value as a block of one row: stacked where all rows have one shape."""
+    """Return a row's value as a block of one row: an array where all rows have one shape."""
     if arg.is_constant:
         return value
-    return value[None] if arg.type.is_of_one_shape and hasattr(value, "dtype") else [value]
+    if arg.type.ndim != 0 and not arg.type.is_of_one_shape:
+        return [value]
+    return value[None] if isinstance(value, np.ndarray | np.generic) else objects([value])
 
 
 def _copied(value: Any) -> Any:
     """Return an argument that nobody else reads, which a function may write into."""
-    if isinstance(value, np.ndarray):
-        return np.array(value, subok=True)
-    return [_copied(item) for item in value] if isinstance(value, list) else value
+    match value:
+        case np.ndarray():
+            return deepcopy(value) if value.dtype.hasobject else np.array(value, subok=True)
+        case list():
+            return [_copied(item) for item in value]
+        case tuple():
+            return tuple(map(_copied, value))
+        case dict():
+            return {name: _copied(item) for name, item in value.items()}
+    return value
 
 
 def _message(error: Exception) -> str:
