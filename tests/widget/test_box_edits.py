@@ -256,5 +256,5 @@ def test_an_edit_of_rows_that_are_no_longer_shown_is_refused_aloud(chrome, lake)
         w.query = "SELECT * ORDER BY n DESC"
         saved(page)
         said = page.locator(".dl-banner-text").text_content()
-    assert "nothing was staged" in said
+    assert "nothing was edited" in said
     assert w.staged_count == 0
