@@ -143,7 +143,6 @@ class Drafts:
         """Yield the edit of a row's boxes, and that of their classes: they go together."""
         if not isinstance(f.htype, Boxes):
             raise InvalidValueError(f"boxes are drawn in a column of boxes, this is {f.htype}.")
-        self._check_row(position, wanted.get("row"))
         value, at = wanted["value"], np.array([position])
         current = self._current(f, position)
         size = (1, 1) if f.htype.units == "fraction" else self._size(position)
@@ -162,15 +161,6 @@ class Drafts:
         g, what = known.field, _what(ds.schema[known.field.name], classes)
         yield replace(moved, with_next=True)
         yield self._staged.edit(g.name, g.id, "set", moved.ids, classes, known.seen, what)
-
-    def _check_row(self, position: int, row: Any) -> None:
-        """Refuse an edit of another row than the page has shown. Raises LakeError."""
-        [row_id] = self._ids(np.array([position]))
-        if row is not None and str(row) != str(row_id):
-            raise LakeError(
-                f"The page shows row id {row!s:.40} at {position:,}, where row id {row_id} is by "
-                "now. Edit it again."
-            )
 
     def _current(self, f: Field, position: int) -> NDArray[Any]:
         """Return the boxes of a row as they are staged, none for null. Raises LakeError."""
