@@ -105,7 +105,10 @@ def _leaf(htype: Htype, values: NDArray[Any], null: Null = None) -> pa.Array:
     if values.dtype.kind == "c":
         pairs = pa.array(values.view(values.real.dtype))
         return pa.FixedSizeListArray.from_arrays(pairs, 2, mask=_mask(null))
-    return numbers_of(common_times(values), null)
+    times = common_times(values)
+    if times.dtype.kind in "mM":  # an array holds NaT, which is a null outside
+        null = np.isnat(times) if null is None else null | np.isnat(times)
+    return numbers_of(times, null)
 
 
 def numbers_of(values: NDArray[Any], null: Null = None) -> pa.Array:

@@ -242,7 +242,7 @@ def _arrow(column: pa.Array | pa.ChunkedArray, of: Htype | None) -> Any:
         rows = column.cast(kind.storage_type).to_pylist()
         return [None if row is None else np.reshape(row, kind.shape) for row in rows]
     if _has_times(kind):
-        return _times(column)
+        return _times(column, of)
     if column.null_count:
         return objects_in(column)
     if isinstance(kind, pa.FixedShapeTensorType):
@@ -264,20 +264,25 @@ def _has_times(kind: pa.DataType) -> bool:
     return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_duration(kind))
 
 
-def _times(column: pa.Array | pa.ChunkedArray) -> Any:
+def _times(column: pa.Array | pa.ChunkedArray, of: Htype | None) -> Any:
     """Return moments or spans as an array, masked where null; lists of them as lists of arrays.
 
+    In arrays a null is NaT.
+
     >>> import pyarrow as pa
-    >>> _times(pa.array([2**40]).cast(pa.timestamp("s")))
+    >>> _times(pa.array([2**40]).cast(pa.timestamp("s")), None)
     array(['36812-02-20T00:36:16'], dtype='datetime64[s]')
     """
+    from deeplake_lite.dataset.arrow_objects import item_of
     from deeplake_lite.dataset.arrow_types import is_list
 
     if is_list(column.type):
-        return [with_none(_times(item.values)) if item.is_valid else None for item in column]
+        inner = item_of(of) or of
+        return [with_none(_times(item.values, inner)) if item.is_valid else None for item in column]
     values = np.array(column.to_numpy(zero_copy_only=False))
     null = np.asarray(column.is_null())
-    return np.ma.MaskedArray(values, null) if null.any() else values
+    in_array = of is not None and isinstance(of.blank, np.ndarray)
+    return np.ma.MaskedArray(values, null) if null.any() and not in_array else values
 
 
 def _has_tensors(kind: pa.DataType, of: Htype | None) -> bool:

@@ -251,9 +251,10 @@ def _block(array: pa.Array) -> Any:
     while kinds.is_fixed_size_list(flat.type):
         shape.append(flat.type.list_size)
         flat = flat.flatten()
-    if flat.null_count or len(flat) != np.prod(shape):
+    is_time = str(dtype_of(flat.type)).endswith("]")
+    if (flat.null_count and not is_time) or len(flat) != np.prod(shape):
         return array.to_pylist()
-    return np.reshape(values_of(flat, Array(str(dtype_of(flat.type)), (None,))), shape)
+    return np.reshape(_array(flat), shape)
 
 
 def _items(array: pa.Array) -> Iterable[Any]:

@@ -1,0 +1,74 @@
+"""NaT in arrays of moments and spans: null items outside, NaT again where they come back."""
+
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deeplake_lite as dl
+
+DTYPES = [f"datetime64[{unit}]" for unit in ("Y", "M", "D", "h", "s", "ms", "us", "ns")]
+DTYPES += [f"timedelta64[{unit}]" for unit in ("D", "h", "s", "ms", "us", "ns")]
+"""Without spans of months and years, which leave as whole numbers."""
+
+SHAPES = {
+    "any length": ((None,), [[1, None], [], [None]]),
+    "fixed": ((2,), [[1, None], [None, None], [2, 3]]),
+    "fixed axes": ((2, 2), [[[1, None], [2, 3]], [[None, None], [0, 1]]]),
+    "one axis of any length": ((None, 2), [[[1, None]], []]),
+    "axes of any length": ((None, None), [[[1, None]], [[2], [None]]]),
+    "any": (None, [[[1, None]], [None]]),
+}
+
+
+def new_url():
+    return f"memory://{uuid4().hex}"
+
+
+def lake(dtype, shape, rows):
+    values = [np.array(row, object) for row in rows]
+    values = [np.where(v == None, "NaT", v).astype(dtype) for v in values]  # noqa: E711
+    width = (0, 2) if shape == (None, 2) else (0,)
+    ds = dl.create(new_url(), {"x": dl.Array(dtype, shape)})
+    ds.append({"x": [v if v.size else v.reshape(width) for v in values]})
+    ds.commit("times")
+    return ds
+
+
+def leaves(value):
+    """Return the items of nested lists, one after the other."""
+    return [v for item in value for v in leaves(item)] if isinstance(value, list) else [value]
+
+
+def are_null(column):
+    """Return which numbers of a column are null, of lists at any depth and of tensors."""
+    if pa.types.is_struct(column.type):
+        column = column.field("data")
+    while pa.types.is_nested(column.type):
+        column = column.flatten()
+    return column.is_null().to_pylist()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", SHAPES)
+def test_missing_times_leave_as_nulls_and_come_back(tmp_path, dtype, name):
+    shape, rows = SHAPES[name]
+    ds = lake(dtype, shape, rows)
+    table = ds.to_arrow()
+    wanted = [leaf is None for leaf in leaves(rows)]
+    pq.write_table(table, tmp_path / "a.parquet")
+    for found in (table, pq.read_table(tmp_path / "a.parquet"), ds.query("SELECT x").to_arrow()):
+        assert are_null(found.column("x").combine_chunks()) == wanted
+    other = dl.create(new_url(), ds.schema)
+    other.append(table)
+    other.commit("again")
+    for again in (
+        other,
+        dl.from_dataframe(table, new_url()),
+        dl.from_parquet(tmp_path / "a.parquet", new_url()),
+    ):
+        assert again["x"].htype == ds["x"].htype
+        for a, b in zip(again["x"][:], ds["x"][:], strict=True):
+            assert np.array_equal(a.view("int64"), b.view("int64"))
