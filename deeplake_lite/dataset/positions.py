@@ -72,9 +72,9 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
     array([0])
     """
     if isinstance(index, slice):
-        return np.arange(*index.indices(length))
+        return np.arange(*_ends(index, length))
     if isinstance(index, range):
-        return many_positions(np.array(index, np.int64), length)
+        return many_positions(np.array(index), length)
     found = np.ma.asarray(index) if np.ma.isMaskedArray(index) else np.asarray(index)
     if found.ndim == 1 and found.dtype == bool:
         if len(found) != length:
@@ -95,6 +95,17 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
         raise RowIndexError(_out_of_range(int(found[bad][0]), length))
     found = np.ma.getdata(found).astype(np.int64)
     return np.where(found < 0, found + length, found)
+
+
+def _ends(index: slice, length: int) -> tuple[int, int, int]:
+    """Return start, stop and step of a slice. Raises RowIndexError for one that has no rows."""
+    try:
+        return index.indices(length)
+    except (TypeError, ValueError) as error:  # of a step of 0, and of what is no integer
+        raise RowIndexError(
+            f"a slice goes from an integer to an integer, by a step that is not 0, got "
+            f"{index!r:.80}."
+        ) from error
 
 
 def as_ids(ids: Any) -> NDArray[np.int64]:

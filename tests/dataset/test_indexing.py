@@ -127,10 +127,17 @@ def test_a_mask_of_another_length_is_an_index_error(ds):
         ds[[True, False]]
 
 
-@pytest.mark.parametrize("index", [1.5, [0.5], None, {"a": 1}, [[1, 2]]])
+@pytest.mark.parametrize("index", [1.5, [0.5], None, {"a": 1}, [[1, 2]], range(2**70, 2**70 + 2)])
 def test_what_is_no_index_is_an_index_error(ds, index):
     with pytest.raises(IndexError, match="rows are chosen with an integer, a slice"):
         ds[index]
+
+
+@pytest.mark.parametrize("ends", [(None, None, 0), (0.5, 2), ("a", None), (None, None, 1.0)])
+def test_a_slice_that_means_no_rows_is_an_index_error(ds, ends):
+    for view in (ds, ds[[0]], ds[ds.columns[0]], ds.query(f'SELECT "{ds.columns[0]}" AS y')):
+        with pytest.raises(dl.RowIndexError, match="a slice goes from an integer to an integer"):
+            view[slice(*ends)]
 
 
 def test_an_unknown_column_suggests_the_nearest(ds):
