@@ -66,27 +66,30 @@ class Column:
     @property
     def shapes(self) -> NDArray[np.int32]:
         """Shapes of the values, (n, ndim) int32, without reading them; -1 for axes not there."""
-        table, slots = self._view._located()
-        return owned(table.shapes(self._field.id, slots))
+        view, f = self._now
+        table, slots = view._located()
+        return owned(table.shapes(f.id, slots))
 
     @property
     def nbytes(self) -> int:
         """Stored size of the values, bytes."""
-        table, slots = self._view._located()
-        return table.nbytes(self._field.id, slots)
+        view, f = self._now
+        table, slots = view._located()
+        return table.nbytes(f.id, slots)
 
     def __len__(self) -> int:
         return len(self._view)
 
     def __iter__(self) -> Iterator[Any]:
-        return (row[self.name] for row in read_rows(self._view, [self._field]))
+        view, f = self._now
+        return (row[self.name] for row in read_rows(view, [f]))
 
     def __getitem__(self, index: Any) -> Any:
         """Return one value (by position), or those of several rows: an ndarray or a list."""
-        view, f = self._view, self._field
+        view, f = self._now
         if is_position(index):
             return read_value(view, f, one_position(int(index), len(view)))
-        return read_values(view, [f], self._positions(index))[f.name]
+        return read_values(view, [f], in_brackets(index, len(view)))[f.name]
 
     def __setitem__(self, index: Any, values: Any) -> None:
         """Change one value (by position), or those of several rows: one each, or one for all.
@@ -100,7 +103,7 @@ class Column:
         """
         ds = self._writable()
         if not is_position(index):
-            ds.update(self._positions(index), {self.name: values})
+            ds.update(in_brackets(index, len(ds)), {self.name: values})
             return
         ds._set_one(self.name, int(index), values)
 
@@ -168,23 +171,23 @@ class Column:
         SchemaError
             For a column of fixed shape, whose values are no bytes.
         """
-        f = self._field
-        cells = read_cells(self._view, f, self._positions(index))
+        view, f = self._now
+        cells = read_cells(view, f, in_brackets(index, len(view)))
         if not isinstance(cells, RaggedCells):
             raise SchemaError(f"Column {self.name!r} is {f.htype!r}, which has no encoded bytes.")
         return cells.buffers
 
     def urls(self, index: Any = slice(None)) -> list[str | None]:
         """Return where the linked files are. Raises SchemaError for a column of another type."""
-        f = self._field
+        view, f = self._now
         if f.htype.name != "link":
             raise SchemaError(f"Column {self.name!r} is {f.htype!r}, not a Link.")
-        return list(read_values(self._view, [f], self._positions(index), follow=False)[f.name])
+        return list(read_values(view, [f], in_brackets(index, len(view)), follow=False)[f.name])
 
     def lengths(self) -> NDArray[np.int64]:
         """Return how many items each sequence has, (n,) int64. Raises SchemaError for others."""
-        f = self._field
-        cells = read_cells(self._view, f, self._positions(slice(None)))
+        view, f = self._now
+        cells = read_cells(view, f, in_brackets(slice(None), len(view)))
         if not isinstance(cells, NestedCells):
             raise SchemaError(f"Column {self.name!r} is {f.htype!r}, not a sequence.")
         return cells.counts
@@ -196,11 +199,14 @@ class Column:
         return show.column_html(self)
 
     @property
-    def _field(self) -> Field:
-        return self._view._table.schema[self.name]
+    def _now(self) -> tuple[View, Field]:
+        """The rows and the column as they are, which stay so while they are read."""
+        view = self._view._as_it_is()
+        return view, view._table.schema[self.name]
 
-    def _positions(self, index: Any) -> NDArray[np.int64]:
-        return in_brackets(index, len(self._view))
+    @property
+    def _field(self) -> Field:
+        return self._now[1]
 
     def _writable(self) -> Any:
         from deeplake_lite.dataset.dataset import Dataset

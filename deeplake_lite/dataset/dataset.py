@@ -46,7 +46,8 @@ class Dataset(View):
     """All rows of one version of a lake, and the way to the next.
 
     Made by `create` and `open`. Edits go to the handle's open transaction; nobody else sees them
-    until `commit`.
+    until `commit`. Threads may share a handle, and with it the transaction: each read has the rows
+    of one moment, and edits wait for each other.
 
     Examples
     --------
@@ -1007,6 +1008,10 @@ class Dataset(View):
     def __reduce__(self) -> tuple[Any, ...]:
         return pickles.dataset_parts(self)
 
+    def _as_it_is(self) -> View:
+        table = self._pinned
+        return View(self._lake, table, table.rows.live(), table.schema.names, self.origin)
+
     def _located(
         self, positions: NDArray[np.int64] | None = None
     ) -> tuple[Table, NDArray[np.int64]]:
@@ -1047,16 +1052,17 @@ class Dataset(View):
 
     @contextlib.contextmanager
     def _editing(self) -> Iterator[Table]:
-        """Give the table that takes edits, made when the first comes."""
+        """Give the table that takes an edit; others read the one before until it is done."""
         with self._locked():
             self._check_writable()
-            if self._pinned.edits is None:
-                self._pinned = self._pinned.edit().on_branch(str(self._branch))
+            before = self._pinned
+            clean = before.edits is None
+            table = before.edit().on_branch(str(self._branch)) if clean else before.forked()
             self._is_edited = True
             try:
-                yield self._pinned
+                yield table
             finally:
-                self._is_edited = False
+                self._is_edited, self._pinned = False, table
 
     def _go_to(self, version: str) -> str:
         """Read a version instead of the open transaction, whose place is free then."""

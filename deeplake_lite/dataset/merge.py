@@ -73,13 +73,14 @@ def _merge_into_tip(
         return ds.version
     before, theirs = ds._pinned, ds._open(theirs_id)
     plan = _plan(ds, bases, theirs, on_conflict)
-    ds._pinned = before.edit().on_branch(str(ds.current_branch))
+    merged = before.edit().on_branch(str(ds.current_branch))
     try:
-        merge_rows(plan, ds._pinned, theirs)
+        merge_rows(plan, merged, theirs)
+        ds._pinned = merged
         with contextlib.nullcontext() if locked else ds._lake.repository.lock():
             return commit_merge(ds, message, note)
     except BaseException:
-        ds._pinned.release()
+        merged.release()
         ds._pinned = before
         raise
 

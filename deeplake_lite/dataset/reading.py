@@ -133,7 +133,7 @@ def _named[T](
         whose, found = _first_damaged(fields, positions, read)
         if found is None:
             raise
-        of = "" if hasattr(view, "verify") else " of the view"
+        of = " of the view" if view.origin else ""
         way = "" if "ds.verify()" in str(error) else " Run ds.verify() to list all damage."
         raise DamagedError(f"column {whose!r}, row {found:,}{of}: {error}{way}") from error
 

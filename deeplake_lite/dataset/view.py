@@ -1,7 +1,7 @@
 """Rows of one version, read-only: what every selection of rows can do, and a Dataset too.
 
-A view pins a snapshot, or the open transaction of the handle it came from. Indexing with a name
-gives a column, with an integer a row, with anything else another view.
+A view pins a snapshot, or the open transaction of the handle it came from, as it was then. Indexing
+with a name gives a column, with an integer a row, with anything else another view.
 """
 
 from __future__ import annotations
@@ -110,8 +110,9 @@ class View(LoadsRows, Exports, Asks):
     @property
     def nbytes(self) -> int:
         """Stored size of the rows' cells, bytes."""
-        table, slots = self._located()
-        return sum(table.nbytes(f.id, slots) for f in self._fields())
+        view = self._as_it_is()
+        table, slots = view._located()
+        return sum(table.nbytes(f.id, slots) for f in view._fields())
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -131,16 +132,18 @@ class View(LoadsRows, Exports, Asks):
         """Return a column (by name), a row (by position), or a view (slice, list, mask, names)."""
         if isinstance(index, str):
             return self._column(index)
+        view = self._as_it_is()
         if is_position(index):
-            return read_row(self, self._fields(), one_position(int(index), len(self)))
+            return read_row(view, view._fields(), one_position(int(index), len(view)))
         if isinstance(index, list | tuple) and index and all(isinstance(n, str) for n in index):
-            return self._select(tuple(index))
-        positions = in_brackets(index, len(self))
-        return View(self._lake, *self._located(positions), self.columns, _origin(index))
+            return view._select(tuple(index))
+        positions = in_brackets(index, len(view))
+        return View(self._lake, *view._located(positions), view._names, _origin(index))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the rows, read a block at a time."""
-        return read_rows(self, self._fields())
+        view = self._as_it_is()
+        return read_rows(view, view._fields())
 
     # ---- going elsewhere
 
@@ -233,9 +236,10 @@ class View(LoadsRows, Exports, Asks):
         """
         names = tuple(fractions) if isinstance(fractions, Mapping) else ()
         sizes = list(fractions.values()) if isinstance(fractions, Mapping) else fractions
-        found = splits.split(self, sizes, by=by, group=group, seed=seed, names=names)
+        view = self._as_it_is()
+        found = splits.split(view, sizes, by=by, group=group, seed=seed, names=names)
         called = names or range(len(found))
-        parts = [self[rows]._called(f"split {n}") for n, rows in zip(called, found, strict=True)]
+        parts = [view[rows]._called(f"split {n}") for n, rows in zip(called, found, strict=True)]
         return dict(zip(names, parts, strict=True)) if names else tuple(parts)
 
     def folds(
@@ -276,12 +280,13 @@ class View(LoadsRows, Exports, Asks):
         8 [0, 1]
         8 [0, 1]
         """
-        found = splits.folds(self, k, by=by, group=group, seed=seed)
-        every = np.arange(len(self))
+        view = self._as_it_is()
+        found = splits.folds(view, k, by=by, group=group, seed=seed)
+        every = np.arange(len(view))
         return tuple(
             splits.Fold(
-                self[np.setdiff1d(every, rows)]._called(f"fold {n} of {k}, train"),
-                self[rows]._called(f"fold {n} of {k}, test"),
+                view[np.setdiff1d(every, rows)]._called(f"fold {n} of {k}, train"),
+                view[rows]._called(f"fold {n} of {k}, test"),
             )
             for n, rows in enumerate(found)
         )
@@ -317,7 +322,7 @@ class View(LoadsRows, Exports, Asks):
         >>> dl.open(ds.url).views()["backwards"]["x"][:]
         array([3, 2, 1], dtype=int32)
         """
-        saved.save(self, name, overwrite=overwrite)
+        saved.save(self._as_it_is(), name, overwrite=overwrite)
 
     def materialize(
         self,
@@ -358,7 +363,7 @@ class View(LoadsRows, Exports, Asks):
         >>> copy.columns, copy["t"][:]
         (('t',), ['c', 'a'])
         """
-        return saved.materialize(self, url, message, storage_options)
+        return saved.materialize(self._as_it_is(), url, message, storage_options)
 
     # ---- showing
 
@@ -426,8 +431,8 @@ class View(LoadsRows, Exports, Asks):
         return self._pinned, self._slots if positions is None else self._slots[positions]
 
     def _as_it_is(self) -> View:
-        """Return a view that stays when the dataset, if it is one, moves on."""
-        return View(self._lake, *self._located(), self.columns, self.origin)
+        """Return what stays when the dataset, if it is one, moves on: rows of one moment."""
+        return self
 
     def _fields(self) -> tuple[Field, ...]:
         schema = self._table.schema

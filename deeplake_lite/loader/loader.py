@@ -44,8 +44,7 @@ class Loader(Equipment):
     Parameters
     ----------
     view : View or Mix
-        What is loaded, pinned as it is now. Where an open transaction changes these columns, or
-        cells of them, later, there are no more batches of it, but a LoaderError.
+        What is loaded, pinned as it is now: later edits change nothing.
     options : Options
         How.
     """
@@ -319,7 +318,6 @@ class Loader(Equipment):
 
     def _epoch(self, progress: Progress, skipped: list[Skipped]) -> Iterator[Any]:
         self._check_process()
-        self._samples.check_unchanged()
         began = clock.now()
         n, seed, size = self.shares.n, self.options.seed, self.shares.size
         places = Places(self.shuffle.order(n, seed, progress.epoch))
@@ -335,7 +333,6 @@ class Loader(Equipment):
         try:
             with bar(progress, total, shown=self.options.progress) as show:
                 for number, made in enumerate(self._handed_over(run), first):
-                    self._samples.check_unchanged()
                     progress.consumed = min((number + 1) * size, n)
                     skipped += made.skipped
                     show(len(skipped))

@@ -9,6 +9,7 @@ the lake keeps per row (numbers, extents, shapes, hashes, validity, row ids) goe
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -270,7 +271,16 @@ class SlotArray:
         self._stored = 0 if new else stored
         self._spilled = False
         self._appended: list[NDArray[Any]] = []
+        self._shared = False  # whether another array has the same blocks of pending rows
         self._updates: list[tuple[Slots, NDArray[Any]]] = []
+
+    def forked(self) -> SlotArray:
+        """Return an array of the same values for further edits; this one is only read from now."""
+        fork = copy.copy(self)
+        fork._appended, fork._updates = list(self._appended), list(self._updates)
+        fork._spilled_sums, fork._noted = dict(self._spilled_sums), dict(self._noted)
+        fork._shared = True
+        return fork
 
     async def stored(self) -> int:
         """Return how many rows are in the Zarr array."""
@@ -346,7 +356,7 @@ class SlotArray:
         stored = await self.stored()
         old = slots < stored
         if not old.all():
-            self._pending()[slots[~old] - stored] = values[~old]
+            self._own_pending()[slots[~old] - stored] = values[~old]
         if old.any():
             self._updates.append((slots[old].copy(), np.array(values[old], self.spec.dtype)))
 
@@ -584,8 +594,15 @@ class SlotArray:
             out[to] = rows[some]
         return out
 
+    def _own_pending(self) -> NDArray[Any]:
+        """Return the appended rows as one array that nobody else has."""
+        if self._shared and self._appended:
+            self._appended = [np.concatenate(self._appended)]
+        self._shared = False
+        return self._pending()
+
     def _pending(self) -> NDArray[Any]:
-        """Return the appended rows as one array that is ours to change."""
+        """Return the appended rows as one array."""
         if len(self._appended) != 1:
             empty = np.empty((0, *self.spec.shape), self.spec.dtype)
             self._appended = [np.concatenate(self._appended)] if self._appended else []

@@ -6,9 +6,10 @@ live in those; a column only says what they mean.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +93,12 @@ class Column(ABC):
 
     def __init__(self, htype: Htype, place: Place, arrays: dict[str, SlotArray]) -> None:
         self.htype, self.place, self.arrays = htype, place, arrays
+
+    def forked(self) -> Self:
+        """Return a column of the same cells for further edits; this one is only read from now."""
+        fork = copy.copy(self)
+        fork.arrays = {name: array.forked() for name, array in self.arrays.items()}
+        return fork
 
     @abstractmethod
     async def read(self, slots: Slots) -> Cells:

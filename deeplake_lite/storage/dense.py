@@ -6,8 +6,9 @@ and ``counts``, one row per chunk of ``data``.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -36,6 +37,12 @@ class DenseColumn(Column):
         super().__init__(htype, place, arrays)
         ordered = layout.shape == () and np.dtype(layout.dtype).kind in stats.KINDS
         self._stats = _Statistics(place, spec) if ordered else None
+
+    def forked(self) -> Self:
+        """Return a column of the same cells for further edits; this one is only read from now."""
+        fork = super().forked()
+        fork._stats = None if self._stats is None else self._stats.forked()
+        return fork
 
     async def read(self, slots: Slots, out: NDArray[Any] | None = None) -> DenseCells:
         """Return the cells of `slots`, in their order; in `out` where they lie one by one."""
@@ -141,6 +148,12 @@ class _Statistics:
             "bounds": place.array("bounds", ArraySpec(spec.dtype, (2,), ("bound",))),
             "counts": place.array("counts", ArraySpec("int64", (2,), ("count",))),
         }
+
+    def forked(self) -> _Statistics:
+        """Return the same statistics for further edits."""
+        fork = copy.copy(self)
+        fork.arrays = {name: array.forked() for name, array in self.arrays.items()}
+        return fork
 
     async def read(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return all bounds and all counts."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -35,9 +34,6 @@ class Edits:
     """Whether the schema or the metadata changed."""
     arranged: bool = False
     """Whether rows were put into another order."""
-    overwritten: Counter[str] = field(default_factory=Counter)
-    """How often a column, by its id, or cells of it that were there have changed: what is read at a
-    slot is then another. It grows before they do."""
     spilled: bool = False
     """Whether rows were written ahead of the commit, at slots that only the base's tip has free."""
     restored: tuple[str, str] | None = None
@@ -54,6 +50,15 @@ class Edits:
     def note(self) -> dict[str, Any]:
         """What the commit of the edits says of them."""
         return {} if self.restored is None else {RESTORED: list(self.restored)}
+
+    def forked(self) -> Edits:
+        """Return the same edits, to which others can be added."""
+        return replace(
+            self,
+            deleted=list(self.deleted),
+            updated={column: list(slots) for column, slots in self.updated.items()},
+            tried=set(self.tried),
+        )
 
     def grow(self) -> None:
         """Note that there is another edit."""

@@ -13,6 +13,7 @@ the commit and tells what the pending extents have become.
 from __future__ import annotations
 
 import asyncio
+import copy
 import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -202,6 +203,12 @@ class Heap:
         self._straddle = 0  # local offset from which cells are not wholly within written chunks
         self._writes: list[asyncio.Task[None]] = []  # not done yet
         self._failed: BaseException | None = None  # what a write raised, until it is taken back
+
+    def forked(self) -> Heap:
+        """Return a heap of the same bytes for further edits; this one is only read from now."""
+        fork = copy.copy(self)
+        fork._open, fork._writes = _Pile(self._open.pieces()), list(self._writes)
+        return fork
 
     @property
     def claimed(self) -> range:

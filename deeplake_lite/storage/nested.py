@@ -7,7 +7,7 @@ xxh3_64 over the digests of the items, ``valid`` is there where the column is nu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -54,6 +54,12 @@ class NestedColumn(Column):
             specs["valid"] = ArraySpec("bool")
         super().__init__(htype, place, {n: place.array(n, s) for n, s in specs.items()})
         self.items = make(cast("Nested", htype.layout).item, place.below("items"))
+
+    def forked(self) -> Self:
+        """Return a column of the same cells for further edits; this one is only read from now."""
+        fork = super().forked()
+        fork.items = self.items.forked()
+        return fork
 
     async def read(self, slots: Slots) -> NestedCells:
         """Return the cells of `slots`, in their order."""

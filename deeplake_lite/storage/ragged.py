@@ -8,7 +8,7 @@ and hash 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -54,6 +54,12 @@ class RaggedColumn(Column):
             values_end=place.heaps.get(f"{place.path}/values", 0),
         )
         self._checked = place.checked
+
+    def forked(self) -> Self:
+        """Return a column of the same cells for further edits; this one is only read from now."""
+        fork = super().forked()
+        fork.heap = self.heap.forked()
+        return fork
 
     async def read(self, slots: Slots) -> RaggedCells:
         """Return the cells of `slots`, in their order."""

@@ -8,6 +8,7 @@ a counter of 16 bits.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -162,6 +163,12 @@ class Rows:
         self.order = self._stored_order = other._stored_order
         self._loaded = True
         self.share_ids(other)
+
+    def forked(self) -> Rows:
+        """Return the same rows for further edits; these are only read from now."""
+        fork = copy.copy(self)
+        fork.ids, fork.blocks = self.ids.forked(), self.blocks.forked()
+        return fork
 
     def share_ids(self, other: Rows) -> None:
         """Share the ids that `other` has read or will read: its committed rows are the same."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.arrays import ChunkCache, Slots
-    from deeplake_lite.storage.column import Staged
+    from deeplake_lite.storage.column import Column, Staged
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Commit, Repository, Session
 
@@ -67,6 +68,8 @@ class Table(Snapshot):
         super().__init__(repository, session, state, cache)
         self.edits: Edits | None = None
         self._scratch: Scratch | Direct | None = None
+        self._forked: set[str] = set()
+        """Columns of `_columns` that no other table has."""
 
     @classmethod
     def create(cls, repository: Repository, schema: Schema, metadata: Mapping[str, Any]) -> str:
@@ -129,6 +132,25 @@ class Table(Snapshot):
         table.edits = Edits()
         return table
 
+    def forked(self) -> Table:
+        """Return a table of the same edits that takes more; this one is only read from now.
+
+        So whoever reads it, in whatever thread, has rows of one moment. Columns are shared until
+        an edit writes to them.
+        """
+        edits, _ = self._open_edits()
+        fork = copy.copy(self)
+        fork._columns, fork._forked = dict(self._columns), set()
+        fork._new, fork.edits, fork.rows = set(self._new), edits.forked(), self.rows.forked()
+        return fork
+
+    def _edited(self, column: str) -> Column:
+        """Return a column that edits may write to."""
+        if column not in self._forked:
+            self._columns[column] = self._column(column).forked()
+            self._forked.add(column)
+        return self._columns[column]
+
     def on_branch(self, branch: str) -> Table:
         """Say which branch the edits are for."""
         self._scratch = Scratch(self.repository, branch, self.snapshot_id, self.state)
@@ -181,38 +203,37 @@ class Table(Snapshot):
             run(self._rewind(marks))
             raise
         edits.appended += count
-        edits.overwritten.update({c for _, changed in staged for c in changed})
         for slots, changed in staged:
             run(self._put(slots, changed))
         return added
 
     async def _stage(self, cells: Mapping[str, Cells], scratch: Claims) -> dict[str, Staged]:
-        return {c: await self._column(c).stage(some, scratch) for c, some in cells.items()}
+        return {c: await self._edited(c).stage(some, scratch) for c, some in cells.items()}
 
     async def _put(self, slots: Slots, staged: Mapping[str, Staged]) -> None:
         edits, _ = self._open_edits()
         for c, some in staged.items():
-            await self._column(c).put(slots, some)
+            await self._edited(c).put(slots, some)
             edits.updated.setdefault(c, []).append(slots)
 
     async def _append(self, block: Mapping[str, Cells]) -> int:
         edits, scratch = self._open_edits()
         for c, cells in block.items():
-            await self._column(c).append(cells, scratch)
+            await self._edited(c).append(cells, scratch)
         for c in block:
-            edits.spilled |= await self._column(c).spill(scratch)
+            edits.spilled |= await self._edited(c).spill(scratch)
         return len(next(iter(block.values()))) if block else 0
 
     async def _drain(self, columns: Iterable[str]) -> None:
         for c in columns:
-            await self._column(c).drain()
+            await self._edited(c).drain()
 
     async def _marks(self, columns: list[str]) -> dict[str, Any]:
-        return {c: await self._column(c).mark() for c in columns}
+        return {c: await self._edited(c).mark() for c in columns}
 
     async def _rewind(self, marks: Mapping[str, Any]) -> None:
         for c, mark in marks.items():
-            await self._column(c).rewind(mark)
+            await self._edited(c).rewind(mark)
 
     def delete(self, positions: NDArray[np.int64]) -> None:
         """Remove rows."""
@@ -241,6 +262,7 @@ class Table(Snapshot):
             self.state = old
             self._new.discard(added.id)
             self._columns.pop(added.id, None)
+            self._forked.discard(added.id)
             raise
         edits.document = True
 
@@ -248,13 +270,11 @@ class Table(Snapshot):
         """Change fields of the document, ``schema`` or ``metadata``."""
         edits, _ = self._more_edits()
         edits.document = True
-        new = {f.id: f for f in changes.get("schema", self.schema)}
-        edits.overwritten.update(f.id for f in self.schema if new.get(f.id) != f)
         old = {f.id: f.htype for f in self.schema}
         self.state = self.state.with_(**changes).limited(self.repository.limits)
         for f in self.schema:
             if f.htype.nullable and f.id in old and not old[f.id].nullable:
-                run(self._column(f.id).take_nulls(f.htype))
+                run(self._edited(f.id).take_nulls(f.htype))
 
     def note_restored(self, version: str, older: str) -> None:
         """Let the commit of the edits say that they put an older version in place of another."""

@@ -18,16 +18,14 @@ from deeplake_lite.dataset.describe import axes_of, seen_axes
 from deeplake_lite.dataset.parameters import params_to_json
 from deeplake_lite.dataset.reading import NOWHERE, read_blocks
 from deeplake_lite.dataset.virtual import VirtualTable, is_computed, question_of, source_of
-from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader.order.places import Rows
 from deeplake_lite.loader.order.shuffle import Shuffle
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.edits import Edits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -93,15 +91,6 @@ class Samples(Protocol):
         """What tells these rows from others."""
         ...
 
-    def check_unchanged(self) -> None:
-        """Refuse to go on where an open transaction has changed what is read.
-
-        Raises
-        ------
-        LoaderError
-        """
-        ...
-
     @property
     def repeatable(self) -> bool:
         """Whether any process reads the same cells where the fingerprint is the same.
@@ -151,31 +140,6 @@ class Samples(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Pin:
-    """Columns of an open transaction, and how often they had changed."""
-
-    edits: Edits
-    columns: frozenset[str]
-    """Their ids."""
-    times: int
-
-    @classmethod
-    def of(cls, edits: Edits, columns: Iterable[str]) -> Pin:
-        """Return some columns as they are now."""
-        ids = frozenset(columns)
-        return cls(edits, ids, cls._times(edits, ids))
-
-    @property
-    def has_changed(self) -> bool:
-        """Whether the columns, or cells of them, have changed since."""
-        return self._times(self.edits, self.columns) != self.times
-
-    @staticmethod
-    def _times(edits: Edits, columns: Iterable[str]) -> int:
-        return sum(edits.overwritten[column] for column in columns)
-
-
 @dataclass(frozen=True, eq=False)
 class ViewSamples:
     """The rows of a view, and those of its columns that are asked for.
@@ -196,8 +160,6 @@ class ViewSamples:
     """Whether the rows' ids are read along."""
     among: tuple[str, ...] = ()
     """The columns that there were to choose from: of the view that was given."""
-    pinned: tuple[Pin, ...] = ()
-    """Columns that are read from open transactions, as they were when the rows were pinned."""
 
     @classmethod
     def of(
@@ -205,8 +167,7 @@ class ViewSamples:
     ) -> ViewSamples:
         """Pin a view's rows, as they are now. Raises ColumnNotFoundError."""
         names = tuple(view.columns if columns is None else columns)
-        selected = view._select(names)
-        return cls(selected, with_ids, view.columns, tuple(_pins(selected)))
+        return cls(view._select(names), with_ids, view.columns)
 
     def __len__(self) -> int:
         return len(self.view)
@@ -249,28 +210,11 @@ class ViewSamples:
         ------
         DamagedError
             With the column and the row.
-        LoaderError
-            When an open transaction that is read has changed cells or columns since.
         """
         cells: dict[str, Cells] = dict(read_blocks(self.view, self.fields, positions, into))
         if self.with_ids:
             cells[ROW_ID] = DenseCells(self.ids(positions))
-        self.check_unchanged()
         return cells
-
-    def check_unchanged(self) -> None:
-        """Refuse to go on where an open transaction has changed what is read.
-
-        Raises
-        ------
-        LoaderError
-        """
-        if any(pin.has_changed for pin in self.pinned):
-            raise LoaderError(
-                "A loader gives rows as they were when it was made, but these are of an open "
-                "transaction, which has changed cells or columns since. Commit first, with "
-                "ds.commit('…'), or make the loader again."
-            )
 
     def ids(self, positions: Positions) -> Positions:
         """Return the ids of some rows, (rows,) int64."""
@@ -378,16 +322,6 @@ def _is_repeatable(view: View) -> bool:
     return question is None or (
         question.repeatable and all(map(_is_repeatable, _read_by(question)))
     )
-
-
-def _pins(view: View) -> Iterator[Pin]:
-    """Yield what a view reads of open transactions; of the sources of a query, all columns."""
-    question = question_of(view)
-    if question is not None:
-        for source in _read_by(question):
-            yield from _pins(source)
-    elif isinstance(view._table.edits, Edits):
-        yield Pin.of(view._table.edits, {f.id for f in view._fields()})
 
 
 def _read_by(question: Question) -> Iterator[View]:

@@ -182,16 +182,6 @@ class SeveralSamples:
         of = [part.fingerprint for part in self.parts]
         return xxhash.xxh3_128_hexdigest("\0".join(of).encode())
 
-    def check_unchanged(self) -> None:
-        """Refuse to go on where an open transaction has changed what is read.
-
-        Raises
-        ------
-        LoaderError
-        """
-        for part in self.parts:
-            part.check_unchanged()
-
     @property
     def repeatable(self) -> bool:
         """Whether any process reads the same cells where the fingerprint is the same."""
