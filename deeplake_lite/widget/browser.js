@@ -1278,17 +1278,17 @@ class Core extends Listeners {
 		const why = this.static ? "This page is a copy: open the dataset in a notebook to find rows like this one"
 			: !known ? "Rows of this query are no rows of the dataset: take the query back to find rows like one"
 			: alike.length ? "" : "Needs a column of embeddings: ds.add_column(\"embedding\", dl.Embedding(512), values=vectors)";
-		const show = (column) => {
-			const p = this.meant();
-			if (p < 0) return this.note(NONE_CHOSEN);
-			this.attempt("neighbours", { p, column }).then((reply) => {
-				if (!reply) return;
-				this.active = this.anchor = 0;
-				this.emit("grid");
-			});
+		const show = (p, gen, column) => this.attempt("neighbours", { p, gen, column }).then((reply) => {
+			if (!reply) return;
+			this.active = this.anchor = 0;
+			this.emit("grid");
+		});
+		const act = () => {
+			const [p, gen] = [this.meant(), this.shown];
+			if (why || p < 0) this.note(why || NONE_CHOSEN);
+			else if (alike.length > 1) chooser(this.root, "More like this, by", alike, ({ name }) => show(p, gen, name), { classes: false });
+			else show(p, gen, alike[0]);
 		};
-		const choose = () => chooser(this.root, "More like this, by", alike, ({ name }) => show(name), { classes: false });
-		const act = why ? () => this.note(why) : alike.length > 1 ? choose : () => show(alike[0]);
 		return /** @type {const} */ ([why || "Rows most like this one, by their embedding (r)", act, { "aria-disabled": why ? "true" : null }]);
 	}
 
