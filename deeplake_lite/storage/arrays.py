@@ -21,6 +21,7 @@ from deeplake_lite.errors import DamagedError, LakeError
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.checksums import checksum
 from deeplake_lite.storage.compression import CRC32C, blosc, blosc_codec
+from deeplake_lite.storage.few import few_blocks
 from deeplake_lite.storage.frames import check_blosc
 from deeplake_lite.storage.repo import stream
 
@@ -277,7 +278,9 @@ class SlotArray:
     def forked(self) -> SlotArray:
         """Return an array of the same values for further edits; this one is only read from now."""
         fork = copy.copy(self)
-        fork._appended, fork._updates = list(self._appended), list(self._updates)
+        fork._appended = few_blocks(self._appended)
+        slots, values = (few_blocks([pair[part] for pair in self._updates]) for part in (0, 1))
+        fork._updates = list(zip(slots, values, strict=True))
         fork._spilled_sums, fork._noted = dict(self._spilled_sums), dict(self._noted)
         fork._shared = True
         return fork

@@ -8,6 +8,8 @@ from uuid import uuid4
 
 import numpy as np
 
+from deeplake_lite.storage.few import few_blocks
+
 if TYPE_CHECKING:
     from deeplake_lite.storage.arrays import Slots
 
@@ -55,8 +57,8 @@ class Edits:
         """Return the same edits, to which others can be added."""
         return replace(
             self,
-            deleted=list(self.deleted),
-            updated={column: list(slots) for column, slots in self.updated.items()},
+            deleted=few_blocks(self.deleted),
+            updated={column: few_blocks(slots) for column, slots in self.updated.items()},
             tried=set(self.tried),
         )
 

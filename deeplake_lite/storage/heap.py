@@ -25,6 +25,7 @@ from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ChunkCache
 from deeplake_lite.storage.compression import CRC32C, ZSTD, zstd
+from deeplake_lite.storage.few import few_pieces
 from deeplake_lite.storage.frames import unzstd
 from deeplake_lite.storage.repo import gather
 
@@ -207,7 +208,7 @@ class Heap:
     def forked(self) -> Heap:
         """Return a heap of the same bytes for further edits; this one is only read from now."""
         fork = copy.copy(self)
-        fork._open, fork._writes = _Pile(self._open.pieces()), list(self._writes)
+        fork._open, fork._writes = _Pile(few_pieces(self._open.pieces())), list(self._writes)
         return fork
 
     @property
