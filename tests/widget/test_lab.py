@@ -175,7 +175,7 @@ def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(
         page.get_by_role("button", name="Commit").wait_for(state="hidden")
         nb.run(2)
         nb.painted(1)
-        page.get_by_text(f"{len(wrong)}").first.wait_for()
+        page.locator(".dl-browser").nth(1).get_by_text(f"{len(wrong)}").first.wait_for()
         nb.shot(tmp_path / "diff.png")
         nb.theme("JupyterLab Dark")
         nb.shot(tmp_path / "diff-dark.png")
