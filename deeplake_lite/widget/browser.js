@@ -1300,7 +1300,7 @@ class Core extends Listeners {
 		if (!this.editable()) return null;
 		this.settleSelection();
 		const { positions, gen, id = null } = Array.isArray(rows) ? { positions: rows, gen: this.shown } : rows;
-		const bound = id === null ? { positions } : { positions, id };
+		const bound = id === null ? { positions } : { positions, row: id };
 		return this.edit("stage", { gen: id === null ? gen : null, edits: [{ ...bound, column, op, value }] });
 	}
 

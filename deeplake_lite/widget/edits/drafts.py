@@ -46,7 +46,7 @@ class Drafts:
         """Yield the edits that the page wants."""
         self._check_rows()
         positions = self._positions(wanted["positions"])
-        self._check_row(positions, wanted.get("id"))
+        self._check_id(positions, wanted.get("row"))
         op = str(wanted["op"])
         if op in ("add_tag", "remove_tag"):
             yield self._tag(ds, op, wanted, positions)
@@ -76,7 +76,7 @@ class Drafts:
             raise LakeError(f"Rows lie below {rows:,}, got {found[-1]:,}. Look again.")
         return found
 
-    def _check_row(self, positions: Positions, row_id: Any) -> None:
+    def _check_id(self, positions: Positions, row_id: Any) -> None:
         """Refuse an edit of a row that is no longer where the page shows it. Raises LakeError."""
         if row_id is None:
             return

@@ -9,7 +9,7 @@ def test_an_edit_of_a_row_by_its_id_goes_to_that_row_or_nowhere(make_lake, page)
     lake = make_lake({"x": "int32"}, x=[0, 1, 2, 3])
     shown = page(lake)
     seen = shown.asks("detail", p=2, size=64)
-    wanted = {"positions": [2], "id": seen["id"], "column": "x", "op": "set", "value": 9}
+    wanted = {"positions": [2], "row": seen["id"], "column": "x", "op": "set", "value": 9}
     other = dl.open(lake.url)
     other.delete([0])
     other.commit("one less")
@@ -27,5 +27,5 @@ def test_an_edit_of_a_row_by_its_id_goes_to_that_row_or_nowhere(make_lake, page)
 def test_an_id_is_that_of_the_row_at_the_position(make_lake, page, positions):
     shown = page(make_lake({"x": "int32"}, x=[0, 1]))
     row_id = shown.asks("detail", p=0, size=64)["id"]
-    wanted = {"positions": positions, "id": row_id, "column": "x", "op": "set", "value": 9}
+    wanted = {"positions": positions, "row": row_id, "column": "x", "op": "set", "value": 9}
     assert "so nothing was edited" in shown.fails("stage", edits=[wanted])["message"]
