@@ -3747,7 +3747,7 @@ class BoxEditor {
 		this.viewer.later();
 		const { core, row: { gen, id, position } } = this;
 		const value = { boxes: this.list.map((box) => [...box]), c: this.classes && [...this.classes] };
-		const saved = core.edit("stage", { gen, edits: [{ positions: [position], id, column: this.column, op: "set_boxes", value }] });
+		const saved = core.edit("stage", { gen, edits: [{ positions: [position], row: id, column: this.column, op: "set_boxes", value }] });
 		this.since = core.requests.next;
 		if (!await saved) core.emit("changed", [position]);
 	}

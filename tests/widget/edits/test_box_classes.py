@@ -96,7 +96,7 @@ def test_an_edit_of_boxes_keeps_a_class_for_each_or_changes_nothing(
     assert about["column"] == "boxes_classes"
     assert (about["c"] is not None) == (classes == "one each")
     drawn, numbers = act(action, boxes, about["c"])
-    reply = stage(shown, drawn, numbers, id=row_id)
+    reply = stage(shown, drawn, numbers, row=row_id)
     shown.w.commit("edited")
     after = cells(ds, at)
     if classes in ("fewer", "more") and action in ("draw", "delete"):
@@ -182,7 +182,7 @@ def test_an_edit_of_another_row_than_the_page_showed_is_refused(lake, page):
     ds = lake()
     shown = page(ds)
     _, boxes, about = row(shown)
-    reply = stage(shown, boxes[1:], about["c"][1:], id=str(ds.row_ids[1]))
+    reply = stage(shown, boxes[1:], about["c"][1:], row=str(ds.row_ids[1]))
     assert "nothing was edited" in reply["error"]["message"]
     assert shown.w.staged_count == 0
 
