@@ -285,7 +285,7 @@ def _from_json(value: Any) -> Any:
             return json.loads(text)
         case list():
             return [_from_json(part) for part in value]
-        case _:  # a number, a text; an object that an earlier release kept as it is
+        case _:  # a number or a text
             return value
 
 
