@@ -10,8 +10,6 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.notes import Change, Notes
 from deeplake_lite.dataset.view import Lake, View
@@ -21,8 +19,6 @@ from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-
-    from numpy.typing import NDArray
 
     from deeplake_lite.dataset import changes, edits, maintenance, pickles, saved, upserts
     from deeplake_lite.dataset import commit as commits
@@ -65,7 +61,7 @@ class Dataset(View):
     """
 
     def __init__(self, lake: Lake, table: Table, *, branch: str | None, name: str) -> None:
-        super().__init__(lake, table, np.empty(0, np.int64), (), "")
+        super().__init__(lake, table, None, (), "")
         self._branch, self._name = branch, name
         self._guard = threading.RLock()
         self._is_edited = False
@@ -1010,16 +1006,7 @@ class Dataset(View):
 
     def _as_it_is(self) -> View:
         table = self._pinned
-        return View(self._lake, table, table.rows.live(), table.schema.names, self.origin)
-
-    def _located(
-        self, positions: NDArray[np.int64] | None = None
-    ) -> tuple[Table, NDArray[np.int64]]:
-        table = self._pinned
-        return table, table.rows.live() if positions is None else table.rows.at(positions)
-
-    def __len__(self) -> int:
-        return len(self._pinned)
+        return View(self._lake, table, None, table.schema.names, self.origin)
 
     def _fields(self) -> tuple[Field, ...]:
         return self._pinned.schema.fields

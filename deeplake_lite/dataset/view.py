@@ -70,10 +70,11 @@ class View(LoadsRows, Exports, Asks):
         self,
         lake: Lake,
         table: Table,
-        slots: NDArray[np.int64],
+        slots: NDArray[np.int64] | None,
         names: tuple[str, ...],
         origin: str,
     ) -> None:
+        """Make a view of the rows in some slots of a table; None for all rows, in their order."""
         self._lake, self._pinned, self._slots, self._names = lake, table, slots, names
         self.origin = origin
         """How the rows were chosen, such as ``"[3:9]"`` or a query."""
@@ -115,7 +116,7 @@ class View(LoadsRows, Exports, Asks):
         return sum(table.nbytes(f.id, slots) for f in view._fields())
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return len(self._pinned) if self._slots is None else len(self._slots)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self.columns
@@ -428,7 +429,10 @@ class View(LoadsRows, Exports, Asks):
 
         A handle's table may be another one a moment later, when a thread commits.
         """
-        return self._pinned, self._slots if positions is None else self._slots[positions]
+        table, slots = self._pinned, self._slots
+        if slots is None:
+            return table, table.rows.live() if positions is None else table.rows.at(positions)
+        return table, slots if positions is None else slots[positions]
 
     def _as_it_is(self) -> View:
         """Return what stays when the dataset, if it is one, moves on: rows of one moment."""

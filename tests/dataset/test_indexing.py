@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
+from deeplake_lite.storage import chunks
 
 N = 23
 
@@ -269,3 +270,19 @@ def test_null_in_a_list_of_positions_is_an_index_error(make_lake):
     ds = make_lake({"x": dl.Scalar("int32", nullable=True)}, x=[0, None, 2])
     with pytest.raises(IndexError, match="row 1 of the index is null"):
         ds[ds["x"][:]]
+
+
+def test_reading_some_rows_of_a_handle_lists_no_others(make_lake, monkeypatch):
+    ds = make_lake({"n": "int64", "t": "text"}, n=range(9), t=list("abcdefghi"))
+    ds.commit("nine rows")
+    ds.append({"n": [9], "t": ["j"]})
+
+    def refused(count):
+        raise AssertionError(f"{count} rows are counted")
+
+    monkeypatch.setattr(chunks, "count_up", refused)
+    assert len(ds) == 10
+    assert ds[9] == {"n": 9, "t": "j"}
+    assert (ds["n"][5], ds["t"][-1], ds["t"][[1, 9]]) == (5, "j", ["b", "j"])
+    ds["n"][5] = -5
+    assert ds["n"][5] == -5
