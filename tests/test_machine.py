@@ -343,7 +343,7 @@ class Lake(RuleBasedStateMachine):
 
     @rule(h=handles, side=sides, data=st.data())
     def merge(self, h, side, data):
-        ds, model = self.open[h], self.models[h]
+        ds = self.open[h]
         name = data.draw(st.sampled_from(sorted(self.lake.branches)))
         if self._has_edits(h):
             with pytest.raises(dl.UncommittedError, match="uncommitted edits"):
