@@ -443,6 +443,7 @@ class SlotArray:
 
     async def _extend(self, session: Session, start: int, rows: NDArray[Any]) -> None:
         if self._new:
+            await session.delete_tree(self.path)  # left by a version that a restore has undone
             await session.create_array(self.path, self.spec, len(rows))
         else:
             await self._resize(session, await self.stored(), start + len(rows))

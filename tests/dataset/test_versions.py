@@ -363,3 +363,15 @@ def test_what_a_vacuum_has_deleted_gets_no_name(make_lake, name):
     assert not ds.tags
     assert list(ds.branches) == ["main"]
     assert not list(ds.views())
+
+
+def test_a_column_takes_nulls_again_in_the_transaction_that_restored_it_without(make_lake):
+    ds = make_lake({"n": "int32"}, n=[1, 2])
+    first = ds.version
+    ds.set_nullable("n")
+    ds.commit("with nulls")
+    ds.restore(first)
+    ds.set_nullable("n")
+    ds.append({"n": [None]})
+    ds.commit("restored, with nulls again")
+    assert dl.open(ds.url)["n"][:].tolist() == [1, 2, None]
