@@ -443,7 +443,8 @@ class SlotArray:
 
     async def _extend(self, session: Session, start: int, rows: NDArray[Any]) -> None:
         if self._new:
-            await session.delete_tree(self.path)  # left by a version that a restore has undone
+            if await session.has(f"{self.path}/zarr.json"):  # of a version that a restore undid
+                await session.delete_tree(self.path)
             await session.create_array(self.path, self.spec, len(rows))
         else:
             await self._resize(session, await self.stored(), start + len(rows))

@@ -123,18 +123,14 @@ class Session:
     async def get(self, key: str, most: int = MOST_BYTES) -> memoryview | None:
         """Return the bytes under `key`, no more than `most`; None where there is nothing."""
         path, is_chunk, numbers = key.partition("/c/")
-        if self._files is not None and is_chunk and key not in self._written:
+        files = self._files  # `delete_tree` gives them up, beside this
+        if files is not None and is_chunk and key not in self._written:
             first, *others = map(int, numbers.split("/"))
-            await self._learn(path, [first])
+            await _learn(files, path, [first])
             place = (first, *others) if any(others) else first
-            if (found := self._files.read_whole(path, place, most)) is not None:
+            if (found := files.read_whole(path, place, most)) is not None:
                 return found
         return await self._get(key, None)
-
-    async def _learn(self, path: str, numbers: Collection[int]) -> None:
-        """Have the files of chunks known, of a session that has them."""
-        if self._files is not None and not self._files.knows(path, numbers):
-            await asyncio.to_thread(self._files.learn, path, numbers)
 
     async def get_ranges(
         self, path: str, ranges: Sequence[Range], rest: str = ""
@@ -144,14 +140,15 @@ class Session:
         Chunks are numbered along the first axis; `rest` is what follows that in their keys, such as
         ``"/0/0"``.
         """
-        if self._files is None or self._written:
+        files = self._files
+        if files is None or self._written:
             return await self._ask(path, ranges, rest)
-        await self._learn(path, {chunk for chunk, _, _ in ranges})
+        await _learn(files, path, {chunk for chunk, _, _ in ranges})
         if sum(stop - start for _, start, stop in ranges) <= ONE_THREAD_BYTES:
-            found = self._files.read_all(path, ranges)
+            found = files.read_all(path, ranges)
         else:
             parts = [ranges[i::READERS] for i in range(min(READERS, len(ranges)))]
-            read = self._files.read_all
+            read = files.read_all
             done = await asyncio.gather(*(asyncio.to_thread(read, path, part) for part in parts))
             found = [done[i % len(parts)][i // len(parts)] for i in range(len(ranges))]
         left = [i for i, data in enumerate(found) if data is None]
@@ -183,11 +180,11 @@ class Session:
         list of int
             Chunks that are not there.
         """
-        left = list(numbers)
-        if self._files is not None and not self._written:
-            await self._learn(path, left)
+        left, files = list(numbers), self._files
+        if files is not None and not self._written:
+            await _learn(files, path, left)
             parts = [left[i::READERS] for i in range(min(READERS, len(left)))]
-            read = self._taken_from_files
+            read = partial(_taken_from_files, files)
             done = await gather(asyncio.to_thread(read, path, part, take, most) for part in parts)
             left = [chunk for part in done for chunk in part]
         missing = []
@@ -201,23 +198,6 @@ class Session:
 
         await stream(map(ask, left), IN_FLIGHT)
         return missing
-
-    def _taken_from_files(
-        self,
-        path: str,
-        numbers: Sequence[int],
-        take: Callable[[int, memoryview], None],
-        most: int,
-    ) -> list[int]:
-        """Hand the chunks that are files to `take`; return the others."""
-        left = []
-        for chunk in numbers:
-            data = cast("ChunkFiles", self._files).read_whole(path, chunk, most)
-            if data is None:
-                left.append(chunk)
-            else:
-                take(chunk, data)
-        return left
 
     async def _ask(self, path: str, ranges: Sequence[Range], rest: str) -> list[memoryview | None]:
         """Ask the engine for ranges of chunks, a few at a time."""
@@ -533,3 +513,26 @@ def _extent(value: Any) -> int:
     if type(value) is not int or not 0 <= value <= MOST_EXTENT:
         raise ValueError(f"an axis must have 0 to {MOST_EXTENT} entries, got {value!r:.60}.")
     return value
+
+
+async def _learn(files: ChunkFiles, path: str, numbers: Collection[int]) -> None:
+    """Have the files of chunks known."""
+    if not files.knows(path, numbers):
+        await asyncio.to_thread(files.learn, path, numbers)
+
+
+def _taken_from_files(
+    files: ChunkFiles,
+    path: str,
+    numbers: Sequence[int],
+    take: Callable[[int, memoryview], None],
+    most: int,
+) -> list[int]:
+    """Hand the chunks that are files to `take`; return the others."""
+    left = []
+    for chunk in numbers:
+        if (data := files.read_whole(path, chunk, most)) is None:
+            left.append(chunk)
+        else:
+            take(chunk, data)
+    return left
