@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from deeplake_lite.dataset.describe import dtype_of
 from deeplake_lite.dataset.values import decode_one
-from deeplake_lite.errors import OptionError
+from deeplake_lite.errors import LakeError, OptionError
 from deeplake_lite.htypes import Image, Mask
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.loader.make.decoded import Decoded
@@ -248,7 +250,7 @@ class Equipment:
         if mode is not None:
             kind, dtype = axes_in_mode(f.htype, (), mode), "uint8"
         else:
-            sample = self._value(f)
+            sample = self._shown(f)
             kind, dtype = sample.shape, str(sample.dtype)
         if size is not None:
             shape = sized(f.htype, kind, size)
@@ -285,13 +287,19 @@ class Equipment:
         return replace(recipe, most=cast("tuple[int, ...]", axes), dtype=dtype)
 
     def _shown(self, f: Field) -> NDArray[Any]:
-        """Return the first image of a column of images, or of sequences of images."""
+        """Return the first image of a column of images, or of sequences of images.
+
+        Those that do not decode are passed over: they are errors of the batches that have them.
+        """
         alone = self._samples.only([f.name])
-        for span in spans(len(alone), SHOWN_ROWS):
+        few = spans(min(1, len(alone)), 1)  # nearly always enough, and rows may be large
+        for span in chain(few, spans(len(alone), SHOWN_ROWS)):
             cells = alone.read(np.arange(span.start, span.stop))[f.name]
             valid = np.arange(len(cells)) if cells.valid is None else np.flatnonzero(cells.valid)
             for row in valid:
-                value = decode_one(f.htype, take(cells, np.array([row])), self._allow)
+                value = None
+                with contextlib.suppress(LakeError):
+                    value = decode_one(f.htype, take(cells, np.array([row])), self._allow)
                 while isinstance(value, list):
                     value = value[0] if value else None
                 if value is not None:
@@ -307,11 +315,6 @@ class Equipment:
     def _allow(self) -> tuple[str, ...]:
         """Roots under which linked files are read."""
         return self._samples.sources[0]._lake.allow
-
-    def _value(self, f: Field, row: int = 0) -> Any:
-        """Return one row's value of a column; None where null."""
-        cells = self._samples.read(np.array([row], np.int64))[f.name]
-        return decode_one(f.htype, cells, self._allow)
 
 
 def _is_picture(f: Field) -> bool:

@@ -65,7 +65,7 @@ def damage(monkeypatch, *columns):
 
     def damaged(self, positions, *into):
         cells = dict(read(self, positions, *into))
-        for row in np.flatnonzero(cells["x"].values == 5):
+        for row in np.flatnonzero(cells["x"].values == 5) if "x" in cells else ():
             for column in columns:
                 cells[column].buffers[row] = damaged_png()
         return cells
@@ -514,3 +514,34 @@ def test_a_row_that_only_fills_a_batch_up_is_not_listed_again(numbers, load, ran
     if rank == 1:
         assert list(alone) == []
         assert alone.skipped == ()
+
+
+FIRST = {
+    "plain": {},
+    "to a size": {"size": (4, 4)},
+    "in a mode": {"mode": "L"},
+    "transformed": {"transform": lambda sample: sample},
+    "decoded once": {"cache": "decoded"},
+}
+
+
+@pytest.mark.parametrize("options", FIRST.values(), ids=FIRST)
+@pytest.mark.parametrize("kind", ["batches", "pytorch", "jax", "tensorflow"])
+@pytest.mark.parametrize(
+    ("nullable", "bad"), [(True, (0, 1, 2)), (False, (0,)), (False, (0, 1, 2))]
+)
+def test_a_damaged_picture_is_its_rows_error_wherever_it_is(
+    make_lake, options, kind, nullable, bad
+):
+    good = np.arange(32 * 32 * 3, dtype="uint8").reshape(32, 32, 3)
+    pictures = [damaged_png() if row in bad else good for row in range(6)]
+    htype = dl.Image("png", nullable=nullable)
+    ds = make_lake({"id": "int32", "p": htype}, id=range(6), p=pictures)
+    rows = [
+        row
+        for batch in getattr(ds, kind)(2, on_error="skip", **options)
+        for row in np.asarray(batch["id"]).tolist()
+    ]
+    assert rows == [row for row in range(6) if row not in bad]
+    with pytest.raises(Exception, match=rf"row {bad[0]}\b.*column 'p'"):
+        list(getattr(ds, kind)(2, **options))

@@ -28,8 +28,11 @@ type Tree = Part | dict[str, Tree] | tuple[Tree, ...]
 type Shape = tuple[int | None, ...]
 
 
-class _NullItemsError(ValueError):
-    """A sequence has a null among its items, which no tensor holds."""
+class _NullError(ValueError):
+    """A tensor has no nulls, and nothing in the batch says where they were."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(f"has {where}")
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Part:
         How many axes behind that of the rows differ within a batch.
     json : bool
         Whether texts are JSON: ``b'"x"'`` is then the text x, and ``b"null"`` is null.
+    nulls : bool
+        Whether rows may be null, and become zeros: the batch has another part which says where.
 
     Examples
     --------
@@ -62,6 +67,8 @@ class Part:
     """Axes behind that of the rows which differ within a batch."""
     json: bool = field(default=False, repr=False)
     """Whether texts are JSON."""
+    nulls: bool = field(default=False, repr=False)
+    """Whether rows may be null, and become zeros."""
 
     @classmethod
     def of(cls, value: Any, rows: int | None) -> Part:
@@ -95,10 +102,11 @@ class Part:
     @classmethod
     def _of_items(cls, value: list[Any], rows: int | None) -> Part:
         """Return what a list is whose items are no arrays: text, or lists of text or numbers."""
-        if not value or not all(isinstance(v, list) for v in value):
-            return cls("text", (rows,))
-        inner = cls.of(list(chain.from_iterable(value)), None)
-        return cls(inner.dtype, (rows, *inner.shape), inner.ragged + 1)
+        lists = [v for v in value if v is not None]
+        if not lists or not all(isinstance(v, list) for v in lists):
+            return cls("text", (rows,), json=not all(map(_is_text, value)))
+        inner = cls.of(list(chain.from_iterable(lists)), None)
+        return cls(inner.dtype, (rows, *inner.shape), inner.ragged + 1, inner.json)
 
     def arrays(self, name: str, value: Any) -> list[NDArray[Any]]:
         """Return the arrays that a value is made of: its numbers, then row splits, outer first.
@@ -110,10 +118,11 @@ class Part:
         """
         try:
             found = [*self._flat(value)]
-        except _NullItemsError as error:
+        except _NullError as error:
             raise LoaderError(
-                f"a tf.data element spec has no nulls within a row, but {name!r} has null items. "
-                f"Choose other columns=, or replace the nulls in a transform.",
+                f"a tf.data element spec has no nulls, but {name!r} {error}. Choose other "
+                "columns=, or replace the nulls in a transform, which can say where they were "
+                "under another key.",
                 column=name,
             ) from error
         except (ValueError, TypeError, AttributeError) as error:
@@ -150,6 +159,8 @@ class Part:
         )
 
     def _flat(self, value: Any) -> Iterator[NDArray[Any]]:
+        if not self.nulls and not self.json and _has_null(value):
+            raise _NullError("null rows")
         if isinstance(value, RaggedBatch):
             yield value.values
             yield _splits(value.lengths)
@@ -184,10 +195,12 @@ class Part:
     def _of_lists(self, rows: Any) -> Iterator[NDArray[Any]]:
         """Yield the same of rows that are lists, of text or of arrays."""
         rows = [[] if row is None else row for row in rows]
+        if not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
+            raise TypeError("rows")
         items = list(chain.from_iterable(rows))
         if not self.json and any(item is None for item in items):
-            raise _NullItemsError
-        inner = replace(self, shape=self.shape[1:], ragged=self.ragged - 1)
+            raise _NullError("null items")
+        inner = replace(self, shape=self.shape[1:], ragged=self.ragged - 1, nulls=False)
         if self.dtype != "text" and inner.ragged == 0 and not items:
             yield np.zeros((0, *[size or 0 for size in self.shape[2:]]), self.dtype)
             found: Iterator[NDArray[Any]] = iter(())
@@ -245,11 +258,23 @@ def _texts(value: Any, encode: Callable[[Any], bytes]) -> NDArray[np.object_]:
     return out.reshape(()) if scalar else out
 
 
+def _is_text(value: Any) -> bool:
+    """Tell whether a value is text or bytes, or null."""
+    return value is None or isinstance(value, str | bytes)
+
+
 def _text(value: Any) -> bytes:
-    """Return text and bytes as bytes, other values as JSON; nothing where null."""
-    if value is None or isinstance(value, bytes):
-        return value or b""
-    return value.encode() if isinstance(value, str) else _json(value)
+    """Return text and bytes as bytes, nothing where null. Raises TypeError."""
+    if not _is_text(value):
+        raise TypeError("text")
+    return value.encode() if isinstance(value, str) else value or b""
+
+
+def _has_null(value: Any) -> bool:
+    """Tell whether a row of a batch is null."""
+    if isinstance(value, list):
+        return any(row is None or row is np.ma.masked for row in value)
+    return bool(np.ma.is_masked(value))
 
 
 def _json(value: Any) -> bytes:

@@ -7,6 +7,7 @@ go into the graph as they are, batch by batch, and there become the dict again.
 from __future__ import annotations
 
 import weakref
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +158,7 @@ class FlatLoader(Loader):
                 plain = self._parts(f, ColumnRecipe(f.htype, collate="list"))[f.name]
                 tree[f.name] = plain if plain.holds(example[f.name]) else tree[f.name]
             if f.htype.nullable:
+                tree[f.name] = mapped(tree[f.name], lambda part: replace(part, nulls=True))
                 tree.setdefault(f"{f.name}_valid", Part("bool", (self._rows,)))
         return tree
 
@@ -168,16 +170,24 @@ class FlatLoader(Loader):
         return self.batch_size if even else None
 
     def _example(self) -> Any:
-        """Make a batch of the first rows, which counts for nothing."""
+        """Make a batch of the first rows that do not fail, which counts for nothing."""
         n = len(self._samples)
         if not n:
             raise OptionError(
                 "A tf.data element spec is fixed, and what a transform gives is known from rows; "
                 "this view has none. Append some first, or leave the transform out."
             )
-        places = np.minimum(np.arange(self.batch_size), n - 1)
-        cells, where = self._samples.read(places), self._samples.where(places)
-        return self._recipe.make(Job(cells, min(n, self.batch_size), where), 0).batch
+        for start in range(0, n, self.batch_size):
+            places = np.minimum(np.arange(start, start + self.batch_size), n - 1)
+            cells, where = self._samples.read(places), self._samples.where(places)
+            own = min(n - start, self.batch_size)
+            batch = self._recipe.make(Job(cells, own, where), 0).batch
+            if batch is not None:
+                return batch
+        raise LoaderError(
+            "A tf.data element spec is fixed, and what a transform gives is known from rows, but "
+            f"all {n:,} failed and were left out. Leave on_error='skip' out to see why."
+        )
 
     def _parts(self, f: Field, recipe: ColumnRecipe) -> dict[str, Part]:
         """Return what a batch has of a column."""
@@ -188,8 +198,9 @@ class FlatLoader(Loader):
         loose = [i + 1 for i, size in enumerate(axes) if size is None]
         ragged = 1 if how == "ragged" else max(loose, default=0) if how == "list" else 0
         inner = (*[None] * ragged, *axes[ragged:])
-        parts = {f.name: Part(dtype, (self._rows, *inner), ragged, json=_is_json(f.htype))}
-        if f.htype.nullable:
+        own, nulls = (self._rows, *inner), f.htype.nullable
+        parts = {f.name: Part(dtype, own, ragged, json=_is_json(f.htype), nulls=nulls)}
+        if nulls:
             parts[f"{f.name}_valid"] = Part("bool", (self._rows,))
         if how == "pad" and recipe.masked:
             mask = Part("bool", (self._rows, *axes[: recipe.masked]))

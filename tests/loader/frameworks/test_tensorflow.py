@@ -451,3 +451,88 @@ def test_null_items_are_named(make_lake):
     ds = make_lake({"c": dl.Sequence(dl.Scalar("int32", nullable=True))}, c=[[1, None], [2]])
     with pytest.raises(tf.errors.UnknownError, match=r"'c' has null items\. Choose other columns="):
         list(ds.tensorflow(2))
+
+
+NULLABLE = {
+    "number": (dl.Scalar("float32", nullable=True), 1.5),
+    "flag": (dl.Scalar("bool", nullable=True), True),
+    "class": (dl.ClassLabel(["a", "b"], nullable=True), 1),
+    "vector": (dl.Array("float32", (2,), nullable=True), [1, 2]),
+    "ragged": (dl.Array("int16", (None,), nullable=True), [1]),
+    "boxes": (dl.Boxes(nullable=True), [[1, 2, 3, 4]]),
+    "text": (dl.Text(nullable=True), "a"),
+    "bytes": (dl.Bytes(nullable=True), b"a"),
+    "texts": (dl.Sequence(dl.Text(), nullable=True), ["a", "b"]),
+    "picture": (dl.Image("png", nullable=True), np.ones((2, 3, 3), np.uint8)),
+}
+
+
+@pytest.mark.parametrize("name", NULLABLE)
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("how", ["transform", "batch_transform", "collate"])
+def test_a_null_under_a_key_of_a_transform_is_an_error(make_lake, name, first, how):
+    htype, value = NULLABLE[name]
+    values = [value, value, None, value]
+    ds = make_lake({"x": htype}, x=values[::-1] if first else values)
+    options = {
+        "transform": lambda s: {"made": s["x"]},
+        "batch_transform": lambda b: {
+            "made": [v if ok else None for v, ok in zip(b["x"], valid(b), strict=True)]
+        },
+        "collate": lambda samples: {"made": [s["x"] for s in samples]},
+    }
+    with pytest.raises((LoaderError, tf.errors.UnknownError), match="'made' has null rows"):
+        list(ds.tensorflow(2, **{how: options[how]}))
+
+
+def valid(batch):
+    """Tell which rows of `x` are not null."""
+    return batch.get("x_valid", [v is not None for v in batch["x"]])
+
+
+@pytest.mark.parametrize("name", NULLABLE)
+def test_a_null_that_keeps_its_columns_name_is_marked(make_lake, name):
+    htype, value = NULLABLE[name]
+    ds = make_lake({"x": htype}, x=[value, value, None, value])
+    batches = list(ds.tensorflow(2, transform=lambda s: {"x": s["x"]}))
+    assert [b["x_valid"].numpy().tolist() for b in batches] == [[True, True], [False, True]]
+
+
+@pytest.mark.parametrize(
+    ("usual", "odd"),
+    [
+        ("a", 2.5),
+        ("a", True),
+        ("a", [1]),
+        ("a", float("nan")),
+        ([1, 2, 3], b"q"),
+        (["a", "b"], "ab"),
+        (["a", "b"], b"ab"),
+        (1, "a"),
+        (1.5, None),
+        (np.ones(2), "ab"),
+        (b"a", {"k": 1}),
+    ],
+)
+def test_a_value_of_another_kind_than_the_first_batch_has_is_an_error(make_lake, usual, odd):
+    ds = make_lake({"x": "int32"}, x=range(6))
+    dataset = ds.tensorflow(2, transform=lambda s: {"made": odd if s["x"] == 4 else usual})
+    with pytest.raises(tf.errors.UnknownError, match=r"'made' (must be|has null)"):
+        list(dataset)
+
+
+def test_a_masked_row_of_a_transform_is_an_error(make_lake):
+    ds = make_lake({"x": "int32"}, x=range(4))
+    masked = ds.tensorflow(
+        2, batch_transform=lambda b: {"made": np.ma.masked_equal(b["x"], 3).astype("float32")}
+    )
+    with pytest.raises(tf.errors.UnknownError, match="'made' has null rows"):
+        list(masked)
+
+
+def test_mixed_values_of_a_transform_are_json_throughout(make_lake):
+    ds = make_lake({"x": "int32"}, x=range(4))
+    mixed = ["a", {"k": 1}, None, "null"]
+    batches = ds.tensorflow(2, transform=lambda s: {"made": mixed[s["x"]]})
+    found = [json.loads(v) for b in batches for v in b["made"].numpy().tolist()]
+    assert found == mixed
