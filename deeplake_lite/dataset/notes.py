@@ -59,6 +59,10 @@ class Notes(MutableMapping[str, Any]):
     def __repr__(self) -> str:
         return repr(dict(self._read()))
 
+    def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
+        """Make copies and pickles plain dicts, which note nothing in the lake."""
+        return dict, (deepcopy(dict(self._read())),)
+
 
 def _check_known(key: Any, notes: Mapping[str, Any]) -> None:
     """Refuse a key that there is not. Raises NotFoundError."""

@@ -1,5 +1,7 @@
 """Notes on a dataset and on its columns."""
 
+import copy
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -59,3 +61,19 @@ def test_a_refused_note_changes_nothing(ds, holder):
         holder.metadata["a"] = object()
     assert dict(holder.metadata) == {}
     assert not ds.status()
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda notes: pickle.loads(pickle.dumps(notes))]
+)
+@pytest.mark.parametrize("of", [lambda ds: ds.metadata, lambda ds: ds["x"].metadata])
+def test_a_copy_of_the_notes_is_a_plain_dict(make_lake, copied, of):
+    ds = make_lake({"x": "int32"}, x=[1])
+    of(ds)["of"] = {"a": [1]}
+    ds.commit("noted")
+    own = copied(of(ds))
+    assert own == {"of": {"a": [1]}}
+    assert type(own) is dict
+    own["of"]["a"].append(2)
+    own["more"] = 1
+    assert dict(of(ds)) == {"of": {"a": [1]}}
