@@ -307,6 +307,12 @@ class Graph:
                 todo += self.parents[version]
         return found
 
+    def bases(self, ours: Iterable[str], theirs: str) -> list[str]:
+        """Return the versions that both have seen and that no other such version follows."""
+        common = self.ancestors(ours) & self.ancestors([theirs])
+        followed = {parent for version in common for parent in self.parents[version]}
+        return sorted(common - followed, key=lambda v: self.commits[v].time, reverse=True)
+
 
 def _line(repository: Repository, start: str, known: Container[str]) -> dict[str, Commit]:
     """Return a version and those before it that are not known; none where one is not there.
@@ -336,11 +342,9 @@ def merge_bases(repository: Repository, ours: Iterable[str], theirs: str) -> lis
         When the two have nothing in common.
     """
     ours = list(ours)
-    graph = Graph.read(repository, [*ours, theirs])
-    common = graph.ancestors(ours) & graph.ancestors([theirs])
-    followed = {parent for version in common for parent in graph.parents[version]}
-    if not common:
+    found = Graph.read(repository, [*ours, theirs]).bases(ours, theirs)
+    if not found:
         raise VersionNotFoundError(
             f"Versions {', '.join(ours)} and {theirs} have no common history."
         )
-    return sorted(common - followed, key=lambda v: graph.commits[v].time, reverse=True)
+    return found

@@ -3,41 +3,43 @@
 The history tells. What differs between an ingest and the next, or the version that is ingested
 into, is a person's: cells and keys that changed, rows that went, what new rows and columns hold;
 what an ingest has written after that is the source's again. Branches that were
-merged are read in the same way. Versions that the vacuum has expired tell nothing any more.
+merged are read in the same way. A restore goes back to what was anybody's in the older version.
+Versions that the vacuum has expired tell nothing any more.
 """
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.changes import NONE, Changes, difference
 from deeplake_lite.dataset.keys import digests_by_value
-from deeplake_lite.errors import InvalidValueError, LakeError
+from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.notes import NOTE
+from deeplake_lite.ingest.past import Past
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.ingest.past import Step
     from deeplake_lite.schema import Field
-    from deeplake_lite.storage.repo import Commit
     from deeplake_lite.storage.table import Table
 
 
 NO_KEYS = np.empty(0, np.uint64)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Edited:
     """Cells and rows that are people's."""
 
-    cells: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+    cells: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     """Ids of the rows whose cell a person changed, by column id."""
 
     deleted: NDArray[np.uint64] = field(default_factory=lambda: NO_KEYS)
@@ -53,19 +55,30 @@ class Edited:
         """Tell which rows' cells of a column are people's."""
         return np.isin(ids, self.cells.get(column, NONE))
 
-    def add(self, other: Edited) -> None:
-        """Take over what was changed and deleted on a branch that was merged."""
+    def joined(self, other: Edited) -> Edited:
+        """Return what is people's here or there."""
+        cells = dict(self.cells)
         for column, ids in other.cells.items():
-            self.cells[column] = np.union1d(self.cells.get(column, NONE), ids)
-        self.deleted = np.union1d(self.deleted, other.deleted)
-        self.rekeyed = np.union1d(self.rekeyed, other.rekeyed)
-        self.begun |= other.begun
+            cells[column] = np.union1d(cells.get(column, NONE), ids)
+        return Edited(
+            cells,
+            np.union1d(self.deleted, other.deleted),
+            np.union1d(self.rekeyed, other.rekeyed),
+            self.begun or other.begun,
+        )
 
-    def drop(self, changes: Changes) -> None:
-        """Give cells back to the source that has written them again."""
-        for column, ids in changes.cells.items():
-            if column in self.cells:
-                self.cells[column] = np.setdiff1d(self.cells[column], ids)
+    def without_cells(self, written: Mapping[str, NDArray[np.int64]]) -> Edited:
+        """Return these without cells that somebody else has written again."""
+        return replace(self, cells={c: _left(i, written.get(c)) for c, i in self.cells.items()})
+
+    def without_keys(self, undone: Edited) -> Edited:
+        """Return these without keys whose deletion or renaming is undone."""
+        deleted, rekeyed = _left(self.deleted, undone.deleted), _left(self.rekeyed, undone.rekeyed)
+        return replace(self, deleted=deleted, rekeyed=rekeyed)
+
+
+def _left(values: NDArray[Any], gone: NDArray[Any] | None) -> NDArray[Any]:
+    return values if gone is None else np.setdiff1d(values, gone)
 
 
 def _written(table: Table, changes: Changes) -> dict[str, NDArray[np.int64]]:
@@ -100,36 +113,75 @@ class History:
 
     def __init__(self, ds: Dataset, key: Field) -> None:
         self._ds, self._key = ds, key
+        self._past = Past.of(ds)
         self._known: dict[str, Edited] = {}
 
     def edited(self, version: str) -> Edited:
         """Return what people have changed up to a version."""
-        if version not in self._known:
-            self._known[version] = self._read(version)
-        return self._known[version]
-
-    def _read(self, version: str) -> Edited:
         found, since = Edited(), ""
-        for commit in reversed(versions.history(self._ds._lake.repository, version)):
-            if not commit.metadata.keys() & {NOTE, "merge"}:
-                continue
-            if since:
-                found.add(self._by_people(since, str(commit.parent)))
-            if NOTE in commit.metadata:
-                self._ingested(found, commit)
-            else:
-                with contextlib.suppress(LakeError):  # what was merged has expired
-                    found.add(self.edited(commit.metadata["merge"]))
+        for step in self._events(version):
+            commit = step.commit
+            if commit.id not in self._known:
+                if since:
+                    found = found.joined(self._by_people(since, str(step.before)))
+                self._known[commit.id] = self._after(step, found)
+            found = self._known[commit.id]
             since = commit.id if found.begun else ""
-        if since:
-            found.add(self._by_people(since, version))
-        return found
+        return found.joined(self._by_people(since, version)) if since else found
 
-    def _ingested(self, found: Edited, commit: Commit) -> None:
-        found.begun = True
+    def _events(self, version: str) -> list[Step]:
+        """Return the ingests and merges up to a version since one of which all is known."""
+        events = []
+        for step in self._past.line(version):
+            if NOTE in step.commit.metadata or step.joined is not None:
+                events.append(step)
+                if step.commit.id in self._known:
+                    break
+        return events[::-1]
+
+    def _after(self, step: Step, found: Edited) -> Edited:
+        """Return what is people's after an ingest or a merge, from what was before it."""
+        if step.joined is not None:
+            return self._merged(step, found, step.joined)
         if any(map(len, found.cells.values())):
-            older, newer = self._open(str(commit.parent)), self._open(commit.id)
-            found.drop(difference(older, newer, by_meaning=True))
+            found = found.without_cells(self._difference(str(step.before), step.commit.id).cells)
+        return replace(found, begun=True)
+
+    def _merged(self, step: Step, ours: Edited, joined: str) -> Edited:
+        """Return what is people's where a version was brought in.
+
+        A cell is of the side whose value it has. What one side has undone since the base is undone.
+        """
+        theirs = self.edited(joined)
+        undone = self._undone(step, ours, theirs)
+        sides = ((ours, str(step.before)), (theirs, joined))
+        ours, theirs = (self._standing(edited, v, step.commit.id) for edited, v in sides)
+        edited = ours.joined(theirs).without_keys(undone)
+        return edited.joined(self._with_restore(step)) if step.is_restore else edited
+
+    def _standing(self, edited: Edited, version: str, merged: str) -> Edited:
+        """Return what is people's in a version, less the cells that a merge gave another value."""
+        if not any(map(len, edited.cells.values())):
+            return edited
+        return edited.without_cells(self._difference(version, merged).cells)
+
+    def _undone(self, step: Step, ours: Edited, theirs: Edited) -> Edited:
+        """Return the keys that were deleted or renamed in the base, but are not on both sides."""
+        undone = Edited()
+        if len(ours.deleted) or len(theirs.deleted) or len(ours.rekeyed) or len(theirs.rekeyed):
+            for version in self._past.bases(step):
+                base = self.edited(version)
+                undone = undone.joined(base.without_keys(ours)).joined(base.without_keys(theirs))
+        return undone
+
+    def _with_restore(self, step: Step) -> Edited:
+        """Return what a person changed in the transaction that restored a version."""
+        here, beside = (self._by_people(str(v), step.commit.id) for v in (step.before, step.joined))
+        cells = {c: np.intersect1d(ids, beside.cells.get(c, NONE)) for c, ids in here.cells.items()}
+        return replace(here, cells=cells)
+
+    def _difference(self, older: str, newer: str) -> Changes:
+        return difference(self._open(older), self._open(newer), by_meaning=True)
 
     def _by_people(self, older: str, newer: str) -> Edited:
         """Return what two versions differ in, no ingest being between them."""
@@ -138,9 +190,7 @@ class History:
         a, b = self._open(older), self._open(newer)
         changes = difference(a, b, by_meaning=True)
         gone, renamed = self._keys(a, changes.removed), self._rekeyed(a, b, changes)
-        found = Edited(dict(changes.cells), gone, renamed)
-        found.add(Edited(_written(b, changes)))
-        return found
+        return Edited(changes.cells, gone, renamed).joined(Edited(_written(b, changes)))
 
     def _keys(self, table: Table, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return digests of the keys that rows of a version had."""

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xxhash
 
-from deeplake_lite.dataset.versions import Graph
 from deeplake_lite.errors import LakeError
 from deeplake_lite.ingest.files import are_same_state
-from deeplake_lite.storage.edits import RESTORED
+from deeplake_lite.ingest.past import Past
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -104,44 +103,6 @@ def runs_of(rows: NDArray[np.int64]) -> list[tuple[int, int]]:
     return [(int(part[0]), int(part[-1]) + 1) for part in parts]
 
 
-def _commits_behind(ds: Dataset) -> list[Commit]:
-    """Return the commits that made a lake as it is, but for those that a restore has undone."""
-    graph = _graph_of(ds)
-    found, todo = set[str](), [ds.version]
-    while todo:
-        version = todo.pop()
-        if version in found or version not in graph.commits:
-            continue
-        found.add(version)
-        restored = _restored(graph.commits[version])
-        if restored is None:
-            todo += graph.parents[version]
-        else:
-            found |= graph.ancestors(graph.parents[version]) - graph.ancestors([restored[0]])
-            todo.append(restored[1])
-    return [graph.commits[version] for version in found]
-
-
-def _graph_of(ds: Dataset) -> Graph:
-    """Return all versions that a lake comes from, and those that were restored of any branch."""
-    starts = [ds.version]
-    while True:
-        graph = Graph.read(ds._lake.repository, starts)
-        marks = map(_restored, graph.commits.values())
-        more = {older for _, older in filter(None, marks)} - graph.commits.keys() - {*starts}
-        if not more:
-            return graph
-        starts += more
-
-
-def _restored(commit: Commit) -> tuple[str, str] | None:
-    """Return the version that a commit replaced by an older one, and that one, if it did."""
-    match commit.metadata.get(RESTORED):
-        case [str(replaced), str(older)]:
-            return replaced, older
-    return None
-
-
 class Notes:
     """Notes of all ingests into a version, and into the branches that were merged into it.
 
@@ -156,7 +117,7 @@ class Notes:
 
     def __init__(self, ds: Dataset) -> None:
         self._ds = ds
-        commits = _commits_behind(ds)
+        commits = Past.of(ds).commits(ds.version)
         self._commits = [
             (commit, Note(**commit.metadata[NOTE]))
             for commit in sorted(commits, key=lambda commit: commit.time, reverse=True)
