@@ -15,6 +15,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from decimal import Decimal
 
     from sqlglot import exp
 
@@ -296,6 +297,10 @@ class Constant:
     value: Any
     sql: exp.Expr | Callable[[], exp.Expr]
     """As SQL, or what makes it: of an array it is a long list, which hardly any query asks for."""
+    number: Decimal | None = None
+    """The number that it says, where `value` may be rounded."""
+    items: tuple[Constant, ...] = ()
+    """Of a list: its parts."""
 
     @cached_property
     def node(self) -> exp.Expr:

@@ -18,13 +18,13 @@ from deeplake_lite.query.bind.aggregates import grouped, ordered, picked, rewrit
 from deeplake_lite.query.bind.catalog import catalog, kind_returned, takes_no_text
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import counted
+from deeplake_lite.query.bind.exact import fraction
 from deeplake_lite.query.bind.growth import bounded
 from deeplake_lite.query.bind.json_values import as_number, json_key, json_order
 from deeplake_lite.query.bind.kinds import (
     as_json,
     as_part,
     as_text,
-    fraction,
     has_axes,
     is_json,
     is_null_constant,

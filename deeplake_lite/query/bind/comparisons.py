@@ -9,10 +9,11 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.digests import alike, are_alike, is_null
+from deeplake_lite.query.bind.exact import beside_integers, equal_beside, number_of
 from deeplake_lite.query.bind.forms import with_names
 from deeplake_lite.query.bind.json_values import json_key, json_text
 from deeplake_lite.query.bind.kinds import agree, as_json, is_json, is_numpys, kind_of, settled
-from deeplake_lite.query.dialect import text_of
+from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.values import BOOL, Constant, Sql, Tensor, Value
 
@@ -39,10 +40,10 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     if (found := _of_hashes(low, e, scope)) is not None:
         return found
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
-    left, right = alike(left, right, low)
+    kind, left, right = beside_integers(type(e), *alike(left, right, low))
     if not (is_json(left) or is_json(right)) and _by_elements(left, right):
-        return low.call(COMPARISON[type(e)], [left, right], {}, e)
-    return Sql(low.compare(type(e), left, right, scope), BOOL)
+        return low.call(COMPARISON[kind], [left, right], {}, e)
+    return Sql(low.compare(kind, left, right, scope), BOOL)
 
 
 def _of_hashes(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
@@ -131,12 +132,16 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
             found = is_(low, exp.Is(this=side, expression=exp.null()), scope)
             node = low.as_sql(found, scope)
             return Sql(exp.not_(node) if isinstance(e, exp.NullSafeNEQ) else node, BOOL)
+    left, right = equal_beside(left, right), equal_beside(right, left)
     tensors = [low.as_tensor(side, text_of(e)) for side in (left, right) if is_numpys(side)]
     if len(tensors) == 2:
         return Sql(are_alike(type(e), tensors[0], tensors[1], low, scope), BOOL)
     left, right = settled(left, low, scope), settled(right, low, scope)
     pairs = ((left, right), (right, left))
     if is_json(left) or is_json(right):
+        if any(number_of(side) is not None for side in (left, right)):
+            equal = func("coalesce", low.compare(exp.EQ, left, right, scope), exp.false())
+            return Sql(exp.not_(equal) if isinstance(e, exp.NullSafeNEQ) else equal, BOOL)
         sides = [json_key(as_json(agree(*pair), low, scope)) for pair in pairs]
     else:
         sides = [low.as_sql(agree(*pair), scope) for pair in pairs]

@@ -12,13 +12,15 @@ from sqlglot import exp
 
 from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.dataset.parameters import plain_value
-from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import Constant, Given, Tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
@@ -37,12 +39,13 @@ def constant(value: Any) -> Constant:
             return Constant(value, lambda: exp.Array(expressions=[constant(v).node for v in value]))
         case list():
             parts = [constant(v) for v in value]
-            nodes = [p.node for p in parts]
-            return Constant([p.value for p in parts], exp.Array(expressions=nodes))
+            return list_of(parts)
         case float() if not np.isfinite(value):
             return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
         case decimal.Decimal():
-            return Constant(float(value), exp.Literal.number(format(value, "f")))
+            return _of_decimal(value)
+        case int() if abs(value) > MOST:
+            return Constant(value, partial(_too_large, value))
         case str():
             return Constant(value, exp.convert(_encodable(value)))
         case complex():
@@ -60,6 +63,64 @@ def constant(value: Any) -> Constant:
         case dt.time():
             return Constant(value, exp.cast(exp.Literal.string(value.isoformat()), "TIME"))
     return Constant(value, exp.convert(value))
+
+
+def list_of(parts: Sequence[Constant]) -> Constant:
+    """Return a list of constants."""
+    return Constant(
+        [p.value for p in parts],
+        lambda: exp.Array(expressions=[p.node.copy() for p in parts]),
+        items=tuple(parts),
+    )
+
+
+def items_of(value: Constant) -> Sequence[Constant]:
+    """Return the items of a list or an array."""
+    return value.items or [constant(item) for item in value.value]
+
+
+MOST = 2**127 - 1
+"""The greatest integer that DuckDB computes with."""
+
+_DECIMALS = 18
+"""Decimals with which DuckDB's decimals go beside all of its 64-bit integers."""
+
+
+def _of_decimal(number: decimal.Decimal) -> Constant:
+    """Return a number of any size; as SQL with up to 18 decimals, or as a float."""
+    if number.copy_abs() > MOST:
+        return Constant(float(number), partial(_too_large, number), number)
+    is_short = int(number.as_tuple().exponent) >= -_DECIMALS
+    text = format(number, "f") if is_short else repr(float(number))
+    is_whole = is_short and number == int(number)
+    node = exp.Literal.number(text)
+    return Constant(int(number) if is_whole else float(number), node, number)
+
+
+def of_literal(e: exp.Literal) -> Constant:
+    """Return a number as a query has it. Raises QueryError for another text."""
+    try:
+        number = decimal.Decimal(e.this)
+    except decimal.InvalidOperation:
+        raise QueryError(f"A number is such as 3, 2.5 or 1e-3, got {e.this}.") from None
+    if not e.this.isdecimal():
+        return Constant(float(e.this), e, number)
+    return Constant(int(number), e) if number <= MOST else constant(int(number))
+
+
+def negated(value: Constant) -> Constant:
+    """Return the negative of a number."""
+    number = None if value.number is None else value.number.copy_negate()
+    return Constant(-value.value, lambda: exp.Neg(this=value.node.copy()), number)
+
+
+def _too_large(value: int | decimal.Decimal) -> exp.Expr:
+    """Refuse an integer of more than 128 bits. Raises QueryTypeError."""
+    raise QueryTypeError(
+        f"SQL computes with integers of up to 128 bits, but this is "
+        f"{decimal.Decimal(value):.6e}. Compare it "
+        "with integers as it is, or give a float, such as 1e40."
+    )
 
 
 def _no_sql(value: complex) -> exp.Expr:
@@ -92,6 +153,11 @@ def as_array(value: Any) -> tuple[Any, Type]:
         array = np.asarray(value)
     except ValueError:
         return value, Type("object").listed()
+    if array.dtype == object and any(type(v) is int for v in array.flat):
+        raise QueryTypeError(
+            f"Tensors hold integers of up to 64 bits, but this is {value!s:.60}. Compare with "
+            "one number at a time, or give floats."
+        )
     if array.dtype == object and array.ndim:  # dates, and what else is no number
         return value, Type("object").listed()
     if array.dtype.kind == "U":

@@ -16,6 +16,7 @@ from deeplake_lite.query.bind.json_values import (
     json_key,
     json_text,
     only_bool,
+    whole_number,
 )
 from deeplake_lite.query.bind.kinds import as_text, kind_of, unit_of_months
 from deeplake_lite.query.bind.moments import is_fine
@@ -91,8 +92,7 @@ def _of_json(node: exp.Expr) -> exp.Expr:
 
 def _of_json_number(node: exp.Expr) -> exp.Expr:
     """Return the hash of JSON's number: of a whole one by all of its digits."""
-    whole = exp.TryCast(this=json_text(node), to=exp.DataType.build("HUGEINT"))
-    has_digits = func("regexp_full_match", json_text(node), exp.Literal.string("-?[0-9]+"))
-    is_whole = exp.and_(has_digits, exp.not_(exp.Is(this=whole, expression=exp.null())))
+    whole = whole_number(node)
+    is_whole = exp.not_(exp.Is(this=whole, expression=exp.null()))
     ifs = [exp.If(this=is_whole, true=_of_number(whole))]
     return exp.Case(ifs=ifs, default=_of_number(as_number(node)))

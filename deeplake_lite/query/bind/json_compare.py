@@ -10,32 +10,32 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from deeplake_lite.query.bind.constants import MOST
+from deeplake_lite.query.bind.exact import (
+    MIRRORED,
+    beside_floats,
+    beside_huge_integers,
+    number_of,
+)
 from deeplake_lite.query.bind.json_values import (
+    as_number,
     equals_bool,
-    equals_number,
     equals_text,
+    if_both,
+    is_number,
     json_key,
     json_order,
     only_bool,
-    only_number,
     only_text,
+    whole_number,
 )
 from deeplake_lite.query.bind.kinds import agree, as_json, as_text, is_json, kind_of
-from deeplake_lite.query.dialect import func, select_from
-from deeplake_lite.query.values import Constant, Sql, Value
+from deeplake_lite.query.dialect import func
+from deeplake_lite.query.values import Constant, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
-
-_EXACT = 2**53
-"""Whole numbers from here on are not all float64."""
-
-_REVERSED: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
-}  # fmt: skip
 
 
 def compare_json(
@@ -43,32 +43,33 @@ def compare_json(
 ) -> exp.Expr:
     """Return a comparison of two values, one of which is JSON. Raises QueryTypeError for bytes."""
     agree(left, right), agree(right, left)  # refuse what compares with its own kind alone
-    quantified = (exp.Any, exp.All)
-    if isinstance(right, Sql) and isinstance(right.node, quantified):
-        form = json_key if kind in (exp.EQ, exp.NEQ) else json_order
-        found = _each(right, form)
-        return kind(this=form(as_json(left, low, scope)), expression=found)
     if kind is exp.EQ:
         return equals_json(left, right, low, scope)
     if not is_json(left):
-        return compare_json(_REVERSED[kind], right, left, low, scope)
+        return compare_json(MIRRORED[kind], right, left, low, scope)
     return _ordered(kind, left, right, low, scope)
 
 
 def equals_json(left: Value, right: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return whether two values are equal, one of which is JSON."""
     value, other = (left, right) if is_json(left) else (right, left)
-    if is_json(value) and not isinstance(value, Constant) and not _is_large(other):
+    if is_json(value) and not isinstance(value, Constant):
         node = low.as_sql(value, scope)
         match kind_of(other).name:
             case "text" | "class":
                 return equals_text(node, as_text(other, low, scope))
-            case "number":
-                return equals_number(node, low.as_sql(other, scope))
+            case "number" if not _is_huge(other):
+                return _compare_numbers(exp.EQ, node, other, low, scope)
             case "bool":
                 return equals_bool(node, low.as_sql(other, scope))
     keys = [json_key(as_json(side, low, scope)) for side in (left, right)]
     return exp.EQ(this=keys[0], expression=keys[1])
+
+
+def _is_huge(value: Value) -> bool:
+    """Tell whether a value is an integer of more than 128 bits."""
+    number = number_of(value)
+    return number is not None and not isinstance(value.value, float) and number.copy_abs() > MOST
 
 
 def _ordered(
@@ -80,22 +81,35 @@ def _ordered(
         case "text" | "class":
             return kind(this=only_text(node), expression=as_text(other, low, scope))
         case "number":
-            return kind(this=only_number(node), expression=low.as_sql(other, scope))
+            return _compare_numbers(kind, node, other, low, scope)
         case "bool":
             return kind(this=only_bool(node), expression=low.as_sql(other, scope))
     return kind(this=json_order(node), expression=json_order(as_json(other, low, scope)))
 
 
-def _is_large(value: Value) -> bool:
-    """Tell whether a value is a number that SQL does not compare exactly."""
-    number = value.value if isinstance(value, Constant) else None
-    return isinstance(number, int | float) and not abs(number) < _EXACT
+def _compare_numbers(
+    kind: type[exp.Expr], node: exp.Expr, other: Value, low: Lowering, scope: Scope
+) -> exp.Expr:
+    """Return a comparison of a JSON value with a number: of integers exact, of others as floats.
 
-
-def _each(found: Sql, form: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    """Return ANY or ALL of a query, of whose values a form is compared."""
-    query = found.node.this.this
-    node: exp.Expr = exp.column(query.expressions[0].alias_or_name, table="sought")
-    if found.kind.name != "json":
-        node = exp.cast(func("to_json", node), "VARCHAR")
-    return type(found.node)(this=exp.Subquery(this=select_from([form(node)], query, "sought")))
+    Of a JSON value of another kind `=` is false, and the others are null.
+    """
+    whole, real = whole_number(node), as_number(node)
+    if (number := number_of(other)) is not None:
+        (of_whole, integer), (of_real, given) = (
+            beside(kind, number) for beside in (beside_huge_integers, beside_floats)
+        )
+        sides = integer.node, given.node
+    else:
+        of_whole = of_real = kind
+        sides = low.as_sql(other, scope), low.as_sql(other, scope)
+    is_whole = exp.not_(exp.Is(this=whole.copy(), expression=exp.null()))
+    ifs = [exp.If(this=is_whole, true=of_whole(this=whole, expression=exp.paren(sides[0])))]
+    compared = exp.Case(ifs=ifs, default=of_real(this=real, expression=exp.paren(sides[1])))
+    ifs = [exp.If(this=is_number(node), true=compared)]
+    if kind is exp.EQ:
+        ifs.append(if_both(node, sides[1]))
+    found = exp.Case(ifs=ifs)
+    if not kind_of(other).real:
+        return found
+    return exp.paren(exp.and_(found, exp.not_(func("isnan", sides[1].copy()))))

@@ -38,6 +38,19 @@ def is_number(node: exp.Expr) -> exp.Expr:
     return is_of_type(node, *_WHOLE, "DOUBLE")
 
 
+def whole_number(node: exp.Expr) -> exp.Expr:
+    """Return the integer that a JSON number is, with all of its digits, up to 128 bits; or null."""
+    has_digits = func("regexp_full_match", json_text(node), exp.Literal.string("-?[0-9]+"))
+    number = as_number(node)
+    is_whole = exp.EQ(this=number, expression=func("trunc", number.copy()))
+    to = exp.DataType.build("HUGEINT")
+    ifs = [
+        exp.If(this=has_digits, true=exp.TryCast(this=json_text(node), to=to)),
+        exp.If(this=is_whole, true=exp.TryCast(this=number.copy(), to=to.copy())),
+    ]
+    return exp.Case(ifs=ifs)
+
+
 def only_number(node: exp.Expr) -> exp.Expr:
     """Return the number that a JSON value is; null for texts of numbers, too."""
     return exp.Case(ifs=[exp.If(this=is_number(node), true=as_number(node))])
@@ -56,30 +69,20 @@ def only_bool(node: exp.Expr) -> exp.Expr:
 def equals_text(node: exp.Expr, other: exp.Expr) -> exp.Expr:
     """Return whether a JSON value is a text, and this one."""
     same = exp.If(this=is_of_type(node, "VARCHAR"), true=_equal(json_text(node), other))
-    return exp.Case(ifs=[same, _if_both(node, other)])
-
-
-def equals_number(node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Return whether a JSON value is a number, and this one."""
-    whole = exp.TryCast(this=json_text(node), to=exp.DataType.build("HUGEINT"))
-    ifs = [
-        exp.If(this=is_of_type(node, *_WHOLE), true=_equal(whole, other)),
-        exp.If(this=is_of_type(node, "DOUBLE"), true=_equal(as_number(node), other)),
-    ]
-    return exp.Case(ifs=[*ifs, _if_both(node, other)])
+    return exp.Case(ifs=[same, if_both(node, other)])
 
 
 def equals_bool(node: exp.Expr, other: exp.Expr) -> exp.Expr:
     """Return whether a JSON value is true or false, and as this one is."""
     same = exp.If(this=is_of_type(node, "BOOLEAN"), true=_equal(as_bool(node), other))
-    return exp.Case(ifs=[same, _if_both(node, other)])
+    return exp.Case(ifs=[same, if_both(node, other)])
 
 
 def _equal(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     return exp.EQ(this=left, expression=exp.paren(right.copy()))
 
 
-def _if_both(node: exp.Expr, other: exp.Expr) -> exp.If:
+def if_both(node: exp.Expr, other: exp.Expr) -> exp.If:
     """Return what is false where neither of two values is null."""
     present = [
         exp.not_(exp.Is(this=exp.paren(side), expression=exp.null()))
@@ -114,8 +117,7 @@ def json_order(node: exp.Expr) -> exp.Expr:
 
 def _only_whole(node: exp.Expr) -> exp.Expr:
     """Return the integer that a JSON value is, with all of its digits; null for any other."""
-    whole = exp.TryCast(this=json_text(node), to=exp.DataType.build("HUGEINT"))
-    return exp.Case(ifs=[exp.If(this=is_number(node), true=whole)])
+    return exp.Case(ifs=[exp.If(this=is_number(node), true=whole_number(node))])
 
 
 def json_length(node: exp.Expr) -> exp.Expr:
@@ -160,7 +162,7 @@ def json_contains(node: exp.Expr, value: exp.Expr, kind: KindName) -> exp.Expr:
             exp.If(this=is_of_type(node, "OBJECT"), true=func("list_contains", keys, value.copy())),
             exp.If(this=is_of_type(node, "VARCHAR"), true=part),
         ]
-    return exp.Case(ifs=[*ifs, _if_both(node, value)])
+    return exp.Case(ifs=[*ifs, if_both(node, value)])
 
 
 def is_of_type(node: exp.Expr, *names: str) -> exp.Expr:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from dataclasses import replace
+from decimal import Decimal
 from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from sqlglot import exp
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind.constants import constant
+from deeplake_lite.query.bind.exact import fraction, said
 from deeplake_lite.query.bind.json_values import json_key, json_order, json_text
 from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func
@@ -134,7 +135,7 @@ def agree(value: Value, other: Value) -> Value:
         moment = finer_moment(value.value, getattr(theirs.htype, "dtype", ""))
         return value if moment is None else constant(moment)
     if theirs.name == "number" and isinstance(value, Constant) and isinstance(value.value, str):
-        return fraction(value)
+        return said(value)
     if mine.name == "list" and theirs.name == "list" and mine.names != theirs.names:
         return by_name(value)
     check_pair(value, mine, theirs)
@@ -147,26 +148,11 @@ def agree(value: Value, other: Value) -> Value:
     return value
 
 
-def fraction(value: Value) -> Value:
-    """Return the text of a number with a fraction as that number, and anything else as it is.
-
-    >>> fraction(constant(" 1.4")).value, fraction(constant("1.4 m")).value
-    (1.4, '1.4 m')
-    """
-    if not isinstance(value, Constant) or not isinstance(value.value, str):
-        return value
-    return constant(float(value.value)) if _FRACTION.fullmatch(value.value) else value
-
-
 def fractions(values: list[Value]) -> list[Value]:
     """Return values that go together, with such texts as numbers where one of them is a number."""
     if not any(kind_of(v).name == "number" for v in values):
         return values
     return [fraction(v) for v in values]
-
-
-_FRACTION = re.compile(r"\s*[+-]?(\d+\.\d*|\.\d+)(e[+-]?\d{1,3})?\s*", re.ASCII | re.IGNORECASE)
-"""A number that is no integer, as text: beside integers DuckDB would round it."""
 
 
 def check_bytes(value: Value, other: Value) -> None:
@@ -291,6 +277,8 @@ def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     if isinstance(value, Constant) and isinstance(value.value, list | np.ndarray | dict):
         listed = value.value.tolist() if isinstance(value.value, np.ndarray) else value.value
         return exp.Literal.string(json_document(listed))
+    if isinstance(value, Constant) and type(value.value) is int:
+        return exp.Literal.string(format(Decimal(value.value), "f"))  # whatever its size
     node = low.as_sql(value, scope)
     if is_json(value):
         return node

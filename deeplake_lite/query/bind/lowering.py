@@ -27,6 +27,7 @@ from deeplake_lite.query.bind import (
     subscripts,
 )
 from deeplake_lite.query.bind.constants import as_array
+from deeplake_lite.query.bind.exact import beside_integers
 from deeplake_lite.query.bind.folding import computed, folded
 from deeplake_lite.query.bind.forms import with_names_beside_texts, with_one_list_of_names
 from deeplake_lite.query.bind.json_compare import compare_json
@@ -43,6 +44,7 @@ from deeplake_lite.query.bind.kinds import (
 )
 from deeplake_lite.query.bind.moments import beyond, is_fine
 from deeplake_lite.query.bind.places import placed, put, start_of
+from deeplake_lite.query.bind.quantified import compare_with_each, is_quantified, quantified
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import REGISTRY, Arg, Type, Unknown
 from deeplake_lite.query.plan import ROW, Instance, Udf
@@ -100,8 +102,8 @@ HANDLERS: dict[str, Handler] = {
     "extract": operators.extract,
     "exists": membership.exists,
     "subquery": membership.subquery,
-    "any": membership.quantified,
-    "all": membership.quantified,
+    "any": quantified,
+    "all": quantified,
     "tuple": operators.tuple_of,
     "bitwiseand": operators.bitwise,
     "bitwiseor": operators.bitwise,
@@ -365,9 +367,12 @@ class Lowering:
 
     def compare(self, kind: type[exp.Expr], left: Value, right: Value, scope: Scope) -> exp.Expr:
         """Return a comparison of scalars: classes by name, JSON by value, NaN equal to nothing."""
+        if is_quantified(right):
+            return compare_with_each(kind, left, right, self, scope)
+        kind, left, right = beside_integers(kind, left, right)
         left, right = settled(left, self, scope), settled(right, self, scope)
         if kind is exp.NEQ:
-            return exp.not_(exp.paren(self.compare(exp.EQ, left, _negated(right), scope)))
+            return exp.not_(exp.paren(self.compare(exp.EQ, left, right, scope)))
         if is_json(left) or is_json(right):
             return compare_json(kind, left, right, self, scope)
         if (always := beyond(kind, left, right)) is not None:
@@ -458,16 +463,6 @@ class Lowering:
             for t, a in zip(tensors, given, strict=True)
         )
         return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, shown)
-
-
-def _negated(value: Value) -> Value:
-    """Return ALL for ANY and ANY for ALL, as what holds for not all does not hold for any."""
-    others: dict[type[exp.Expr], type[exp.Expr]] = {exp.Any: exp.All, exp.All: exp.Any}
-    other = others.get(type(value.node)) if isinstance(value, Sql) else None
-    if other is None:
-        return value
-    assert isinstance(value, Sql)
-    return Sql(other(this=value.node.this.copy()), value.kind)
 
 
 def _called(udf: Udf, tensor: Tensor) -> exp.Expr:

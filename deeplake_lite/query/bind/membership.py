@@ -8,7 +8,8 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.constants import constant
+from deeplake_lite.query.bind.constants import items_of
+from deeplake_lite.query.bind.exact import equal_beside
 from deeplake_lite.query.bind.json_values import json_key
 from deeplake_lite.query.bind.kinds import (
     agree,
@@ -23,7 +24,7 @@ from deeplake_lite.query.bind.kinds import (
     settled,
 )
 from deeplake_lite.query.dialect import func, select_from, text_of
-from deeplake_lite.query.values import ANY, BOOL, TEXT, Constant, Sql, Value
+from deeplake_lite.query.values import BOOL, Constant, Sql, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,9 +54,10 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     this = low.value(e.this, scope)
     if is_numpys(this):
         raise _of_tensor(e.this)
+    values = [settled(equal_beside(v, this), low, scope) for v in _listed(low, e, scope)]
     this = settled(this, low, scope)
-    values = [settled(value, low, scope) for value in _listed(low, e, scope)]
-    if any(map(is_json, [this, *values])):
+    is_searched = isinstance(this, Constant) and not all(isinstance(v, Constant) for v in values)
+    if is_searched or any(map(is_json, [this, *values])):
         return Sql(_any([low.compare(exp.EQ, this, v, scope) for v in values]), BOOL)
     options = [agree(value, this) for value in values]
     if not options:
@@ -82,7 +84,7 @@ def _listed(low: Lowering, e: exp.In, scope: Scope) -> list[Value]:
             f"CONTAINS({text_of(field)}, {text_of(e.this)})."
         )
     if len(values) == 1 and has_list(values[0]):
-        return [constant(item) for item in values[0].value]
+        return list(items_of(values[0]))
     if any(map(has_list, values)):
         raise QueryTypeError(f"IN takes single values, or one list of them, got {text_of(e)}.")
     return values
@@ -105,7 +107,7 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     columns: list[exp.Expr] = []
     for value, column in zip(values, found, strict=True):
         node, kind = exp.column(column.node.name, table=_SOUGHT), column.kind
-        value = settled(value, low, scope)
+        value = settled(equal_beside(value, Sql(node, kind)), low, scope)
         check_pair(value, kind_of(value), kind)
         if is_json(value) or kind.name == "json":
             columns.append(json_key(as_json(Sql(node, kind), low, scope)))
@@ -152,28 +154,3 @@ def exists(low: Lowering, e: exp.Exists, scope: Scope) -> Value:
 def subquery(low: Lowering, e: exp.Subquery, scope: Scope) -> Value:
     """Return the value of a query in parentheses: a scalar, or a tensor."""
     return low.one_value(e.this, scope)
-
-
-def quantified(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
-    """Return ANY or ALL of a query, behind a comparison. Raises QueryTypeError for tensors."""
-    inner = e.this.this if isinstance(e.this, exp.Subquery) else e.this
-    query, found = low.nested(inner, scope)
-    if len(found) != 1 or found[0].kind.name == "tensor":
-        raise QueryTypeError(
-            f"{e.key.upper()} takes a query of one column with one value per row, got "
-            f"{text_of(inner)}."
-        )
-    query, kind = _without_nan(query, found[0]), found[0].kind if is_json(found[0]) else ANY
-    if found[0].kind.name == "class":  # by name: what it is compared with may have another order
-        named = class_name(exp.column(found[0].node.name, table=_SOUGHT), found[0].kind.names)
-        query, kind = select_from([exp.alias_(named, "name")], query, _SOUGHT), TEXT
-    return Sql(type(e)(this=exp.Subquery(this=query)), kind)
-
-
-def _without_nan(query: exp.Query, column: Sql) -> exp.Query:
-    """Return a query of one column in which NaN, to which DuckDB compares, is null."""
-    if not column.kind.real:
-        return query
-    value = exp.column(column.node.name, table=_SOUGHT)
-    kept = exp.Case(ifs=[exp.If(this=exp.not_(func("isnan", value.copy())), true=value)])
-    return select_from([exp.alias_(kept, column.node.name)], query, _SOUGHT)

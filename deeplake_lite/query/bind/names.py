@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -14,6 +14,7 @@ from deeplake_lite.errors import (
 )
 from deeplake_lite.query.bind.calls import unknown_function
 from deeplake_lite.query.bind.catalog import catalog
+from deeplake_lite.query.bind.constants import of_literal
 from deeplake_lite.query.bind.subscripts import subscript
 from deeplake_lite.query.dialect import AT, text_of
 from deeplake_lite.query.functions import REGISTRY
@@ -145,13 +146,7 @@ _ATTRIBUTES = {"T": "TRANSPOSE"}
 
 def literal(low: Lowering, e: exp.Literal, scope: Scope) -> Value:
     """Return a number or a text."""
-    value: Any = e.this
-    if not e.is_string:
-        try:
-            value = int(value) if value.isdecimal() else float(value)
-        except ValueError:
-            raise QueryError(f"A number is such as 3, 2.5 or 1e-3, got {value}.") from None
-    return Constant(value, e)
+    return Constant(e.this, e) if e.is_string else of_literal(e)
 
 
 def boolean(low: Lowering, e: exp.Boolean, scope: Scope) -> Value:

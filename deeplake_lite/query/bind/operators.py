@@ -11,7 +11,8 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind import comparisons, growth
-from deeplake_lite.query.bind.constants import null_tensor
+from deeplake_lite.query.bind.constants import list_of, negated, null_tensor
+from deeplake_lite.query.bind.exact import fraction
 from deeplake_lite.query.bind.forms import in_one_form
 from deeplake_lite.query.bind.json_values import as_number
 from deeplake_lite.query.bind.kinds import (
@@ -19,7 +20,6 @@ from deeplake_lite.query.bind.kinds import (
     as_part,
     as_text,
     check_bytes,
-    fraction,
     fractions,
     has_axes,
     is_json,
@@ -72,7 +72,7 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
     """Return a negative."""
     found = low.value(e.this, scope)
     if isinstance(found, Constant) and isinstance(found.value, int | float):
-        return Constant(-found.value, exp.Neg(this=found.node.copy()))
+        return negated(found)
     if is_numpys(found):
         return low.call("NEG", [found], {}, e)
     _refuse_bytes(e.this, found, e)
@@ -87,10 +87,10 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     parts = [as_part(p) for p in parts]
     if any(map(is_json, parts)):
         parts = [as_part(Sql(as_json(p, low, scope), JSON)) for p in parts]
-    node = exp.Array(expressions=[low.as_sql(p, scope) for p in parts])
-    constants = [p.value for p in parts if isinstance(p, Constant)]
+    constants = [p for p in parts if isinstance(p, Constant)]
     if len(constants) == len(parts):
-        return Constant(constants, node)
+        return list_of(constants)
+    node = exp.Array(expressions=[low.as_sql(p, scope) for p in parts])
     kinds = {kind_of(p) for p in parts if not is_null_constant(p)}
     if len(kinds) > 1:
         kinds = {replace(kind, htype=None) for kind in kinds}
@@ -329,7 +329,11 @@ def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
 def tuple_of(low: Lowering, e: exp.Tuple, scope: Scope) -> Value:
     """Return a list in parentheses: a constant where all parts are."""
     parts = [low.value(p, scope) for p in e.expressions]
-    constants = [p.value for p in parts if isinstance(p, Constant)]
+    constants = [p for p in parts if isinstance(p, Constant)]
     if len(constants) < len(parts):
         return low.generic(e, scope)
-    return Constant(constants, exp.Tuple(expressions=[low.as_sql(p, scope) for p in parts]))
+    return Constant(
+        [p.value for p in constants],
+        lambda: exp.Tuple(expressions=[p.node.copy() for p in constants]),
+        items=tuple(constants),
+    )

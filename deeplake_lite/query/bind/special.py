@@ -14,6 +14,7 @@ from deeplake_lite.query.bind.aggregates import count
 from deeplake_lite.query.bind.bytes_values import bytes_contain
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import digest, key_of_row
+from deeplake_lite.query.bind.exact import equal_beside
 from deeplake_lite.query.bind.forms import named, names_of, with_names
 from deeplake_lite.query.bind.hashes import hash_of
 from deeplake_lite.query.bind.json_values import json_contains, json_length
@@ -243,6 +244,9 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if isinstance(found, Sql) and found.kind.name == "bytes":
         part = agree(low.value(e.expressions[1], scope), found)
         return Sql(bytes_contain(found.node, low.as_sql(part, scope)), BOOL)
+    if isinstance(found, Tensor) and found.type.is_number:
+        part = equal_beside(low.value(e.expressions[1], scope), found)
+        return low.call("CONTAINS", [found, part], {}, e)
     if not isinstance(found, Sql) or not is_json(found):
         return None
     part = low.value(e.expressions[1], scope)

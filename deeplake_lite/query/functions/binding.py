@@ -86,6 +86,14 @@ def align(values: Sequence[Any], args: Sequence[Arg], lead: int) -> list[Any]:
     ]
 
 
+def weak(value: Any) -> Any:
+    """Return a number without a dtype, so that arrays are compared in theirs."""
+    if np.ndim(value):
+        return np.asarray(value)
+    number = value.item() if hasattr(value, "item") else value
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
 def widened(value: Any) -> Any:
     """Return integers and truth values as int64 (uint64 stays), so that arithmetic does not wrap.
 

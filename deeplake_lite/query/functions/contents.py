@@ -8,7 +8,7 @@ import numpy as np
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.functions.base import Arg, Bound, function
-from deeplake_lite.query.functions.binding import align, class_number, numbers
+from deeplake_lite.query.functions.binding import align, class_number, numbers, weak
 from deeplake_lite.query.functions.value_type import Type
 
 GROUP = "Contents"
@@ -41,8 +41,9 @@ def _contains(x: Arg, value: Arg) -> Bound:
             raise ValueError(f"value must be one number, {value.text} is {value.type}")
 
     def compute(values: Any, single: Any, *, lead: int) -> Any:
-        single = np.asarray(single if wanted is None else wanted)
-        if single.ndim > (0 if value.is_constant else lead):
+        if value.is_constant:
+            single = weak(value.value if wanted is None else wanted)
+        if np.ndim(single) > (0 if value.is_constant else lead):
             raise ValueError(f"value must be one number, {value.text} has axes")
         array, single = align([np.asarray(values), single], (x, value), lead)
         equal = np.equal(array, single)

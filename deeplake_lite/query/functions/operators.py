@@ -22,6 +22,7 @@ from deeplake_lite.query.functions.binding import (
     class_number,
     numbers,
     result_of,
+    weak,
     widened,
 )
 from deeplake_lite.query.functions.guard import null_rows
@@ -120,7 +121,7 @@ def _comparison(
             )
         if known == 0:
             return Bound(Type("bool"), _between_text(compare), stacks=False)
-        fixed = [_weak(arg.value) if arg.is_constant else None for arg in (x, y)]
+        fixed = [weak(arg.value) if arg.is_constant else None for arg in (x, y)]
         box_numbers("float32", (4,), x, y)  # refuses boxes of two formats
 
         def compute(*values: Any, lead: int) -> Any:
@@ -203,14 +204,6 @@ def _between_json(compare: Callable[[Any, Any], Any]) -> Compute:
             return np.False_
 
     return compute
-
-
-def _weak(value: Any) -> Any:
-    """Return a number without a dtype, so that arrays are compared in theirs."""
-    if np.ndim(value):
-        return np.asarray(value)
-    number = value.item() if hasattr(value, "item") else value
-    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _named(arg: Arg, other: Arg) -> Arg:
