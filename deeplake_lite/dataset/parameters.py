@@ -75,6 +75,9 @@ def plain_value(value: Any) -> Any:
     >>> plain_value(np.datetime64("2026-01-31")), plain_value(("a", np.int8(1)))
     (datetime.datetime(2026, 1, 31, 0, 0), ['a', 1])
     """
+    if isinstance(value, bytes):  # NumPy's scalars among them, which have an array
+        return bytes(value)
+    value = _with_nulls(value)
     if hasattr(value, "to_numpy") or hasattr(value, "__array__"):  # pandas', PyTorch's
         value = _of_array(value)
     match value:
@@ -86,7 +89,7 @@ def plain_value(value: Any) -> Any:
             return float(value)
         case str():
             return str.__str__(value)
-        case bytes() | bytearray() | memoryview():
+        case bytearray() | memoryview():
             return bytes(value)
         case list() | tuple() | set() | frozenset() | range():
             return [plain_value(part) for part in value]
@@ -120,6 +123,35 @@ def _of_array(value: Any) -> Any:
     if array.dtype.kind in "UO":
         return array.tolist()
     return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _with_nulls(value: Any) -> Any:
+    """Return an array or a column of Arrow's or pandas' with None where it has nulls.
+
+    NumPy has no nulls: they would become NaN, and the integers beside them floats.
+    """
+    library = type(value).__module__.partition(".")[0]
+    if library == "pyarrow" and hasattr(value, "null_count"):
+        return _of_arrow(value)
+    is_column = library == "pandas" and getattr(value, "ndim", 0) == 1 and hasattr(value, "isna")
+    if not is_column or (isinstance(value.dtype, np.dtype) and value.dtype.kind != "O"):
+        return value
+    null = np.asarray(value.isna())
+    if not null.any():
+        return value
+    return [None if is_null else item for item, is_null in zip(value, null, strict=True)]
+
+
+def _of_arrow(value: Any) -> Any:
+    """Return an array of Arrow's as NumPy's, or as a list with None."""
+    import pyarrow as pa
+
+    kind = value.type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    is_moment = pa.types.is_timestamp(kind) or pa.types.is_duration(kind)  # null is NaT
+    if is_moment or (is_number and not value.null_count):
+        return value.to_numpy(zero_copy_only=False)
+    return value.to_pylist()
 
 
 def _with_none(values: np.ma.MaskedArray[Any, Any]) -> Any:

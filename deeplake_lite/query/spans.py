@@ -26,37 +26,72 @@ _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
 """Microseconds of each unit of Arrow's that is no finer."""
 
 
-_MOMENT = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?)?"
-"""The form of a moment that DuckDB and NumPy read in the same way."""
+_MOMENT = re.compile(
+    r"(?P<time>\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?)?)"
+    r"(?P<zone>Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?",
+    re.ASCII,
+)
+"""The form of a moment that DuckDB and NumPy read in the same way, but for its offset from UTC."""
+
+_IN_ZONE = re.compile(_MOMENT.pattern + r"\s*(?P<rest>[+-]\d.*|[A-Za-z].*)", re.ASCII)
+"""A moment in a zone that has no such form."""
 
 
 def read_moment(text: str) -> np.datetime64 | None:
-    """Return the moment that a text gives; None for another form, a time zone, or no such day.
+    """Return the moment that a text gives, in UTC; None for another form, or no such day.
+
+    Raises
+    ------
+    QueryTypeError
+        For a time zone that is no offset from UTC.
 
     >>> read_moment("2026-01-02 03:04"), read_moment("2026-02-30"), read_moment("yesterday")
     (np.datetime64('2026-01-02T03:04'), None, None)
+    >>> read_moment("2026-01-02T03:04+01:00")
+    np.datetime64('2026-01-02T02:04')
     """
-    if not re.fullmatch(_MOMENT, text, re.ASCII):
+    match = _MOMENT.fullmatch(text)
+    if match is None:
+        _check_zone(text)
         return None
     try:
-        return np.datetime64(text.replace(" ", "T", 1))
+        time = np.datetime64(match["time"].replace(" ", "T", 1))
     except ValueError:  # no day of the calendar
         return None
+    if match["sign"]:
+        minutes = 60 * int(match["hours"]) + int(match["minutes"])
+        time -= np.timedelta64(minutes if match["sign"] == "+" else -minutes, "m")
+    return time
 
 
-def finer_moment(text: str, dtype: str) -> np.datetime64 | None:
-    """Return the moment that a text gives where times of a dtype do not have it; None otherwise.
+def _check_zone(text: str) -> None:
+    """Refuse a moment in a zone that is no offset. Raises QueryTypeError."""
+    match = _IN_ZONE.fullmatch(text)
+    if match is not None:
+        raise QueryTypeError(
+            "The time zone of a moment in quotes is its offset from UTC, such as +01:00, or Z, but "
+            f"it is {match['rest']!r:.30}. Write the moment in UTC, or pass a datetime with its "
+            "tzinfo as a parameter."
+        )
 
-    DuckDB would round the text to them.
 
-    >>> finer_moment("2026-01-02 03:04:05.6", "datetime64[s]")
+def moment_beside(text: str, dtype: str) -> np.datetime64 | None:
+    """Return the moment that a text gives where DuckDB would read another; None otherwise.
+
+    It would round a moment that is finer than times of a dtype, and ignore the offset from UTC.
+
+    >>> moment_beside("2026-01-02 03:04:05.6", "datetime64[s]")
     np.datetime64('2026-01-02T03:04:05.600')
-    >>> finer_moment("2026-01-02 03:04:05.6", "datetime64[ms]")
+    >>> moment_beside("2026-01-02 03:04:05.6", "datetime64[ms]")
+    >>> moment_beside("2026-01-02 03:04:05Z", "datetime64[ms]")
+    np.datetime64('2026-01-02T03:04:05')
     """
     moment = read_moment(text)
+    if moment is None:
+        return None
     unit = dtype if dtype.startswith("datetime64") else "datetime64[D]"
-    is_finer = moment is not None and moment.astype(unit) != moment
-    return moment if is_finer else None
+    has_zone = _MOMENT.fullmatch(text)["zone"] is not None  # type: ignore[index]
+    return moment if has_zone or moment.astype(unit) != moment else None
 
 
 def check_times(array: pa.Array, name: str) -> None:

@@ -119,3 +119,11 @@ def test_values_are_sought_among_json(ds: dl.Dataset, condition: str, rows: list
 def test_lists_of_json_go_with_lists_of_json_alone(ds: dl.Dataset, other: str) -> None:
     with pytest.raises(QueryTypeError, match="go with lists of JSON alone"):
         dl.query(f"SELECT x.k FROM x JOIN y ON [x.j] = {other}", sources={"x": ds, "y": ds})
+
+
+def test_only_objects_have_keys() -> None:
+    lake = dl.create("memory://keys-of-json", {"j": dl.Json(nullable=True)}, overwrite=True)
+    lake.append({"j": [{"b": 1, "a": 2}, {}, [1], "x", 1, 1.5, True, None]})
+    found = lake.query("SELECT KEYS(j) AS k")["k"][:]
+    assert [None if k is None else list(k) for k in found] == [["b", "a"], [], *[None] * 6]
+    assert len(lake.query("SELECT j WHERE KEYS(j) IS NULL")) == 6

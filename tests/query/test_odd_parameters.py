@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
 from uuid import uuid4
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.dataset.parameters import plain_value
 
 
 @pytest.mark.parametrize(
@@ -52,3 +57,55 @@ def test_a_list_of_texts_is_not_cast_to_numbers(make_lake):
     ds = make_lake({"k": "int32"}, k=[1])
     with pytest.raises(dl.QueryTypeError, match="CAST takes numbers"):
         ds.query("SELECT CAST($p AS float32) AS x", {"p": ["a", "1"]})
+
+
+COLUMNS_WITH_NULLS = [
+    pd.Series([0, None], dtype="Int64"), pd.array([0, None], dtype="Int64"),
+    pd.Series([0, None], dtype="int64[pyarrow]"), pd.Series([0, None], dtype=object),
+    pd.Index([0, None], dtype="Int64"), pa.array([0, None]), pa.chunked_array([[0], [None]]),
+    np.ma.MaskedArray([0, 7], [False, True]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", COLUMNS_WITH_NULLS, ids=repr)
+def test_nulls_in_columns_of_other_libraries_are_null(given):
+    ds = dl.create("memory://nulls-as-parameters", {"id": "int64"}, overwrite=True)
+    ds.append({"id": [0, 1]})
+    assert ds.query("SELECT id WHERE id IN ?", [given])["id"][:].tolist() == [0]
+    assert len(ds.query("SELECT id WHERE id NOT IN ?", [given])) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (pd.Series([2**53 + 1, None], dtype="Int64"), [2**53 + 1, None]),
+        (pa.array([2**53 + 1, None]), [2**53 + 1, None]),
+        (pd.Series(["a", None], dtype="str"), ["a", None]),
+        (pd.Series(["a", None], dtype="string"), ["a", None]),
+        (pd.Series([True, None], dtype="boolean"), [True, None]),
+        (pd.Categorical(["a", None]), ["a", None]),
+        (pa.array(["a", None]), ["a", None]), (pa.array(["a", "b"]), ["a", "b"]),
+        (pa.array([True, False]), [True, False]), (pa.array([[1], [2, 3]]), [[1], [2, 3]]),
+        (pa.array([Decimal("1.5")]), [Decimal("1.5")]),
+        (pa.array([b"a", None]), [b"a", None]), (pa.array([None]), [None]),
+        (pa.array([{"a": 1}]), [{"a": 1}]),
+        (pa.array([1, None], pa.timestamp("ns")), [np.datetime64(1, "ns"), None]),
+        (np.bytes_(b"10"), b"10"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_columns_of_other_libraries_are_lists(given, found):
+    assert plain_value(given) == found
+    assert plain_value([given]) == [found]
+
+
+@pytest.mark.parametrize("given", [pa.array([1, 2]), pd.Series([1.0, np.nan])], ids=repr)
+def test_columns_of_numbers_without_nulls_are_arrays(given):
+    assert isinstance(plain_value(given), np.ndarray)
+
+
+def test_negative_zero_keeps_its_sign():
+    ds = dl.create("memory://negative-zero", {"id": "int64"}, overwrite=True)
+    ds.append({"id": [0]})
+    [zero], [inverse] = (ds.query(f"SELECT {e} AS x", [-0.0])["x"][:] for e in ("?", "1 / ?"))
+    assert (math.copysign(1, zero), inverse) == (-1, -math.inf)

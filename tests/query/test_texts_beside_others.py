@@ -177,3 +177,42 @@ def test_computed_moments_compare_with_a_text_as_with_its_moment(moment, mixed):
 def test_a_union_of_numbers_and_text_is_text(mixed):
     rows = mixed.query("SELECT i FROM dataset UNION ALL SELECT '1.4' FROM dataset")
     assert list(rows["i"][:]) == ["1", "1.4"]
+
+
+OFFSETS = {"Z": 0, "+00:00": 0, "+01:00": 60, "-0530": -330}
+MOMENTS = ("2020-01-06T05:00", "2020-01-06 00:00:01.5", "2020-01-06T00:00:00.000000001")
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+@pytest.mark.parametrize("offset", OFFSETS)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_an_offset_from_utc_counts_as_in_columns(unit, offset, moment):
+    text = moment + offset
+    utc = np.datetime64(moment.replace(" ", "T"), "ns") - np.timedelta64(OFFSETS[offset], "m")
+    times = utc.astype(f"datetime64[{unit}]") + np.arange(-2, 3)
+    lake = dl.create("memory://offsets", {"t": f"datetime64[{unit}]"}, overwrite=True)
+    lake.append({"t": times})
+    fine = times.astype("datetime64[ns]")
+    cases = {f"t {sign} '{text}'": of(fine, utc) for sign, of in OPERATORS.items()}
+    cases |= {
+        f"t IN ('{text}', '1999-01-01')": fine == utc,
+        f"t BETWEEN '{text}' AND '{text}'": fine == utc,
+        f"t IS DISTINCT FROM '{text}'": fine != utc,
+        f"NULLIF(t, '{text}') IS NULL": fine == utc,
+        f"t = CAST('{text}' AS TIMESTAMP_NS)": fine == utc,
+        f"t = COALESCE(NULLIF(t, t), '{text}')": fine == utc,
+    }
+    for condition, expected in cases.items():
+        found = lake.query(f"SELECT ({condition}) AS x")["x"][:]
+        assert found.tolist() == expected.tolist(), condition
+    for condition, given in (("t = ?", text), ("t IN ?", [text])):
+        found = lake.query(f"SELECT ({condition}) AS x", [given])["x"][:]
+        assert found.tolist() == (fine == utc).tolist()
+
+
+@pytest.mark.parametrize("zone", [" Europe/Berlin", " UTC", "EST", "+1", " +01:00"])
+@pytest.mark.parametrize("condition", ["s = {}", "s IN ({})", "s = CAST({} AS TIMESTAMP)"])
+def test_a_zone_that_is_no_offset_is_refused(ds, zone, condition):
+    text = f"'2020-01-06 02:00{zone}'"
+    with pytest.raises(dl.errors.QueryTypeError, match="is its offset from UTC, such as"):
+        ds.query(f"SELECT s WHERE {condition.format(text)}")

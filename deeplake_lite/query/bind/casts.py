@@ -8,9 +8,11 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind.constants import constant
 from deeplake_lite.query.bind.json_values import json_text
 from deeplake_lite.query.bind.kinds import as_text
 from deeplake_lite.query.dialect import WRITTEN, text_of
+from deeplake_lite.query.spans import moment_beside
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
@@ -45,6 +47,9 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
     if isinstance(found, Tensor) and not found.is_scalar:
         return low.call("CAST", [found], {"type": _dtype(to, found)}, e)
     is_text = to.this in exp.DataType.TEXT_TYPES
+    if to.this in _MOMENTS and isinstance(found, Constant) and isinstance(found.value, str):
+        moment = moment_beside(found.value, "datetime64[ns]")  # its offset, which SQL ignores
+        found = found if moment is None else constant(moment)
     node = as_text(found, low, scope) if is_text else low.as_sql(found, scope)
     if to.this == exp.DType.USERDEFINED:
         to = exp.DataType.build(_FLOATS.get(to.meta[WRITTEN].lower(), to))
@@ -52,6 +57,13 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
     if isinstance(found, Sql) and found.kind.name == "json" and is_text:
         node = json_text(found.node)
     return Sql(type(e)(this=node, to=to.copy()), kind)
+
+
+_MOMENTS = {
+    exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, exp.DType.DATETIME,
+    exp.DType.TIMESTAMP_S, exp.DType.TIMESTAMP_MS, exp.DType.TIMESTAMP_NS,
+}  # fmt: skip
+"""Types of moments without a zone."""
 
 
 def _is_list(value: Value) -> bool:

@@ -40,7 +40,7 @@ def constant(value: Any) -> Constant:
         case list():
             parts = [constant(v) for v in value]
             return list_of(parts)
-        case float() if not np.isfinite(value):
+        case float() if not np.isfinite(value) or str(value) == "-0.0":  # no literal says these
             return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
         case decimal.Decimal():
             return _of_decimal(value)

@@ -19,7 +19,7 @@ from deeplake_lite.query.bind.exact import fraction, said
 from deeplake_lite.query.bind.json_values import json_key, json_order, json_text
 from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func
-from deeplake_lite.query.spans import finer_moment
+from deeplake_lite.query.spans import moment_beside
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
@@ -132,7 +132,7 @@ def agree(value: Value, other: Value) -> Value:
     if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
         return constant(class_number(value.value, theirs))
     if theirs.name == "time" and isinstance(value, Constant) and isinstance(value.value, str):
-        moment = finer_moment(value.value, getattr(theirs.htype, "dtype", ""))
+        moment = moment_beside(value.value, getattr(theirs.htype, "dtype", ""))
         return value if moment is None else constant(moment)
     if theirs.name == "number" and isinstance(value, Constant) and isinstance(value.value, str):
         return said(value)

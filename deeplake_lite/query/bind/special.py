@@ -17,7 +17,7 @@ from deeplake_lite.query.bind.digests import digest, key_of_row
 from deeplake_lite.query.bind.exact import equal_beside
 from deeplake_lite.query.bind.forms import named, names_of, with_names
 from deeplake_lite.query.bind.hashes import hash_of
-from deeplake_lite.query.bind.json_values import json_contains, json_length
+from deeplake_lite.query.bind.json_values import is_of_type, json_contains, json_length
 from deeplake_lite.query.bind.kinds import (
     agree,
     as_text,
@@ -232,7 +232,9 @@ def _name(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 def _keys(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     found = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
     if isinstance(found, Sql) and found.kind.name == "json":
-        return Sql(exp.Anonymous(this="json_keys", expressions=[found.node.copy()]), TEXT.listed)
+        keys_of = func("json_keys", found.node.copy())
+        ifs = [exp.If(this=is_of_type(found.node, "OBJECT"), true=keys_of)]
+        return Sql(exp.Case(ifs=ifs), TEXT.listed)
     return None
 
 
