@@ -157,7 +157,7 @@ ROWS = {
     "`BM25_SIMILARITY(text, 'words')`": (
         "How well a text matches words, among the texts of its source: BM25, k1 = 1.2, b = 0.75."
     ),
-    "`ROW_NUMBER()`": "Position of the row in its source, from 0; with `OVER (…)` SQL's.",
+    "`ROW_NUMBER()`": "Position of the row in its dataset, from 0; with `OVER (…)` SQL's.",
     "`ROW_ID()`, `ROW_ID(source)`": "Id of the row: the same on every branch and in every version.",
     "`RANDOM()`, `RANDOM(seed)`": "A number in [0, 1) per row.",
     "`NAME(label)`": "Name of a class.",

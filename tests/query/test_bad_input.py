@@ -467,3 +467,25 @@ def test_a_message_that_shows_bytes_is_ours(text):
     ds.append({"by": [b"\xff", b"1"]})
     with pytest.raises(QueryTypeError, match="cannot be converted"):
         ds.query(text, sources={"ds": ds})["x"][:]
+
+
+@pytest.mark.parametrize(
+    "source", ["(SELECT id FROM ds)", "(SELECT id FROM ds LIMIT 2)",
+               "(SELECT id FROM ds WHERE id > 1)",
+               "(SELECT id, COUNT(*) AS n FROM ds GROUP BY id)"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("ROW_NUMBER()", "is the position of a row in its dataset, but FROM has a query alone"),
+        ("RANDOM()", "is a number per row of a dataset, but FROM has a query alone"),
+        ("RANDOM(1)", "is a number per row of a dataset, but FROM has a query alone"),
+        ("ROW_ID()", "those that a query in FROM gives have none"),
+        ("ROW_ID(x)", "those that a query in FROM gives have none"),
+    ],
+)  # fmt: skip
+def test_rows_of_a_query_have_no_place_in_a_dataset(ds, source, call, message):
+    with pytest.raises(QueryTypeError, match=message):
+        ds.query(f"SELECT {call} AS r FROM {source} AS x")
+    with pytest.raises(QueryTypeError, match=message):
+        ds.query(f"WITH x AS {source} SELECT {call} AS r FROM x")

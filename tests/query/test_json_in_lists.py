@@ -127,3 +127,59 @@ def test_only_objects_have_keys() -> None:
     found = lake.query("SELECT KEYS(j) AS k")["k"][:]
     assert [None if k is None else list(k) for k in found] == [["b", "a"], [], *[None] * 6]
     assert len(lake.query("SELECT j WHERE KEYS(j) IS NULL")) == 6
+
+
+LISTS: list[list[Any]] = [
+    [5], [5.0], ["5"], ["5", "x"], [1, "x"], [DOCUMENT], [None, 5], [{"b": [2], "a": 1.0}, "5"],
+    [7], [[2], 5], [True],
+]  # fmt: skip
+
+
+def place(items: list[Any], value: Any) -> int | None:
+    """Return where a value is among items, from 1."""
+    is_same = [item == value and (type(item) is bool) == (type(value) is bool) for item in items]
+    return is_same.index(True) + 1 if any(is_same) else None
+
+
+@pytest.mark.parametrize("items", LISTS, ids=str)
+def test_json_is_sought_in_lists_of_constants(ds: dl.Dataset, items: list[Any]) -> None:
+    found = ds.query(
+        "SELECT LIST_CONTAINS(?, j) AS a, LIST_POSITION(?, j) AS b, LIST_HAS_ANY(?, [j]) AS c, "
+        "LIST_HAS_ALL(?, [j]) AS d WHERE j IS NOT NULL ORDER BY k",
+        [items] * 4,
+    )
+    places = [place(items, value) for value in VALUES if value is not None]
+    assert found["a"][:].tolist() == [p is not None for p in places]
+    assert found["b"][:].tolist() == places
+    assert found["c"][:].tolist() == found["d"][:].tolist() == found["a"][:].tolist()
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("LIST_CONTAINS([5], j)", [4]), ("LIST_CONTAINS(['5'], j)", [5]),
+        ("LIST_CONTAINS([5.0, 'x'], j)", [2, 4]), ("LIST_HAS([5, 7], j)", [4]),
+        ("LIST_POSITION(['x', '5'], j) = 2", [5]), ("LIST_CONTAINS([k + 1], j)", [4]),
+        ("LIST_CONTAINS([t, 'x'], j)", [2, 5]), ("LIST_HAS_ALL([5.0, 'x'], [j, 5])", [2, 3, 4]),
+        ("LIST_CONTAINS(LIST_APPEND([1], j), 'x')", [2]),
+    ],
+)  # fmt: skip
+def test_json_is_sought_by_value(ds: dl.Dataset, condition: str, rows: list[int]) -> None:
+    query = condition.replace("k + 1", "CAST(k AS BIGINT) + 1")
+    assert ds.query(f"SELECT k WHERE {query} ORDER BY k")["k"][:].tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("expression", "given", "value"),
+    [
+        ("?", [{"a": 1}], [{"a": 1}]), ("?", [{"a": 1}, None, 2], [{"a": 1}, None, 2]),
+        ("?", [[{"a": 1}], []], [[{"a": 1}], []]), ("{'q': ?}", {"a": 2}, {"q": {"a": 2}}),
+        ("{'q': ?}", [{"a": 2}], {"q": [{"a": 2}]}), ("[?, j]", {"a": 1}, [{"a": 1}, DOCUMENT]),
+        ("UNNEST(?)", [{"a": 1}], {"a": 1}), ("LIST_VALUE(?)", {"a": 1}, [{"a": 1}]),
+        ("?[0]", [{"a": 1}, 3], {"a": 1}), ("COALESCE(NULL, ?)", {"a": 1}, {"a": 1}),
+    ],
+)  # fmt: skip
+def test_objects_in_parameters_are_json(
+    ds: dl.Dataset, expression: str, given: Any, value: Any
+) -> None:
+    assert ds.query(f"SELECT {expression} AS v ORDER BY k LIMIT 1", [given])["v"][0] == value

@@ -67,7 +67,7 @@ COLUMNS_WITH_NULLS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("given", COLUMNS_WITH_NULLS, ids=repr)
+@pytest.mark.parametrize("given", COLUMNS_WITH_NULLS, ids=lambda v: type(v).__name__)
 def test_nulls_in_columns_of_other_libraries_are_null(given):
     ds = dl.create("memory://nulls-as-parameters", {"id": "int64"}, overwrite=True)
     ds.append({"id": [0, 1]})
@@ -92,14 +92,14 @@ def test_nulls_in_columns_of_other_libraries_are_null(given):
         (pa.array([1, None], pa.timestamp("ns")), [np.datetime64(1, "ns"), None]),
         (np.bytes_(b"10"), b"10"),
     ],
-    ids=repr,
+    ids=lambda v: type(v).__name__,
 )  # fmt: skip
 def test_columns_of_other_libraries_are_lists(given, found):
     assert plain_value(given) == found
     assert plain_value([given]) == [found]
 
 
-@pytest.mark.parametrize("given", [pa.array([1, 2]), pd.Series([1.0, np.nan])], ids=repr)
+@pytest.mark.parametrize("given", [pa.array([1, 2]), pd.Series([1.0, np.nan])])
 def test_columns_of_numbers_without_nulls_are_arrays(given):
     assert isinstance(plain_value(given), np.ndarray)
 

@@ -23,6 +23,7 @@ from deeplake_lite.query.bind.growth import bounded
 from deeplake_lite.query.bind.json_values import as_number, json_key, json_order
 from deeplake_lite.query.bind.kinds import (
     as_json,
+    as_list_of_json,
     as_part,
     as_text,
     has_axes,
@@ -285,6 +286,7 @@ def _of_scalars(
                 f"query: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
             )
         scope.aggregated = scope.aggregated or not scope.in_aggregate
+    args = _in_form_of_items(name, args, low, scope)
     if name in known.UNIFIES:
         _one_type(name, args, e)
         args, kind = unified(args, low, scope)
@@ -295,8 +297,6 @@ def _of_scalars(
         kind = _result_kind(name, called, args)
         if takes_no_text(called):
             args = [fraction(a) for a in args]
-    if name in known.SEEKS:
-        args = _in_form_of_items(args, low, scope)
     nodes = [_argument(name, a, low, scope) for a in args]
     if name in IN_MICROSECONDS:
         nodes = [
@@ -339,11 +339,17 @@ def _wide_enough(value: Value, default: Value, low: Lowering, scope: Scope) -> V
     return Sql(exp.Case(ifs=ifs, default=sides[1]), kind_of(value))
 
 
-def _in_form_of_items(args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
-    """Return a list and what is sought in it, in the form in which the list has it."""
-    kinds = [kind_of(a) for a in args]
-    if any(map(lists_json, kinds)):
-        return [a if kind_of(a).name == "list" else _sought(a, low, scope) for a in args]
+def _in_form_of_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
+    """Return lists, and what is sought in them, in one form: as JSON where one of them is."""
+    kinds, seeks = [kind_of(a) for a in args], name in known.SEEKS
+    lists = [kind.name == "list" or has_axes(a) for kind, a in zip(kinds, args, strict=True)]
+    if any(map(lists_json, kinds)) or (seeks and any(lists) and any(map(is_json, args))):
+        return [
+            as_list_of_json(a, low, scope) if listed else _sought(a, low, scope) if seeks else a
+            for a, listed in zip(args, lists, strict=True)
+        ]
+    if not seeks:
+        return args
     of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
     return [fraction(a) for a in args] if of_numbers else args
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.dataset.parameters import plain_value
 from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.query.convert import json_document
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
@@ -53,7 +54,7 @@ def constant(value: Any) -> Constant:
         case bytes():
             return Constant(value, func("unhex", exp.Literal.string(value.hex())))
         case dict():
-            return Constant(value, exp.Literal.string(_encodable(json_document(value))))
+            return Constant(value, _as_json(_encodable(json_document(value))))
         case np.datetime64():
             text = np.datetime_as_string(value, unit="ns").replace("T", " ")
             return Constant(value, exp.cast(exp.Literal.string(text), exp.DType.TIMESTAMP_NS))
@@ -69,9 +70,22 @@ def list_of(parts: Sequence[Constant]) -> Constant:
     """Return a list of constants."""
     return Constant(
         [p.value for p in parts],
-        lambda: exp.Array(expressions=[p.node.copy() for p in parts]),
+        lambda: exp.Array(expressions=_nodes(parts)),
         items=tuple(parts),
     )
+
+
+def _nodes(parts: Sequence[Constant]) -> list[exp.Expr]:
+    """Return the parts of a list as SQL; beside an object, all of them as JSON in its one form."""
+    if not any(isinstance(part.value, dict) for part in parts):
+        return [part.node.copy() for part in parts]
+    return [
+        exp.null() if part.value is None else _as_json(canonical_json(part.value)) for part in parts
+    ]
+
+
+def _as_json(text: str) -> exp.Expr:
+    return exp.cast(exp.Literal.string(text), "JSON")
 
 
 def items_of(value: Constant) -> Sequence[Constant]:

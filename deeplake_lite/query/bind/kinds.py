@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes import Scalar
-from deeplake_lite.query.bind.constants import constant
+from deeplake_lite.query.bind.constants import constant, items_of
 from deeplake_lite.query.bind.exact import fraction, said
 from deeplake_lite.query.bind.json_values import json_key, json_order, json_text
 from deeplake_lite.query.convert import json_document
@@ -388,6 +388,19 @@ def as_part(value: Value) -> Value:
     if isinstance(value, Sql) and value.kind.name == "list" and lists_json(value.kind):
         return Sql(_each(value.node, exp.cast(json_key(_ITEM.copy()), "JSON")), value.kind)
     return by_name(value)
+
+
+def as_list_of_json(value: Value, low: Lowering, scope: Scope) -> Value:
+    """Return a list with its items as JSON, in the form in which lists hold it."""
+    if isinstance(value, Constant):
+        parts = [as_part(Sql(as_json(item, low, scope), JSON)) for item in items_of(value)]
+        node: exp.Expr = exp.Array(expressions=[low.as_sql(part, scope) for part in parts])
+        return Sql(node, JSON.listed)
+    named = as_part(value)
+    if lists_json(kind_of(named)):
+        return named
+    item = as_part(Sql(as_json(Sql(_ITEM.copy(), kind_of(named).of_item), low, scope), JSON))
+    return Sql(_each(low.as_sql(named, scope), low.as_sql(item, scope)), JSON.listed)
 
 
 def lists_json(kind: Kind) -> bool:

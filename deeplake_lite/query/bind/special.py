@@ -169,7 +169,10 @@ def _row_position(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None
     for relation in scope.relations:
         if relation.instance is not None:
             return Sql(exp.column(ROW, table=relation.table), NUMBER)
-    return None
+    raise QueryTypeError(
+        "ROW_NUMBER() without OVER is the position of a row in its dataset, but FROM has a query "
+        "alone. Number the query's rows: ROW_NUMBER() OVER (ORDER BY …) - 1."
+    )
 
 
 def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
@@ -180,7 +183,12 @@ def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
             key = "r_" + row.sql("duckdb")
             tree = Meta(key, relation.instance.source, None, "row_id", Type("int64"))
             return Tensor(tree, {key: row}, text_of(e))
-    return None
+    if wanted is not None and wanted not in scope.tables():
+        return None
+    raise QueryTypeError(
+        "Rows of a dataset have ids, but those that a query in FROM gives have none, got "
+        f"{text_of(e)}. Select them within it: FROM (SELECT *, ROW_ID() AS row_id …)."
+    )
 
 
 def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
@@ -210,7 +218,10 @@ def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
             key = "r_" + row.sql("duckdb")
             tree = Meta(key, relation.instance.source, None, f"random:{seed}", Type("float64"))
             return Tensor(tree, {key: row}, text_of(e))
-    return None
+    raise QueryTypeError(
+        f"{text_of(e)} is a number per row of a dataset, but FROM has a query alone. Draw it "
+        f"within the query: FROM (SELECT *, {text_of(e)} AS random …)."
+    )
 
 
 def _name(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
