@@ -307,7 +307,7 @@ class Browser(Display):
         with self._lock, shown_briefly():
             staged = self.part(Editing).stage({"edits": [wanted]}, Pack())
         self.tell({"type": "changed", "positions": staged["positions"]})
-        return len(self.selected)
+        return len(np.unique(self._shown.view.row_ids[self.selected]))
 
     def discard(self) -> None:
         """Forget the edits that are staged; `staged` lists them."""
@@ -448,6 +448,7 @@ class Browser(Display):
             self._applying = False
         if moved:
             self.part(Editing).offer()
+        self.part(Editing).list_staged()
 
     @t.default("view")
     def _first_view(self) -> View:

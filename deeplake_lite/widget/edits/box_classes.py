@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.errors import InvalidValueError, LakeError
+from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.schema import Field
 from deeplake_lite.widget.edits import inputs
-from deeplake_lite.widget.edits.pending import is_stored
 from deeplake_lite.widget.pictures.classes import class_column
 from deeplake_lite.widget.pictures.kinds import MOST_CLASSES, names_of
 from deeplake_lite.widget.pictures.overlays import MOST
-from deeplake_lite.widget.pictures.thumbnails import origin
 from deeplake_lite.widget.pictures.values import values_of
+from deeplake_lite.widget.stored import by_id, rows_with, stored_field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,11 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
-    from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.edits.inputs import Cell
     from deeplake_lite.widget.edits.pending import Pending
-
-type Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,18 +110,19 @@ class BoxClasses:
 def box_classes(pending: Pending, ds: Dataset, f: Field, position: int) -> BoxClasses | None:
     """Return the classes of the boxes in a stored column; None where it has no such classes.
 
-    They are read where the boxes are that are shown, also where the query leaves them out.
+    They are read in the version that is shown, also where the query leaves them out.
     """
     known = class_column(ds.schema, f)
     if known is None:
         return None
-    shown, at = pending.host.shown, np.array([position])
-    ids = shown.ids(at)
+    view, at = pending.host.shown.view, np.array([position])
+    ids = pending.host.shown.ids(at)
     assert ids is not None
-    stored, rows = _where(shown.view, ds, f, known, at, ids)
-    table, slots = stored._located(rows)
-    found = next(g for g in table.schema if g.id == known.id)
-    seen, [value] = table.digests(found.id, slots), values_of(stored, found, rows)
+    rows = rows_with(view, known.id, ids, lambda: ds)
+    table, slots = rows._located()
+    found = by_id(table.schema, known.id)
+    assert found is not None
+    seen, [value] = table.digests(found.id, slots), values_of(rows, found, np.zeros(1, np.int64))
     if isinstance(value, Exception):
         return BoxClasses(known, value, seen)
     htype, [value] = pending.after(found.id, found.htype, ids, [value])
@@ -139,10 +136,9 @@ def about_classes(
 
     None for a column of a query that is none of the dataset's, or whose boxes have no classes.
     """
-    view = pending.host.shown.view
-    if f.name not in ds.schema or not is_stored(view, f, ds.schema[f.name].id):
-        return None
-    found = box_classes(pending, ds, ds.schema[f.name], position)
+    stored = stored_field(pending.host.shown.view, f)
+    marks = None if stored is None else by_id(ds.schema, stored.id)
+    found = None if marks is None else box_classes(pending, ds, marks, position)
     if found is None:
         return None
     numbers, names = found.numbers(boxes), names_of(found.field.htype)
@@ -151,20 +147,3 @@ def about_classes(
         "names": list(names[:MOST_CLASSES]),
         "c": None if numbers is None else numbers[:MOST],
     }
-
-
-def _where(
-    view: View, ds: Dataset, f: Field, known: Field, at: Positions, ids: Positions
-) -> tuple[View, Positions]:
-    """Return rows with a column's cells: those that are shown of another one, else the dataset's.
-
-    The dataset's are others where it has moved on since.
-    """
-    if f.name in view.columns:
-        stored, _, rows = origin(view, view.schema[f.name], at)
-        if any(g.id == known.id for g in stored._table.schema):
-            return stored, rows
-    slots = ds._table.find(ids)
-    if (slots < 0).any():
-        raise LakeError("The row is gone: another writer has removed it. Refresh the browser.")
-    return ds._taken(slots, ds.columns, ds.origin), np.zeros(1, np.int64)

@@ -13,12 +13,12 @@ from deeplake_lite.schema import Field, free_name
 from deeplake_lite.widget.edits import inputs, writing
 from deeplake_lite.widget.edits.box_classes import box_classes
 from deeplake_lite.widget.edits.boxes import boxes_from
-from deeplake_lite.widget.edits.pending import is_stored
 from deeplake_lite.widget.pictures.classes import TAGS, tag_column
 from deeplake_lite.widget.pictures.drawing import Drawn
 from deeplake_lite.widget.pictures.kinds import picture_column
 from deeplake_lite.widget.pictures.overlays import MOST
 from deeplake_lite.widget.pictures.values import values_of
+from deeplake_lite.widget.stored import by_id, rows_with, stored_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,22 +88,29 @@ class Drafts:
             )
 
     def _field(self, ds: Dataset, name: str) -> Field:
-        """Return a stored column. Raises ColumnNotFoundError for one that a query computed."""
+        """Return the stored column that a column shown is, or one that the query leaves out.
+
+        Raises ColumnNotFoundError for one that a query computed, or that another writer dropped.
+        """
         view = self._host.shown.view
-        if name not in ds.schema and name not in view.columns:
-            raise ColumnNotFoundError.named("column", name, ds.columns)
-        if name not in ds.schema or (
-            name in view.columns and not is_stored(view, view.schema[name], ds.schema[name].id)
-        ):
+        if name not in view.columns:
+            if name not in ds.schema:
+                raise ColumnNotFoundError.named("column", name, ds.columns)
+            return ds.schema[name]
+        stored = stored_field(view, view.schema[name])
+        found = None if stored is None else by_id(ds.schema, stored.id)
+        if found is None:
             raise ColumnNotFoundError(
                 f"Column {name!r} is computed, not stored, or gone. Edit one of "
                 f"{', '.join(map(repr, ds.columns))}, in a query that leaves it as it is."
             )
-        return ds.schema[name]
+        return found
 
     def _set(self, f: Field, positions: Positions, value: Any) -> Edit:
-        ids, seen = self._ids(positions), self._seen(f, positions)
-        return self._staged.edit(f.name, f.id, "set", ids, value, seen, _what(f, value))
+        ids = self._ids(positions)
+        return self._staged.edit(
+            f.name, f.id, "set", ids, value, self._seen(f, ids), _what(f, value)
+        )
 
     def _take(self, f: Field, positions: Positions, wanted: Mapping[str, Any]) -> Iterator[Edit]:
         """Yield edits that give cells what another column shown has: one edit for each value."""
@@ -129,8 +136,8 @@ class Drafts:
 
     def _tags_field(self, ds: Dataset, name: Any) -> Field:
         """Return the column of tags: as named, the one there is, or one that is yet to be added."""
-        if name and name in ds.schema:
-            return ds.schema[str(name)]
+        if name in ds.schema or name in self._host.shown.view.columns:
+            return self._field(ds, str(name))
         if known := tag_column(ds.schema):
             return known
         pending = self._staged.columns().get(inputs.NEW)
@@ -164,7 +171,7 @@ class Drafts:
 
     def _current(self, f: Field, position: int) -> NDArray[Any]:
         """Return the boxes of a row as they are staged, none for null. Raises LakeError."""
-        value = self._pending.value(f.name, position)[1]
+        [value] = self._pending.stored(f.id, self._ids(np.array([position])))[1]
         if isinstance(value, Exception):
             raise LakeError(f"The boxes of row {position:,} do not read: {value!s:.300}")
         return np.zeros((0, 4)) if value is None else np.asarray(value)
@@ -198,13 +205,11 @@ class Drafts:
             raise LakeError("No row is selected. Select some first.")
         return ids
 
-    def _seen(self, f: Field, positions: Positions) -> NDArray[np.uint64] | None:
-        """Return the digests of the cells that are shown; None of a column that is not."""
+    def _seen(self, f: Field, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return the digests of cells in the version shown, also of a column that is left out."""
         view = self._host.shown.view
-        if f.name not in view.columns:
-            return None
-        table, slots = view._located(positions)
-        return table.digests(view.schema[f.name].id, slots)
+        table, slots = rows_with(view, f.id, ids, self._pending.dataset)._located()
+        return table.digests(f.id, slots)
 
 
 def _value(f: Field, value: Any, wanted: Mapping[str, Any]) -> Any:

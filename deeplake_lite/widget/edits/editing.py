@@ -214,7 +214,7 @@ class Editing:
         if self._journal is not None:
             self._journal.remove()
         self._journal, self._is_kept = None, True
-        self._tell()
+        self.list_staged()
 
     # ---- writing
 
@@ -224,7 +224,7 @@ class Editing:
         if not len(self.staged):
             self._host.tell({"type": "note", "text": "Nothing to commit."})
             return writing.Written(ds.version, 0)
-        self._message = message or writing.default_message(self.staged)
+        self._message = message
         done = writing.write(ds, self.staged, self._message, on_conflict)
         self._clear()
         self._host.renew(ds)
@@ -286,7 +286,7 @@ class Editing:
     # ---- telling
 
     def _told(self, touched: Iterable[Edit]) -> dict[str, Any]:
-        self._tell()
+        self.list_staged()
         rows = [e.ids for e in touched]
         few = sum(map(len, rows)) <= TOUCHED
         ids = np.unique(np.concatenate([np.empty(0, np.int64), *rows]))
@@ -297,10 +297,11 @@ class Editing:
             "positions": self._host.shown.places(ids).tolist() if few else None,
         }
 
-    def _tell(self) -> None:
-        """Bring the list of the page to what is staged."""
+    def list_staged(self) -> None:
+        """Bring the list of the page to what is staged; columns by the names that they have now."""
+        names = self.pending.names()
         self._host.staged = [
-            {"id": e.id, "column": e.column, "rows": len(e.ids), "what": e.what}
+            {"id": e.id, "column": names[e.field_id], "rows": len(e.ids), "what": e.what}
             for e in self.staged.edits[-LISTED:]
         ]
         self._host.staged_count = len(self.staged)

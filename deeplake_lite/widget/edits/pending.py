@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import Boxes
 from deeplake_lite.schema import Field
 from deeplake_lite.widget.edits import inputs, writing
 from deeplake_lite.widget.pictures import cards
 from deeplake_lite.widget.pictures.classes import class_column, is_marks
 from deeplake_lite.widget.pictures.overlays import marks
-from deeplake_lite.widget.pictures.thumbnails import origin
 from deeplake_lite.widget.pictures.values import values_of
+from deeplake_lite.widget.stored import by_id, rows_with, stored_field, version_read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Mapping
 
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
-    from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Schema
     from deeplake_lite.widget.edits.staged import Staged
@@ -32,6 +32,9 @@ type Positions = NDArray[np.int64]
 
 class Pending:
     """Cells of what is shown, as they will be.
+
+    Edits are of stored columns, by id: they are shown in every column of the answer that is one of
+    these, whatever it is called, and in no other.
 
     Parameters
     ----------
@@ -44,43 +47,87 @@ class Pending:
     def __init__(self, host: Host, staged: Staged, dataset: Callable[[], Dataset]) -> None:
         self.host, self.staged, self.dataset = host, staged, dataset
 
+    # ---- cells of the grid
+
     def mark(self, cells: list[dict[str, Any]], positions: Positions) -> None:
         """Bring cells of the grid to what is staged for them."""
         ids = self.host.shown.ids(positions) if len(self.staged) else None
         if ids is None:
             return
-        for cell, names in zip(cells, self.staged.touched(ids), strict=True):
-            cell["staged"] = names
-        for field_id, name in self.staged.columns().items():
-            self._mark_column(cells, positions, ids, field_id, name)
         schema = self.host.shown.view.schema
+        shown = {f.name: edited for f in schema if (edited := self._edited(f))}
+        hidden = self._hidden(shown)
+        touched = self.staged.touched(ids)
+        names = {**shown, **{name: [field_id] for name, field_id in hidden.items()}}
+        for cell, columns in zip(cells, touched, strict=True):
+            cell["staged"] = [name for name, edited in names.items() if columns & {*edited}]
+        for name in shown:
+            self._mark_column(cells, positions, schema[name])
+        for name, field_id in hidden.items():
+            self._mark_hidden(cells, ids, name, field_id)
         marked = [(f, class_column(schema, f)) for f in schema if is_marks(f.htype)]
         for cell in cells:
             for f, known in marked:
                 if f.name in cell["marks"] and {f.name, known and known.name} & {*cell["staged"]}:
-                    self._mark_again(cell, f.name, known)
+                    self._mark_again(cell, f, known)
 
-    def _mark_column(
-        self,
-        cells: list[dict[str, Any]],
-        positions: Positions,
-        ids: NDArray[np.int64],
-        field_id: str,
-        name: str,
+    def _edited(self, f: Field) -> list[str]:
+        """Return by which ids the edits are staged that a column of the answer shows."""
+        if f.id == inputs.NEW:
+            return [inputs.NEW]
+        stored = stored_field(self.host.shown.view, f)
+        if stored is None:
+            return []
+        columns = self.staged.columns().items()
+        return [i for i, name in columns if writing.is_target(stored, i, name)]
+
+    def _hidden(self, shown: Mapping[str, Collection[str]]) -> dict[str, str]:
+        """Return the other columns with edits, by names that no column of the answer has."""
+        known = {field_id for ids in shown.values() for field_id in ids}
+        names, found = self.names(), {}
+        for field_id in self.staged.columns():
+            if field_id not in known:
+                name = names[field_id]
+                while name in self.host.shown.view.columns or name in found:
+                    name += " (stored)"
+                found[name] = field_id
+        return found
+
+    def _mark_column(self, cells: list[dict[str, Any]], positions: Positions, f: Field) -> None:
+        touched = [i for i, cell in enumerate(cells) if f.name in cell["staged"]]
+        if touched:
+            htype, values = self.values(f, positions[touched])
+            for i, value in zip(touched, values, strict=True):
+                if not isinstance(htype, Boxes):
+                    cells[i]["caption"][f.name] = cards.caption(htype, value)
+                cards.write_again(cells[i], f.name, htype, value)
+
+    def _mark_hidden(
+        self, cells: list[dict[str, Any]], ids: NDArray[np.int64], name: str, field_id: str
     ) -> None:
         touched = [i for i, cell in enumerate(cells) if name in cell["staged"]]
-        if touched:
-            htype, values = self.values(field_id, name, positions[touched], ids[touched])
-            if not isinstance(htype, Boxes):
-                for i, value in zip(touched, values, strict=True):
-                    cells[i]["caption"][name] = cards.caption(htype, value)
+        try:
+            htype, values = self.stored(field_id, ids[touched])
+        except LakeError:  # the column or a row is gone, which the commit says
+            return
+        if not isinstance(htype, Boxes):
+            for i, value in zip(touched, values, strict=True):
+                cells[i]["caption"][name] = cards.caption(htype, value)
 
-    def _mark_again(self, cell: dict[str, Any], name: str, known: Field | None) -> None:
+    def _mark_again(self, cell: dict[str, Any], f: Field, known: Field | None) -> None:
         position = int(cell["p"])
         width, height = (cell["w"], cell["h"]) if cell["w"] else (1, 1)
-        classes = None if known is None else self.value(known.name, position)[1]
-        htype, value = self.value(name, position)
-        cell["marks"][name] = marks(htype, value, width, height, classes)
+        classes = None if known is None else self.value(known, position)[1]
+        htype, value = self.value(f, position)
+        cell["marks"][f.name] = marks(htype, value, width, height, classes)
+
+    # ---- columns
+
+    def names(self) -> dict[str, str]:
+        """Return the names of the columns with edits, by id, as the version shown has them."""
+        table = version_read(self.host.shown.view)
+        known = {} if table is None else {f.id: f.name for f in table.schema}
+        return {i: known.get(i, name) for i, name in self.staged.columns().items()}
 
     def fields(self, schema: Schema, position: int) -> list[Field]:
         """Return the columns that a row has, with one of tags that is yet to be added."""
@@ -90,44 +137,64 @@ class Pending:
             return list(schema)
         if not self.staged.touching(inputs.NEW, ids)[0]:
             return list(schema)
+        if any(inputs.NEW in self._edited(f) for f in schema):
+            return list(schema)
         return [*schema, Field(added, inputs.NEW, inputs.TAGS)]
 
-    def input_of(self, name: str, htype: Htype, value: Any) -> dict[str, Any]:
+    def input_of(self, f: Field, htype: Htype, value: Any) -> dict[str, Any]:
         """Return what a reader may change a cell from: whether it can be, and its plain value."""
         about = self.host.about
-        stored = name in self.host.shown.view.columns or self.staged.columns().get(inputs.NEW)
         editable = bool(
-            stored
-            and about["writable"]
+            about["writable"]
             and about["has_ids"]
             and inputs.is_editable(htype)
             and not inputs.is_long(value)
+            and (f.id == inputs.NEW or stored_field(self.host.shown.view, f) is not None)
         )
         plain = inputs.sent(htype, value) if editable else None
         return {"editable": editable, "value": plain}
 
-    def value(self, name: str, position: int) -> tuple[Htype, Any]:
+    # ---- values
+
+    def value(self, f: Field, position: int) -> tuple[Htype, Any]:
         """Return the value of one cell as it is staged, or as it is, and its type."""
-        shown = self.host.shown
-        ids = shown.ids(np.array([position]))
-        staged = {n: field_id for field_id, n in self.staged.columns().items()}
-        if ids is None or name not in staged:
-            f = shown.view.schema[name]
-            return f.htype, values_of(shown.view, f, np.array([position]))[0]
-        htype, values = self.values(staged[name], name, np.array([position]), ids)
+        htype, values = self.values(f, np.array([position]))
         return htype, values[0]
 
-    def values(
-        self, field_id: str, name: str, positions: Positions, ids: NDArray[np.int64]
-    ) -> tuple[Htype, list[Any]]:
-        """Return the values of a column's cells as they are staged, and the type that it gets."""
-        view = self.host.shown.view
-        if name in view.columns:
-            f = view.schema[name]
-            htype, before = f.htype, list(values_of(view, f, positions))
-        else:
-            htype, before = self._stored(field_id, name, ids)
-        return self.after(field_id, htype, ids, before)
+    def values(self, f: Field, positions: Positions) -> tuple[Htype, list[Any]]:
+        """Return the cells of a column of the answer as they are staged, and the type it gets."""
+        shown, edited = self.host.shown, self._edited(f)
+        ids = shown.ids(positions) if edited else None
+        if ids is None:
+            return f.htype, values_of(shown.view, f, positions)
+        if f.id == inputs.NEW:
+            return self.stored(f.id, ids)
+        htype, values = f.htype, values_of(shown.view, f, positions)
+        for field_id in edited:
+            htype, values = self.after(field_id, htype, ids, values)
+        return htype, values
+
+    def stored(self, field_id: str, ids: NDArray[np.int64]) -> tuple[Htype, list[Any]]:
+        """Return cells of a stored column as they are staged, by row id, and the type it gets.
+
+        The answer may leave the column out. Raises LakeError where it, or a row, is gone.
+        """
+        if field_id == inputs.NEW:
+            return self._new_tags(ids)
+        rows = rows_with(self.host.shown.view, field_id, ids, self.dataset)
+        f = by_id(rows._table.schema, field_id)
+        if f is None:
+            raise LakeError("The column is gone: another writer has dropped it.")
+        return self.after(field_id, f.htype, ids, values_of(rows, f, np.arange(len(ids))))
+
+    def _new_tags(self, ids: NDArray[np.int64]) -> tuple[Htype, list[Any]]:
+        """Return the tags of rows in a column that is yet to be added, or was since by another."""
+        ds = self.dataset()
+        f = writing.target(ds.schema, inputs.NEW, self.staged.columns()[inputs.NEW])
+        if f is None:
+            return self.after(inputs.NEW, inputs.TAGS, ids, [[] for _ in ids])
+        rows = rows_with(ds, f.id, ids, self.dataset)
+        return self.after(inputs.NEW, f.htype, ids, values_of(rows, f, np.arange(len(ids))))
 
     def after(
         self, field_id: str, htype: Htype, ids: NDArray[np.int64], before: list[Any]
@@ -137,32 +204,3 @@ class Pending:
         new = inputs.new_classes(htype, [e.value for e in self.staged.of(field_id)])
         wider = inputs.with_classes(htype, new)
         return wider, inputs.shown(wider, after)
-
-    def _stored(self, field_id: str, name: str, ids: NDArray[np.int64]) -> tuple[Htype, list[Any]]:
-        """Return cells of a column that is not shown, by row id; of one that is to come, none."""
-        ds = self.dataset()
-        f = writing.target(ds.schema, field_id, name)
-        if f is None:
-            return inputs.TAGS, [[] for _ in ids]
-        table = ds._table
-        slots = table.find(ids)
-        there = values_of(ds, f, writing.positions_of(table, slots[slots >= 0]))
-        found: list[Any] = [None] * len(ids)
-        for at, value in zip(np.flatnonzero(slots >= 0).tolist(), there, strict=True):
-            found[at] = value
-        return f.htype, found
-
-
-def is_stored(view: View, f: Field, field_id: str) -> bool:
-    """Tell whether a column of a view is a stored one, which a query has perhaps taken over.
-
-    Examples
-    --------
-    >>> import deeplake_lite as dl
-    >>> ds = dl.create("memory://is-stored-doc", {"x": "int32", "y": "int32"})
-    >>> ds.append({"x": [1], "y": [2]})
-    >>> view = ds.query("SELECT x, x + y AS y")
-    >>> [is_stored(view, view.schema[name], ds.schema[name].id) for name in ("x", "y")]
-    [True, False]
-    """
-    return origin(view, f, np.empty(0, np.int64))[1].id == field_id

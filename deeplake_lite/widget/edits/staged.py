@@ -106,10 +106,10 @@ class Staged:
         seen: NDArray[np.uint64] | None,
         what: str,
     ) -> Edit:
-        """Return an edit with the next number."""
-        order = np.argsort(ids, kind="stable")
-        digests = None if seen is None else seen[order]
-        return Edit(next(self._numbers), column, field_id, op, ids[order], value, digests, what)
+        """Return an edit with the next number; a row that is shown several times is one row."""
+        rows, first = np.unique(ids, return_index=True)
+        digests = None if seen is None else seen[first]
+        return Edit(next(self._numbers), column, field_id, op, rows, value, digests, what)
 
     def add(self, edits: Iterable[Edit]) -> None:
         """Stage edits, which are undone together."""
@@ -213,13 +213,13 @@ class Staged:
         """Return the edits of a column for each of some rows, in order."""
         return self._index(field_id).at(ids)
 
-    def touched(self, ids: Ids) -> list[list[str]]:
-        """Return the names of the columns with edits for each of some rows."""
-        found: list[list[str]] = [[] for _ in ids]
-        for field_id, name in self.columns().items():
-            for names, edits in zip(found, self.touching(field_id, ids), strict=True):
+    def touched(self, ids: Ids) -> list[set[str]]:
+        """Return the ids of the columns with edits for each of some rows."""
+        found: list[set[str]] = [set() for _ in ids]
+        for field_id in self.columns():
+            for columns, edits in zip(found, self.touching(field_id, ids), strict=True):
                 if edits:
-                    names.append(name)
+                    columns.add(field_id)
         return found
 
     def after(self, field_id: str, ids: Ids, values: Sequence[Cell]) -> list[Cell]:

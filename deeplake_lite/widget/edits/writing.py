@@ -124,7 +124,7 @@ def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) ->
             raise CollisionError(found)
         try:
             rows = _apply(own, staged, left_out(found, on_conflict))
-            done = Written(own.commit(message), rows)
+            done = Written(own.commit(message or default_message(own.schema, staged)), rows)
         except ConflictError:
             continue
         finally:
@@ -145,20 +145,23 @@ def check_own_edits(ds: Dataset) -> None:
         )
 
 
-def default_message(staged: Staged) -> str:
+def default_message(schema: Schema, staged: Staged) -> str:
     """Return what is said of a commit where the user says nothing."""
     parts = []
-    for field_id, name in staged.columns().items():
-        rows = len(staged.rows(field_id))
-        parts.append(f"{name} of {rows:,} row{'' if rows == 1 else 's'}")
+    for field_id, column in staged.columns().items():
+        rows, f = len(staged.rows(field_id)), target(schema, field_id, column)
+        parts.append(f"{f.name if f else column} of {rows:,} row{'' if rows == 1 else 's'}")
     return f"Edited {', '.join(parts)} in the browser"
 
 
 def target(schema: Schema, field_id: str, column: str) -> Field | None:
     """Return the column that edits are for: by id, tags that were new by name; None if gone."""
-    if field_id != NEW:
-        return next((f for f in schema if f.id == field_id), None)
-    return schema[column] if column in schema and is_tags(schema[column].htype) else None
+    return next((f for f in schema if is_target(f, field_id, column)), None)
+
+
+def is_target(f: Field, field_id: str, column: str) -> bool:
+    """Tell whether edits are for a column: by id, tags that were new by name."""
+    return f.id == field_id or (field_id == NEW and f.name == column and is_tags(f.htype))
 
 
 # ---- collisions
@@ -169,7 +172,8 @@ def collisions(tip: Table, staged: Staged) -> Iterator[Collision]:
     fields = {i: target(tip.schema, i, name) for i, name in staged.columns().items()}
     known = {i: f for i, f in fields.items() if f is not None}
     collided = {i: _collided(tip, staged, f, i) for i, f in known.items()}
-    for field_id, name in staged.columns().items():
+    for field_id, column in staged.columns().items():
+        name = known[field_id].name if field_id in known else column
         ids = staged.rows(field_id)
         there = tip.find(ids) >= 0
         for row_id in ids[~there].tolist():

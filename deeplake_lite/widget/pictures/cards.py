@@ -95,6 +95,25 @@ def table_card(values: Mapping[str, tuple[Htype, Any]]) -> dict[str, Any]:
     return {"kind": "table", "rows": lines[:CELLS], "more": max(0, len(lines) - CELLS)}
 
 
+def write_again(cell: dict[str, Any], column: str, htype: Htype, value: Any) -> None:
+    """Bring the card of a row, if it says a column's value, to another value.
+
+    >>> cell = {"main": None, "card": {"kind": "table", "rows": [["x", "1"], ["y", "2"]]}}
+    >>> write_again(cell, "y", Text(), "three")
+    >>> cell["card"]["rows"]
+    [['x', '1'], ['y', 'three']]
+    """
+    shown = cell["card"]
+    if shown is None:
+        return
+    if cell["main"] == column:
+        cell["card"] = card(htype, value)
+    elif shown["kind"] == "table":
+        shown["rows"] = [
+            [name, words(htype, value) if name == column else text] for name, text in shown["rows"]
+        ]
+
+
 def damaged(error: Exception) -> dict[str, Any]:
     """Return a card that says what is wrong with a cell; the error names column and row."""
     return {"kind": "damaged", "text": f"{error!s:.400}"}

@@ -113,7 +113,16 @@ class Sight:
     ) -> list[dict[str, Any]]:
         """Return the rows with a picture or a card, and the words below."""
         found: list[dict[str, Any]] = [
-            {"p": p, "v": None, "w": None, "h": None, "card": None, "caption": {}, "marks": {}}
+            {
+                "p": p,
+                "main": self._main and self._main.name,
+                "v": None,
+                "w": None,
+                "h": None,
+                "card": None,
+                "caption": {},
+                "marks": {},
+            }
             for p in self._positions.tolist()
         ]
         if self._main is None:

@@ -56,7 +56,6 @@ class Detail:
         large = self._sight(position, picture, int(request.get("size") or 0))
         [cell] = large.cells((), pack)
         large.draw_over([cell], [f.name for f in shown.view.schema], pack)
-        cell["main"] = picture
         pending = self._host.part(Editing).pending
         pending.mark([cell], np.array([position]))
         fields = pending.fields(shown.view.schema, position)
@@ -101,9 +100,9 @@ class Detail:
         if is_picture(f.htype):
             return {**found, **self._small(f, position, pack)}
         pending = self._host.part(Editing).pending
-        htype, value = pending.value(f.name, position)
+        htype, value = pending.value(f, position)
         found["staged"] = f.name in cell.get("staged", ())
-        found |= pending.input_of(f.name, htype, value)
+        found |= pending.input_of(f, htype, value)
         f = replace(f, htype=htype)
         found["text"] = cards.long_text(f.htype, value)
         found["null"] = value is None
