@@ -326,6 +326,11 @@ class Browser(Display):
         int
             How many edits are staged then.
 
+        Raises
+        ------
+        InvalidValueError
+            When boxes of a draft do not fit classes that are staged here, or the other way round.
+
         Examples
         --------
         >>> import deeplake_lite as dl, tempfile
@@ -345,10 +350,12 @@ class Browser(Display):
         """
         with self._lock, shown_briefly():
             editing = self.part(Editing)
-            for draft in reversed(editing.drafts()):
-                editing.restore(draft)
-            editing.offer()
-            editing._told([])
+            try:
+                for draft in reversed(editing.drafts()):
+                    editing.restore(draft)
+            finally:
+                editing.offer()
+                editing.list_staged()
         self.tell({"type": "changed"})
         return self.staged_count
 

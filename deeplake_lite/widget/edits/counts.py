@@ -1,4 +1,4 @@
-"""Marks and their classes are as many as each other: an edit of one column may not change that."""
+"""Marks and their classes are as many as each other, and edits of both in a row go together."""
 
 from __future__ import annotations
 
@@ -9,35 +9,68 @@ import numpy as np
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.widget.edits.inputs import plain
 from deeplake_lite.widget.edits.staged import Staged
-from deeplake_lite.widget.edits.writing import MOST_WRITTEN
 from deeplake_lite.widget.pictures.classes import pairs_of
 from deeplake_lite.widget.pictures.values import values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from deeplake_lite.dataset.dataset import Dataset
-    from deeplake_lite.schema import Field
+    from deeplake_lite.schema import Field, Schema
     from deeplake_lite.widget.edits.staged import Edit, Ids
 
+MOST_COMPARED = 4096
+"""Rows whose marks and classes are counted at a time."""
 
-def check_counts(ds: Dataset, staged: Staged, edits: Sequence[Edit]) -> None:
+
+def check_counts(ds: Dataset, before: Staged, after: Staged) -> None:
     """Refuse edits after which rows no longer have a class for each mark. Raises InvalidValueError.
 
-    Rows without marks, without classes, or with other numbers of them now are left to the reader.
+    Rows that have no marks, no classes, or other numbers of them, in the lake and before, are left
+    to the reader.
     """
-    after = Staged([*staged.edits, *edits])
+    changed = {*before.edits} ^ {*after.edits}
     for marks, classes in pairs_of(ds.schema):
-        touched = [e.ids for e in edits if e.field_id in (marks.id, classes.id)]
+        touched = [e.ids for e in changed if e.field_id in (marks.id, classes.id)]
         for ids in _blocks(ds, touched):
-            _check(ds, marks, classes, ids, staged, after)
+            _check(ds, marks, classes, ids, before, after)
+
+
+def dependents(schema: Schema, edits: Sequence[Edit], dropped: Collection[Edit]) -> list[Edit]:
+    """Return the edits that go too when some are dropped: those made for marks that are gone then.
+
+    An edit of classes alone is made for the marks that the row had, one of marks alone for the
+    classes. An edit of both is made for nothing that was there.
+    """
+    found: list[Edit] = []
+    for marks, classes in pairs_of(schema):
+        found += _dependents(edits, {*dropped, *found}, marks.id, classes.id)
+    return found
+
+
+def _dependents(
+    edits: Sequence[Edit], dropped: Collection[Edit], marks: str, classes: str
+) -> Iterator[Edit]:
+    """Yield the edits of two columns that go, in order."""
+    moved = {marks: np.empty(0, np.int64), classes: np.empty(0, np.int64)}
+    both = False
+    for e in edits:
+        both, joined = e.with_next, both or e.with_next
+        if e.field_id not in moved:
+            continue
+        others = [i for i in moved if i != e.field_id or e.op != "set"]
+        depends = not joined and any(np.isin(e.ids, moved[i]).any() for i in others)
+        if depends and e not in dropped:
+            yield e
+        change = np.union1d if depends or e in dropped else np.setdiff1d
+        moved[e.field_id] = change(moved[e.field_id], e.ids)
 
 
 def _blocks(ds: Dataset, touched: list[Ids]) -> Iterator[Ids]:
     ids = np.unique(np.concatenate([np.empty(0, np.int64), *touched]))
     ids = ids[ds._table.find(ids) >= 0]
-    for start in range(0, len(ids), MOST_WRITTEN):
-        yield ids[start : start + MOST_WRITTEN]
+    for start in range(0, len(ids), MOST_COMPARED):
+        yield ids[start : start + MOST_COMPARED]
 
 
 def _check(
@@ -45,12 +78,12 @@ def _check(
 ) -> None:
     rows = ds._taken(ds._table.find(ids), ds.columns, ds.origin)
     stored = {f.id: values_of(rows, f, np.arange(len(ids))) for f in (marks, classes)}
-    had, have = (
+    kept, had, have = (
         zip(*(_counts(staged, f, ids, stored[f.id]) for f in (marks, classes)), strict=True)
-        for staged in (before, after)
+        for staged in (Staged(), before, after)
     )
-    for (were, those), (count, number) in zip(had, have, strict=True):
-        if were and were == those and count != number:
+    for *pairs, (count, number) in zip(kept, had, have, strict=True):
+        if count != number and any(were and were == those for were, those in pairs):
             raise InvalidValueError(
                 f"a row would have {_said(count)} in {marks.name!r}, but {_said(number)} classes "
                 f"in {classes.name!r}, of which each has one. Edit the boxes in the row at large, "

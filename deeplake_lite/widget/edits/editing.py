@@ -9,12 +9,13 @@ import numpy as np
 
 from deeplake_lite.errors import (
     ConflictError,
+    InvalidValueError,
     LakeError,
     UncommittedError,
 )
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.widget.edits import journal, writing
-from deeplake_lite.widget.edits.counts import check_counts
+from deeplake_lite.widget.edits.counts import check_counts, dependents
 from deeplake_lite.widget.edits.drafts import Drafts
 from deeplake_lite.widget.edits.pending import Pending
 from deeplake_lite.widget.edits.staged import Edit, Staged
@@ -40,6 +41,9 @@ type Positions = NDArray[np.int64]
 
 LISTED = 200
 """Edits that the page lists."""
+
+LISTED_DEPENDENTS = 5
+"""Edits that a note names as dropped with another one."""
 
 TOUCHED = 2000
 """Rows that a reply names as touched; of more the page asks all in sight again."""
@@ -85,7 +89,7 @@ class Editing:
         """Stage edits; all of them or none."""
         ds = self._dataset()
         edits = [e for wanted in request["edits"] for e in self._drafts.edits(ds, wanted)]
-        check_counts(ds, self.staged, edits)
+        check_counts(ds, self.staged, Staged([*self.staged.edits, *edits]))
         self.staged.add(edits)
         self._keep(journal.added(edits))
         return self._told(edits)
@@ -105,13 +109,24 @@ class Editing:
         return self._told(touched)
 
     def drop(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        """Take one edit out, with the one that belongs to it."""
+        """Take one edit out, with the one that belongs to it, and those that were made for it."""
         number = int(request["id"])
-        dropped = self.staged.drop(number)
-        if not dropped:
+        group = self.staged.group(number)
+        if not group:
             raise LakeError(f"There is no edit {request['id']!r} any more. Look at the list.")
-        self._keep({"do": "drop", "id": number})
+        schema = self._dataset().schema
+        also = [e.id for e in dependents(schema, self.staged.edits, group)]
+        dropped = self.staged.drop(number, also)
+        self._keep({"do": "drop", "id": number, "also": also})
+        if also:
+            self._tell_dependents([e for e in dropped if e.id in also])
         return self._told(dropped)
+
+    def _tell_dependents(self, edits: list[Edit]) -> None:
+        listed = ", ".join(f"{e.column!r} {e.what}" for e in edits[:LISTED_DEPENDENTS])
+        more = ", …" if len(edits) > LISTED_DEPENDENTS else ""
+        text = f"Boxes and their classes go together, so this was dropped too: {listed}{more}. "
+        self._host.tell({"type": "note", "text": f"{text}Undo brings all of it back."})
 
     def discard(self) -> None:
         """Forget all that is staged."""
@@ -159,8 +174,14 @@ class Editing:
         """Stage the edits of a draft; return of how many rows, and how many rows are gone.
 
         Nothing is written: a commit compares the cells with what was seen when they were edited.
+
+        Raises
+        ------
+        InvalidValueError
+            Where rows would have more boxes than classes, or fewer, with what is staged here.
         """
-        table = self._dataset()._table
+        ds = self._dataset()
+        table = ds._table
         edits, gone = [], np.empty(0, np.int64)
         for e in draft.edits:
             there = table.find(e.ids) >= 0
@@ -170,11 +191,27 @@ class Editing:
                 ids = e.ids[there]
                 edit = self.staged.edit(e.column, e.field_id, e.op, ids, e.value, seen, e.what)
                 edits.append(replace(edit, with_next=e.with_next))
+        if len(self.staged):
+            self._check_goes_along(ds, edits)
         self.staged.add(edits)
         self._keep(journal.added(edits))
         draft.remove()
         rows = np.unique(np.concatenate([np.empty(0, np.int64), *(e.ids for e in edits)]))
         return len(rows), len(gone)
+
+    def _check_goes_along(self, ds: Dataset, edits: list[Edit]) -> None:
+        """Refuse a draft whose boxes or classes do not fit those that are staged here.
+
+        What does not fit the lake by now is another matter: the commit says so.
+        """
+        try:
+            check_counts(ds, self.staged, Staged([*self.staged.edits, *edits]))
+        except InvalidValueError as error:
+            raise InvalidValueError(
+                f"The draft does not go with the edits that are staged here: {error.args[0]} "
+                "Commit or discard the staged ones first, w.commit('…') or w.discard(), then "
+                "restore the draft; it is kept."
+            ) from None
 
     def _restore(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         rows, gone = self.restore(self._draft(request))

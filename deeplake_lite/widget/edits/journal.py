@@ -5,6 +5,7 @@ Each browser with staged edits has a file in the user's state folder, below a fo
     {"format": 1, "url": …, "branch": …}              what it is about
     {"do": "add", "edits": [{"ids": …, "value": …}]}    one line for each thing that was done
     {"do": "undo"}
+    {"do": "drop", "id": 1, "also": [3]}                an edit, and those that were made for it
     {"do": "full"}                                      where there was no room for more
 
 The file goes when its edits are committed or discarded. One that is left is a draft: a browser of
@@ -218,6 +219,8 @@ def _replay(line: str, staged: Staged) -> bool:
                 staged.undo()
             case {"do": "redo"}:
                 staged.redo()
+            case {"do": "drop", "id": number, "also": [*also]}:
+                staged.drop(number, also)
             case {"do": "drop", "id": number}:
                 staged.drop(number)
             case _:

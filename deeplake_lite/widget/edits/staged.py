@@ -6,7 +6,7 @@ shown, or another writer commits. Nothing is written here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +15,7 @@ import numpy as np
 from deeplake_lite.widget.edits.inputs import Cell, with_tag, without_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -62,8 +62,8 @@ class _Action:
     """What the user did, so that it can be undone: edits that came, or some that went."""
 
     edits: tuple[Edit, ...]
-    dropped_from: int | None = None
-    """Where the first of those that went had been; None for edits that came."""
+    places: tuple[int, ...] | None = None
+    """Where those that went had been, ascending; None for edits that came."""
 
 
 @dataclass
@@ -119,8 +119,8 @@ class Staged:
             self._done.append(action)
             self._undone.clear()
 
-    def drop(self, number: int) -> tuple[Edit, ...]:
-        """Take one edit out, wherever it is, with those that belong to it; return them."""
+    def group(self, number: int) -> tuple[Edit, ...]:
+        """Return an edit with those that belong to it; none where it is gone."""
         at = next((i for i, e in enumerate(self.edits) if e.id == number), None)
         if at is None:
             return ()
@@ -129,7 +129,21 @@ class Staged:
             start -= 1
         while stop < len(self.edits) and self.edits[stop - 1].with_next:
             stop += 1
-        action = _Action(tuple(self.edits[start:stop]), start)
+        return tuple(self.edits[start:stop])
+
+    def drop(self, number: int, also: Collection[int] = ()) -> tuple[Edit, ...]:
+        """Take one edit out, wherever it is, with those that belong to it, and others; return them.
+
+        Parameters
+        ----------
+        also : collection of int
+            Numbers of the others.
+        """
+        numbers = {e.id for e in self.group(number)}
+        if not numbers:
+            return ()
+        gone = [(i, e) for i, e in enumerate(self.edits) if e.id in {*numbers, *also}]
+        action = _Action(tuple(e for _, e in gone), tuple(i for i, _ in gone))
         self._apply(action)
         self._done.append(action)
         self._undone.clear()
@@ -140,12 +154,12 @@ class Staged:
         if not self._done:
             return False
         action = self._done.pop()
-        if action.dropped_from is None:
+        if action.places is None:
             del self.edits[len(self.edits) - len(action.edits) :]
-            self._indexes.clear()
         else:
-            self.edits[action.dropped_from : action.dropped_from] = action.edits
-            self._indexes.clear()
+            for place, edit in zip(action.places, action.edits, strict=True):
+                self.edits.insert(place, edit)
+        self._indexes.clear()
         self._undone.append(action)
         return True
 
@@ -157,6 +171,16 @@ class Staged:
         self._apply(action)
         self._done.append(action)
         return True
+
+    def without(self, left: Mapping[str, Ids]) -> Staged:
+        """Return the edits but for some rows, by column id: those that a commit leaves out."""
+        kept = []
+        for e in self.edits:
+            stay = ~np.isin(e.ids, left.get(e.field_id, ()))
+            seen = None if e.seen is None else e.seen[stay]
+            if stay.any():
+                kept.append(replace(e, ids=e.ids[stay], seen=seen))
+        return Staged(kept)
 
     def clear(self) -> None:
         """Forget everything, and the way back."""
@@ -185,10 +209,11 @@ class Staged:
         return self._undone[-1].edits if self._undone else ()
 
     def _apply(self, action: _Action) -> None:
-        if action.dropped_from is None:
+        if action.places is None:
             self.edits.extend(action.edits)
         else:
-            del self.edits[action.dropped_from : action.dropped_from + len(action.edits)]
+            for place in reversed(action.places):
+                del self.edits[place]
         self._indexes.clear()
 
     # ---- what it means for cells

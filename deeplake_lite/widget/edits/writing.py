@@ -21,7 +21,9 @@ from deeplake_lite.dataset.values import decode_block, with_none
 from deeplake_lite.errors import ConflictError, UncommittedError
 from deeplake_lite.schema import free_name
 from deeplake_lite.storage.digests import digests_of
+from deeplake_lite.widget.edits.counts import check_counts
 from deeplake_lite.widget.edits.inputs import NEW, TAGS, new_classes, plain, with_classes
+from deeplake_lite.widget.edits.staged import Staged
 from deeplake_lite.widget.pictures.classes import is_tags, pairs_of
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field, Schema
     from deeplake_lite.storage.table import Table
     from deeplake_lite.widget.edits.inputs import Cell
-    from deeplake_lite.widget.edits.staged import Ids, Staged
+    from deeplake_lite.widget.edits.staged import Ids
 
 TRIES = 10
 """Times that a write begins again because another writer was faster."""
@@ -111,6 +113,8 @@ def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) ->
         When another writer changed the same cells and no side is chosen; the handle is as before.
     UncommittedError
         When the handle has edits of its own.
+    InvalidValueError
+        When a row would have more marks than classes, or fewer, beside what another writer did.
     ReadOnlyError
         For a version that never moves.
     """
@@ -123,7 +127,9 @@ def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) ->
         if found and on_conflict == "raise":
             raise CollisionError(found)
         try:
-            rows = _apply(own, staged, left_out(found, on_conflict))
+            kept = staged.without(left_out(found, on_conflict))
+            check_counts(own, Staged(), kept)
+            rows = _apply(own, kept)
             done = Written(own.commit(message or default_message(own.schema, staged)), rows)
         except ConflictError:
             continue
@@ -257,19 +263,16 @@ def _digests(htype: Htype, cells: list[Cell]) -> NDArray[np.uint64]:
 # ---- writing
 
 
-def _apply(ds: Dataset, staged: Staged, left: dict[str, Ids]) -> int:
+def _apply(ds: Dataset, staged: Staged) -> int:
     """Put all edits into the handle's transaction; return how many rows changed."""
     changed = [np.empty(0, np.int64)]
     for field_id, name in staged.columns().items():
-        wanted = np.setdiff1d(staged.rows(field_id), left.get(field_id, []))
-        if not len(wanted):
-            continue
         f = target(ds.schema, field_id, name)
         if f is None:
             name = free_name(name, ds.schema)
             ds.add_column(name, TAGS)
             f = ds.schema[name]
-        changed.append(_write_column(ds, staged, f, field_id, wanted))
+        changed.append(_write_column(ds, staged, f, field_id, staged.rows(field_id)))
     return len(np.unique(np.concatenate(changed)))
 
 

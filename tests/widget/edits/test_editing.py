@@ -493,9 +493,9 @@ def test_what_a_cell_of_the_notebook_edits_meanwhile_is_neither_taken_along_nor_
     stage(shown, [0], "label", 2)
     apply = writing._apply
 
-    def meanwhile(ds, staged, left):
+    def meanwhile(ds, staged):
         lake["x"][5] = 50
-        return apply(ds, staged, left)
+        return apply(ds, staged)
 
     monkeypatch.setattr(writing, "_apply", meanwhile)
     version = shown.w.commit("mended")
