@@ -99,6 +99,8 @@ def _ids(plan: Plan, table: pa.Table) -> Rows | None:
     if rows is None:
         return None
     source = plan.instances[0].source
+    if not getattr(source.table, "has_ids", True):  # rows of a join, or of groups, have none
+        return None
     return source.table.ids(source.at(rows))
 
 

@@ -291,3 +291,20 @@ def test_boxes_under_another_name_are_drawn_and_their_classes_go_with_them(make_
     shown.w.commit()
     assert ds["b"][0] == pytest.approx(np.array([[0.5, 0.5, 0.6, 0.6]]))
     assert ds["b_classes"][0].tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT other, COUNT(*) AS n GROUP BY other",
+        "SELECT a.n, b.other FROM dataset a JOIN dataset b ON a.n = b.n",
+    ],
+)
+def test_rows_of_several_are_no_rows_of_the_lake_in_a_query_of_them_either(make_lake, page, text):
+    ds = lake_of(make_lake)
+    shown = page(ds)
+    shown.w.view = ds.query(text)
+    for query in ("SELECT * FROM given", "SELECT other, n + 1 AS more FROM given"):
+        shown.w.query = query
+        assert not shown.w.about["has_ids"]
+        assert "no rows of the dataset" in stage(shown, 0, "other")["error"]["message"]
