@@ -10,8 +10,10 @@ from deeplake_lite.widget.pictures.classes import tag_column
 from deeplake_lite.widget.pictures.kinds import about_columns, picture_column
 from deeplake_lite.widget.review.mapping import about_map
 from deeplake_lite.widget.review.reviewing import about_review
+from deeplake_lite.widget.stored import stored_field
 
 if TYPE_CHECKING:
+    from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.shown import Shown
 
 
@@ -26,7 +28,7 @@ def about_of(shown: Shown) -> dict[str, Any]:
         "branch": shown.branch,
         "writable": shown.branch is not None,
         "total": len(shown.base),
-        "columns": about_columns(shown.view),
+        "columns": _columns(shown.view),
         "picture": picture_column(shown.view),
         "has_ids": shown.has_ids,
         "tags": tags and tags.name,
@@ -34,6 +36,12 @@ def about_of(shown: Shown) -> dict[str, Any]:
         **about_map(shown.view),
         **about_review(shown.base),
     }
+
+
+def _columns(view: View) -> list[dict[str, Any]]:
+    """Return what is known of the columns shown, and which are stored: the others take no edits."""
+    columns = zip(about_columns(view), view.schema, strict=True)
+    return [{**column, "stored": stored_field(view, f) is not None} for column, f in columns]
 
 
 def state_of(shown: Shown) -> dict[str, Any]:

@@ -1070,9 +1070,11 @@ class Core extends Listeners {
 	get static() { return Boolean(this.about.static); }
 
 	column(name) { return this.columns.find((column) => column.name === name); }
+	/** Columns of labels that can be set: not those that a query computes. */
+	get labelColumns() { return this.kinds("class").filter(({ stored = true }) => stored); }
 	/** The column that keys set. */
 	get labels() {
-		const columns = this.kinds("class");
+		const columns = this.labelColumns;
 		return columns.find((column) => column.name === this.labelling) ?? columns[0];
 	}
 	classOf(key) { return classOfKey(key, this.labels?.classes ?? []); }
@@ -3439,7 +3441,7 @@ class Edits {
 	/** Which class each number key sets. */
 	showKeys() {
 		const { core } = this;
-		const columns = core.kinds("class");
+		const columns = core.labelColumns;
 		if (!columns.length || !core.writable) return this.keys.replaceChildren();
 		const column = core.labels;
 		const choose = (name) => {
@@ -3753,8 +3755,8 @@ class BoxEditor {
 	}
 }
 
-/** The first column of boxes that a row has. */
-const boxesIn = (row) => row?.columns.find((column) => column.marks?.boxes);
+/** The first column of boxes that a row has and that can be edited. */
+const boxesIn = (row) => row?.columns.find((column) => column.marks?.boxes && column.editable);
 
 /** What is drawn of one row: its picture, or the first there is, and its marks. */
 async function readRow(reply, picture, level) {
@@ -3784,7 +3786,7 @@ class Detail {
 		this.title = h("h2", {});
 		this.boxing = iconButton("box", "Edit boxes (b)", () => this.toggleBoxes(), { "aria-pressed": "false" });
 		this.hint = h("p", { class: "dl-hint", hidden: true, text: "Drag to draw, move or resize. Digits or l: class. Delete: remove. n: next. a: add. Esc: done." });
-		this.boxing.hidden = !core.kinds("boxes").length || !core.writable;
+		this.boxing.hidden = !core.kinds("boxes").some(({ stored = true }) => stored) || !core.writable;
 		this.alike = labelled("alike", "More like this", ...core.alike());
 		const ticked = check("Selected", { onchange: () => core.pick(this.position, { toggle: true }) });
 		this.tick = ticked.firstChild;
@@ -4333,7 +4335,7 @@ class Shell {
 		say(this.all, `Select all ${grouped(rows)}`);
 		this.none.hidden = this.invert.hidden = !count;
 		const editable = core.writable && rows > 0;
-		this.relabel.hidden = !editable || !core.kinds("class").length;
+		this.relabel.hidden = !editable || !core.labelColumns.length;
 		this.accept.hidden = this.relabel.hidden || !count || !core.about.suggested;
 		this.tagging.hidden = !editable;
 		this.commit.hidden = !core.stagedCount || !core.writable;

@@ -273,3 +273,28 @@ def test_a_digit_that_means_no_class_of_a_box_leaves_the_row_alone(chrome, tmp_p
         shown.page.keyboard.press("2")
         shown.page.wait_for_timeout(150)
         assert [edit["op"] for edit in staged(shown)] == ["set_boxes"]
+
+
+COMPUTED = [
+    {"name": "guess", "kind": "class", "classes": ["x", "y"], "stored": False},
+    {"name": "label", "kind": "class", "classes": ["a", "b"], "stored": True},
+]
+
+
+def test_keys_set_a_column_that_is_stored_not_one_that_the_query_computes(chrome, tmp_path):
+    about = {"columns": COMPUTED}
+    with opened(chrome, tmp_path, rows=50, about=about, settings={"panel": "edits"}) as shown:
+        shown.page.locator("[data-position='1']").wait_for()
+        shown.click(1)
+        shown.page.keyboard.press("2")
+        shown.page.wait_for_timeout(150)
+        assert [(edit["column"], edit["value"]) for edit in staged(shown)] == [("label", 1)]
+    about = {"columns": COMPUTED[:1]}
+    with opened(chrome, tmp_path, rows=50, about=about, settings={"panel": "edits"}) as shown:
+        shown.page.locator("[data-position='1']").wait_for()
+        shown.click(1)
+        for key in "2l":
+            shown.page.keyboard.press(key)
+        shown.page.wait_for_timeout(150)
+        assert staged(shown) == []
+        assert not shown.page.get_by_role("dialog").count()

@@ -308,3 +308,12 @@ def test_rows_of_several_are_no_rows_of_the_lake_in_a_query_of_them_either(make_
         shown.w.query = query
         assert not shown.w.about["has_ids"]
         assert "no rows of the dataset" in stage(shown, 0, "other")["error"]["message"]
+
+
+def test_the_page_knows_which_columns_are_stored(make_lake, page):
+    label = dl.ClassLabel(NAMES)
+    ds = make_lake({"label": label, "n": "int32"}, label=["ant"], n=[1])
+    shown = page(ds)
+    shown.w.query = "SELECT label AS kind, n, n + 1 AS more"
+    stored = {column["name"]: column["stored"] for column in shown.w.about["columns"]}
+    assert stored == {"kind": True, "n": True, "more": False}
