@@ -68,8 +68,8 @@ def equals_json(left: Value, right: Value, low: Lowering, scope: Scope) -> exp.E
 
 def _is_huge(value: Value) -> bool:
     """Tell whether a value is an integer of more than 128 bits."""
-    number = number_of(value)
-    return number is not None and not isinstance(value.value, float) and number.copy_abs() > MOST
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(number, int) and abs(number) > MOST
 
 
 def _ordered(
