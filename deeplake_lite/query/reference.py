@@ -53,7 +53,8 @@ RULES = {
         "n - 1; `STDDEV_POP` is by n. Of complex scalars, by n."
     ),
     "Integers": (
-        "Exact, or an error: a result that neither int64 nor uint64 holds is rounded by `CAST(x AS "
+        "Exact, or an error, also in comparisons with numbers of any size and with fractions: a "
+        "result that neither int64 nor uint64 holds is rounded by `CAST(x AS "
         "DOUBLE)` alone."
     ),
     "Times": (
@@ -112,14 +113,18 @@ RULES = {
         "A null in an operation gives null; conditions take it as false; aggregates leave it out, "
         "but for `FIRST`, `LAST` and `LIST`; it sorts last unless `NULLS FIRST` is written."
     ),
-    "Names": "In WHERE, a column comes before an alias of its name; in ORDER BY, the alias.",
+    "Names": (
+        "In WHERE, a column comes before an alias of its name; in ORDER BY, the alias, but within "
+        "an expression there the column."
+    ),
     "Class labels": (
         "Compare with names and numbers: `label = 'rose'`; with labels of another lake, whose "
         "classes have other numbers, by name. `NAME(label)` is the text."
     ),
     "Text": (
         "A text in quotes beside a number or a time is what it says, to the last digit: `t < "
-        "'2026-01-02T03:04:05.5'`. Text of a column compares with text alone: `CAST(x AS DOUBLE)`."
+        "'2026-01-02T03:04:05.5'`; an offset, as in `'2026-01-02T03:04+01:00'`, counts. Text of "
+        "a column compares with text alone: `CAST(x AS DOUBLE)`."
     ),
     "Casts": (
         "`CAST(x AS FLOAT)`: `::` is a slice. Types by their names in SQL or NumPy (`uint8`, "
