@@ -1039,17 +1039,27 @@ class Dataset(View):
 
     @contextlib.contextmanager
     def _editing(self) -> Iterator[Table]:
-        """Give the table that takes an edit; others read the one before until it is done."""
+        """Give the table that takes an edit; others read the one before until it is done.
+
+        If the edit fails, or is interrupted, the handle stays at the table before.
+        """
         with self._locked():
             self._check_writable()
             before = self._pinned
             clean = before.edits is None
             table = before.edit().on_branch(str(self._branch)) if clean else before.forked()
-            self._is_edited = True
             try:
+                self._is_edited = True
                 yield table
+            except BaseException:
+                table.abandon()
+                if clean:
+                    table.release()
+                raise
+            else:
+                self._pinned = table
             finally:
-                self._is_edited, self._pinned = False, table
+                self._is_edited = False
 
     def _go_to(self, version: str) -> str:
         """Read a version instead of the open transaction, whose place is free then."""

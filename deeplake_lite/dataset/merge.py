@@ -110,14 +110,10 @@ def restore(ds: Dataset, version: versions.Version) -> None:
         ds._check_clean("an older version is restored")
         old = ds._open(versions.resolve(ds._lake.repository, version))
         plan = plan_restore(old, difference(ds._pinned, old))
-        try:
-            with ds._editing() as table:
-                merge_rows(plan, table, old)
-                table.arrange(slots_of(table, old.ids(old.rows.live())))
-                table.note_restored(ds.version, old.snapshot_id)
-        except BaseException:
-            ds.discard()
-            raise
+        with ds._editing() as table:
+            merge_rows(plan, table, old)
+            table.arrange(slots_of(table, old.ids(old.rows.live())))
+            table.note_restored(ds.version, old.snapshot_id)
 
 
 def _virtual_base(ds: Dataset, bases: list[str]) -> tuple[Table, Doubts]:

@@ -8,7 +8,6 @@ the lake keeps per row (numbers, extents, shapes, hashes, validity, row ids) goe
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from deeplake_lite.storage.checksums import checksum
 from deeplake_lite.storage.compression import CRC32C, blosc, blosc_codec
 from deeplake_lite.storage.few import few_blocks
 from deeplake_lite.storage.frames import check_blosc
-from deeplake_lite.storage.repo import stream
+from deeplake_lite.storage.repo import in_thread, stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 type Slots = NDArray[np.int64]
-
-type SlotMark = tuple[int, tuple[NDArray[Any], ...]]
-"""Rows stored, and blocks of rows pending."""
 
 INDEX_ROWS = 8_192
 """Most rows in one chunk of an array that is kept per slot."""
@@ -223,11 +219,6 @@ class ChunkCache:
         while self._held > self._limit:
             self._held -= self._chunks.popitem(last=False)[1].nbytes
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self._chunks.clear()
-        self._held = 0
-
 
 class SlotArray:
     """One value per slot.
@@ -363,23 +354,6 @@ class SlotArray:
         if old.any():
             self._updates.append((slots[old].copy(), np.array(values[old], self.spec.dtype)))
 
-    async def mark(self) -> SlotMark:
-        """Return a mark that `rewind` takes back to."""
-        return await self.stored(), tuple(self._appended)
-
-    async def rewind(self, mark: SlotMark) -> None:
-        """Drop the rows appended since `mark`, also those spilled since.
-
-        Nothing is read back: a write that failed may be why we are here.
-        """
-        stored, blocks = mark
-        if await self.stored() > stored:
-            await self._resize(self._session, await self.stored(), stored)
-            self._stored, self._cache = stored, ChunkCache()
-            kept = -(-stored // self.spec.chunk_rows)
-            self._spilled_sums = {n: v for n, v in self._spilled_sums.items() if n < kept}
-        self._appended = list(blocks)
-
     async def pending_rows(self) -> tuple[int, NDArray[Any]]:
         """Return where pending rows begin, and the rows."""
         return await self.stored(), self._pending()
@@ -410,12 +384,9 @@ class SlotArray:
         for block in list(self._appended):
             part = block[:rows]
             self._noted = dict(self._spilled_sums)
-            try:
-                await self._extend(fork, await self.stored(), part)
-                self._session, self._new, self._spilled = fork, False, True
-            finally:
-                if self._session is fork:
-                    self._spilled_sums = dict(self._noted)
+            await self._extend(fork, await self.stored(), part)
+            self._session, self._new, self._spilled = fork, False, True
+            self._spilled_sums = dict(self._noted)
             self._stored = await self.stored() + len(part)
             self._appended[:1] = [block[rows:].copy()] if len(block) > rows else []
             rows -= len(part)
@@ -448,12 +419,8 @@ class SlotArray:
             await session.create_array(self.path, self.spec, len(rows))
         else:
             await self._resize(session, await self.stored(), start + len(rows))
-        try:
-            if rows.size:
-                await self._fill(session, start, rows)
-        except BaseException:
-            await self._resize(session, start + len(rows), start)
-            raise
+        if rows.size:
+            await self._fill(session, start, rows)
 
     async def _resize(self, session: Session, old: int, new: int) -> None:
         """Make the array longer, or shorter: chunks behind its end are removed."""
@@ -480,7 +447,7 @@ class SlotArray:
         """Write a chunk that begins with `rows`; return its checksum."""
         encode = self.spec.encode_chunk
         large = rows.nbytes >= THREADED_BYTES and not self.spec.is_wide
-        data = await asyncio.to_thread(encode, rows) if large else encode(rows)
+        data = await in_thread(encode, rows) if large else encode(rows)
         await session.put(self.spec.chunk_key(self.path, chunk), data)
         return checksum(data)
 

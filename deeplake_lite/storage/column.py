@@ -134,15 +134,6 @@ class Column(ABC):
         """The slot arrays whose pending values are final: they may be written early."""
         return list(self.arrays.values())
 
-    async def mark(self) -> Any:
-        """Return a mark that `rewind` takes back to."""
-        return {name: await array.mark() for name, array in self.arrays.items()}
-
-    async def rewind(self, mark: Any) -> None:
-        """Drop the cells appended since `mark`."""
-        for name, array in self.arrays.items():
-            await array.rewind(mark[name])
-
     async def append(self, cells: Cells, claims: Claims) -> None:
         """Add pending cells."""
         for name, values in (await self.stage(cells, claims)).items():
@@ -173,6 +164,9 @@ class Column(ABC):
 
     async def drain(self) -> None:  # noqa: B027 (numbers are not under way)
         """Wait until all that was appended is where it is to be. Raises what a write raised."""
+
+    async def abandon(self) -> None:  # noqa: B027 (numbers are not under way)
+        """Cancel the writes that are under way, and wait until they have ended."""
 
     async def spill(self, claims: Claims) -> bool:
         """Write what no longer fits into memory; tell whether anything was."""

@@ -97,18 +97,6 @@ class DenseColumn(Column):
             await self._stats.note(first, rows[:gone], await self._valid_from(first, gone))
         return spilled
 
-    async def mark(self) -> Any:
-        """Return a mark that `rewind` takes back to."""
-        noted = {} if self._stats is None else self._stats.arrays
-        return await super().mark(), {name: await array.mark() for name, array in noted.items()}
-
-    async def rewind(self, mark: Any) -> None:
-        """Drop the cells appended since `mark`; bounds that were widened stay wide."""
-        await super().rewind(mark[0])
-        for name, noted in mark[1].items():
-            assert self._stats is not None
-            await self._stats.arrays[name].rewind(noted)
-
     async def adopt(self, other: Column) -> None:
         """Take over what is pending in `other`, the same column at an earlier version."""
         assert isinstance(other, DenseColumn)

@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 type Extents = NDArray[np.int64]
 
-type HeapMark = tuple[int, tuple[bytes, ...], int]
-"""Chunks written, bytes behind them, and where the straddling cells begin."""
-
 HEAP_CHUNKS = 2**28
 """Chunks of ``values``, nearly all of them never written: its address space (1 PiB of encoded
 samples)."""
@@ -80,8 +77,8 @@ class Claims(Protocol):
     async def fork(self) -> Session:
         """Return the session that collects chunks."""
 
-    async def claim(self, path: str) -> tuple[Session, int]:
-        """Return that session, and the first of a free range of heap chunks."""
+    async def claim(self, path: str) -> int:
+        """Return the first of a free range of heap chunks."""
 
 
 @dataclass(frozen=True)
@@ -193,22 +190,20 @@ class Heap:
         self.path, self.compressed = path, compressed
         self.chunk_bytes = TEXT_CHUNK if compressed else RAW_CHUNK
         self._session, self._cache = session, cache
-        self._mine = ChunkCache(
-            MINE_BYTES
-        )  # chunks that a rewind may write over: shared with nobody
+        self._mine = ChunkCache(MINE_BYTES)  # of the open transaction
         self._fork: Session | None = None  # where full chunks of the open transaction are
         self._first = -1  # claimed chunk, none yet
         self._written = 0  # full chunks written behind it
-        self._taken: set[int] = set()  # chunks that were found to be free, and are ours
         self._open = _Pile()  # bytes behind those
         self._straddle = 0  # local offset from which cells are not wholly within written chunks
         self._writes: list[asyncio.Task[None]] = []  # not done yet
-        self._failed: BaseException | None = None  # what a write raised, until it is taken back
+        self._failed: BaseException | None = None  # what a write raised
 
     def forked(self) -> Heap:
         """Return a heap of the same bytes for further edits; this one is only read from now."""
         fork = copy.copy(self)
         fork._open, fork._writes = _Pile(few_pieces(self._open.pieces())), list(self._writes)
+        fork._mine = ChunkCache(MINE_BYTES)  # another edit may write other chunks of these numbers
         return fork
 
     @property
@@ -238,9 +233,12 @@ class Heap:
         starts, end = ends - lengths, at + int(lengths.sum())
         while end >= (boundary := (self._written + 1) * self.chunk_bytes):
             self._open.add(_between(buffers, starts, ends, at, boundary), boundary - at)
-            if self._fork is None:
-                await self._claim(claims)
-            await self._write_open(cast("Session", self._fork))
+            if self._first < 0:
+                self._first = await claims.claim(f"{self.path}/values")
+            self._fork = await claims.fork()
+            if self._new:
+                await self._create(self._fork)
+            await self._write_open(self._fork)
             last = int(np.searchsorted(ends, boundary))  # the cell that filled the chunk
             self._straddle = int(starts[last]) if ends[last] > boundary else boundary
             at = boundary
@@ -256,20 +254,11 @@ class Heap:
         if self._failed is not None:
             raise self._failed
 
-    def mark(self) -> HeapMark:
-        """Return a mark that `rewind` takes back to."""
-        return self._written, self._open.pieces(), self._straddle
-
-    async def rewind(self, mark: HeapMark) -> None:
-        """Drop the cells appended since `mark`; chunks written since then are written over.
-
-        Nothing is read back: a write that failed may be why we are here.
-        """
+    async def abandon(self) -> None:
+        """Cancel the writes that are under way, and wait until they have ended."""
+        for write in self._writes:
+            write.cancel()
         await asyncio.gather(*self._writes, return_exceptions=True)
-        self._writes, self._failed = [], None
-        self._mine.clear()
-        self._written, pieces, self._straddle = mark
-        self._open = _Pile(pieces)
 
     async def read(self, extents: Extents) -> list[Buffer]:
         """Return the bytes of each extent, in order; views of the chunks where they can be."""
@@ -357,30 +346,24 @@ class Heap:
     def adopt(self, other: Heap) -> None:
         """Take over what is pending in `other`, the same heap at an earlier version."""
         self._new, self._fork = other._new, other._fork
-        self._first, self._written, self._taken = other._first, other._written, set(other._taken)
+        self._first, self._written = other._first, other._written
         self._open, self._straddle = _Pile([other._open.data()]), other._straddle
 
     def _address(self, local: int) -> int:
         """Return the byte of ``values`` that a local offset stands for."""
         return max(self._first, 0) * self.chunk_bytes + local
 
-    async def _claim(self, claims: Claims) -> None:
-        """Take a free range of chunks."""
-        self._fork, self._first = await claims.claim(f"{self.path}/values")
-        if self._new:
-            await self._create(self._fork)
-
     async def _write_open(self, session: Session) -> None:
         """Start writing the full chunk, and begin the next; wait while too many are under way."""
         chunk, data = self._first + self._written, self._open.take()
         self._written += 1
         key = f"{self.path}/values/c/{chunk}"
-        if chunk not in self._taken and await session.has(key):
+        if await session.has(key):
             raise DamagedError(
-                f"Chunk {key!r} should be free, says the lake's document, but it is taken. Restore "
-                "the lake from a copy: writing would put cells over others."
+                f"Chunk {key!r} should be free, says the lake's document, but it is taken: a "
+                "cell would be written over another. Discard the edits, and run ds.verify(). If it "
+                "finds nothing, ds.optimize() writes the lake anew; otherwise restore a copy."
             )
-        self._taken.add(chunk)
         stored = _encode(data) if self.compressed else data
         put = session.put(key, stored)
         self._writes.append(asyncio.ensure_future(put))

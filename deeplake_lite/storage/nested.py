@@ -150,18 +150,13 @@ class NestedColumn(Column):
         """Return the lengths to be noted, by path, once everything is written."""
         return {self.items.place.path: await self.items.length(), **await self.items.lengths()}
 
-    async def mark(self) -> Any:
-        """Return a mark that `rewind` takes back to."""
-        return await super().mark(), await self.items.mark()
-
-    async def rewind(self, mark: Any) -> None:
-        """Drop the cells appended since `mark`."""
-        await super().rewind(mark[0])
-        await self.items.rewind(mark[1])
-
     async def drain(self) -> None:
         """Wait until all that was appended is where it is to be. Raises what a write raised."""
         await self.items.drain()
+
+    async def abandon(self) -> None:
+        """Cancel the writes that are under way, and wait until they have ended."""
+        await self.items.abandon()
 
     async def spill(self, claims: Claims) -> bool:
         """Write what no longer fits into memory; tell whether anything was."""

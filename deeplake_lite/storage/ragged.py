@@ -8,7 +8,7 @@ and hash 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
@@ -118,15 +118,6 @@ class RaggedColumn(Column):
         """The slot arrays but for the extents: what goes to the tail is known at the commit."""
         return [array for name, array in self.arrays.items() if name != "extents"]
 
-    async def mark(self) -> Any:
-        """Return a mark that `rewind` takes back to."""
-        return await super().mark(), self.heap.mark()
-
-    async def rewind(self, mark: Any) -> None:
-        """Drop the cells appended since `mark`."""
-        await super().rewind(mark[0])
-        await self.heap.rewind(mark[1])
-
     async def lengths(self) -> dict[str, int]:
         """Return the lengths to be noted, by path, once everything is written."""
         return {f"{self.heap.path}/tail": self.heap.tail_bytes}
@@ -134,6 +125,10 @@ class RaggedColumn(Column):
     async def drain(self) -> None:
         """Wait until all that was appended is where it is to be. Raises what a write raised."""
         await self.heap.drain()
+
+    async def abandon(self) -> None:
+        """Cancel the writes that are under way, and wait until they have ended."""
+        await self.heap.abandon()
 
     async def adopt(self, other: Column) -> None:
         """Take over what is pending in `other`, the same column at an earlier version."""

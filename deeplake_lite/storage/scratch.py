@@ -1,27 +1,31 @@
 """Where an open transaction puts chunks, and how writers keep out of each other's way.
 
-A `Scratch` holds a fork that collects chunks, and claims free ranges of heap chunks for it. On a
-local folder writers meet in ``.writers/``: each open transaction keeps a file there with its start,
-the version that it builds on and its claims, under a file lock that the operating system drops when
-the process dies. On an object store a claim begins at a random chunk near the end; the commit
-checks that nobody else took it.
+A `Scratch` has the chunks that a transaction has written up to one of its edits, in a fork of the
+version that it builds on. The next edit gets a scratch of its own, so that one that fails leaves no
+chunk behind: nobody uses its scratch.
+
+`Ranges` are free ranges of heap chunks, claimed by one transaction. On a local folder writers meet
+in ``.writers/``: each open transaction keeps a file there with its start, the version that it
+builds on and its claims, under a file lock that the operating system drops when the process dies.
+On an object store a claim begins at a random chunk near the end; the commit checks that nobody else
+took it.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import copy
 import json
 import os
 import re
 import weakref
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 from uuid import uuid4
 
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.lazy import LazyModule
-from deeplake_lite.storage.repo import local_folder, run, translated_files
+from deeplake_lite.storage.repo import in_thread, local_folder, run, translated_files
 from deeplake_lite.storage.repo.locks import file_lock
 from deeplake_lite.storage.state import State
 
@@ -41,7 +45,7 @@ WINDOW = 2**12
 
 
 class Scratch:
-    """Chunks of one open transaction.
+    """Chunks that an open transaction has written, up to one of its edits.
 
     Parameters
     ----------
@@ -56,38 +60,87 @@ class Scratch:
     """
 
     def __init__(self, repository: Repository, branch: str, version: str, state: State) -> None:
+        self._ranges = Ranges(repository, branch, version, state)
+        self._collected: _Collected | None = None
+        self._is_begun = False
+
+    def forked(self) -> Scratch:
+        """Return the scratch of one more edit; it writes behind this one's chunks."""
+        fork = copy.copy(self)
+        fork._is_begun = False
+        return fork
+
+    def collected(self) -> Session | None:
+        """Return a session with the chunks that were written, and no others; None without any."""
+        return None if self._collected is None else self._collected.session()
+
+    async def fork(self) -> Session:
+        """Return the session that collects chunks."""
+        if not self._is_begun:
+            before = self._collected
+            session = await in_thread(self._ranges.fork) if before is None else before.hand_on()
+            self._collected, self._is_begun = _Collected(session), True
+        return cast("_Collected", self._collected).session()
+
+    async def claim(self, path: str) -> int:
+        """Return the first of a free range of heap chunks."""
+        return await in_thread(self._ranges.claim, path)
+
+    def release(self) -> None:
+        """Give the place among the writers back, after a commit or a discard."""
+        self._ranges.release()
+
+
+class _Collected:
+    """The chunks of a session that were there when an edit was done.
+
+    The next edit that writes takes the session over. Should that edit fail, its chunks are in the
+    session, too: then there is another one, made of what was saved before.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._saved: bytes | None = None
+
+    def session(self) -> Session:
+        """Return a session that has these chunks, and no others."""
+        if self._saved is not None:
+            self._session, self._saved = self._session.at(self._saved), None
+        return self._session
+
+    def hand_on(self) -> Session:
+        """Return that session, for another edit to write to."""
+        session = self.session()
+        self._saved = session.saved()
+        return session
+
+
+class Ranges:
+    """Free ranges of heap chunks, and the place among the writers by which they are claimed.
+
+    Its parameters are those of a `Scratch`.
+    """
+
+    def __init__(self, repository: Repository, branch: str, version: str, state: State) -> None:
         self._repository, self._branch = repository, branch
         self._version, self._state = version, state
-        self._fork: Session | None = None
         local = local_folder(repository.url) is not None
         self._desk = Desk.take(repository.writers_folder(), version) if local else None
         if self._desk is not None:  # nobody releases a handle that is just dropped
             weakref.finalize(self, self._desk.leave)
         self._claims: dict[str, int] = {}
 
-    @property
-    def started(self) -> bool:
-        """Whether anything was written."""
-        return self._fork is not None
-
-    async def fork(self) -> Session:
-        """Return the session that collects chunks."""
-        if self._fork is None:
-            fork = self._repository.fork
-            self._fork = await asyncio.to_thread(fork, self._branch, self._version)
-        return self._fork
-
-    async def claim(self, path: str) -> tuple[Session, int]:
-        """Return the session that collects chunks, and the first of a free range of them."""
-        fork = await self.fork()
-        return fork, await asyncio.to_thread(self._claim, path)
+    def fork(self) -> Session:
+        """Return a session that collects chunks on top of the version."""
+        return self._repository.fork(self._branch, self._version)
 
     def release(self) -> None:
-        """Give the place among the writers back, after a commit or a discard."""
+        """Give the place among the writers back."""
         if self._desk is not None:
             self._desk.leave()
 
-    def _claim(self, path: str) -> int:
+    def claim(self, path: str) -> int:
+        """Return the first of a free range of the chunks of the array at `path`."""
         if self._desk is None:
             return self._end(path) + secrets.randbelow(WINDOW)
         with self._repository.lock("claims"):
@@ -111,18 +164,20 @@ class Direct:
     def __init__(self, session: Session, ends: dict[str, int]) -> None:
         self._session, self._ends = session, ends
 
-    @property
-    def started(self) -> bool:
-        """Whether there is a fork to merge; there never is."""
-        return False
+    def forked(self) -> Direct:
+        """Return this: a writer of its own either commits all edits or none."""
+        return self
+
+    def collected(self) -> None:
+        """Return no session to be merged."""
 
     async def fork(self) -> Session:
         """Return the writer's own session."""
         return self._session
 
-    async def claim(self, path: str) -> tuple[Session, int]:
-        """Return the writer's own session, and the chunk behind the last one taken."""
-        return self._session, self._ends.get(path, 0)
+    async def claim(self, path: str) -> int:
+        """Return the chunk behind the last one taken."""
+        return self._ends.get(path, 0)
 
     def release(self) -> None:
         """Do nothing: no place was taken."""

@@ -6,7 +6,6 @@ has become, and writes what is pending.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import copy
 from itertools import takewhile
@@ -20,14 +19,14 @@ from deeplake_lite.storage import chunks
 from deeplake_lite.storage.checksums import Checksums, first_rows
 from deeplake_lite.storage.defaults import default_cells
 from deeplake_lite.storage.edits import Edits
-from deeplake_lite.storage.repo import TRANSACTION, LostChunksError, gather, run, start
+from deeplake_lite.storage.repo import TRANSACTION, LostChunksError, gather, in_thread, run, start
 from deeplake_lite.storage.rows import Rows
 from deeplake_lite.storage.scratch import Direct, Scratch
 from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.storage.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -135,14 +134,23 @@ class Table(Snapshot):
     def forked(self) -> Table:
         """Return a table of the same edits that takes more; this one is only read from now.
 
-        So whoever reads it, in whatever thread, has rows of one moment. Columns are shared until
+        So whoever reads it, in whatever thread, has rows of one moment, and an edit that fails, at
+        whatever point, leaves this table as it was: the fork is abandoned. Columns are shared until
         an edit writes to them.
         """
-        edits, _ = self._open_edits()
+        edits, scratch = self._open_edits()
         fork = copy.copy(self)
+        fork._scratch = scratch.forked()
         fork._columns, fork._forked = dict(self._columns), set()
         fork._new, fork.edits, fork.rows = set(self._new), edits.forked(), self.rows.forked()
         return fork
+
+    def abandon(self) -> None:
+        """End the writes of an edit that failed. Nobody is to read this table again."""
+        run(self._abandon())
+
+    async def _abandon(self) -> None:
+        await gather(self._columns[column].abandon() for column in self._forked)
 
     def _edited(self, column: str) -> Column:
         """Return a column that edits may write to."""
@@ -184,28 +192,30 @@ class Table(Snapshot):
         updates: Iterable[tuple[Slots, Mapping[str, Cells]]],
         ids: NDArray[np.int64] | None = None,
     ) -> Slots:
-        """Write to some columns. What can fail comes first: cells that are there change last."""
+        """Write to some columns."""
         edits, scratch = self._more_edits()
-        marks, count = run(self._marks(columns)), 0
-        written: Callable[[], int] = lambda: 0  # noqa: E731 what waits for the block before
-        try:
-            staged = [(slots, run(self._stage(cells, scratch))) for slots, cells in updates]
-            for block in blocks:  # the next is encoded while one is written
-                count += written()
-                written = start(self._append(block))
-            count += written()
-            run(self._drain(columns))
-            count = count if ids is None else len(ids)  # without columns, blocks tell nothing
-            added = run(self.rows.append(count, ids)) if count else np.empty(0, np.int64)
-        except BaseException:
-            with contextlib.suppress(Exception):
-                written()
-            run(self._rewind(marks))
-            raise
+        staged = [(slots, run(self._stage(cells, scratch))) for slots, cells in updates]
+        count = self._append_all(blocks)
+        run(self._drain(columns))
+        count = count if ids is None else len(ids)  # without columns, blocks tell nothing
+        added = run(self.rows.append(count, ids)) if count else np.empty(0, np.int64)
         edits.appended += count
         for slots, changed in staged:
             run(self._put(slots, changed))
         return added
+
+    def _append_all(self, blocks: Iterable[Mapping[str, Cells]]) -> int:
+        """Append blocks of cells, the next encoded while one is written; return their rows."""
+        count, writing = 0, None
+        try:
+            for block in blocks:
+                count += 0 if writing is None else writing.result()
+                writing = start(self._append(block))
+            return count if writing is None else count + writing.result()
+        except BaseException:
+            if writing is not None:
+                writing.stop()
+            raise
 
     async def _stage(self, cells: Mapping[str, Cells], scratch: Claims) -> dict[str, Staged]:
         return {c: await self._edited(c).stage(some, scratch) for c, some in cells.items()}
@@ -228,13 +238,6 @@ class Table(Snapshot):
         for c in columns:
             await self._edited(c).drain()
 
-    async def _marks(self, columns: list[str]) -> dict[str, Any]:
-        return {c: await self._edited(c).mark() for c in columns}
-
-    async def _rewind(self, marks: Mapping[str, Any]) -> None:
-        for c, mark in marks.items():
-            await self._edited(c).rewind(mark)
-
     def delete(self, positions: NDArray[np.int64]) -> None:
         """Remove rows."""
         edits, _ = self._more_edits()
@@ -250,20 +253,12 @@ class Table(Snapshot):
     def add_column(self, added: Field, blocks: Iterable[Cells]) -> None:
         """Add a column whose cells, for every slot, come in blocks."""
         edits, _ = self._more_edits()
-        old = self.state
-        schema = Schema((*old.schema, added))
-        self.state = old.with_(schema=schema).limited(self.repository.limits)
+        schema = Schema((*self.schema, added))
+        self.state = self.state.with_(schema=schema).limited(self.repository.limits)
         self._new.add(added.id)
-        try:
-            for cells in blocks:
-                run(self._append({added.id: cells}))
-            run(self._drain([added.id]))
-        except BaseException:
-            self.state = old
-            self._new.discard(added.id)
-            self._columns.pop(added.id, None)
-            self._forked.discard(added.id)
-            raise
+        for cells in blocks:
+            run(self._append({added.id: cells}))
+        run(self._drain([added.id]))
         edits.document = True
 
     def set_document(self, **changes: Any) -> None:
@@ -350,8 +345,8 @@ class Table(Snapshot):
         for f in tip.schema:
             if not moved and f.htype.nullable and f.id in kept and not self._takes_nulls(f.id):
                 await session.delete_tree(f"{tip.generation}/{f.id}/valid")
-        if scratch.started:
-            await asyncio.to_thread(session.merge, await scratch.fork())
+        if (written := scratch.collected()) is not None:
+            await in_thread(session.merge, written)
         target = Table(self.repository, session, tip)
         target.state = tip if moved else self.state
         await target.rows.load()

@@ -87,7 +87,7 @@ def test_one_transaction_after_another_takes_chunks_behind_the_last(make_lake):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_a_rewind_drops_chunks_that_were_written_and_they_are_written_over(make_lake):
+def test_an_edit_that_fails_leaves_none_of_its_chunks(make_lake):
     ds = make_lake({"t": "text"}, t=["first"])
     ds.append({"t": ["pending"]})
     for _ in range(3):

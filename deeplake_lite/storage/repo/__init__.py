@@ -18,7 +18,7 @@ from deeplake_lite.storage.repo.places import MEMORY, local_folder, settled, wel
 from deeplake_lite.storage.repo.repository import Repository
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.staging import remove_unmade
-from deeplake_lite.storage.repo.work import gather, run, start, stream
+from deeplake_lite.storage.repo.work import Running, gather, in_thread, run, start, stream
 
 __all__ = [
     "ANNOUNCED_AGE",
@@ -27,11 +27,13 @@ __all__ = [
     "Commit",
     "LostChunksError",
     "Repository",
+    "Running",
     "Session",
     "branch_ref",
     "damaged_versions",
     "engine_is_lost",
     "gather",
+    "in_thread",
     "local_folder",
     "remove_unmade",
     "run",

@@ -30,7 +30,7 @@ from deeplake_lite.storage.repo.failures import (
 from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.lake_refs import branch_ref
 from deeplake_lite.storage.repo.names import from_engine
-from deeplake_lite.storage.repo.work import gather, run, stream
+from deeplake_lite.storage.repo.work import gather, in_thread, run, stream
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -149,7 +149,7 @@ class Session:
         else:
             parts = [ranges[i::READERS] for i in range(min(READERS, len(ranges)))]
             read = files.read_all
-            done = await asyncio.gather(*(asyncio.to_thread(read, path, part) for part in parts))
+            done = await gather(in_thread(read, path, part) for part in parts)
             found = [done[i % len(parts)][i // len(parts)] for i in range(len(ranges))]
         left = [i for i, data in enumerate(found) if data is None]
         for i, data in zip(
@@ -185,7 +185,7 @@ class Session:
             await _learn(files, path, left)
             parts = [left[i::READERS] for i in range(min(READERS, len(left)))]
             read = partial(_taken_from_files, files)
-            done = await gather(asyncio.to_thread(read, path, part, take, most) for part in parts)
+            done = await gather(in_thread(read, path, part, take, most) for part in parts)
             left = [chunk for part in done for chunk in part]
         missing = []
 
@@ -358,9 +358,20 @@ class Session:
 
     def fork(self) -> Session:
         """Return a session that collects chunks on its own until it is merged into a writer."""
+        return self.at(self.saved())
+
+    def saved(self) -> bytes:
+        """Return what was written so far, for `at`; the objects themselves stay in the store."""
         with self._engine():
-            copy = compiled.PySession.from_bytes(self._session.as_bytes())
-        return Session(copy, self._files, is_fork=True)
+            return bytes(self._session.as_bytes())
+
+    def at(self, saved: bytes) -> Session:
+        """Return a fork as this session was when `saved` gave those bytes."""
+        with self._engine():
+            copy = compiled.PySession.from_bytes(saved)
+        fork = Session(copy, self._files, is_fork=True)
+        fork._written, fork._begun = set(self._written), self._begun
+        return fork
 
     def merge(self, fork: Session) -> None:
         """Take over what `fork` collected, unchecked: the caller knows that it is disjoint."""
@@ -518,7 +529,7 @@ def _extent(value: Any) -> int:
 async def _learn(files: ChunkFiles, path: str, numbers: Collection[int]) -> None:
     """Have the files of chunks known."""
     if not files.knows(path, numbers):
-        await asyncio.to_thread(files.learn, path, numbers)
+        await in_thread(files.learn, path, numbers)
 
 
 def _taken_from_files(

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.errors import ForkedError
 from deeplake_lite.storage.repo.failures import translated
 from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.loop import event_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator
+    from collections.abc import Callable, Coroutine, Iterable
 
 
 def run[T](work: Coroutine[Any, Any, T]) -> T:
     """Do asynchronous work and wait for it; what the engine raises becomes an error of ours.
+
+    Where the wait is interrupted, as by Ctrl-C, the work is cancelled and has ended when that is
+    raised.
 
     Raises
     ------
@@ -27,33 +30,97 @@ def run[T](work: Coroutine[Any, Any, T]) -> T:
     ForkedError
         When this process is a fork of one that had used the engine.
     """
-    with _begun(work), translated():
-        return asyncio.run_coroutine_threadsafe(work, event_loop()).result()
-
-
-def start[T](work: Coroutine[Any, Any, T]) -> Callable[[], T]:
-    """Begin asynchronous work; return what waits for it, and raises what `run` would.
-
-    The work goes on whether or not anybody waits: whoever begins it also waits for it.
-    """
-    with _begun(work):
-        use_engine()
-    future = asyncio.run_coroutine_threadsafe(work, event_loop())
-
-    def result() -> T:
-        with translated():
-            return future.result()
-
-    return result
-
-
-@contextlib.contextmanager
-def _begun(work: Coroutine[Any, Any, Any]) -> Iterator[None]:
-    """Close work that the engine cannot begin."""
+    running = start(work)
     try:
-        yield
-    except ForkedError:
-        work.close()
+        return running.result()
+    except BaseException:
+        running.stop()
+        raise
+    finally:
+        del running  # an error would keep it, and it the error
+
+
+def start[T](work: Coroutine[Any, Any, T]) -> Running[T]:
+    """Begin asynchronous work. Whoever begins it asks for its result, or stops it."""
+    running = Running(work)
+    try:
+        running.begin()
+    except BaseException:
+        running.stop()
+        raise
+    return running
+
+
+class Running[T]:
+    """Asynchronous work, and the thread that waits for it.
+
+    Parameters
+    ----------
+    work : coroutine
+        To be done in the event loop.
+    """
+
+    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
+        self._work = work
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[T] | None = None
+        self._done: Future[T] = Future()
+
+    def begin(self) -> None:
+        """Have the event loop do the work. Raises ForkedError, as `run` does."""
+        use_engine()
+        self._loop = event_loop()
+        self._loop.call_soon_threadsafe(self._begin)
+
+    def result(self) -> T:
+        """Wait for the work; return what it gives, or raise what `run` would."""
+        try:
+            with translated():
+                return self._done.result()
+        finally:
+            del self  # as in `run`
+
+    def stop(self) -> None:
+        """Cancel the work unless it has ended, and wait until it has.
+
+        An interrupt meanwhile is ignored: there is one already that made us stop.
+        """
+        if self._loop is None:
+            self._work.close()
+            return
+        if not self._done.done():
+            self._loop.call_soon_threadsafe(self._cancel)
+        while not self._done.done():
+            with contextlib.suppress(KeyboardInterrupt):
+                wait([self._done])
+
+    def _begin(self) -> None:
+        if not self._done.done():
+            self._task = asyncio.ensure_future(self._work)
+            self._task.add_done_callback(self._end)
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        elif not self._done.done():  # interrupted before the loop heard of it
+            self._work.close()
+            self._done.set_exception(asyncio.CancelledError())
+
+    def _end(self, task: asyncio.Task[T]) -> None:
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if error is None:
+            self._done.set_result(task.result())
+        else:
+            self._done.set_exception(error)
+
+
+async def in_thread[T](work: Callable[..., T], *arguments: Any) -> T:
+    """Do work in a thread. When the task is cancelled, wait until the thread has done it."""
+    running = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.gather(running, return_exceptions=True)
         raise
 
 
@@ -90,4 +157,6 @@ async def stream(work: Iterable[Coroutine[Any, Any, None]], most: int) -> None:
             await asyncio.gather(*under_way)
     finally:
         if under_way:
+            for task in under_way:
+                task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)  # none runs on behind an error

@@ -1,0 +1,114 @@
+"""Asynchronous work that threads wait for, and what becomes of it when they are interrupted."""
+
+import asyncio
+import signal
+import threading
+import time
+
+import pytest
+
+from deeplake_lite.storage.repo import gather, in_thread, run, start, stream
+
+
+def interrupt():
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c():
+    """Have SIGINT raise KeyboardInterrupt, which a background shell switches off."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+async def waits(log):
+    try:
+        interrupt()
+        await asyncio.sleep(60)
+    finally:
+        await asyncio.sleep(0.02)
+        log.append("ended")
+
+
+async def in_a_thread(log):
+    def work():
+        interrupt()
+        time.sleep(0.05)
+        log.append("ended")
+
+    await in_thread(work)
+
+
+async def gathered(log):
+    await gather([waits(log), asyncio.sleep(60)])
+
+
+async def streamed(log):
+    await stream((waits(log) if i == 0 else asyncio.sleep(60) for i in range(3)), 2)
+
+
+async def interrupted_twice(log):
+    try:
+        await waits(log)
+    finally:
+        log.clear()
+        interrupt()
+        await asyncio.sleep(0.05)
+        log.append("ended")
+
+
+@pytest.mark.parametrize("work", [waits, in_a_thread, gathered, streamed, interrupted_twice])
+def test_work_has_ended_when_its_interrupt_is_raised(work):
+    log = []
+    with pytest.raises(KeyboardInterrupt):
+        run(work(log))
+    assert log == ["ended"]
+
+
+def test_work_that_was_begun_has_ended_when_it_was_stopped():
+    log = []
+
+    async def work():
+        try:
+            await asyncio.sleep(60)
+        finally:
+            log.append("ended")
+
+    running = start(work())
+    run(asyncio.sleep(0))
+    running.stop()
+    assert log == ["ended"]
+    running.stop()
+
+
+def test_work_that_has_ended_keeps_its_result_when_it_is_stopped():
+    async def work():
+        return 5
+
+    running = start(work())
+    assert running.result() == 5
+    running.stop()
+    assert running.result() == 5
+
+
+def test_what_work_raises_is_raised_once_it_is_waited_for():
+    async def work():
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run(work())
+    running = start(work())
+    with pytest.raises(ZeroDivisionError):
+        running.result()
+
+
+def test_work_in_the_loop_that_would_wait_for_other_work_is_refused_and_closed():
+    async def inner():
+        raise AssertionError("never begun")
+
+    async def work():
+        run(inner())
+
+    with pytest.raises(RuntimeError, match="must await"):
+        run(work())
