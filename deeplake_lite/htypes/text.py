@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Text(Htype):
-    r"""One text per row, kept as UTF-8.
+    r"""One text per row, kept as UTF-8. A path is taken as its text.
 
     Examples
     --------
@@ -68,11 +69,12 @@ class Text(Htype):
 
 
 def encode_text(value: Any) -> bytes:
-    """Return one text as UTF-8.
+    """Return one text as UTF-8, or a path's.
 
     >>> encode_text("a")
     b'a'
     """
+    value = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(value, str):
         raise InvalidValueError(
             f"must be text, got {type(value).__name__} {value!r:.60}. Convert it: str(value)."
