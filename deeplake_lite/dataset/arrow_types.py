@@ -30,6 +30,31 @@ def dtype_of(kind: pa.DataType) -> str | None:
     return None
 
 
+def unwrapped(kind: pa.DataType) -> pa.DataType:
+    """Return what an extension or a run-end encoding holds; tensors of a fixed shape stay.
+
+    >>> unwrapped(pa.bool8()), unwrapped(pa.run_end_encoded(pa.int32(), pa.string()))
+    (DataType(bool), DataType(string))
+    """
+    if kinds.is_run_end_encoded(kind):
+        return unwrapped(kind.value_type)
+    if isinstance(kind, pa.Bool8Type):
+        return pa.bool_()
+    if isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.FixedShapeTensorType):
+        return unwrapped(kind.storage_type)
+    return kind
+
+
+def shape_of(kind: pa.FixedShapeTensorType) -> tuple[int, ...]:
+    """Return the shape of tensors as they are read, which may be stored in another order.
+
+    >>> shape_of(pa.fixed_shape_tensor(pa.int32(), [2, 3], permutation=[1, 0]))
+    (3, 2)
+    """
+    axes = kind.permutation or range(len(kind.shape))
+    return tuple(kind.shape[axis] for axis in axes)
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether a type is text."""
     return any(

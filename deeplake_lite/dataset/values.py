@@ -135,7 +135,7 @@ def with_none(values: NDArray[Any] | list[Any]) -> Sequence[Any] | NDArray[Any]:
     """
     if not isinstance(values, np.ma.MaskedArray):
         return values
-    null = np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1)
+    null = np.ma.getmaskarray(values).any(axis=tuple(range(1, values.ndim)))
     return [None if n else v for v, n in zip(values.data, null, strict=True)]
 
 

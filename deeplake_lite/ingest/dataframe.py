@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
 import pyarrow as pa
 
-from deeplake_lite.dataset.tables import is_missing
+from deeplake_lite.dataset.series import series_values
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.columns import ArrowColumn
@@ -82,13 +79,16 @@ def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with its index as columns. Raises InvalidValueError for a name in both."""
-    taken = [name for name in frame.index.names if name in frame.columns]
-    if taken:
-        raise InvalidValueError(
-            f"column names must be unique, but {taken[0]!r} is a column and the index. Leave the "
-            "index out, df.reset_index(drop=True), or rename it."
-        )
+    """Return a frame with its index as columns. Raises InvalidValueError for a name twice."""
+    levels = frame.index.names
+    names = [f"level_{i}" if name is None else name for i, name in enumerate(levels)]
+    for name in names:
+        if name in frame.columns or names.count(name) > 1:
+            other = "a column and the index" if name in frame.columns else "two levels of the index"
+            raise InvalidValueError(
+                f"column names must be unique, but {name!r} is {other}. Leave the index out, "
+                "df.reset_index(drop=True), or rename it."
+            )
     return frame.reset_index()
 
 
@@ -102,44 +102,11 @@ def _from_pandas(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _column(column: pd.Series[Any]) -> Any:
-    """Return a column as Arrow's where it takes it, or as a list; None where null."""
-    if column.dtype == object:
-        return _objects(column)
+    """Return a column as an array, as Arrow's, or as a list; None where null."""
     if column.dtype.name.startswith("period"):
         raise InvalidValueError(
             f"there is no type for periods, {column.dtype}. Take their first moments: "
             f"df[{column.name!r}].dt.to_timestamp()."
         )
-    nan_stays = isinstance(column.dtype, np.dtype) and column.dtype.kind == "f"
-    try:
-        return ArrowColumn.of(pa.array(column, from_pandas=not nan_stays))
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return [None if is_missing(value) else value for value in column.tolist()]
-
-
-def _objects(column: pd.Series[Any]) -> Any:
-    """Return a column of objects: Arrow's where all are of one type that it keeps as it is.
-
-    Arrow would give all dicts the same keys, moments microseconds, days and moments one type, and
-    drop the rank of arrays. NaN within lists stays NaN, against the rules of pandas.
-    """
-    values = [_with_none(value) for value in column.tolist()]
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {dt.time} and any(v.tzinfo for v in values if v is not None):
-        return values
-    if not kinds or (len(kinds) == 1 and kinds <= _KEPT_BY_ARROW):
-        try:
-            return ArrowColumn.of(pa.array(values))
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            pass
-    return values
-
-
-_KEPT_BY_ARROW = {bool, bytes, Decimal, dt.time, float, int, str}
-
-
-def _with_none(value: Any) -> Any:
-    """Return a value with None for what pandas takes for missing, but NaN where it is in a list."""
-    if isinstance(value, list):
-        return [None if is_missing(item, nan=False) else item for item in value]
-    return None if is_missing(value) else value
+    values = series_values(column)
+    return ArrowColumn.of(values) if isinstance(values, pa.Array | pa.ChunkedArray) else values

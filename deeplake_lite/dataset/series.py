@@ -1,0 +1,83 @@
+"""A column of pandas, which may be NumPy's, Arrow's, or of Python objects.
+
+Appended and ingested frames are read by the same rules.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def series_values(column: pd.Series[Any]) -> Any:
+    """Return a column as an array of NumPy or Arrow, or as a list with None for null.
+
+    NaN in an array of floats stays NaN.
+
+    >>> import pandas as pd
+    >>> series_values(pd.Series([1.5, None])), series_values(pd.Series(["a", None], dtype=object))
+    (array([1.5, nan]), <pyarrow.lib.StringArray object at ...>
+    [
+      "a",
+      null
+    ])
+    """
+    import pyarrow as pa
+
+    if column.dtype == object:
+        return _objects(column)
+    if column.dtype.name.startswith("Sparse"):
+        return series_values(column.astype(getattr(column.dtype, "subtype", "O")))
+    if isinstance(column.dtype, np.dtype):
+        return column.to_numpy()
+    try:
+        return pa.array(column)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return [None if is_missing(value) else value for value in column.tolist()]
+
+
+def _objects(column: pd.Series[Any]) -> Any:
+    """Return a column of objects: Arrow's where all are of one type that it keeps as it is.
+
+    Arrow would give all dicts the same keys, moments microseconds, days and moments one type, and
+    drop the rank of arrays. NaN within lists stays NaN, against the rules of pandas.
+    """
+    values = [_with_none(value) for value in column.tolist()]
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {dt.time} and any(v.tzinfo for v in values if v is not None):
+        return values
+    if not kinds or (len(kinds) == 1 and kinds <= _KEPT_BY_ARROW):
+        import pyarrow as pa
+
+        try:
+            return pa.array(values)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            pass
+    return values
+
+
+_KEPT_BY_ARROW = {bool, bytes, Decimal, dt.time, float, int, str}
+
+
+def _with_none(value: Any) -> Any:
+    """Return a value with None for what pandas takes for missing, but NaN where it is in a list."""
+    if isinstance(value, list):
+        return [None if is_missing(item, nan=False) else item for item in value]
+    return None if is_missing(value) else value
+
+
+def is_missing(value: Any, *, nan: bool = True) -> bool:
+    """Tell whether an object stands for null: None, NA, NaT, or NaN unless `nan` is False.
+
+    >>> [is_missing(v) for v in (None, float("nan"), 0, "", np.zeros(2))]
+    [True, True, False, False, False]
+    """
+    if isinstance(value, float | np.floating):
+        return nan and bool(np.isnan(value))
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
