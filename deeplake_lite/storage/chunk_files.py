@@ -156,6 +156,26 @@ class ChunkFiles:
         files = self._files.get(path, {})
         return [_read(files.get(chunk), start, stop) for chunk, start, stop in ranges]
 
+    def take_whole(
+        self,
+        path: str,
+        numbers: Sequence[int],
+        *,
+        take: Callable[[int, memoryview], None],
+        most: int,
+        stop: threading.Event,
+    ) -> list[int]:
+        """Hand the chunks that are known to `take`, until told to stop; return the others."""
+        left = []
+        for chunk in numbers:
+            if stop.is_set():
+                break
+            if (data := self.read_whole(path, chunk, most)) is None:
+                left.append(chunk)
+            else:
+                take(chunk, data)
+        return left
+
     def read_whole(self, path: str, chunk: Place, most: int) -> memoryview | None:
         """Return a chunk that is known; None where the engine is to be asked.
 

@@ -66,7 +66,7 @@ def test_statistics_are_kept_per_chunk_and_widen_on_update(make_lake):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_a_rewound_append_leaves_no_statistics_behind(make_lake):
+def test_an_append_that_fails_leaves_no_statistics_behind(make_lake):
     ds = make_lake({"x": "int8"}, x=[1])
     with pytest.raises(ValueError, match="row 40: int8 holds"):
         ds.append({"x": [2] * 40 + [999]})

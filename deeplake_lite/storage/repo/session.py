@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import threading
 import time
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -184,8 +185,9 @@ class Session:
         if files is not None and not self._written:
             await _learn(files, path, left)
             parts = [left[i::READERS] for i in range(min(READERS, len(left)))]
-            read = partial(_taken_from_files, files)
-            done = await gather(in_thread(read, path, part, take, most) for part in parts)
+            stop = threading.Event()
+            read = partial(files.take_whole, take=take, most=most, stop=stop)
+            done = await gather(in_thread(read, path, part, stop=stop) for part in parts)
             left = [chunk for part in done for chunk in part]
         missing = []
 
@@ -530,20 +532,3 @@ async def _learn(files: ChunkFiles, path: str, numbers: Collection[int]) -> None
     """Have the files of chunks known."""
     if not files.knows(path, numbers):
         await in_thread(files.learn, path, numbers)
-
-
-def _taken_from_files(
-    files: ChunkFiles,
-    path: str,
-    numbers: Sequence[int],
-    take: Callable[[int, memoryview], None],
-    most: int,
-) -> list[int]:
-    """Hand the chunks that are files to `take`; return the others."""
-    left = []
-    for chunk in numbers:
-        if (data := files.read_whole(path, chunk, most)) is None:
-            left.append(chunk)
-        else:
-            take(chunk, data)
-    return left

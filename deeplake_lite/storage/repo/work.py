@@ -12,6 +12,7 @@ from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.loop import event_loop
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Coroutine, Iterable
 
 
@@ -114,12 +115,22 @@ class Running[T]:
             self._done.set_exception(error)
 
 
-async def in_thread[T](work: Callable[..., T], *arguments: Any) -> T:
-    """Do work in a thread. When the task is cancelled, wait until the thread has done it."""
+async def in_thread[T](
+    work: Callable[..., T], *arguments: Any, stop: threading.Event | None = None
+) -> T:
+    """Do work in a thread. When the task is cancelled, wait until the thread has done it.
+
+    Parameters
+    ----------
+    stop : Event, optional
+        Is set when the task is cancelled: `work` that looks at it ends early.
+    """
     running = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
+        if stop is not None:
+            stop.set()
         await asyncio.gather(running, return_exceptions=True)
         raise
 
