@@ -206,6 +206,10 @@ def delete(handle):
 EDITS = [append, append_rows, update, set_cells, upsert, add_column, delete]
 
 
+@pytest.mark.filterwarnings(  # Zarr, cancelled between making coroutines and awaiting them
+    "ignore:Exception ignored in. <coroutine object:pytest.PytestUnraisableExceptionWarning",
+    "ignore:coroutine '.*' was never awaited:RuntimeWarning",
+)
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize(("failure", "error"), FAILURES)
 @pytest.mark.parametrize("edit", EDITS)
