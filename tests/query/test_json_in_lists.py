@@ -162,6 +162,8 @@ def test_json_is_sought_in_lists_of_constants(ds: dl.Dataset, items: list[Any]) 
         ("LIST_POSITION(['x', '5'], j) = 2", [5]), ("LIST_CONTAINS([k + 1], j)", [4]),
         ("LIST_CONTAINS([t, 'x'], j)", [2, 5]), ("LIST_HAS_ALL([5.0, 'x'], [j, 5])", [2, 3, 4]),
         ("LIST_CONTAINS(LIST_APPEND([1], j), 'x')", [2]),
+        ("LIST_CONTAINS(LIST_PREPEND(j, [1]), 'x')", [2]),
+        ("LIST_CONTAINS(LIST_CONCAT([1.0], [j]), 1)", [0, 1, 2, 3, 4, 5]),
     ],
 )  # fmt: skip
 def test_json_is_sought_by_value(ds: dl.Dataset, condition: str, rows: list[int]) -> None:

@@ -410,6 +410,8 @@ def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
         return kind_of(first).listed
     if name in known.GIVES_JSON:
         return JSON
+    if name in known.EXTENDS_LISTS and any(lists_json(kind_of(a)) for a in args):
+        return JSON.listed
     if name in known.JOINS:
         return TEXT
     if name in known.COUNTS:

@@ -91,6 +91,12 @@ SEEKS = {
 }  # fmt: skip
 """Functions of a list and one value of its kind."""
 
+EXTENDS_LISTS = {
+    "ARRAY_APPEND", "ARRAY_CAT", "ARRAY_CONCAT", "ARRAY_PREPEND", "ARRAY_PUSH_BACK",
+    "ARRAY_PUSH_FRONT", "LIST_APPEND", "LIST_CAT", "LIST_CONCAT", "LIST_PREPEND",
+}  # fmt: skip
+"""Functions that give a list with more items."""
+
 HOLDS_VALUES = {"APPROX_TOP_K", "HISTOGRAM", "HISTOGRAM_EXACT"}
 """Aggregates that give values in a list or a map, which hold classes by name."""
 
