@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from deeplake_lite.dataset.arrow_objects import are_tensors, item_of, objects_in, tensors_in
-from deeplake_lite.dataset.arrow_types import dtype_of, is_list, unwrapped
+from deeplake_lite.dataset.arrow_types import dtype_of, is_list, is_text, unwrapped
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.htypes import Array, Json, Sequence, Text
 
@@ -41,21 +40,40 @@ def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) ->
 
 
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Join the chunks of a column."""
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    """Join the chunks of a column, each value in its place; dictionaries of texts stay.
+
+    Arrow joins no other dictionaries, and decodes run ends of few types.
+
+    >>> one_array(pa.DictionaryArray.from_arrays([1, 0, None], pa.array([[1], [2, 3]]))).to_pylist()
+    [[2, 3], [1], None]
+    """
+    if not isinstance(column, pa.ChunkedArray):
+        return _in_place(column)
+    chunks = column.chunks or [pa.nulls(0, column.type)]
+    return pa.chunked_array([_in_place(chunk) for chunk in chunks]).combine_chunks()
+
+
+def _in_place(array: pa.Array) -> pa.Array:
+    kind = array.type
+    if kinds.is_run_end_encoded(kind):
+        at = np.arange(array.offset, array.offset + len(array))
+        runs = np.searchsorted(array.run_ends.to_numpy(), at, side="right")
+        return _in_place(array.values.take(pa.array(runs)))
+    if kinds.is_dictionary(kind) and not is_text(kind.value_type):
+        return _in_place(array.dictionary.take(array.indices))
+    return array
 
 
 def _plain(array: pa.Array) -> pa.Array:
     """Return an array without what only says how its values are kept: a dictionary, an extension.
 
-    >>> _plain(pa.DictionaryArray.from_arrays([1, 0, None], pa.array([[1], [2, 3]]))).to_pylist()
-    [[2, 3], [1], None]
+    >>> _plain(pa.array(["a", "a"]).dictionary_encode()).to_pylist()
+    ['a', 'a']
     """
+    array = _in_place(array)
     kind = array.type
-    if kinds.is_run_end_encoded(kind):
-        return _plain(pc.run_end_decode(array))
     if kinds.is_dictionary(kind):
-        return _plain(array.dictionary.take(array.indices))
+        return array.dictionary.take(array.indices)
     if isinstance(kind, pa.Bool8Type):
         return array.storage.cast(pa.bool_())
     if isinstance(array, pa.ExtensionArray) and not isinstance(kind, pa.FixedShapeTensorType):

@@ -1,6 +1,7 @@
 """Columns of Arrow, pandas and xarray: a lake that was made of them takes them again."""
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -142,6 +143,19 @@ COLUMNS = {
     ),
     "run-end encoded texts": (run_ends(pa.array(["a", "b"])), dl.Text(), None),
     "run-end encoded numbers": (run_ends(pa.array([1.5, 2.5])), dl.Scalar("float64"), None),
+    "run-end encoded dictionary": (
+        run_ends(pa.array(["a", "b"]).dictionary_encode()), dl.ClassLabel(["a", "b"]), [0, 0, 1],
+    ),
+    "run-end encoded lists": (run_ends(LISTS), dl.Array("int64", (None,)), None),
+    "a part of run ends": (run_ends(pa.array(["a", "b"])).slice(1), dl.Text(), None),
+    "chunks of run ends": (
+        pa.chunked_array([run_ends(pa.array(["a", "b"])), run_ends(pa.array(["c", "d"]))]),
+        dl.Text(), None,
+    ),
+    "chunks of dictionaries": (
+        pa.chunked_array([dictionary(LISTS), dictionary(LISTS.slice(0, 2))]),
+        dl.Array("int64", (None,), nullable=True), None,
+    ),
     "bool8": (
         pa.ExtensionArray.from_storage(pa.bool8(), pa.array([0, 5, None], pa.int8())),
         dl.Scalar("bool", nullable=True), [False, True, None],
@@ -179,6 +193,18 @@ def test_a_column_of_arrow_is_read_alike_when_it_makes_a_lake_and_afterwards(new
     again = lake_like(made, new_url)
     write(table, again)
     assert values_of(again) == values_of(made)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("chunks", [0, 1])
+def test_a_column_of_arrow_without_rows_is_read_alike(new_url, name, chunks):
+    column, htype, _ = COLUMNS[name]
+    empty = pa.chunked_array([pa.nulls(0, column.type)] * chunks, column.type)
+    made = dl.from_dataframe(pa.table({"x": empty}), new_url(), progress=False)
+    is_class = isinstance(htype, dl.ClassLabel)
+    assert made["x"].htype == (dl.ClassLabel() if is_class else replace(htype, nullable=False))
+    made.append(pa.table({"x": empty}))
+    assert len(made) == 0
 
 
 @pytest.mark.parametrize("nullable", [True, False])
