@@ -40,7 +40,7 @@ PLACES = {
     "SELECT n FROM (SELECT id, CAST(^text AS INT) AS n FROM dataset) WHERE n > 3": "be converted",
     "SELECT ^ABS(x) FROM (SELECT text AS x UNION SELECT note FROM dataset)": "ABS does not take",
     "SELECT id WHERE ^time NOT IN (SELECT n FROM dataset)": "TIMESTAMP and INTEGER do not compare",
-    "SELECT id WHERE ^text < ANY (SELECT value FROM dataset)": "TEXT and FLOAT do not compare",
+    "SELECT id WHERE ^text < ANY (SELECT value FROM dataset)": "compares with text alone",
     "SELECT ^LEAD(boxes, 2.5) OVER (ORDER BY id)": "LEAD does not take values",
     "SELECT id WHERE id > 3 AND ^time": "A condition is true or false, but this is a time",
     "SELECT id, ^o.grid FROM owners AS o": "no column 'o.grid'",

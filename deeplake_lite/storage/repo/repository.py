@@ -238,7 +238,13 @@ class Repository:
         """
         if local_folder(self.url) is None and not self.checks_reads:
             return
-        next(self._walk(self._repository, snapshot_id), None)
+        with translated():
+            found = self._repository.lookup_snapshot(snapshot_id)
+        if found.id != snapshot_id:
+            raise DamagedError(
+                f"Version {snapshot_id} is damaged: in its place is version {found.id}. Restore "
+                "the lake from a copy."
+            )
 
     def _check_refs(self) -> None:
         """Refuse pipes and the like in the place of any branch or tag, which the engine lists.
