@@ -92,6 +92,14 @@ LINE_WIDTH = 160
 """Characters of a query's line that an error shows."""
 
 
+def message_of(error: BaseException) -> str:
+    """Return what an error says, whatever its class makes of that."""
+    try:
+        return str(error).encode(errors="backslashreplace").decode()
+    except Exception:  # whatever a class of the user's raises
+        return "an error whose message raises one, too"
+
+
 class LakeError(Exception):
     """Base of every error that this package raises on purpose.
 

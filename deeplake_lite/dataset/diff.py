@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from deeplake_lite.dataset import show
 from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.values import decode_block, owned
-from deeplake_lite.errors import ColumnNotFoundError
+from deeplake_lite.errors import ColumnNotFoundError, OptionError
 from deeplake_lite.htypes.json_values import same_json
 
 if TYPE_CHECKING:
@@ -111,6 +111,13 @@ class Diff:
             ]
         return pd.DataFrame(
             lines, columns=["row_id", "change", "column", "before", "after"], dtype=object
+        )
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied. Raises OptionError."""
+        raise OptionError(
+            "A diff reads both versions where it was made, and cannot be pickled or copied. "
+            "Pickle diff.to_pandas(), or the dataset, and call its diff() there."
         )
 
     def __repr__(self) -> str:

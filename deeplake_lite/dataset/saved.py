@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from deeplake_lite.errors import (
     InvalidValueError,
     LakeError,
     NotFoundError,
+    OptionError,
 )
 from deeplake_lite.storage.arrays import ArraySpec
 from deeplake_lite.storage.repo import Repository, branch_ref, run
@@ -137,6 +138,13 @@ class SavedViews(Mapping[str, "View"]):
         self._lake = lake
         self._session = _reader(lake.repository)
         self._documents = _documents(lake.repository, self._session)
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied. Raises OptionError."""
+        raise OptionError(
+            "The list of saved views reads them where it was made, and cannot be pickled or "
+            "copied. Pickle one of the views, or the dataset, and call its views() there."
+        )
 
     def __getitem__(self, name: str) -> View:
         """Open a view. Raises NotFoundError, and DamagedError where its document is none."""

@@ -62,6 +62,20 @@ def fail_samples(samples: list[Sample]) -> list[Sample]:
     return [fail(sample) for sample in samples]
 
 
+class SpeechlessError(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise ValueError("no message")
+
+    __repr__ = __str__
+
+
+def fail_without_a_message(_sample: object) -> object:
+    """Raise an error whose message raises one."""
+    raise SpeechlessError
+
+
 def fail_awkwardly(sample: Sample) -> Sample:
     """Fail with an error that cannot be sent."""
     raise NeedsTwoError(len(sample), 2)

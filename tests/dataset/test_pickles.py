@@ -1,5 +1,6 @@
 """Datasets and views on their way to another process."""
 
+import copy
 import multiprocessing
 import pickle
 import shutil
@@ -147,3 +148,11 @@ def test_a_lake_on_disk_that_is_gone_says_so(ds, tmp_path):
     shutil.rmtree(local_folder(copy.url))
     with pytest.raises(dl.LakeNotFoundError, match="no lake at"):
         pickle.loads(kept)
+
+
+@pytest.mark.parametrize("part", ["diff", "views"])
+@pytest.mark.parametrize("use", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_what_reads_the_lake_where_it_is_refuses_to_leave(ds, part, use):
+    made = getattr(ds, part)()
+    with pytest.raises(dl.OptionError, match=r"cannot be pickled or copied. Pickle"):
+        use(made)

@@ -220,7 +220,7 @@ def test_an_error_of_a_batch_transform_names_the_batch(numbers, load, workers, n
     seen, error = collected(load(numbers, batch_transform=transforms.fail_batch, **options))
     assert len(seen) == 1
     place = f"begins with row 4 of the view (row id {numbers.row_ids[4]})"
-    assert f"{place}: ValueError('seven is not liked')" in str(error)
+    assert f"{place}: ValueError: seven is not liked" in str(error)
     assert "in fail_batch" in shown(error)
 
 
@@ -470,10 +470,24 @@ def test_an_error_of_a_collate_function_names_it_and_the_batch(numbers, load, wo
     assert len(seen) == 1
     place = f"row 4 of the view (row id {numbers.row_ids[4]})"
     assert f"collate failed on the batch that begins with {place}" in str(error)
-    assert "ValueError('seven is not liked')" in str(error)
+    assert "ValueError: seven is not liked" in str(error)
     assert "Mend your function 'fail_samples'" in str(error)
     assert isinstance(error.__cause__, ValueError)
     assert "in fail_samples" in shown(error)
+
+
+@all_workers
+@pytest.mark.parametrize("option", ["transform", "batch_transform", "collate"])
+def test_an_error_whose_message_raises_is_told_all_the_same(
+    numbers, load, option, workers, num_workers
+):
+    given = {option: transforms.fail_without_a_message}
+    _, error = collected(load(numbers, workers=workers, num_workers=num_workers, **given))
+    assert "SpeechlessError: an error whose message raises one, too. Mend" in str(error)
+    if option == "transform":
+        loader = load(numbers[:2], transform=given[option], on_error="skip")
+        with pytest.raises(LoaderError, match="SpeechlessError: an error whose message"):
+            list(loader)
 
 
 def test_a_damaged_row_advises_to_mend_the_row_or_to_leave_it_out(pictures, load):

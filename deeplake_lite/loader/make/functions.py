@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from deeplake_lite.errors import LakeError, LoaderError
+from deeplake_lite.errors import LakeError, LoaderError, message_of
 from deeplake_lite.loader.make.chance import seed_globals
 from deeplake_lite.loader.make.generators import OwnGenerators
 from deeplake_lite.loader.order.order import mixed
@@ -91,9 +91,10 @@ class Function:
         try:
             return self(value, epoch, first.row_id)
         except Exception as error:
+            said = message_of(error).removesuffix(".")
             raise LoaderError(
-                f"{self.option} failed on the batch that begins with {first.place}: {error!r}. "
-                f"{self.advice(error)}",
+                f"{self.option} failed on the batch that begins with {first.place}: "
+                f"{type(error).__name__}: {said}. {self.advice(error)}",
                 row_id=first.row_id,
                 position=first.position,
                 source=first.source,

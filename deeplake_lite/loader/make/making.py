@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deeplake_lite.dataset.values import with_none
-from deeplake_lite.errors import LoaderError
+from deeplake_lite.errors import LoaderError, message_of
 from deeplake_lite.loader import clock
 from deeplake_lite.loader.make.collate import collate_column, collate_samples
 from deeplake_lite.loader.make.decode import advice, decode_column, follow_pictures
@@ -188,7 +188,7 @@ class Making:
         else:
             way = advice(error, column)
         out = "leave such rows out with on_error='skip'."
-        said = str(error).removesuffix(".")
+        said = message_of(error).removesuffix(".")
         raise LoaderError(
             f"{rows.place(row, row_id)}, {stage}: {type(error).__name__}: {said}. "
             f"{f'{way}, or {out}' if way else out[0].upper() + out[1:]}",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.describe import dtype_of
+from deeplake_lite.errors import message_of
 from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.loader.make.chance import globals_kept
 from deeplake_lite.loader.make.functions import Function
@@ -144,7 +145,7 @@ class Made:
 
     def skip(self, row_id: int, column: str | None, error: Exception, job: Job, row: int) -> None:
         """Note a row that is left out."""
-        said = f"{type(error).__name__}: {error}"
+        said = f"{type(error).__name__}: {message_of(error)}"
         position, source = int(job.where.positions[row]), job.where.source(row)
         self.skipped.append(Skipped(row_id, column, said, position, source))
 

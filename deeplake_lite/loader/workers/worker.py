@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from deeplake_lite.errors import LoaderError
+from deeplake_lite.errors import LoaderError, message_of
 from deeplake_lite.loader.workers.parcels import Lane
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Failure:
         """Take an error apart."""
         cause = error.__cause__
         shown = "".join(traceback.format_exception(cause or error)).rstrip()
-        said = f"{type(error).__name__}: {error}"
+        said = f"{type(error).__name__}: {message_of(error)}"
         start = Start.of(error) if at_start else None
         return cls(_pickled(error), _pickled(cause), said, shown, start)
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite import checks
-from deeplake_lite.errors import DamagedError, InvalidValueError, QueryError, QueryTypeError
+from deeplake_lite.errors import (
+    DamagedError,
+    InvalidValueError,
+    QueryError,
+    QueryTypeError,
+    message_of,
+)
 from deeplake_lite.htypes import ClassLabel, Image, Json
 from deeplake_lite.htypes.base import Htype
 from deeplake_lite.query.functions.base import Arg, Bound, Function
@@ -97,14 +103,6 @@ def _copied(value: Any) -> Any:
     return value
 
 
-def _message(error: Exception) -> str:
-    """Return what an error says, whatever its class makes of that."""
-    try:
-        return str(error).encode(errors="backslashreplace").decode()
-    except Exception:
-        return "an error whose message raises one, too"
-
-
 class _Call:
     """A user's function bound to arguments."""
 
@@ -159,7 +157,7 @@ class _Call:
         except Exception as error:
             place = "" if row is None else f" in row {row} of its block"
             raise QueryError(
-                f"{self.name} failed{place}: {type(error).__name__}: {_message(error)}"
+                f"{self.name} failed{place}: {type(error).__name__}: {message_of(error)}"
             ) from error
 
     def _checked(self, value: Any, row: int | None) -> Any:
