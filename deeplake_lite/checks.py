@@ -46,7 +46,7 @@ def integer(name: str, value: Any, least: int | None = None) -> int:
         number = None
     if number is None or (least is not None and number < least):
         rule = "an integer" if least is None else f"an integer of at least {least}"
-        raise OptionError(f"{name} must be {rule}, but it is {value!r}.")
+        raise OptionError(f"{name} must be {rule}, but it is {value!r:.60}.")
     return number
 
 

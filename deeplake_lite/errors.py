@@ -250,8 +250,8 @@ class QuerySyntaxError(QueryError):
                ^
         """
         text, reason = self._found
-        column = max(1, self.column - len(prefix)) if self.line == 1 else self.column
-        return self.at(text.removeprefix(prefix), self.line, column, reason)
+        place = Place(text, self.line, self.column).without(prefix)
+        return self.at(place.text, place.line, place.column, reason)
 
 
 class QueryTypeError(QueryError):

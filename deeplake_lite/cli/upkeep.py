@@ -17,7 +17,6 @@ from deeplake_lite.cli.app import (
     print_json,
     size,
 )
-from deeplake_lite.errors import InvalidValueError, LakeError
 
 
 @app.command()
@@ -57,10 +56,7 @@ def vacuum(
     """Delete what no version needs any more."""
     from dataclasses import asdict
 
-    try:
-        done = open_lake(url).vacuum(older_than=older_than, spare=spare, dry_run=dry_run)
-    except ValueError as error:
-        raise error if isinstance(error, LakeError) else InvalidValueError(str(error)) from error
+    done = open_lake(url).vacuum(older_than=older_than, spare=spare, dry_run=dry_run)
     if as_json:
         print_json({**asdict(done), "dry_run": dry_run})
         return

@@ -1,10 +1,10 @@
 """Cells as Arrow arrays, and columns as Arrow fields.
 
-Numbers become primitives, arrays of one shape fixed-size lists (with several axes tensors), of
-varying length lists, of otherwise varying shape data and shape, complex numbers
-pairs, files binary. A field's metadata has the htype's configuration,
-so that what reads the table can make the same column again. Imports pyarrow: `export` imports
-this when asked to.
+Numbers become primitives and files become binary. Arrays of one shape become fixed-size lists, or
+tensors if they have several axes. Arrays of varying length become lists, and arrays in which
+several axes vary become structs of data and shape. Complex numbers become pairs. A field's metadata
+holds the configuration of its htype, so that a reader can make the same column again. This module
+imports pyarrow, so `export` loads it only when asked.
 """
 
 from __future__ import annotations

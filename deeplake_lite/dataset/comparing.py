@@ -14,6 +14,8 @@ import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel, Dense, Htype, Nested, Ragged
+from deeplake_lite.htypes.json_values import canonical_json
+from deeplake_lite.htypes.tensors import array_of, is_tensor
 from deeplake_lite.htypes.times import read_time
 
 if TYPE_CHECKING:
@@ -140,8 +142,8 @@ def _as_values(other: Any) -> tuple[Any, Any]:
         return other.to_numpy(), other
     if hasattr(other, "htype"):
         return other[:], other
-    if hasattr(other, "detach"):
-        return np.asarray(other.detach().cpu()), None
+    if is_tensor(type(other)):
+        return array_of(other), None
     return other, None
 
 
@@ -281,13 +283,11 @@ def _listed(values: Any) -> list[Any]:
 
 
 def _canonical(value: Any) -> str | None:
-    """Return the text that equal JSON values share, null of null; of what is no JSON, no such text.
+    """Return the text that equal JSON values share: None for null, "" for a value that is not JSON.
 
     >>> _canonical(1.0), _canonical(True), _canonical("1"), _canonical(None), _canonical({1})
     ('1', 'true', '"1"', None, '')
     """
-    from deeplake_lite.htypes.json_values import canonical_json  # opening a lake needs none
-
     try:
         return None if value is None else canonical_json(value)
     except (TypeError, ValueError, RecursionError):

@@ -196,10 +196,16 @@ def check_document(name: str, document: Any, *, saved: bool) -> None:
     try:
         _check(document, saved=saved, depth=0)
     except (ValueError, TypeError, LookupError, RecursionError) as error:
-        raise DamagedError(
-            f"The saved view {name!r:.60} is damaged: {error!s:.200} Delete it, or restore the "
-            "lake from a copy."
-        ) from error
+        raise damaged_view(name, error) from error
+
+
+def damaged_view(name: str, error: Exception) -> DamagedError:
+    """Return the error of a saved view whose document is damaged."""
+    reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+    return DamagedError(
+        f"The saved view {name!r:.60} is damaged: {reason.removesuffix('.'):.200}. Delete it, or "
+        "restore the lake from a copy."
+    )
 
 
 def _check(document: Any, *, saved: bool, depth: int) -> None:

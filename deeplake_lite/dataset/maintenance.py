@@ -119,7 +119,7 @@ def vacuum(ds: Dataset, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuum
     with contextlib.ExitStack() as working:
         working.enter_context(repository.lock())
         if not dry_run:
-            working.enter_context(repository.announced(now - grace))
+            working.enter_context(repository.announced(_earlier(now, grace)))
         _check_named(repository)
         if not dry_run:
             repository.refs.renew()
@@ -127,7 +127,9 @@ def vacuum(ds: Dataset, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuum
         repository.unpin(now - ANNOUNCED_AGE)
         others = _open_transactions(repository)
         held = {*saved.versions_needed(repository), *(note["version"] for note in others)}
-        limit = min([now - grace, *(datetime.fromisoformat(note["started"]) for note in others)])
+        limit = min(
+            [_earlier(now, grace), *(datetime.fromisoformat(note["started"]) for note in others)]
+        )
         with repository.pinned(held):
             if cutoff is not None:
                 plan = plan_expiry(repository, cutoff, _named(repository), held)
@@ -173,7 +175,7 @@ def _why(
             "view, a merge or an open transaction needs"
         )
     young = _count(repository, plan, now, dry_run=True)["bytes"]
-    if young and limit < now - grace:
+    if young and limit < _earlier(now, grace):
         reasons.append(
             f"{young:,} bytes that no version needs are spared, because a transaction that has "
             f"been open since {limit:%Y-%m-%d %H:%M:%S} UTC may need them: commit or discard it"
@@ -273,22 +275,48 @@ def _cutoff(older_than: Any, now: datetime) -> datetime:
     '2026-01-01'
     """
     if isinstance(older_than, datetime):
-        return older_than.astimezone(UTC)
+        return _in_utc(older_than)
     if isinstance(older_than, timedelta):
-        return now - older_than
+        if older_than < timedelta(0):
+            raise OptionError(
+                f"older_than must not be a negative age, but it is {older_than}. For example: "
+                "older_than='30d'."
+            )
+        return _earlier(now, older_than)
+    return _earlier(now, _parse_age("older_than", older_than, "30d"))
+
+
+def _earlier(now: datetime, age: timedelta) -> datetime:
+    """Return the time that was an age ago, or the earliest there is."""
     try:
-        return now - _parse_age("older_than", older_than, "30d")
+        return now - age
     except OverflowError:
         return datetime.min.replace(tzinfo=UTC)
 
 
+def _in_utc(moment: datetime) -> datetime:
+    """Return a moment in UTC, or the first or last one of UTC where it lies beyond.
+
+    >>> _in_utc(datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))).year
+    1
+    """
+    try:
+        return moment.astimezone(UTC)
+    except (OverflowError, ValueError):
+        end = datetime.min if moment.year == datetime.min.year else datetime.max
+        return end.replace(tzinfo=UTC)
+
+
 def _parse_age(name: str, value: Any, example: str) -> timedelta:
-    """Return an age that is written as text. Raises OptionError, and OverflowError."""
+    """Return an age that is written as text, or the longest there is. Raises OptionError."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", str(value))
     if found is None:
         kinds = "a time, a timedelta" if name == "older_than" else "a timedelta"
         raise OptionError(
-            f"{name} is {kinds}, or a number with s, m, h, d or w, got {value!r}. "
+            f"{name} must be {kinds}, or a number with s, m, h, d or w, but it is {value!r:.60}. "
             f"For example: {name}={example!r}."
         )
-    return timedelta(**{UNITS[found[2]]: float(found[1])})
+    try:
+        return timedelta(**{UNITS[found[2]]: float(found[1])})
+    except OverflowError:
+        return timedelta.max

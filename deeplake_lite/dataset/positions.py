@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError, RowIndexError
+from deeplake_lite.htypes.tensors import array_of, is_tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,8 +122,8 @@ def as_ids(ids: Any) -> NDArray[np.int64]:
     >>> as_ids([2**40]), as_ids(7)
     (array([1099511627776]), array([7]))
     """
-    if hasattr(ids, "detach"):  # PyTorch's, which may be on a GPU
-        ids = ids.detach().cpu()
+    if is_tensor(type(ids)):
+        ids = array_of(ids)
     found = np.atleast_1d(np.asarray(ids))
     if found.ndim == 1 and not len(found):
         return np.empty(0, np.int64)

@@ -17,7 +17,13 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.dataset import versions
-from deeplake_lite.dataset.kept_rows import Keeper, Opener, check_document, versions_of
+from deeplake_lite.dataset.kept_rows import (
+    Keeper,
+    Opener,
+    check_document,
+    damaged_view,
+    versions_of,
+)
 from deeplake_lite.dataset.virtual import VirtualTable
 from deeplake_lite.errors import (
     ConflictError,
@@ -101,10 +107,7 @@ class SavedView:
         try:
             saved = datetime.fromisoformat(document["saved"])
         except ValueError as error:
-            raise DamagedError(
-                f"The saved view {name!r:.60} is damaged: {error!s:.200} Delete it, or restore the "
-                "lake from a copy."
-            ) from error
+            raise damaged_view(name, error) from error
         return cls(
             name,
             document["version"],

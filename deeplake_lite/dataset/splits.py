@@ -70,16 +70,15 @@ def split(
 
 
 def folds(view: View, k: int, *, by: str | None, group: str | None, seed: int) -> list[Ints]:
-    """Return the fold of each row as positions of each, ascending; see `View.folds`."""
-    if isinstance(k, bool | np.bool_) or not isinstance(k, int | np.integer) or k < 2:
-        raise OptionError(f"folds must be an integer of at least 2, but it is {k!r:.60}.")
+    """Return the positions of the rows of each fold, ascending; see `View.folds`."""
+    k = checks.integer("k", k, 2)
     if k > max(len(view), 2):
         raise OptionError(
-            f"{k!r:.60} folds need at least as many rows, but the view has {len(view):,}. Ask for "
+            f"{k:,} folds need at least as many rows, but the view has {len(view):,}. Ask for "
             "fewer folds, or add rows."
         )
     names = [f"fold {number}" for number in range(k)]
-    return split(view, [1 / int(k)] * int(k), by=by, group=group, seed=seed, names=names)
+    return split(view, [1 / k] * k, by=by, group=group, seed=seed, names=names)
 
 
 def _parts(

@@ -33,11 +33,11 @@ AUX = "_aux"
 MOST_NAMES = 10
 """Branches and tags that an error message names."""
 
+NEAREST = 3
+"""Names among them that look most like the one asked for."""
+
 LONGEST_NAME = 200
 """Characters of a branch's or tag's name: it becomes a file's, with a suffix."""
-
-NEAREST = 3
-"""Of these, those that look most like what was asked for."""
 
 ROOT_MESSAGE = "Repository initialized"
 """Of the engine's own first snapshot, which holds no lake."""

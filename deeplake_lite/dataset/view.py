@@ -310,8 +310,8 @@ class View(LoadsRows, Exports, Asks):
             When there is a view of that name, unless it is to be overwritten.
         UncommittedError
             When the view has edits that are not committed.
-        NotFoundError
-            For what is no name.
+        InvalidValueError
+            For a name that is empty or has a slash, and for a view of no lake.
 
         Examples
         --------

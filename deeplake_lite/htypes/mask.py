@@ -202,7 +202,7 @@ class Mask(Htype):
             return self._encode_classes(value["bytes"] or value["path"], check)
         if is_pillow(value):
             with alone_with(value):
-                self._limits.check_picture(value.size, len(value.getbands()))
+                self._limits.check_picture(value.size[::-1], len(value.getbands()))
                 file = untouched_file(value)
                 if file is not None:
                     return self._encode_file(file, check)

@@ -194,7 +194,7 @@ class _Query:
             self._create(udf)
 
     def close(self) -> None:
-        """Leave nothing behind; of what does not end at once, when it does."""
+        """Close now. If a query is still running, close when it finishes."""
         if self._left is not None:
             left, self._left = self._left, None
             left.add_done_callback(lambda _: self.close())

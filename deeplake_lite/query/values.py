@@ -87,7 +87,8 @@ class Meta:
     source: Source
     field: Field | None
     what: str
-    """``"shape"``, ``"axis:0"``, ``"ndim"``, ``"size"``, ``"nbytes"``, ``"hash"``, ``"present"``;
+    """``"shape"``, ``"axis:0"``, ``"ndim"``, ``"size"``, ``"nbytes"``, ``"hash"``,
+    ``"hash:present"`` (null where the cell is null), ``"present"``;
     of a text ``"bm25:words"``; of the row ``"row_id"``, ``"random:seed"``."""
     type: Type
 

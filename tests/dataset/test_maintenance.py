@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import numpy as np
@@ -395,3 +395,38 @@ def test_damaged_row_ids_are_reported(tmp_path):
     assert not report
     assert {d.column for d in report.damaged} == {None}
     assert "index" in repr(report)
+
+
+AWAY = timezone(timedelta(hours=5))
+AGES = {
+    "99999999999w": "keeps",
+    "9" * 400 + "d": "keeps",
+    timedelta.max: "keeps",
+    timedelta.min: "refused",
+    datetime.min: "keeps",
+    datetime.min.replace(tzinfo=AWAY): "keeps",
+    datetime.max: "expires",
+    datetime.max.replace(tzinfo=timezone(-AWAY.utcoffset(None))): "expires",
+}
+
+
+@pytest.mark.parametrize("age", AGES, ids=lambda age: str(age)[:30])
+def test_ages_at_the_ends_of_time_expire_all_or_nothing(make_lake, age):
+    ds = make_lake({"x": "int32"}, x=[1])
+    ds.append({"x": [2]})
+    ds.commit("two")
+    if AGES[age] == "refused":
+        with pytest.raises(dl.OptionError, match="must not be a negative age"):
+            ds.vacuum(older_than=age)
+    else:
+        done = ds.vacuum(older_than=age, spare=timedelta(0))
+        assert bool(done.expired) == (AGES[age] == "expires")
+    assert ds["x"][:].tolist() == [1, 2]
+    assert ds.verify()
+
+
+@pytest.mark.parametrize("spare", ["99999999999w", "9" * 400 + "d", timedelta.max])
+def test_the_longest_grace_spares_everything(make_lake, spare):
+    ds = make_lake({"x": "int32"}, x=[1])
+    assert ds.vacuum(spare=spare).bytes == 0
+    assert ds.verify()

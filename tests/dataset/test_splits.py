@@ -392,10 +392,12 @@ def test_every_row_is_tested_once_and_trained_on_otherwise(ds, how):
 
 def test_folds_of_too_few_rows_or_no_number_are_refused(ds):
     for k in (1, 0, -1, 2.5, True, None, "5"):
-        with pytest.raises(ValueError, match="folds must be an integer of at least 2"):
+        with pytest.raises(ValueError, match="k must be an integer of at least 2"):
             ds.folds(k)
     for k in (5, 10**30):
-        with pytest.raises(ValueError, match=rf"{k} folds need at least as many rows, .* has 3\."):
+        with pytest.raises(
+            ValueError, match=rf"{k:,} folds need at least as many rows, .* has 3\."
+        ):
             ds[:3].folds(k)
     assert [len(fold.test) for fold in ds[:7].folds(np.int64(3))] == [3, 2, 2]
 

@@ -111,9 +111,7 @@ def _number_of_rows(
     )
 
 
-def note_enough(
-    binder: Binder, tree: exp.Select, scope: Scope, out: exp.Select, limit: int | None
-) -> None:
+def note_enough(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | None) -> None:
     """Note that a source's first rows that pass suffice."""
     stops = limit is not None and not any(
         tree.args.get(k) for k in ("order", "group", "distinct", "having", "qualify", "joins")

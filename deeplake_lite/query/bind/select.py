@@ -281,7 +281,7 @@ class Binder:
         sorts = row_order.sorted_afterwards(out, scope) if outermost else []
         order = [projection.column(position).name for position in sorts]
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
-        note_enough(self, tree, scope, out, count)
+        note_enough(tree, scope, out, count)
         rows = (not bare or count is not None) and not sorts
         row_order.settle(out, scope, rows=rows, most=count)
         return Lowered(out, columns, count, ending, tuple(order))

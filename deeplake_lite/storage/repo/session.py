@@ -299,8 +299,8 @@ class Session:
             ) from error
         if length is not None and shape[:1] != [length]:
             raise DamagedError(
-                f"The array {path} has {shape[:1]} entries, the lake's document says {length}. "
-                "Restore the lake from a copy."
+                f"The array {path} must have {length:,} entries, as the lake's document says, but "
+                f"its shape is {shape}. Restore the lake from a copy."
             )
         return found
 
