@@ -297,6 +297,7 @@ def _earlier(now: datetime, age: timedelta) -> datetime:
 def _in_utc(moment: datetime) -> datetime:
     """Return a moment in UTC, or the first or last one of UTC where it lies beyond.
 
+    >>> from datetime import timezone
     >>> _in_utc(datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))).year
     1
     """
