@@ -176,7 +176,7 @@ def _array(item: pa.Array) -> Any:
     if not item.null_count or dtype is None:
         return values
     if np.dtype(dtype).kind not in "fmM":
-        return item.to_pylist()
+        return with_none(values)
     blank: Any = np.array("NaT" if dtype.endswith("]") else np.nan, dtype)
     return np.ma.filled(values, blank)
 

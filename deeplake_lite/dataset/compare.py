@@ -13,14 +13,16 @@ import numpy as np
 from deeplake_lite.dataset import glance
 from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.changes import compare_notes
+from deeplake_lite.dataset.exact import apart, exact
 from deeplake_lite.dataset.html import CellChange, DiffExample, DiffSummary, SchemaChange
 from deeplake_lite.dataset.html.pages import MOST_COLUMNS
-from deeplake_lite.htypes import ClassLabel, Image
+from deeplake_lite.dataset.values import decode_block, with_none
+from deeplake_lite.htypes import ClassLabel, Image, Sequence
 from deeplake_lite.htypes.base import Picture
 from deeplake_lite.htypes.show import short_array, short_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from deeplake_lite.dataset.changes import Ids
     from deeplake_lite.dataset.diff import Diff
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 _SIDE_ROWS = 2  # of added and of removed rows, when there are changed ones too
+SEEN = 40
+"""Letters of a cell that a page of a diff surely shows."""
+
 _FIELDS = 4  # of an added or removed row
 
 
@@ -75,7 +80,23 @@ def schema_changes(changes: SchemaChanges) -> Iterator[SchemaChange]:
 
 def _note_changes(whose: str, notes: Mapping[str, tuple[object, object]]) -> Iterator[SchemaChange]:
     for key, (before, after) in notes.items():
-        yield SchemaChange("changed", whose, f"note {key}: {before!r:.40} → {after!r:.40}")
+        was, now = apart(repr(before), repr(after), SEEN)
+        yield SchemaChange("changed", whose, f"note {key}: {was} → {now}")
+
+
+def plain_pair(before: Any, after: Any, htypes: tuple[Htype, Htype]) -> tuple[Any, Any]:
+    """Return two values as `plain` does, told apart where that would say the same of both.
+
+    >>> from deeplake_lite.htypes import Array
+    >>> htype = Array("float64", (2,))
+    >>> plain_pair(np.array([1700000123.25, 1]), np.array([1700000123.75, 1]), (htype, htype))
+    ('[1700000123.25, 1.0]', '[1700000123.75, 1.0]')
+    """
+    pair = plain(before, htypes[0]), plain(after, htypes[1])
+    if before is None or after is None or not isinstance(pair[0], str) or pair[0] != pair[1]:
+        return pair
+    told = exact(htypes[0], before), exact(htypes[1], after)
+    return pair if None in told else apart(str(told[0]), str(told[1]))
 
 
 def plain(value: Any, htype: Htype | None = None) -> Any:
@@ -83,11 +104,15 @@ def plain(value: Any, htype: Htype | None = None) -> Any:
 
     >>> plain(np.int32(3)), plain(np.zeros(2)), plain(1, ClassLabel(["rose", "tulip"]))
     (3, 'float64 (2,): 0, 0', 'tulip')
+    >>> plain([np.int32(1)], Sequence(ClassLabel(["rose", "tulip"])))
+    '[tulip]'
     """
     if value is None or (isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).all()):
         return None
     if isinstance(htype, ClassLabel):
         return htype.preview(value)
+    if isinstance(htype, Sequence) and (items := exact(htype, value)) is not None:
+        return short_text(f"[{items}]")
     if isinstance(value, np.datetime64 | np.timedelta64):
         return value
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim):
@@ -148,6 +173,14 @@ class Side:
         """Return what cells show."""
         return glance.contents(self.table, f, self.slots(ids))
 
+    def exact(self, f: Field, row: Ids) -> str | None:
+        """Return a cell in words that tell it apart, see `exact`; None where it has none."""
+        try:
+            cells = self.table.read([f.id], self.slots(row))[f.id]
+            return exact(f.htype, with_none(decode_block(f.htype, cells, follow=False))[0])
+        except Exception:  # whatever is wrong with it, `values` says so
+            return None
+
     def positions(self, ids: Ids) -> list[int]:
         """Return where rows are."""
         live, slots = self.table.rows.live(), self.slots(ids)
@@ -158,7 +191,7 @@ class Side:
     def pictures(self, ids: Ids) -> list[Picture | None]:
         """Return the rows' pictures, from the first column that has any."""
         f = next((f for f in self.table.schema if isinstance(f.htype, Image)), None)
-        found: Sequence[Content] = self.values(f, ids) if f else [None] * len(ids)
+        found: list[Content] = self.values(f, ids) if f else [None] * len(ids)
         return [content if isinstance(content, Picture) else None for content in found]
 
 
@@ -170,12 +203,31 @@ def _changed_rows(diff: Diff, older: Side, newer: Side, ids: Ids) -> Iterator[Di
         new = newer.table.schema[name]
         old = next(f for f in older.table.schema if f.id == new.id)
         sides = older.values(old, some), newer.values(new, some)
-        for row_id, before, after in zip(some.tolist(), *sides, strict=True):
-            cells[row_id].append(CellChange(name, before, after))
+        for row_id, *glimpses in zip(some.tolist(), *sides, strict=True):
+            if _look_alike(*glimpses):
+                at = np.array([row_id])
+                glimpses = _told_apart(older.exact(old, at), newer.exact(new, at)) or glimpses
+            cells[row_id].append(CellChange(name, *glimpses))
     rows = zip(ids.tolist(), newer.positions(ids), newer.pictures(ids), strict=True)
     for row_id, row, picture in rows:
         drawn = any(isinstance(s, Picture) for c in cells[row_id] for s in (c.before, c.after))
         yield DiffExample("changed", row, tuple(cells[row_id]), None if drawn else picture)
+
+
+def _look_alike(before: Content, after: Content) -> bool:
+    """Tell whether a reader sees no difference of two cells; of what was not read, nobody knows.
+
+    >>> _look_alike("1.7e+09", "1.7e+09"), _look_alike("a", "b"), _look_alike("…", "…")
+    (True, False, False)
+    """
+    if not isinstance(before, str) or not isinstance(after, str) or before == glance.UNREAD:
+        return False
+    return before[:SEEN] == after[:SEEN]
+
+
+def _told_apart(before: str | None, after: str | None) -> list[Content]:
+    """Return two cells cut to where they differ; nothing where they have no such words."""
+    return [] if before is None or after is None else [*apart(before, after, SEEN)]
 
 
 def _whole_rows(kind: ChangeKind, side: Side, ids: Ids) -> Iterator[DiffExample]:

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from deeplake_lite.dataset.changes import NONE, Changes, Ids
-from deeplake_lite.dataset.compare import plain
+from deeplake_lite.dataset.compare import plain_pair
+from deeplake_lite.dataset.exact import apart, numbers
 from deeplake_lite.dataset.values import decode_block
 from deeplake_lite.errors import ConflictError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from deeplake_lite.htypes import Htype
     from deeplake_lite.storage.table import Table
 
 MOST_LISTED = 10
@@ -145,14 +147,16 @@ def _told(conflict: Conflict, sides: Mapping[str, Table]) -> str:
     position = int(np.flatnonzero(sides[who].rows.live() == found[who][0])[0])
     if conflict.kind == "row":
         return f"row {position} of {who}: {conflict.reason}"
-    values = [f"{w} {_value(sides[w], conflict.key[0], found[w])}" for w in sides]
+    (ours, theirs) = [_cell(sides[who], conflict.key[0], found[who]) for who in sides]
+    texts = brief_apart(*plain_pair(ours[0], theirs[0], (ours[1], theirs[1])))
+    values = [f"{w} {text}" for w, text in zip(sides, texts, strict=True)]
     return f"cell {conflict.name!r} of row {position}: {', '.join(values)}"
 
 
-def _value(table: Table, column: str, slots: Ids) -> str:
+def _cell(table: Table, column: str, slots: Ids) -> tuple[Any, Htype]:
     htype = next(f.htype for f in table.schema if f.id == column)
     cells = table.read([column], slots)[column]
-    return brief(plain(decode_block(htype, cells, follow=False)[0], htype))
+    return decode_block(htype, cells, follow=False)[0], htype
 
 
 def brief(value: Any) -> str:
@@ -161,5 +165,23 @@ def brief(value: Any) -> str:
     >>> brief(None), brief("a" * 99)
     ('null', "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…")
     """
-    text = "null" if value is None else repr(value)
+    text = _in_full(value)
     return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
+
+
+def brief_apart(ours: Any, theirs: Any) -> tuple[str, str]:
+    """Return two values in a few letters, those where they begin to differ if the first are alike.
+
+    >>> brief_apart("a" * 99 + "b", "a" * 99 + "c")
+    ("…aaaaaaaaaaaaaaaab'", "…aaaaaaaaaaaaaaaac'")
+    """
+    texts = brief(ours), brief(theirs)
+    if texts[0] != texts[1]:
+        return texts
+    return apart(_in_full(ours), _in_full(theirs), MOST_LETTERS)
+
+
+def _in_full(value: Any) -> str:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return numbers(value)
+    return "null" if value is None else repr(value)

@@ -6,19 +6,20 @@ knows.
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Concatenate, Self
 
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.notes import Change, Notes
+from deeplake_lite.dataset.transaction import Transaction
 from deeplake_lite.dataset.view import Lake, View
 from deeplake_lite.errors import ReadOnlyError, UncommittedError
 from deeplake_lite.lazy import lazy
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+    from collections.abc import Callable, Iterable, Mapping, MutableMapping
+    from contextlib import AbstractContextManager
 
     from deeplake_lite.dataset import changes, edits, maintenance, pickles, saved, upserts
     from deeplake_lite.dataset import commit as commits
@@ -64,7 +65,8 @@ class Dataset(View):
         super().__init__(lake, table, None, (), "")
         self._branch, self._name = branch, name
         self._guard = threading.RLock()
-        self._is_edited = False
+        self._editor: int | None = None
+        """The thread that makes an edit, if one does."""
 
     # ---- what it is
 
@@ -510,8 +512,7 @@ class Dataset(View):
         with self._locked():
             self._go_to(self.version)
 
-    @contextlib.contextmanager
-    def transaction(self, message: str = "") -> Iterator[Self]:
+    def transaction(self, message: str = "") -> Transaction:
         """Commit what happens within, or discard it when an error leaves the block.
 
         When the commit at the end fails, the edits stay in this handle, as after any `commit` that
@@ -522,10 +523,10 @@ class Dataset(View):
         message : str
             Of the commit.
 
-        Yields
-        ------
-        Dataset
-            This one.
+        Returns
+        -------
+        Transaction
+            For a ``with`` block, in which it is this Dataset.
 
         Raises
         ------
@@ -545,14 +546,7 @@ class Dataset(View):
         >>> ds.log()[0].message
         'two rows'
         """
-        with self._locked():
-            self._check_clean("a transaction begins")
-        try:
-            yield self
-        except BaseException:
-            self.discard()
-            raise
-        self.commit(message)
+        return Transaction(self, message)
 
     def branch(self, name: str) -> None:
         """Start a branch at the current version; `checkout` goes there.
@@ -1017,9 +1011,11 @@ class Dataset(View):
         repository = self._lake.repository
         return Table.open(repository, repository.reader(snapshot_id))
 
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Keep other threads from changing the handle meanwhile.
+    def _locked(self) -> AbstractContextManager[object]:
+        """Return what keeps other threads from changing the handle within a ``with`` block.
+
+        That takes and releases a lock of the interpreter's, so that no interrupt comes between, as
+        one can in the Python code of a context manager of ours.
 
         Raises
         ------
@@ -1027,39 +1023,49 @@ class Dataset(View):
             Within an edit, whose values may come from code of the user's: what that edit builds on
             must not move under it.
         """
-        with self._guard:
-            if self._is_edited:
-                raise UncommittedError(
-                    "A handle makes one edit at a time, but this call comes from a generator or a "
-                    "function that gives the values of another edit, which is still under way. "
-                    "Make it before or after that edit, or with a handle of its own: "
-                    f"dl.open({self.url!r})."
-                )
-            yield
+        if self._editor == threading.get_ident():
+            raise UncommittedError(
+                "A handle makes one edit at a time, but this call comes from a generator or a "
+                "function that gives the values of another edit, which is still under way. "
+                "Make it before or after that edit, or with a handle of its own: "
+                f"dl.open({self.url!r})."
+            )
+        return self._guard
 
-    @contextlib.contextmanager
-    def _editing(self) -> Iterator[Table]:
-        """Give the table that takes an edit; others read the one before until it is done.
+    def _edit[**P, T](
+        self, change: Callable[Concatenate[Table, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Have a function change a table; others read the one before until that is done.
 
-        If the edit fails, or is interrupted, the handle stays at the table before.
+        If it fails, or is interrupted, the handle stays at the table before. It is no context
+        manager: an interrupt at the end of a ``with`` block may come instead of that end.
         """
         with self._locked():
             self._check_writable()
-            before = self._pinned
+            before, branch, table = self._pinned, str(self._branch), None
             clean = before.edits is None
-            table = before.edit().on_branch(str(self._branch)) if clean else before.forked()
             try:
-                self._is_edited = True
-                yield table
+                self._editor = threading.get_ident()
+                table = before.edit().on_branch(branch) if clean else before.forked()
+                done = change(table, *args, **kwargs)
             except BaseException:
-                table.abandon()
-                if clean:
-                    table.release()
+                if table is not None:
+                    self._abandon(table, clean=clean)
                 raise
             else:
                 self._pinned = table
+                return done
             finally:
-                self._is_edited = False
+                self._editor = None
+
+    @staticmethod
+    def _abandon(table: Table, *, clean: bool) -> None:
+        """Leave a table to itself whose edit failed, and its place where it is the first."""
+        try:
+            table.abandon()
+        finally:
+            if clean:
+                table.release()
 
     def _go_to(self, version: str) -> str:
         """Read a version instead of the open transaction, whose place is free then."""
@@ -1069,8 +1075,7 @@ class Dataset(View):
         return version
 
     def _change_notes(self, change: Change) -> None:
-        with self._editing() as table:
-            table.set_document(metadata=change(table.state.metadata))
+        self._edit(lambda table: table.set_document(metadata=change(table.state.metadata)))
 
     def _change_column_notes(self, name: str, change: Change) -> None:
         edits.change_schema(

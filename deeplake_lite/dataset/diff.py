@@ -104,9 +104,9 @@ class Diff:
         lines += [(i, "removed", None, None, None) for i in self.removed.tolist()]
         for name, ids in self.changed.items():
             old, new = self.before(name), self.after(name)
-            before, after = self._htypes(name)
+            htypes = self._htypes(name)
             lines += [
-                (i, "changed", name, show.plain(a, before), show.plain(b, after))
+                (i, "changed", name, *show.plain_pair(a, b, htypes))
                 for i, a, b in zip(ids.tolist(), old, new, strict=True)
             ]
         return pd.DataFrame(

@@ -46,12 +46,15 @@ if TYPE_CHECKING:
 
 def append(ds: Dataset, data: Data | View, check: Check) -> None:
     """Add rows at the end; see `Dataset.append`."""
-    with ds._editing() as table:
-        if isinstance(data, View):
-            fields = table.schema.fields
-            table.append(copy_blocks(*data._located(), data._fields(), fields))
-        else:
-            table.append(incoming_blocks(data, table.schema, check))
+    ds._edit(_append, data, check)
+
+
+def _append(table: Table, data: Data | View, check: Check) -> None:
+    if isinstance(data, View):
+        fields = table.schema.fields
+        table.append(copy_blocks(*data._located(), data._fields(), fields))
+    else:
+        table.append(incoming_blocks(data, table.schema, check))
 
 
 def update(ds: Dataset, rows: Any, data: Mapping[str, Any] | None, ids: Any) -> None:
@@ -66,14 +69,17 @@ def update(ds: Dataset, rows: Any, data: Mapping[str, Any] | None, ids: Any) -> 
         raise OptionError("update needs data, values by column name: data={'x': [5, 6]}.")
     if isinstance(rows, View) and rows is not ds:
         ids = ids_for_update(rows, ds)
-    with ds._editing() as table:
-        slots = _slots_of(table, rows, len(table)) if ids is None else _slots_of_ids(table, ids)
-        columns, schema = named_columns(data, table.schema), table.schema
-        fields = {name: schema[name] for name in columns}
-        with naming_rows(lambda row: table.rows.position(slots[row])):
-            cells = {f.id: cells_for(f, columns[n], len(slots)) for n, f in fields.items()}
-        if len(slots):
-            table.update(slots, cells)
+    ds._edit(_update, rows, data, ids)
+
+
+def _update(table: Table, rows: Any, data: Mapping[str, Any], ids: Any) -> None:
+    slots = _slots_of(table, rows, len(table)) if ids is None else _slots_of_ids(table, ids)
+    columns, schema = named_columns(data, table.schema), table.schema
+    fields = {name: schema[name] for name in columns}
+    with naming_rows(lambda row: table.rows.position(slots[row])):
+        cells = {f.id: cells_for(f, columns[n], len(slots)) for n, f in fields.items()}
+    if len(slots):
+        table.update(slots, cells)
 
 
 def _slots_of(table: Table, rows: Any, count: int) -> NDArray[np.int64]:
@@ -123,20 +129,25 @@ def ids_for_update(view: View, ds: Dataset) -> NDArray[np.int64]:
 
 def set_one(ds: Dataset, name: str, index: int, value: Any) -> None:
     """Change one cell; a list is its value."""
-    with ds._editing() as table:
-        position, f = one_position(int(index), len(table)), table.schema[name]
-        with naming_rows(lambda _: position):
-            cells = encode_column(f, [value], 0, 1, "header")
-        table.update(table.rows.at(np.array([position])), {f.id: cells})
+    ds._edit(_set_one, name, index, value)
+
+
+def _set_one(table: Table, name: str, index: int, value: Any) -> None:
+    position, f = one_position(int(index), len(table)), table.schema[name]
+    with naming_rows(lambda _: position):
+        cells = encode_column(f, [value], 0, 1, "header")
+    table.update(table.rows.at(np.array([position])), {f.id: cells})
 
 
 def delete(ds: Dataset, rows: Any) -> None:
     """Remove some rows; see `Dataset.delete`."""
-    rows = [rows] if is_position(rows) else rows
-    with ds._editing() as table:
-        positions = np.unique(many_positions(rows, len(table)))
-        if len(positions):
-            table.delete(positions)
+    ds._edit(_delete, [rows] if is_position(rows) else rows)
+
+
+def _delete(table: Table, rows: Any) -> None:
+    positions = np.unique(many_positions(rows, len(table)))
+    if len(positions):
+        table.delete(positions)
 
 
 def add_column(
@@ -148,82 +159,101 @@ def add_column(
     metadata: Mapping[str, Any] | None,
 ) -> None:
     """Add a column; see `Dataset.add_column`."""
-    with ds._editing() as table:
-        added = table.schema.add(name, htype, metadata)[name]
-        if values is not None and compute is not None:
-            raise InvalidValueError(
-                "a new column takes values= or compute=, got both. Leave one out.", column=name
-            )
-        missing = values is None and compute is None
-        if missing and len(table) and added.htype.default is None and not added.htype.nullable:
-            raise InvalidValueError(
-                f"a new column needs a value for each of the {len(table):,} rows that are there, "
-                "got none. Give values= or compute=, or a type with default= or nullable=True.",
-                column=name,
-            )
-        checks.function("compute", compute)
-        if values is None and compute is not None:
-            values = [compute(row) for row in ds]
-        if callable(values):
-            raise InvalidValueError(
-                "values are one per row, or one for all, got a function. Give it as compute=.",
-                column=name,
-            )
-        values = taken_from(column_values(values, added.htype), added.htype)
-        if values is not None and not is_sequence(values):
-            values = list(values) if isinstance(values, Iterator) else [values] * len(table)
-        if values is not None and len(values) != len(table):
-            raise InvalidValueError(
-                f"a new column takes one value per row: {len(table)} rows, got {len(values)}.",
-                column=name,
-            )
-        table.add_column(added, column_blocks(table, added, values))
+    ds._edit(_add_column, ds, name, htype, values, compute, metadata)
+
+
+def _add_column(
+    table: Table,
+    ds: Dataset,
+    name: str,
+    htype: Any,
+    values: Any,
+    compute: Callable[[dict[str, Any]], Any] | None,
+    metadata: Mapping[str, Any] | None,
+) -> None:
+    added = table.schema.add(name, htype, metadata)[name]
+    if values is not None and compute is not None:
+        raise InvalidValueError(
+            "a new column takes values= or compute=, got both. Leave one out.", column=name
+        )
+    missing = values is None and compute is None
+    if missing and len(table) and added.htype.default is None and not added.htype.nullable:
+        raise InvalidValueError(
+            f"a new column needs a value for each of the {len(table):,} rows that are there, "
+            "got none. Give values= or compute=, or a type with default= or nullable=True.",
+            column=name,
+        )
+    checks.function("compute", compute)
+    if values is None and compute is not None:
+        values = [compute(row) for row in ds]
+    if callable(values):
+        raise InvalidValueError(
+            "values are one per row, or one for all, got a function. Give it as compute=.",
+            column=name,
+        )
+    values = taken_from(column_values(values, added.htype), added.htype)
+    if values is not None and not is_sequence(values):
+        values = list(values) if isinstance(values, Iterator) else [values] * len(table)
+    if values is not None and len(values) != len(table):
+        raise InvalidValueError(
+            f"a new column takes one value per row: {len(table)} rows, got {len(values)}.",
+            column=name,
+        )
+    table.add_column(added, column_blocks(table, added, values))
 
 
 def change_schema(ds: Dataset, change: Callable[[Schema], Schema]) -> None:
     """Put another schema into the place of the one there is."""
-    with ds._editing() as table:
-        table.set_document(schema=change(table.schema))
+    ds._edit(lambda table: table.set_document(schema=change(table.schema)))
 
 
 def set_nullable(ds: Dataset, name: str) -> None:
     """Let a column take nulls from now on; see `Dataset.set_nullable`."""
-    with ds._editing() as table:
-        if not table.schema[name].htype.nullable:
-            table.set_document(schema=retype(table.schema, name, nullable=True))
+    ds._edit(_set_nullable, name)
+
+
+def _set_nullable(table: Table, name: str) -> None:
+    if not table.schema[name].htype.nullable:
+        table.set_document(schema=retype(table.schema, name, nullable=True))
 
 
 def set_mode(ds: Dataset, name: str, mode: str | None) -> None:
     """Convert the pictures of a column; see `Dataset.set_mode`."""
-    with ds._editing() as table:
-        f = table.schema[name]
-        if not isinstance(f.htype, Image):
-            raise SchemaError(f"a mode is one of pictures, but column {name!r} is {f.htype}.")
-        schema = retype(table.schema, name, mode=mode)
-        if schema != table.schema:
-            table.write([], converted(table, f, schema[name].htype))
-            table.set_document(schema=schema)
+    ds._edit(_set_mode, name, mode)
+
+
+def _set_mode(table: Table, name: str, mode: str | None) -> None:
+    f = table.schema[name]
+    if not isinstance(f.htype, Image):
+        raise SchemaError(f"a mode is one of pictures, but column {name!r} is {f.htype}.")
+    schema = retype(table.schema, name, mode=mode)
+    if schema != table.schema:
+        table.write([], converted(table, f, schema[name].htype))
+        table.set_document(schema=schema)
 
 
 def add_classes(ds: Dataset, name: str, names: Iterable[str]) -> None:
     """Give a column of labels more classes; see `Dataset.add_classes`."""
-    with ds._editing() as table:
-        htype = table.schema[name].htype
-        if not isinstance(htype, ClassLabel):
-            raise SchemaError(f"classes are those of a ClassLabel, column {name!r} is {htype}.")
-        if not htype.names:
-            raise SchemaError(
-                f"column {name!r} takes class numbers of any size, without names, got {names!r:.60}"
-                ". Give it names in a new column: ds.add_column(…, dl.ClassLabel([…]), values=…)."
-            )
-        new = check_names(names, "class")
-        if known := [n for n in new if n in htype.names]:
-            raise SchemaError(
-                f"a class is added once, column {name!r} has {known[0]!r} already. Leave it out."
-            )
-        if new:
-            schema = retype(table.schema, name, names=(*htype.names, *new))
-            table.set_document(schema=schema)
+    ds._edit(_add_classes, name, names)
+
+
+def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
+    htype = table.schema[name].htype
+    if not isinstance(htype, ClassLabel):
+        raise SchemaError(f"classes are those of a ClassLabel, column {name!r} is {htype}.")
+    if not htype.names:
+        raise SchemaError(
+            f"column {name!r} takes class numbers of any size, without names, got {names!r:.60}"
+            ". Give it names in a new column: ds.add_column(…, dl.ClassLabel([…]), values=…)."
+        )
+    new = check_names(names, "class")
+    if known := [n for n in new if n in htype.names]:
+        raise SchemaError(
+            f"a class is added once, column {name!r} has {known[0]!r} already. Leave it out."
+        )
+    if new:
+        schema = retype(table.schema, name, names=(*htype.names, *new))
+        table.set_document(schema=schema)
 
 
 def retype(schema: Schema, name: str, **changes: Any) -> Schema:

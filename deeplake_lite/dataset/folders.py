@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]')
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_END = re.compile(r"[\s.]+$")  # Windows leaves dots and spaces out there
 _LONGEST = 100  # bytes of a folder's name
 
 
@@ -66,10 +67,11 @@ def safe_name(name: str) -> str:
     >>> safe_name(".net")
     '_.net'
     """
-    name = _UNSAFE.sub("_", unicodedata.normalize("NFC", name))
-    name = name.encode("utf-8", "ignore")[:_LONGEST].decode("utf-8", "ignore").strip().rstrip(". ")
-    is_hidden = name.startswith(".")
-    return f"_{name}" if not name or is_hidden or _RESERVED.fullmatch(name) else name
+    name = _UNSAFE.sub("_", unicodedata.normalize("NFC", name)).lstrip()[:_LONGEST]
+    name = _END.sub("", name)
+    if not name or name.startswith(".") or _RESERVED.fullmatch(name):
+        name = f"_{name}"
+    return _END.sub("", name.encode("utf-8", "ignore")[:_LONGEST].decode("utf-8", "ignore"))
 
 
 def _folded(name: str) -> str:

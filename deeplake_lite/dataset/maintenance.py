@@ -116,8 +116,7 @@ def vacuum(ds: Dataset, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuum
     if local_folder(repository.url) is None:
         _check_grace_of_store(grace, spare)
     cutoff = None if older_than is None else _cutoff(older_than, now)
-    with contextlib.ExitStack() as working:
-        working.enter_context(repository.lock())
+    with repository.lock(), contextlib.ExitStack() as working:
         if not dry_run:
             working.enter_context(repository.announced(_earlier(now, grace)))
         _check_named(repository)

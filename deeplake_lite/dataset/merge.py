@@ -110,10 +110,13 @@ def restore(ds: Dataset, version: versions.Version) -> None:
         ds._check_clean("an older version is restored")
         old = ds._open(versions.resolve(ds._lake.repository, version))
         plan = plan_restore(old, difference(ds._pinned, old))
-        with ds._editing() as table:
-            merge_rows(plan, table, old)
-            table.arrange(slots_of(table, old.ids(old.rows.live())))
-            table.note_restored(ds.version, old.snapshot_id)
+        ds._edit(_restore, plan, old, ds.version)
+
+
+def _restore(table: Table, plan: MergePlan, old: Table, version: str) -> None:
+    merge_rows(plan, table, old)
+    table.arrange(slots_of(table, old.ids(old.rows.live())))
+    table.note_restored(version, old.snapshot_id)
 
 
 def _virtual_base(ds: Dataset, bases: list[str]) -> tuple[Table, Doubts]:

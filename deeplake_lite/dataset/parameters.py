@@ -19,6 +19,7 @@ import numpy as np
 
 from deeplake_lite.dataset.texts import plain
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
+from deeplake_lite.htypes.base import is_null
 from deeplake_lite.htypes.tensors import array_of
 from deeplake_lite.htypes.times import cast_time
 
@@ -89,7 +90,7 @@ def plain_value(value: Any) -> Any:
             return float(value)
         case str():
             return str.__str__(value)
-        case bytearray() | memoryview():
+        case bytes() | bytearray() | memoryview():
             return bytes(value)
         case list() | tuple() | set() | frozenset() | range():
             return [plain_value(part) for part in value]
@@ -126,13 +127,17 @@ def _of_array(value: Any) -> Any:
 
 
 def _with_nulls(value: Any) -> Any:
-    """Return an array or a column of Arrow's or pandas' with None where it has nulls.
+    """Return a value, an array or a column of Arrow's or pandas' with None where it is null.
 
     NumPy has no nulls: they would become NaN, and the integers beside them floats.
     """
+    if is_null(type(value)):
+        return None
     library = type(value).__module__.partition(".")[0]
     if library == "pyarrow" and hasattr(value, "null_count"):
         return _of_arrow(value)
+    if library == "pyarrow" and hasattr(value, "as_py"):
+        return _of_arrow_scalar(value)
     is_column = library == "pandas" and getattr(value, "ndim", 0) == 1 and hasattr(value, "isna")
     if not is_column or (isinstance(value.dtype, np.dtype) and value.dtype.kind != "O"):
         return value
@@ -152,6 +157,13 @@ def _of_arrow(value: Any) -> Any:
     if is_moment or (is_number and not value.null_count):
         return value.to_numpy(zero_copy_only=False)
     return value.to_pylist()
+
+
+def _of_arrow_scalar(value: Any) -> Any:
+    """Return a value of Arrow's as NumPy's or Python's, as it is in an array."""
+    import pyarrow as pa
+
+    return _of_arrow(pa.array([value], value.type))[0] if value.is_valid else None
 
 
 def _with_none(values: np.ma.MaskedArray[Any, Any]) -> Any:

@@ -14,12 +14,17 @@ if TYPE_CHECKING:
 
 
 def is_position(index: Any) -> bool:
-    """Tell whether an index means a single row: an integer, Python's or NumPy's.
+    """Tell whether an index means a single row: an integer of Python, NumPy, PyTorch or JAX.
 
-    >>> is_position(3), is_position(np.int64(3)), is_position(True), is_position([3])
-    (True, True, False, False)
+    >>> is_position(3), is_position(np.int64(3)), is_position(np.array(3))
+    (True, True, True)
+    >>> is_position(True), is_position([3]), is_position(np.array([3]))
+    (False, False, False)
     """
-    return isinstance(index, int | np.integer) and not isinstance(index, bool)
+    if isinstance(index, int):
+        return not isinstance(index, bool)
+    is_integer = "int" in str(getattr(index, "dtype", ""))
+    return is_integer and index.ndim == 0 and not np.ma.isMaskedArray(index)
 
 
 def one_position(index: int, length: int) -> int:

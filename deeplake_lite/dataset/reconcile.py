@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from deeplake_lite.dataset.changes import NONE, Changes
-from deeplake_lite.dataset.conflicts import Conflict, Doubts, brief
+from deeplake_lite.dataset.conflicts import Conflict, Doubts, brief, brief_apart
 from deeplake_lite.errors import ConflictError
 from deeplake_lite.htypes import ClassLabel, Image
 from deeplake_lite.htypes.json_values import same_json
@@ -57,10 +57,9 @@ class Reconciler:
             return ours
         if same_json(ours, base):
             return theirs
-        a, b = self.names
-        self.conflicts.append(
-            Conflict(kind, name, None, f"{what}: {a} {_brief(ours)}, {b} {_brief(theirs)}", key)
-        )
+        said = zip(self.names, _brief(ours, theirs), strict=True)
+        reason = f"{what}: {', '.join(f'{who} {value}' for who, value in said)}"
+        self.conflicts.append(Conflict(kind, name, None, reason, key))
         return theirs if self.theirs_wins else ours
 
     def notes(
@@ -203,8 +202,10 @@ class Reconciler:
         return kept
 
 
-def _brief(value: Any) -> str:
-    return "nothing" if value is ABSENT else brief(value)
+def _brief(ours: Any, theirs: Any) -> tuple[str, str]:
+    if ours is ABSENT:
+        return "nothing", brief(theirs)
+    return (brief(ours), "nothing") if theirs is ABSENT else brief_apart(ours, theirs)
 
 
 def _clashing(fields: list[Field]) -> list[Field]:

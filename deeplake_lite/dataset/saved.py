@@ -269,9 +269,9 @@ def materialize(
         Table.create(repository, schema, source.metadata)
         repository.limits = view._lake.repository.limits
         copy = at_branch(Lake(repository, {}), "main")
-        with copy.transaction(message), copy._editing() as table:
+        with copy.transaction(message):
             blocks = (source.read(names, slots[span]) for span in spans)
-            table.append(blocks, _ids_to_keep(source, slots))
+            copy._edit(lambda table: table.append(blocks, _ids_to_keep(source, slots)))
     return open(place, limits=view._lake.repository.limits, storage_options=options)
 
 

@@ -1,6 +1,6 @@
 """A column of pandas, which may be NumPy's, Arrow's, or of Python objects.
 
-Appended and ingested frames are read by the same rules.
+Appended and ingested columns are read by the same rules, of a frame or by themselves.
 """
 
 from __future__ import annotations
@@ -11,14 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.errors import InvalidValueError
+
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def is_series(values: Any) -> bool:
+    """Tell whether values are a column of pandas: a Series, and not a DataFrame."""
+    return hasattr(values, "iloc") and values.ndim == 1
+
+
+def is_arrow(values: Any) -> bool:
+    """Tell whether values are a column of Arrow: an Array or a ChunkedArray, and not a table."""
+    return hasattr(values, "to_pylist") and hasattr(values, "null_count")
 
 
 def series_values(column: pd.Series[Any]) -> Any:
     """Return a column as an array of NumPy or Arrow, or as a list with None for null.
 
-    NaN in an array of floats stays NaN.
+    NaN in an array of floats stays NaN. Raises InvalidValueError for periods, which have no type.
 
     >>> import pandas as pd
     >>> series_values(pd.Series([1.5, None])), series_values(pd.Series(["a", None], dtype=object))
@@ -32,6 +44,11 @@ def series_values(column: pd.Series[Any]) -> Any:
 
     if column.dtype == object:
         return _objects(column)
+    if column.dtype.name.startswith("period"):
+        raise InvalidValueError(
+            f"there is no type for periods, {column.dtype}. Take their first moments: "
+            "series.dt.to_timestamp()."
+        )
     if column.dtype.name.startswith("Sparse"):
         return series_values(column.astype(getattr(column.dtype, "subtype", "O")))
     if isinstance(column.dtype, np.dtype):

@@ -161,7 +161,7 @@ def _some_slots(view: View) -> Slots:
 
 def _at_once[A, B](read: Callable[[A], B], of: Iterable[A]) -> list[B]:
     """Read several things at the same time: each waits for the store, or decodes."""
-    return list(decode_pool().map(read, of))
+    return decode_pool().map(read, of)
 
 
 def _or[T](otherwise: T, read: Callable[[], T]) -> T:
@@ -268,4 +268,4 @@ def diff_html(diff: Diff) -> str:
     return _first_of(diff, lambda: render_diff(compare.page(diff)), lambda: diff_text(diff))
 
 
-plain = compare.plain
+plain, plain_pair = compare.plain, compare.plain_pair

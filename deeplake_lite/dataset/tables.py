@@ -7,12 +7,13 @@ and which values are null.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from deeplake_lite.dataset.series import series_values
+from deeplake_lite.dataset.series import is_arrow, is_series, series_values
 from deeplake_lite.errors import InvalidValueError, LakeError
 from deeplake_lite.htypes import Json, from_config
 from deeplake_lite.htypes.base import Dense
@@ -71,6 +72,7 @@ def table_columns(table: Any, schema: Schema) -> dict[str, Any]:
         import pyarrow as pa
 
         arrow = pa.table(table)
+        arrow = arrow.drop_columns(unnamed_indexes(arrow.schema))
         names = arrow.column_names
         found = [
             parsed(column_values(arrow.column(i), noted_htype(f) or types.get(f.name)), f)
@@ -80,6 +82,21 @@ def table_columns(table: Any, schema: Schema) -> dict[str, Any]:
     if twice is not None:
         raise InvalidValueError(f"column names must be unique, got {twice!r} twice. Rename one.")
     return dict(zip(names, found, strict=True))
+
+
+def unnamed_indexes(schema: pa.Schema) -> list[str]:
+    """Return the columns in which pandas keeps an index that has no name.
+
+    >>> import pandas as pd, pyarrow as pa
+    >>> unnamed_indexes(pa.Table.from_pandas(pd.DataFrame({"a": [1, 2]}, index=[3, 5])).schema)
+    ['__index_level_0__']
+    """
+    if b"pandas" not in (schema.metadata or {}):
+        return []
+    return [name for name in schema.names if _UNNAMED_INDEX.fullmatch(name)]
+
+
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def column_values(values: Any, of: Htype | None = None) -> Any:
@@ -93,9 +110,9 @@ def column_values(values: Any, of: Htype | None = None) -> Any:
     """
     if hasattr(values, "to_dataset"):
         return _data_array(values)
-    if hasattr(values, "iloc"):
+    if is_series(values):
         values = series_values(values)
-    if not hasattr(values, "to_pylist"):
+    if not is_arrow(values):
         return values
     from deeplake_lite.dataset.arrow_values import arrow_values
 

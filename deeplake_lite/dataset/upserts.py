@@ -50,26 +50,29 @@ class Upserted:
 
 def upsert(ds: Dataset, data: Data, on: str, check: Check) -> Upserted:
     """Append the rows whose key is new, change those that differ; see `Dataset.upsert`."""
-    with ds._editing() as table:
-        key = table.schema[on]
-        columns, count = as_columns(data, table.schema)
-        if not count:
-            return Upserted(0, 0, 0)
-        if on not in columns:
-            raise InvalidValueError(
-                f"an upsert needs the values of its key, column {on!r} is missing.", column=on
-            )
-        keys = Keys(table, key)
-        digests = keys.digest(encode_column(key, columns[on], 0, count, check))
-        _check_unique(digests, f"the data that was handed in has {on!r} twice", on)
-        slots = keys.find(digests)
-        new = np.flatnonzero(slots < 0)
-        differing = list(_differing(table, columns, np.flatnonzero(slots >= 0), slots, check))
-        fresh = {name: _pick(values, new) for name, values in columns.items()}
-        table.write(
-            _naming(new, encode_blocks(fresh, len(new), table.schema.fields, check)),
-            [(slots[rows], {column: cells}) for rows, column, cells in differing],
+    return ds._edit(_upsert, data, on, check)
+
+
+def _upsert(table: Table, data: Data, on: str, check: Check) -> Upserted:
+    key = table.schema[on]
+    columns, count = as_columns(data, table.schema)
+    if not count:
+        return Upserted(0, 0, 0)
+    if on not in columns:
+        raise InvalidValueError(
+            f"an upsert needs the values of its key, column {on!r} is missing.", column=on
         )
+    keys = Keys(table, key)
+    digests = keys.digest(encode_column(key, columns[on], 0, count, check))
+    _check_unique(digests, f"the data that was handed in has {on!r} twice", on)
+    slots = keys.find(digests)
+    new = np.flatnonzero(slots < 0)
+    differing = list(_differing(table, columns, np.flatnonzero(slots >= 0), slots, check))
+    fresh = {name: _pick(values, new) for name, values in columns.items()}
+    table.write(
+        _naming(new, encode_blocks(fresh, len(new), table.schema.fields, check)),
+        [(slots[rows], {column: cells}) for rows, column, cells in differing],
+    )
     changed = len(np.unique(np.concatenate([np.empty(0, np.int64), *(r for r, _, _ in differing)])))
     return Upserted(len(new), changed, count - len(new) - changed)
 

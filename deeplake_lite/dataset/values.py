@@ -6,7 +6,6 @@ Encoded samples are decoded in a few threads; the decoders release the GIL.
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from itertools import compress, starmap
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +14,7 @@ import numpy as np
 
 from deeplake_lite.htypes import Link
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, take
+from deeplake_lite.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,9 +31,9 @@ THREAD_BYTES = 256 * 1024
 
 
 @cache
-def decode_pool() -> ThreadPoolExecutor:
+def decode_pool() -> Pool:
     """Return the threads that decode, made when first needed."""
-    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="deeplake-lite-decode")
+    return Pool(os.cpu_count() or 1)
 
 
 def decode_block(
@@ -162,7 +162,7 @@ def _decode_in_threads(
     decode: Callable[..., Any], jobs: list[tuple[Any, tuple[int, ...]]]
 ) -> list[Any]:
     pool = decode_pool()
-    share = -(-len(jobs) // (4 * pool._max_workers))
+    share = -(-len(jobs) // (4 * pool.threads))
     parts = [jobs[i : i + share] for i in range(0, len(jobs), share)]
     done = pool.map(lambda part: list(starmap(decode, part)), parts)
     return [value for part in done for value in part]

@@ -7,7 +7,6 @@ that floats are rounded to the column's float width.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import numpy as np
 
 from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.htypes.times import cast_time
+from deeplake_lite.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Callable, Iterable, Sequence
@@ -54,24 +54,24 @@ def each_in_threads[T](values: Iterable[Any], convert: Callable[[Any], T]) -> li
     block = list(values)
     share = max(1, min(_SHARE, -(-len(block) // _THREADS)))
     starts = range(0, len(block), share)
-    futures = [_pool().submit(each, block[a : a + share], convert) for a in starts]
+    jobs = [_pool().submit(each, block[a : a + share], convert) for a in starts]
     converted: list[T] = []
     try:
-        for start, future in zip(starts, futures, strict=True):
+        for start, job in zip(starts, jobs, strict=True):
             try:
-                converted += future.result()
+                converted += job.result()
             except InvalidValueError as error:
                 raise error.at(row=start + (error.row or 0)) from error.__cause__
     finally:
-        for future in futures:
-            future.cancel()  # a bad row ends the block
+        for job in jobs:
+            job.cancel()  # a bad row ends the block
     return converted
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
+def _pool() -> Pool:
     """Return the threads, made when first needed."""
-    return ThreadPoolExecutor(_THREADS, thread_name_prefix="deeplake-lite-encode")
+    return Pool(_THREADS)
 
 
 def as_block(values: Sequence[Any] | NDArray[Any], dtype: str, shape: Shape) -> NDArray[Any]:

@@ -8,35 +8,38 @@ from __future__ import annotations
 
 import os
 import warnings
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import ReencodedWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _collecting: ContextVar[list[str] | None] = ContextVar("collecting", default=None)
 _warned: set[str] = set()
 
 
-@contextmanager
-def noting() -> Iterator[list[str]]:
+class noting:
     """Collect what is noted meanwhile, in this thread.
+
+    This is no generator: one that an interrupt leaves suspended would end its collecting when it is
+    freed, in whatever context that is.
 
     >>> with noting() as notes:
     ...     note("a PNG file")
     >>> notes
     ['a PNG file']
     """
-    notes: list[str] = []
-    token = _collecting.set(notes)
-    try:
-        yield notes
-    finally:
-        _collecting.reset(token)
+
+    def __enter__(self) -> list[str]:
+        notes: list[str] = []
+        self._token = _collecting.set(notes)
+        return notes
+
+    def __exit__(self, *_: object) -> None:
+        _collecting.reset(self._token)
 
 
 def changed(what: str) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from deeplake_lite.dataset.column import Column
+from deeplake_lite.dataset.series import is_arrow, is_series, series_values
 from deeplake_lite.dataset.tables import Exported, column_values
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import (
@@ -32,6 +33,7 @@ from deeplake_lite.htypes import (
 )
 from deeplake_lite.htypes.pillow import is_pillow
 from deeplake_lite.htypes.tensors import array_of
+from deeplake_lite.ingest.columns import ArrowColumn
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.source import Block, Places, Skipped
 from deeplake_lite.ingest.writer import ingest
@@ -58,8 +60,9 @@ def from_arrays(
     Parameters
     ----------
     arrays : mapping
-        Values by column: an array (its first axis are the rows), a list with one value per row, or
-        a column of another lake, whose files are kept as they are.
+        Values by column: an array (its first axis are the rows), a list with one value per row, a
+        column of Arrow or pandas, read as `from_dataframe` does, or a column of another lake, whose
+        files are kept as they are.
     url : str
         Where the lake is, or is to be.
     on : str, optional
@@ -162,6 +165,16 @@ class MemorySource:
         """Type of each column."""
         return {name: self._htype(name, value) for name, value in self.values.items()}
 
+    @staticmethod
+    def _noted_htype(name: str, values: ArrowColumn | LakeColumn, *, classes: bool) -> Htype:
+        """Return the type of a column. Raises SchemaError for what are no names of classes."""
+        try:
+            return values.htype(classes=classes)
+        except SchemaError as error:
+            raise SchemaError(
+                f"Column {name!r}: {error} Give it another type: schema={{{name!r}: 'text'}}."
+            ) from error
+
     def _htype(self, name: str, values: Any) -> Htype:
         given = resolve(self.schema[name]) if name in self.schema else None
         found: Htype
@@ -170,7 +183,7 @@ class MemorySource:
         if isinstance(values, Exported):
             return values.of
         if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
-            found = values.htype(classes=given is not None)
+            found = self._noted_htype(name, values, classes=given is not None)
             numbered = replace(ClassLabel(), nullable=found.nullable)
             return found if given is None or isinstance(found, ClassLabel) else numbered
         try:
@@ -315,6 +328,10 @@ def _sequence(name: str, values: Any) -> Any:
         return LakeColumn(values)
     if hasattr(values, "to_dataset"):  # xarray's
         return column_values(values)
+    if is_series(values):
+        values = _series(name, values)
+    if is_arrow(values):
+        return ArrowColumn.of(values)
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
         raise InvalidValueError(
             f"must be an array or a list with one value per row, got {type(values).__name__} "
@@ -326,6 +343,14 @@ def _sequence(name: str, values: Any) -> Any:
     if hasattr(values, "__array__"):
         return array_of(values)
     return list(values)
+
+
+def _series(name: str, values: Any) -> Any:
+    """Return a column of pandas as an array of NumPy or Arrow, or as a list."""
+    try:
+        return series_values(values)
+    except InvalidValueError as error:
+        raise error.at(column=name) from None
 
 
 def _plain(values: Any) -> Any:

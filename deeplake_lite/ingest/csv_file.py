@@ -26,6 +26,9 @@ AT_ONCE = 256 * 2**20
 BLOCK_BYTES = 16 * 2**20
 """Of larger files."""
 
+MOST_LISTED = 5
+"""Names of columns in a message, at the most."""
+
 DELIMITERS = (",", ";", "\t", "|")
 """Delimiters of files that are called CSV."""
 
@@ -181,7 +184,7 @@ def typed_rows(
     read = file.rows if at_once else file.first_rows
     known = given.keys() - set(classes)
     rows = read(known)
-    found = chosen(_labelled(rows.schema, file.delimiter), columns)
+    found = _labelled(rows.schema, columns, file.delimiter)
     numbers = [
         f.name
         for f in found
@@ -282,8 +285,14 @@ def _converts(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact: bo
 # ---- headers
 
 
-def _labelled(schema: pa.Schema, delimiter: str) -> pa.Schema:
-    """Refuse a header without names or of another delimiter, and texts that are not UTF-8."""
+def _labelled(schema: pa.Schema, columns: Sequence[str] | None, delimiter: str) -> pa.Schema:
+    """Return the chosen columns.
+
+    Raises
+    ------
+    InvalidValueError
+        For a header without names or of another delimiter, and texts that are not UTF-8.
+    """
     try:
         schema.names  # noqa: B018 - decodes them
     except UnicodeDecodeError as error:
@@ -291,23 +300,34 @@ def _labelled(schema: pa.Schema, delimiter: str) -> pa.Schema:
             "a CSV file is UTF-8, but the names of its columns are not. Convert the file: "
             "iconv -f latin1 -t utf-8."
         ) from error
-    unnamed = [i for i, name in enumerate(schema.names) if not name.strip()]
-    if unnamed:
-        raise InvalidValueError(
-            f"a CSV file names its columns in the first line, column {unnamed[0]} has no name. "
-            "Name it, or take others: columns=[…]."
-        )
     other = next((d for d in DELIMITERS if d in schema.names[0] and d != delimiter), None)
     if len(schema) == 1 and other:
         raise InvalidValueError(
             f"values of a CSV file must be separated by {delimiter!r}, but this one has a single "
             f"column, {schema.names[0]!r:.80}. Give its delimiter: delimiter={other!r}."
         )
-    for f in schema:
+    if columns is None:
+        _check_named(schema.names)
+    taken = chosen(schema, columns)
+    for f in taken:
         if pa.types.is_binary(f.type):
             raise InvalidValueError(
                 "a CSV file is UTF-8, and this column is not. Convert the file: "
                 "iconv -f latin1 -t utf-8.",
                 column=f.name,
             )
-    return schema
+    return taken
+
+
+def _check_named(names: list[str]) -> None:
+    """Refuse columns without names, such as the one of an index that pandas wrote."""
+    named = [name for name in names if name.strip()]
+    if len(named) == len(names):
+        return
+    position = next(i for i, name in enumerate(names) if not name.strip())
+    others = f"{named}" if len(named) <= MOST_LISTED else f"[{named[0]!r}, …]"
+    raise InvalidValueError(
+        f"a CSV file names its columns in the first line, column {position} has no name. Name it, "
+        f"or take the others: columns={others}. pandas leaves its index out with "
+        "df.to_csv(path, index=False)."
+    )

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
-from deeplake_lite.dataset.series import series_values
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.columns import ArrowColumn
@@ -30,7 +29,9 @@ def from_dataframe(
     Parameters
     ----------
     df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        The rows. A named index becomes a column, any other is left out. Categories become classes.
+        The rows. A named index becomes a column, any other is left out; so do the levels of an
+        index of which some have names, the others being called ``level_0``, ``level_1``…
+        Categories become classes.
     url : str
         Where the lake is, or is to be.
     on : str, optional
@@ -64,7 +65,8 @@ def from_dataframe(
 def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
     """Return the source for a DataFrame. Raises InvalidValueError for anything else."""
     if hasattr(df, "iloc") and hasattr(df, "columns"):
-        columns = _from_pandas(_with_index(df) if any(df.index.names) else df)
+        is_named = any(name is not None for name in df.index.names)
+        columns = _from_pandas(_with_index(df) if is_named else df)
     elif hasattr(df, "__arrow_c_stream__") and not hasattr(df, "iloc"):
         table = pa.table(df)
         columns = {
@@ -80,11 +82,11 @@ def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame with its index as columns. Raises InvalidValueError for a name twice."""
-    levels = frame.index.names
-    names = [f"level_{i}" if name is None else name for i, name in enumerate(levels)]
+    levels, columns = frame.index.names, [str(name) for name in frame.columns]
+    names = [f"level_{i}" if name is None else str(name) for i, name in enumerate(levels)]
     for name in names:
-        if name in frame.columns or names.count(name) > 1:
-            other = "a column and the index" if name in frame.columns else "two levels of the index"
+        if name in columns or names.count(name) > 1:
+            other = "a column and the index" if name in columns else "two levels of the index"
             raise InvalidValueError(
                 f"column names must be unique, but {name!r} is {other}. Leave the index out, "
                 "df.reset_index(drop=True), or rename it."
@@ -93,20 +95,9 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _from_pandas(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns of a frame: Arrow's where it takes them, lists of objects otherwise."""
+    """Return the columns of a frame by name. Raises InvalidValueError for a name twice."""
     names = [str(name) for name in frame.columns]
     for name in names:
         if names.count(name) > 1:
             raise InvalidValueError(f"column names must be unique, got {name!r} twice. Rename one.")
-    return {name: _column(frame.iloc[:, i]) for i, name in enumerate(names)}
-
-
-def _column(column: pd.Series[Any]) -> Any:
-    """Return a column as an array, as Arrow's, or as a list; None where null."""
-    if column.dtype.name.startswith("period"):
-        raise InvalidValueError(
-            f"there is no type for periods, {column.dtype}. Take their first moments: "
-            f"df[{column.name!r}].dt.to_timestamp()."
-        )
-    values = series_values(column)
-    return ArrowColumn.of(values) if isinstance(values, pa.Array | pa.ChunkedArray) else values
+    return {name: frame.iloc[:, i] for i, name in enumerate(names)}

@@ -6,7 +6,6 @@ encoded row by row instead, in threads, to find every bad row at once.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +19,7 @@ from deeplake_lite.htypes.files import rebased
 from deeplake_lite.htypes.reencoding import note, noting
 from deeplake_lite.ingest.classes import check_class_numbers
 from deeplake_lite.ingest.source import Skipped
+from deeplake_lite.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -134,16 +134,19 @@ def ahead[T](blocks: Iterable[T]) -> Iterator[T]:
     [1, 2, 3]
     """
     iterator, end = iter(blocks), object()
-    with ThreadPoolExecutor(1, thread_name_prefix="deeplake-lite-ingest") as pool:
+    with Pool(1) as pool:
         coming = pool.submit(next, iterator, end)
-        while (block := coming.result()) is not end:
-            coming = pool.submit(next, iterator, end)
-            yield block  # type: ignore[misc]
+        try:
+            while (block := coming.result()) is not end:
+                coming = pool.submit(next, iterator, end)
+                yield block  # type: ignore[misc]
+        finally:
+            coming.wait()  # nothing is read any more when this has ended
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(THREADS, thread_name_prefix="deeplake-lite-check")
+def _pool() -> Pool:
+    return Pool(THREADS)
 
 
 def _encode_rows(htype: Htype, values: Any, check: Check) -> tuple[Cells, dict[int, str]]:
@@ -156,7 +159,7 @@ def _encode_rows(htype: Htype, values: Any, check: Check) -> tuple[Cells, dict[i
             except InvalidValueError as error:
                 return str(error.args[0]), notes
 
-    pairs = list(_pool().map(one, range(len(values))))
+    pairs = _pool().map(one, range(len(values)))
     done = [found for found, _ in pairs]
     for reason in [reason for _, notes in pairs for reason in notes]:
         note(reason)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from deeplake_lite import codecs
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.source import Skipped
+from deeplake_lite.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ def formats_of(paths: Sequence[Path]) -> list[str | None]:
     shares = [paths[at : at + SHARE] for at in range(0, len(paths), SHARE)]
     if len(shares) <= 1:
         return [_format_at(path) for path in paths]
-    with ThreadPoolExecutor(THREADS) as pool:
+    with Pool(THREADS) as pool:
         done = pool.map(lambda share: [_format_at(path) for path in share], shares)
         return list(chain.from_iterable(done))
 

@@ -191,11 +191,13 @@ class Run:
         for f in self.fields:
             warn_once(f.id, f.name, block.reencoded.get(f.id, ()))
         if len(block):
-            with self.ds._editing() as table:
-                if self.keys is None:
-                    self._append(table, block)
-                else:
-                    self._upsert(table, self._without_twins(block, on_error))
+            self.ds._edit(self._write, block, on_error)
+
+    def _write(self, table: Table, block: Encoded, on_error: OnError) -> None:
+        if self.keys is None:
+            self._append(table, block)
+        else:
+            self._upsert(table, self._without_twins(block, on_error))
 
     def _append(self, table: Table, block: Encoded) -> NDArray[np.int64]:
         known = set(block.cells)
@@ -284,8 +286,7 @@ class Run:
         note = Note(self.source.fingerprint, self.read, done, self._columns, content, runs)
         went_on = self.keys is None and self.start > 0
         if went_on:
-            with self.ds._editing():
-                pass  # a run that finds nothing left to do says so, too
+            self.ds._edit(lambda _: None)  # a run that finds nothing left to do says so, too
         commit(self.ds, self.message, {NOTE: note.to_json()}, empty=went_on)
         self.pending, self.start = 0, self.read
         if not done and self.key is not None and slots != _slots(self.ds):
@@ -296,8 +297,8 @@ class Run:
 
     def _find_keys(self) -> None:
         assert self.key is not None
-        with self.ds._editing() as table:
-            self.keys = Keys(table, self.key).unique()
+        key = self.key
+        self.keys = self.ds._edit(lambda table: Keys(table, key).unique())
 
     def result(self, seconds: float) -> Ingested:
         """Return what was done."""

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from deeplake_lite import checks
 from deeplake_lite.dataset.arrow_types import is_text
-from deeplake_lite.dataset.tables import noted_htype, parsed
-from deeplake_lite.errors import InvalidValueError, NotFoundError
+from deeplake_lite.dataset.tables import noted_htype, parsed, unnamed_indexes
+from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.ingest.columns import class_label, htype_of, values_of
 from deeplake_lite.ingest.source import Block, Places, Skipped
@@ -113,21 +114,30 @@ class TabularSource:
 
 
 def chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
-    """Return the chosen columns of a schema.
+    """Return the chosen columns of a schema, or all but an index of pandas without a name.
 
     Raises
     ------
     NotFoundError
         For a column that it does not have.
+    OptionError
+        For a column that is chosen twice, and what has no names.
     InvalidValueError
         For a column that it has twice.
     """
-    for name in schema.names if columns is None else columns:
+    if columns is None:
+        indexes = unnamed_indexes(schema)
+        names = [name for name in schema.names if name not in indexes]
+    else:
+        names = [*checks.names("columns", columns)]
+    for name in names:
         if name not in schema.names:
             raise NotFoundError.named("column", name, schema.names)
         if schema.names.count(name) > 1:
             raise InvalidValueError(f"column names must be unique, got {name!r} twice. Rename one.")
-    return schema if columns is None else pa.schema([schema.field(name) for name in columns])
+        if names.count(name) > 1:
+            raise OptionError(f"columns= names each column once, but {name!r} twice.")
+    return pa.schema([schema.field(name) for name in names])
 
 
 def split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

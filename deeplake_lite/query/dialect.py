@@ -130,6 +130,10 @@ def check_extensible(node: Callable[[], object]) -> None:
 check_extensible(Ellipsis)
 
 
+_OTHERS = {"<=>"}
+"""Operators that mean one thing in some databases and another in others: none here."""
+
+
 class Lakes(DuckDB):
     """The dialect of lakes."""
 
@@ -141,7 +145,11 @@ class Lakes(DuckDB):
         # $a,$b are two parameters, not a text that begins with $a,$
         HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
-            **{k: t for k, t in DuckDB.Tokenizer.KEYWORDS.items() if t not in _LENT},
+            **{
+                k: t
+                for k, t in DuckDB.Tokenizer.KEYWORDS.items()
+                if t not in _LENT and k not in _OTHERS
+            },
             "ARRANGE BY": TokenType.SORT_BY,
             "SAMPLE BY": TokenType.CLUSTER_BY,
             "EXPAND BY": TokenType.DISTRIBUTE_BY,

@@ -116,7 +116,12 @@ def _gives_lists(tree: Tree) -> bool:
 
 
 def stacks(tree: Tree) -> bool:
-    """Tell whether a block of rows can be computed at once."""
+    """Tell whether a block of rows can be computed at once.
+
+    Rows without elements cannot, as a mask of theirs has no place for a null.
+    """
+    if 0 in (tree.type.shape or ()):
+        return False
     match tree:
         case Cell():
             return is_dense(tree)

@@ -10,10 +10,8 @@ import atexit
 import os
 import secrets
 import tempfile
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -26,6 +24,7 @@ from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.errors import NotFoundError, Place, QueryError, QueryTypeError
 from deeplake_lite.lazy import lazy
 from deeplake_lite.query import evaluate, interrupt
+from deeplake_lite.query.aside import Aside, await_all
 from deeplake_lite.query.bind import unknown_function
 from deeplake_lite.query.complaints import bare, explained, gist
 from deeplake_lite.query.convert import as_arrow, from_arrow, sql_type
@@ -38,7 +37,6 @@ from deeplake_lite.query.staging import Staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
 
     import pyarrow.compute as pc
     from numpy.typing import NDArray
@@ -57,13 +55,6 @@ def _physical_memory() -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return 8 << 30
-
-
-POLL = 0.02
-"""Seconds between looks for whether DuckDB is done, where a signal may have come."""
-
-PATIENCE = 0.2
-"""Seconds that an interrupted query has to end by itself."""
 
 
 MEMORY = _physical_memory() // 2
@@ -105,18 +96,17 @@ def _database() -> duckdb.DuckDBPyConnection:
     if database.execute(known).fetchall():  # since DuckDB 2; null before
         database.execute("SET GLOBAL error_on_division_by_zero = false")
     create_json_key(database)
-    atexit.register(database.close)
+    atexit.register(_end, database)
     return database
 
 
-@cache
-def _waiting() -> ThreadPoolExecutor:
-    """Return the thread that waits for DuckDB on behalf of the main thread."""
-    return ThreadPoolExecutor(1, thread_name_prefix="deeplake-lite-query")
+def _end(database: duckdb.DuckDBPyConnection) -> None:
+    """Close the database when all have left it."""
+    await_all()
+    database.close()
 
 
-if hasattr(os, "register_at_fork"):  # neither threads nor the database live on in a child
-    os.register_at_fork(after_in_child=_waiting.cache_clear)
+if hasattr(os, "register_at_fork"):  # the database does not live on in a child
     os.register_at_fork(after_in_child=_database.cache_clear)
 
 
@@ -130,16 +120,16 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
     KeyboardInterrupt
         When the user has stopped it; nothing is left behind.
     """
-    query = _Query(plan)
-    try:
-        with interrupt.heard_by(query.connection), Bar(progress) as bar:
+
+    def work(query: _Query) -> Run:
+        with Bar(progress) as bar:
             staging = Staging(query.ask, query.run, bar)
             query.create_functions()  # conditions that are checked first may call them
             for instance in plan.instances:
-                query.connection.register(instance.table, staging.table(instance))
+                query.register(instance.table, staging.table(instance))
             return query.finish()
-    finally:
-        query.close()
+
+    return _in_database(plan, work)
 
 
 def at_rows(plan: Plan, source: str, rows: NDArray[np.int64], name: str) -> pa.Table:
@@ -155,31 +145,61 @@ def at_rows(plan: Plan, source: str, rows: NDArray[np.int64], name: str) -> pa.T
     select = plan.sql.copy()
     for part in ("where", "order", "limit", "offset"):
         select.set(part, None)
-    query = _Query(plan)
-    try:
-        with interrupt.heard_by(query.connection), Bar(None) as bar:
+
+    def work(query: _Query) -> pa.Table:
+        with Bar(None) as bar:
             staging = Staging(query.ask, query.run, bar)
             for instance in plan.instances:
                 chosen = instance.table == source
                 table = staging.at(instance, np.sort(rows)) if chosen else staging.table(instance)
-                query.connection.register(instance.table, table)
+                query.register(instance.table, table)
             query.create_functions()
-            found = query.ask(select)
-    finally:
-        query.close()
+            return query.ask(select)
+
+    found = _in_database(plan, work)
     order = np.argsort(numbers_in(found[name]), kind="stable")
     return found.take(numbers_of(order[np.argsort(np.argsort(rows))]))
 
 
+def _in_database[T](plan: Plan, work: Callable[[_Query], T]) -> T:
+    """Do work with a query in the database, and leave nothing behind."""
+    query = _Query(plan)
+    try:
+        query.begin()
+        with interrupt.heard_by(query.connection):
+            return work(query)
+    finally:
+        query.aside.end()
+        query.aside.wait()
+
+
 class _Query:
-    """One query in the database: its tables, its functions, and what they raised."""
+    """One query in the database: its tables, its functions, and what they raised.
+
+    All calls of DuckDB are made in a thread of the query's own.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self.run = plan, Run()
         self._raised: BaseException | None = None
-        self._left: Future[pa.Table] | None = None
-        self.connection = _database().cursor()
+        self.aside = Aside(self._close)
+        self._connection: duckdb.DuckDBPyConnection | None = None
         self._functions: list[str] = []
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The query's own, since it has begun."""
+        assert self._connection is not None, "a query begins first"
+        return self._connection
+
+    def begin(self) -> None:
+        """Connect to the database."""
+        self.aside.begin()
+        self._call(self._connect)
+
+    def register(self, name: str, table: pa.Table) -> None:
+        """Let the query read a table."""
+        self._call(lambda: self.connection.register(name, table))
 
     def finish(self) -> Run:
         """Run the query over its tables."""
@@ -191,25 +211,16 @@ class _Query:
     def create_functions(self) -> None:
         """Let DuckDB call the plan's trees."""
         for udf in self._plan.udfs:
-            self._create(udf)
-
-    def close(self) -> None:
-        """Close now. If a query is still running, close when it finishes."""
-        if self._left is not None:
-            left, self._left = self._left, None
-            left.add_done_callback(lambda _: self.close())
-            return
-        for name in self._functions:
-            self.connection.remove_function(name)
-        self.connection.close()
+            self._call(partial(self._create, udf))
 
     def ask(self, sql: exp.Expr, **tables: pa.Table) -> pa.Table:
         """Run one statement, with some more tables; what DuckDB raises becomes an error of ours."""
         interrupt.check()
         for name, table in tables.items():
-            self.connection.register(name, table)
+            self.register(name, table)
         try:
-            return self._interruptibly(sql.sql("duckdb"), grows=_grows(sql))
+            text, grows = sql.sql("duckdb"), _grows(sql)
+            return self._call(lambda: self._table(text, grows=grows))
         except (duckdb.Error, RuntimeError, KeyboardInterrupt) as error:
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
                 _database.cache_clear()  # it answers nothing any more
@@ -224,7 +235,7 @@ class _Query:
             raise ours from error
         finally:
             for name in tables:
-                self.connection.unregister(name)
+                self._call(partial(self.connection.unregister, name))
 
     def _table(self, text: str, *, grows: bool) -> pa.Table:
         """Run a statement; look at the size of its result as it grows. Raises QueryError."""
@@ -277,7 +288,7 @@ class _Query:
                 probe = probe.from_(sources[0])
             for source in sources[1:]:
                 probe = probe.join(source, join_type="cross")
-            if complaint == self._complaint(probe):
+            if complaint == self._call(partial(self._complaint, probe.sql("duckdb"))):
                 error.place = Place.at(self._plan.text, start)
                 return
 
@@ -289,40 +300,31 @@ class _Query:
             query = exp.select("*").from_(query.subquery("probed")).limit(limit)
         return query.subquery(name)
 
-    def _complaint(self, probe: exp.Select) -> str | None:
+    def _complaint(self, text: str) -> str | None:
         """Return the kind of what DuckDB has against a query; None for nothing."""
         try:
-            self.connection.sql(probe.sql("duckdb")).to_arrow_table()
+            self.connection.sql(text).to_arrow_table()
         except UnicodeDecodeError as error:
             return gist(error.object.decode(errors="replace"))
         except (duckdb.Error, RuntimeError) as error:
             return gist(bare(error))
         return None
 
-    def _interruptibly(self, text: str, *, grows: bool) -> pa.Table:
-        """Run a statement where it can be stopped: DuckDB does not look for Ctrl-C as it computes.
+    def _call[T](self, work: Callable[[], T]) -> T:
+        return self.aside.call(work, self._interrupt)
 
-        Signals come to the main thread alone, so that another one waits for DuckDB.
-        """
-        if threading.current_thread() is not threading.main_thread():
-            return self._table(text, grows=grows)
-        asked = _waiting().submit(lambda: self._table(text, grows=grows))
-        try:
-            while not wait([asked], timeout=POLL).done:
-                pass
-        except KeyboardInterrupt:
-            deadline = time.perf_counter() + PATIENCE
-            while not wait([asked], timeout=POLL).done and time.perf_counter() < deadline:
-                self.connection.interrupt()  # again: one that comes before it begins is lost
-            self._abandon(asked)
-            raise
-        return asked.result()
+    def _interrupt(self) -> None:
+        if self._connection is not None:
+            self._connection.interrupt()
 
-    def _abandon(self, asked: Future[pa.Table]) -> None:
-        """Leave a statement to itself, which ends once the function within it has returned."""
-        if not asked.done():
-            _waiting.cache_clear()  # the next query has a thread of its own
-            self._left = asked
+    def _connect(self) -> None:
+        self._connection = _database().cursor()
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            for name in self._functions:
+                self._connection.remove_function(name)
+            self._connection.close()
 
     def _ours(self, error: BaseException) -> BaseException:
         """Return what is behind an error of DuckDB's, or what it says, as an error of ours."""

@@ -65,7 +65,16 @@ def parse(text: str) -> exp.Query:
         raise QuerySyntaxError.at(text, 1, 1, f"Expected a SELECT, got {found.key.upper()}")
     if not all(select.expressions for select in found.find_all(exp.Select)):
         raise QuerySyntaxError.at(text, 1, 1, "Expected what to SELECT, such as *")
+    for order in found.find_all(exp.Order):
+        order.set("expressions", [part for term in order.expressions for part in _parts(term)])
     return found
+
+
+def _parts(term: exp.Expr) -> list[exp.Expr]:
+    """Return ``(a, b) DESC`` of ORDER BY as ``a DESC, b DESC``; other terms as they are."""
+    if not isinstance(term, exp.Ordered) or not isinstance(term.this, exp.Tuple):
+        return [term]
+    return [exp.Ordered(**{**term.args, "this": part}) for part in term.this.expressions]
 
 
 def _not_unicode(text: str, half: int) -> QuerySyntaxError:

@@ -110,7 +110,9 @@ def named(message: str, plan: Plan) -> str:
 
 def _is_guard(e: exp.Expr) -> bool:
     """Tell whether a condition is only that a value is a number: not what users wrote."""
-    return isinstance(e, exp.Not) and isinstance(e.this, exp.Anonymous) and e.this.name == "isnan"
+    inner = e.this.unnest() if isinstance(e, exp.Not) else e
+    first = next(inner.flatten()) if isinstance(inner, exp.And) else inner
+    return inner is not e and isinstance(first, exp.Anonymous) and first.name == "isnan"
 
 
 def _is_row(e: exp.Expr) -> bool:

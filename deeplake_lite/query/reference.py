@@ -71,10 +71,12 @@ RULES = {
         "Structs and maps come as JSON."
     ),
     "JSON": (
-        "Numbers sort by size, before texts. `LEN` and `CONTAINS` look at items and keys, and at "
-        "the characters of a text. Values "
+        "Numbers sort by size, before texts; within lists and structs JSON has no order. "
+        "`LEN` and `CONTAINS` look at items and keys, and at the characters of a text. Values "
         "are equal, and make one group, by their meaning: `1` equals `1.0`, and the order of keys "
-        'does not matter, but `true`, `1` and `"1"` are three values. JSON\'s null is null.'
+        'does not matter, but `true`, `1` and `"1"` are three values. JSON\'s null is null. '
+        "Arithmetic and `SUM` are in floats: a whole number that none holds is an error; "
+        "`CAST(x AS BIGINT)` keeps it."
     ),
     "Conditions": "One truth value per row: wrap a tensor in `ANY(…)` or `ALL(…)`.",
     "Division": (
@@ -108,7 +110,10 @@ RULES = {
         "columns of one type. Complex numbers have hashes of their own."
     ),
     "`LOG`": "Natural, for scalars and tensors.",
-    "NaN": "Comparisons with NaN are false, `<>` is true. NaN sorts last, up or down.",
+    "NaN": (
+        "Comparisons with NaN are false, `<>` is true; with null they are null. NaN sorts last, up "
+        "or down."
+    ),
     "Null": (
         "A null in an operation gives null; conditions take it as false; aggregates leave it out, "
         "but for `FIRST`, `LAST` and `LIST`; it sorts last unless `NULLS FIRST` is written."

@@ -8,7 +8,6 @@ not in rows.
 from __future__ import annotations
 
 import math
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ import numpy as np
 from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.htypes.base import Dense, Nested, Ragged
+from deeplake_lite.pool import Job, Pool
 from deeplake_lite.query import alike, groups, interrupt
 from deeplake_lite.query.functions.guard import listed
 from deeplake_lite.query.indexing import index_of, indexed
@@ -132,12 +132,15 @@ def _ahead[T, R](make: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:
     if len(head) < 2:
         yield from map(make, head)
         return
-    with ThreadPoolExecutor(1, thread_name_prefix="deeplake-lite-ahead") as pool:
+    with Pool(1) as pool:
         made = pool.submit(make, head[0])
-        for item in chain(head[1:], items):
-            ready, made = made.result(), pool.submit(make, item)
-            yield ready
-        yield made.result()
+        try:
+            for item in chain(head[1:], items):
+                ready, made = made.result(), pool.submit(make, item)
+                yield ready
+            yield made.result()
+        finally:
+            made.wait()  # nothing is computed any more when this has ended
 
 
 def _spans(tree: Tree, env: Env, count: int) -> Iterator[slice]:
@@ -177,17 +180,17 @@ def _rows(tree: Tree, read: _Reader, count: int) -> list[Any]:
         return _part(tree, read, 0, count)
     starts = range(0, count, PART_ROWS)
     pool = decode_pool()
-    futures = [pool.submit(_part, tree, read, a, min(a + PART_ROWS, count)) for a in starts]
+    jobs = [pool.submit(_part, tree, read, a, min(a + PART_ROWS, count)) for a in starts]
     try:
-        return [row for future in futures for row in _result(future)]
+        return [row for job in jobs for row in _result(job)]
     finally:
-        for future in futures:
-            future.cancel()  # an error, or an interrupt, ends the block
+        for job in jobs:
+            job.cancel()  # an error, or an interrupt, ends the block
 
 
-def _result(future: Future[list[Any]]) -> list[Any]:
+def _result(job: Job[list[Any]]) -> list[Any]:
     interrupt.check()
-    return future.result()
+    return job.result()
 
 
 def _part(tree: Tree, read: _Reader, start: int, stop: int) -> list[Any]:

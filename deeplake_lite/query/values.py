@@ -43,6 +43,14 @@ class Kind:
     """Type of the column that it comes from unchanged."""
     item: Kind | None = None
     """Of a list: the kind of its items, where that is known."""
+    parts: tuple[tuple[str, Kind], ...] = ()
+    """Of a struct or a map: the kinds of its values, by their names where those are known."""
+
+    @property
+    def holds_json(self) -> bool:
+        """Whether there is JSON within: among the items of a list, or the values of a struct."""
+        inner = [part for _, part in self.parts] + ([] if self.item is None else [self.item])
+        return any(kind.name == "json" or kind.holds_json for kind in inner)
 
     @property
     def listed(self) -> Kind:

@@ -26,11 +26,12 @@ from uuid import uuid4
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo import in_thread, local_folder, run, translated_files
-from deeplake_lite.storage.repo.locks import file_lock
+from deeplake_lite.storage.repo.locks import take_lock
 from deeplake_lite.storage.state import State
 
 if TYPE_CHECKING:
     import secrets
+    from io import FileIO
     from pathlib import Path
 
     from deeplake_lite.storage.repo import Repository, Session
@@ -126,8 +127,8 @@ class Ranges:
         self._version, self._state = version, state
         local = local_folder(repository.url) is not None
         self._desk = Desk.take(repository.writers_folder(), version) if local else None
-        if self._desk is not None:  # nobody releases a handle that is just dropped
-            weakref.finalize(self, self._desk.leave)
+        self._leave = None if self._desk is None else weakref.finalize(self, self._desk.leave)
+        """Is called at the latest where a handle is just dropped, which nobody releases."""
         self._claims: dict[str, int] = {}
 
     def fork(self) -> Session:
@@ -136,8 +137,8 @@ class Ranges:
 
     def release(self) -> None:
         """Give the place among the writers back."""
-        if self._desk is not None:
-            self._desk.leave()
+        if self._leave is not None:
+            self._leave()
 
     def claim(self, path: str) -> int:
         """Return the first of a free range of the chunks of the array at `path`."""
@@ -198,7 +199,7 @@ class Desk:
 
     def __init__(self, folder: Path, name: str, version: str) -> None:
         self._folder, self._name, self._version = folder, name, version
-        self._lock = file_lock(folder / f"{name}.lock", thread_local=False)
+        self._lock: FileIO | None = None
         self._started = datetime.now(UTC)
         self._process, self._left = os.getpid(), False
 
@@ -208,7 +209,7 @@ class Desk:
         desk = cls(folder, uuid4().hex, version)
         try:
             with translated_files():
-                desk._lock.acquire()
+                desk._lock = take_lock(folder / f"{desk._name}.lock")
             desk.write({})
         except BaseException:
             desk.leave()
@@ -235,9 +236,12 @@ class Desk:
         if self._left or os.getpid() != self._process:
             return
         self._left = True
-        for kind in ("draft", "json"):
-            self._remove(kind)
-        self._lock.release()
+        try:
+            for kind in ("draft", "json"):
+                self._remove(kind)
+        finally:
+            if self._lock is not None:
+                self._lock.close()
         self._remove("lock")
 
     def _remove(self, kind: str) -> None:
@@ -273,7 +277,7 @@ def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
             if path.stem == but:
                 continue
             try:
-                with file_lock(path.with_suffix(".lock"), timeout=0):
+                with take_lock(path.with_suffix(".lock"), timeout=0):
                     path.unlink(missing_ok=True)
                 path.with_suffix(".lock").unlink(missing_ok=True)
             except TimeoutError:
@@ -298,7 +302,7 @@ def clear_dead(folder: Path) -> None:
             of_writer = re.fullmatch(r"[0-9a-f]{32}", path.stem) is not None
             if path.suffix == ".ticket" or (of_writer and path.suffix in (".lock", ".draft")):
                 lock = path if path.suffix == ".ticket" else path.with_suffix(".lock")
-                with contextlib.suppress(TimeoutError), file_lock(lock, timeout=0):
+                with contextlib.suppress(TimeoutError), take_lock(lock, timeout=0):
                     path.unlink(missing_ok=True)
                     lock.unlink(missing_ok=True)
 

@@ -3496,7 +3496,7 @@ class Edits {
 	}
 }
 
-const asText = (value) => (value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
+const asText = (value) => (value === null || value === undefined ? "–" : value === "" ? "“”" : typeof value === "object" ? JSON.stringify(value) : String(value));
 
 // ---- one row, large
 
@@ -3748,15 +3748,18 @@ class BoxEditor {
 		this.due = undefined;
 		this.viewer.later();
 		const { core, row: { gen, id, position } } = this;
-		const value = { boxes: this.list.map((box) => [...box]), c: this.classes && [...this.classes] };
+		const value = { boxes: this.list.map((box) => [...box]), c: this.classes && [...this.classes], picture: this.row.picture };
 		const saved = core.edit("stage", { gen, edits: [{ positions: [position], row: id, column: this.column, op: "set_boxes", value }] });
 		this.since = core.requests.next;
 		if (!await saved) core.emit("changed", [position]);
 	}
 }
 
-/** The first column of boxes that a row has and that can be edited. */
+/** The first column of boxes that a row has, that can be edited, and that is drawn over its picture. */
 const boxesIn = (row) => row?.columns.find((column) => column.marks?.boxes && column.editable);
+
+/** Why marks of some rows are not drawn over their pictures, each reason once. */
+const unmarkedIn = (rows) => [...new Set(rows.flatMap((row) => (row?.columns ?? []).map((column) => column.unmarked).filter(Boolean)))].join("\n");
 
 /** What is drawn of one row: its picture, or the first there is, and its marks. */
 async function readRow(reply, picture, level) {
@@ -3777,7 +3780,7 @@ class Detail {
 		this.position = -1;
 		this.urls = [];
 		const draw = () => this.viewer.later();
-		this.stops = [core.on("changed", () => this.position >= 0 && this.load()), core.on("selection", () => this.head()), core.on("settings", draw), core.on("theme", draw)];
+		this.stops = [core.on("changed", () => this.position >= 0 && this.load()), core.on("selection", () => this.head()), core.on("settings", () => (this.row && this.row.picture !== core.settings.picture ? this.load() : draw())), core.on("theme", draw)];
 		this.build();
 	}
 
@@ -3786,6 +3789,7 @@ class Detail {
 		this.title = h("h2", {});
 		this.boxing = iconButton("box", "Edit boxes (b)", () => this.toggleBoxes(), { "aria-pressed": "false" });
 		this.hint = h("p", { class: "dl-hint", hidden: true, text: "Drag to draw, move or resize. Digits or l: class. Delete: remove. n: next. a: add. Esc: done." });
+		this.unmarked = h("p", { class: "dl-unmarked", role: "note", hidden: true });
 		this.boxing.hidden = !core.kinds("boxes").some(({ stored = true }) => stored) || !core.writable;
 		this.alike = labelled("alike", "More like this", ...core.alike());
 		const ticked = check("Selected", { onchange: () => core.pick(this.position, { toggle: true }) });
@@ -3795,7 +3799,7 @@ class Detail {
 			div("dl-detail-head",
 				iconButton("left", "Previous row (←)", () => this.step(-1)), iconButton("right", "Next row (→)", () => this.step(1)), this.title, ticked, space(),
 				this.alike, this.boxing, iconButton("minus", "Zoom out (−)", () => viewer.zoom(1 / 1.4)), iconButton("fit", "Fit (0)", () => viewer.fit()), iconButton("plus", "Zoom in (+)", () => viewer.zoom(1.4)), iconButton("close", "Back to the grid (Esc)", () => this.close())),
-			div("dl-detail-body", div("dl-viewer-box", viewer.element, this.hint), this.info));
+			div("dl-detail-body", div("dl-viewer-box", viewer.element, this.unmarked, this.hint), this.info));
 		viewer.moved = () => this.sharper();
 	}
 
@@ -3880,9 +3884,18 @@ class Detail {
 		this.element.classList.toggle("dl-no-picture", !main);
 		this.viewer.element.setAttribute("aria-label", `${main?.name ?? "Picture"} of row ${this.position}`);
 		this.row = reply;
-		this.editor?.take(reply);
-		this.boxing.hidden = !core.writable || !boxesIn(reply) || !main;
+		this.boxable = Boolean(core.writable && boxesIn(reply) && main);
+		if (this.boxable) this.editor?.take(reply);
+		else this.leaveBoxes();
+		this.boxing.hidden = !this.boxable;
+		this.sayUnmarked(reply);
 		this.fill(reply);
+	}
+
+	/** Says which marks are not drawn, and why. */
+	sayUnmarked(...rows) {
+		say(this.unmarked, unmarkedIn(rows));
+		this.unmarked.hidden = !this.unmarked.textContent;
 	}
 
 	/** Beyond the pixels it has, the picture is asked for in full. */
@@ -3912,7 +3925,8 @@ class Detail {
 		history.addEventListener("toggle", () => history.open && this.history(history));
 		this.info.replaceChildren(h("dl", {}, ...columns.map((column) => this.column({ ...column, row }, bytes)), div("dl-field", h("dt", {}, span("row id")), h("dd", { class: "dl-mono", text: String(id ?? "") }))), this.core.static ? "" : history);
 		if (open) history.open = true;
-		const again = held?.matches("summary") ? history.firstElementChild : held?.type === "checkbox" ? [...this.info.querySelectorAll("input")].find((field) => field.ariaLabel === held.ariaLabel) : null;
+		const kept = "[type=checkbox], select, .dl-null";
+		const again = held?.matches("summary") ? history.firstElementChild : held?.matches(kept) ? [...this.info.querySelectorAll(kept)].find((field) => field.ariaLabel === held.ariaLabel) : null;
 		if (held) (again ?? this.info).focus();
 	}
 
@@ -3928,14 +3942,41 @@ class Detail {
 			this.urls.push(url);
 			return h(media, { controls: true, src: url, class: "dl-media", "aria-label": column.name });
 		}
-		const editable = column.editable && this.core.writable;
-		if (editable && column.kind === "class") return this.classField(column);
-		if (editable && column.kind === "tags") return this.tagsField(column);
-		if (editable && column.kind === "bool") return h("input", { type: "checkbox", checked: column.value === true, "aria-label": column.name, onchange: ({ target }) => this.put(column, target.checked).then((reply) => reply || (target.checked = !target.checked)) });
-		if (editable && ["text", "number", "time"].includes(column.kind)) return this.textField(column);
+		const field = column.editable && this.core.writable && this.field(column);
+		if (field) return column.nullable && column.kind !== "bool" ? div("dl-nullable", field, this.nullButton(column)) : field;
 		const tint = column.kind === "class" ? dot(column.value ?? column.c) : null;
 		const text = h(["json", "array", "embedding", "table"].includes(column.kind) ? "pre" : "span", { class: "dl-value-text", text: column.damaged ?? column.text ?? (column.v ? "as shown" : "–") });
 		return tint ? h("span", { class: "dl-with-dot" }, tint, text) : text;
+	}
+
+	/** What a cell is edited with; nothing for kinds that are not edited here. */
+	field(column) {
+		return {
+			class: () => this.classField(column), tags: () => this.tagsField(column), bool: () => (column.nullable ? this.choiceField(column) : this.tickField(column)),
+			text: () => this.textField(column), number: () => this.textField(column), time: () => this.textField(column),
+		}[column.kind]?.();
+	}
+
+	/** Tells null from an empty text and from no tags, and makes one of the other. */
+	nullButton(column) {
+		const empty = { text: "", tags: [] }[column.kind];
+		const title = !column.null ? "Set to null" : empty === undefined ? "Null: set a value to change it" : "Null: set to empty";
+		return textButton("null", () => this.put(column, column.null ? empty : null), {
+			class: "dl-button dl-null", title, "aria-label": `${column.name}: null`, "aria-pressed": String(column.null), disabled: column.null && empty === undefined,
+		});
+	}
+
+	tickField(column) {
+		return h("input", { type: "checkbox", checked: column.value === true, "aria-label": column.name, onchange: ({ target }) => this.put(column, target.checked).then((reply) => reply || (target.checked = !target.checked)) });
+	}
+
+	/** True, false or null. */
+	choiceField(column) {
+		const before = String(column.value ?? "");
+		const field = select(["", "false", "true"], before, async (value) => {
+			if (!await this.put(column, value || null)) field.value = before;
+		}, column.name, "–");
+		return field;
 	}
 
 	/** Stages an edit of the row whose field it is. */
@@ -3960,8 +4001,8 @@ class Detail {
 
 	textField(column) {
 		const number = column.kind === "number";
-		const text = String(column.value ?? "");
-		const field = h(number ? "input" : "textarea", { class: "dl-input", "aria-label": column.name, value: text, rows: number ? null : Math.min(8, 1 + Math.floor(text.length / 38)) });
+		const text = String(column.value ?? ""); // Python sends -0 as a text
+		const field = h(number ? "input" : "textarea", { class: "dl-input", "aria-label": column.name, value: text, placeholder: column.nullable && column.null ? "null" : null, rows: number ? null : Math.min(8, 1 + Math.floor(text.length / 38)) });
 		let before = field.value; // has no carriage returns
 		const lines = before !== text && before.replaceAll("\n", "\r\n") === text ? "\r\n" : "\n";
 		field.addEventListener("keydown", (event) => {
@@ -4000,7 +4041,7 @@ class Detail {
 
 	toggleBoxes() {
 		if (this.viewer.boxes) return this.stopBoxes();
-		if (!boxesIn(this.row) || !this.core.writable) return;
+		if (!this.boxable) return this.unmarked.hidden ? undefined : this.core.note(this.unmarked.textContent);
 		this.viewer.boxes = this.editor ??= new BoxEditor(this.core, this.viewer, this.row);
 		this.boxing.setAttribute("aria-pressed", "true");
 		this.hint.hidden = false;
@@ -4009,10 +4050,16 @@ class Detail {
 
 	/** Before another row is shown: what is edited is saved for this one. */
 	leave() {
+		this.leaveBoxes();
+		this.row = null;
+		this.boxable = false;
+		this.since = this.core.requests.next;
+	}
+
+	leaveBoxes() {
 		this.stopBoxes();
 		this.editor?.close();
-		this.editor = this.row = null;
-		this.since = this.core.requests.next;
+		this.editor = null;
 	}
 
 	stopBoxes() {
@@ -4159,6 +4206,7 @@ class PairDetail extends Detail {
 			this.viewer.show(a ?? b);
 			this.other.show(one ? null : b);
 		}
+		this.sayUnmarked(...replies);
 		this.fill(...replies);
 	}
 
@@ -4269,6 +4317,7 @@ class Shell {
 		button.hidden = !columns.length && pictures.length < 2;
 		popover(button, "Overlays", () => [
 			...columns.map((column, layer) => this.layerRow(column, layer)),
+			columns.length > 0 && core.column(core.settings.picture)?.stored === false && quiet(`Not drawn over ${core.settings.picture}: the query computes it.`, "p"),
 			pictures.length > 1 && h("label", { class: "dl-row-field" }, span("Picture"),
 				select(pictures.map((column) => column.name), core.settings.picture ?? pictures[0].name, (picture) => core.set({ picture }), "Picture")),
 		].filter(Boolean));

@@ -100,8 +100,8 @@ class Browser(Display):
     view : View
         The rows that are shown. Setting it shows others, as the source ``given`` of the query.
     selected : ndarray, (n,) int64
-        Positions in `view`, ascending; set from positions or a mask. They stay with their rows, by
-        id, when the query changes.
+        Positions in `view`, ascending; set from positions or a mask. When the query changes they
+        stay with their rows, by id; rows that it hides are selected no longer.
     settings : dict
         Choices of the reader: ``size`` in pixels, ``picture``, ``caption``, ``overlays``.
 

@@ -64,7 +64,7 @@ class Side:
 
     def renamed(self, cell: dict[str, Any]) -> dict[str, Any]:
         """Return a cell by the newer names."""
-        for part in ("caption", "marks"):
+        for part in {"caption", "marks", "unmarked"} & {*cell}:
             cell[part] = {self.now.get(name, name): value for name, value in cell[part].items()}
         return cell
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.virtual import TakenColumn, VirtualTable, source_of
 from deeplake_lite.errors import LakeError
@@ -16,7 +18,6 @@ from deeplake_lite.storage.table import Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
@@ -38,6 +39,42 @@ def stored_field(view: View, f: Field) -> Field | None:
     """
     table, field_id = source_of(view, f)
     return by_id(table.schema, field_id) if isinstance(table, Table) else None
+
+
+type Place = tuple[Table, Field, NDArray[np.int64]]
+"""Where some cells are stored: version, column, slots."""
+
+
+def place_of(view: View, f: Field, positions: NDArray[np.int64]) -> Place | None:
+    """Return where cells of a column of a view are stored.
+
+    A row that a join has not found has slot -1. None for a column that is computed, or that the
+    view does not have.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://place-of-doc", {"x": "int32"})
+    >>> ds.append({"x": [1, 2, 3]})
+    >>> view = ds.query("SELECT x AS a, x + 1 AS b WHERE x > 1")
+    >>> a, b = view.schema
+    >>> table, f, slots = place_of(view, a, np.array([1]))
+    >>> f.name, slots.tolist(), place_of(view, b, np.array([1]))
+    ('x', [2], None)
+    """
+    if by_id(view.schema, f.id) is None:
+        return None
+    table, slots = view._located(positions)
+    while isinstance(table, VirtualTable):
+        column = table.column(f.id)
+        if not isinstance(column, TakenColumn):
+            return None
+        rows = np.where(slots < 0, -1, column.positions[slots])
+        found = np.full(len(rows), -1, np.int64)
+        table, found[rows >= 0] = column.view._located(rows[rows >= 0])
+        f, slots = column.field, found
+    stored = by_id(table.schema, f.id)
+    return None if stored is None else (table, stored, slots)
 
 
 def by_id(schema: Schema, field_id: str) -> Field | None:

@@ -298,6 +298,45 @@ def test_two_columns_or_levels_of_one_name_are_refused(new_url, names, column):
         dl.from_dataframe(pd.DataFrame({column: [1, 2]}, index=index), new_url())
 
 
+@pytest.mark.parametrize(
+    "name", [0, 1.0, False, np.bool_(False), np.int64(0), "k", dt.date(1, 1, 1)]
+)
+def test_an_index_of_any_name_becomes_a_column(new_url, name):
+    frame = pd.DataFrame({"a": [1, 2]}, index=pd.Index([5, 6], name=name))
+    ds = dl.from_dataframe(frame, new_url(), on=str(name), progress=False)
+    assert ds.columns == (str(name), "a")
+    assert ds[str(name)][:].tolist() == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        ([0, None], ("0", "level_1", "a")),
+        ([None, 0], ("level_0", "0", "a")),
+        ([0, 1], ("0", "1", "a")),
+        ([None, None], ("a",)),
+    ],
+)
+def test_levels_of_an_index_are_columns_if_any_has_a_name(new_url, names, columns):
+    index = pd.MultiIndex.from_tuples([(1, 2), (3, 4)], names=names)
+    frame = pd.DataFrame({"a": [1, 2]}, index=index)
+    assert dl.from_dataframe(frame, new_url(), progress=False).columns == columns
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "message"),
+    [
+        ("", "a", "name must be a text that is not empty"),
+        (0, "0", "'0' is a column and the index"),
+        ("0", 0, "'0' is a column and the index"),
+    ],
+)
+def test_an_index_whose_name_is_none_for_a_column_is_refused(new_url, name, column, message):
+    frame = pd.DataFrame({column: [1]}, index=pd.Index([5], name=name))
+    with pytest.raises(dl.LakeError, match=message):
+        dl.from_dataframe(frame, new_url())
+
+
 def test_paths_are_texts(new_url):
     ds = dl.from_arrays({"x": [Path("a") / "b", "c"]}, new_url(), progress=False)
     ds.append({"x": [Path("d")]})

@@ -6,7 +6,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.dataset import merge as merging
 from deeplake_lite.storage.repo import Session
-from deeplake_lite.storage.repo.turns import tickets
+from deeplake_lite.storage.repo.locks import take_lock
 from deeplake_lite.testing.invariants import check_consistent
 
 LARGE = 5 * 2**20
@@ -159,11 +159,13 @@ def test_a_conflict_with_what_others_committed_meanwhile_is_one_of_the_merge(
 
 
 def test_the_second_try_of_a_merge_holds_the_lock(ours, interrupted):
-    held = []
+    refused = []
 
-    def count_tickets(rival):
-        held.append(len(tickets(rival._lake.repository.writers_folder(), "commit")))
+    def try_the_lock(rival):
+        with pytest.raises(TimeoutError) as error:
+            take_lock(rival._lake.repository.writers_folder() / "commit.lock", timeout=0)
+        refused.append(error)
 
-    interrupted(ours, [bring_the_same_rows, count_tickets])
+    interrupted(ours, [bring_the_same_rows, try_the_lock])
     ours.merge("fix")
-    assert held == [1]
+    assert len(refused) == 1

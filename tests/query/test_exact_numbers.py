@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
@@ -255,3 +256,28 @@ def test_json_compares_exactly_with_computed_integers(ds, sign, other):
 def test_json_is_unequal_to_nan_and_compares_with_none(ds, sign):
     found = rows(ds, f"j IS NOT NULL AND j {sign} CAST('nan' AS DOUBLE)")
     assert found == (IDS if sign == "<>" else [])
+
+
+@pytest.mark.parametrize(
+    "htype",
+    [
+        dl.Array("uint64", (2,)),
+        dl.Array("uint64", (None,)),
+        dl.Array("int8", (2,)),
+        dl.Array("float32", (2,)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("sign", ["=", "<>", "<", "<=", ">", ">="])
+@pytest.mark.parametrize("text", ["5", "18446744073709551615", "9223372036854775808.5", "1e400"])
+def test_no_tensor_compares_with_the_text_of_a_number(htype, sign, text):
+    ds = dl.create("memory://tensor-texts", {"v": htype}, overwrite=True)
+    ds.append({"v": np.array([[1, 2]], htype.dtype)})
+    for query, given in (
+        (f"SELECT v {sign} '{text}' AS x", {}),
+        (f"SELECT '{text}' {sign} v AS x", {}),
+        (f"SELECT v {sign} $p AS x", {"p": text}),
+        (f"SELECT ANY(v {sign} '{text}') AS x", {}),
+    ):
+        with pytest.raises(dl.QueryTypeError, match="numbers with numbers"):
+            ds.query(query, given).to_arrow()

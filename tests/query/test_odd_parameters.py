@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from decimal import Decimal
 from uuid import uuid4
@@ -109,3 +110,37 @@ def test_negative_zero_keeps_its_sign():
     ds.append({"id": [0]})
     [zero], [inverse] = (ds.query(f"SELECT {e} AS x", [-0.0])["x"][:] for e in ("?", "1 / ?"))
     assert (math.copysign(1, zero), inverse) == (-1, -math.inf)
+
+
+NULLS = [
+    None, pd.NA, pd.NaT, np.ma.masked, np.datetime64("NaT", "s"), pa.scalar(None),
+    pa.scalar(None, pa.int64()), pa.scalar(None, pa.string()), pa.scalar(None, pa.timestamp("ns")),
+    pa.scalar(None, pa.list_(pa.int8())),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("null", NULLS, ids=lambda v: f"{type(v).__name__}-{v}")
+def test_nulls_of_any_library_are_null(make_lake, null):
+    ds = make_lake({"k": "int32"}, k=[1, 2])
+    assert ds.query("SELECT k WHERE $p IS NULL", {"p": null})["k"][:].tolist() == [1, 2]
+    assert len(ds.query("SELECT k WHERE k = ?", [null])) == 0
+    assert ds.query("SELECT k WHERE COALESCE($p, k) = 2", {"p": null})["k"][:].tolist() == [2]
+
+
+SCALARS = [
+    (pa.scalar(5), 5), (pa.scalar(2**64 - 1, pa.uint64()), 2**64 - 1), (pa.scalar("a"), "a"),
+    (pa.scalar(b"a"), b"a"), (pa.scalar(True), True), (pa.scalar(0.5, pa.float32()), 0.5),
+    (pa.scalar(Decimal("1.50")), Decimal("1.50")), (pa.scalar([1, None]), [1, None]),
+    (pa.scalar({"a": 1}), {"a": 1}),
+    (pa.scalar(1, pa.timestamp("ns")), np.datetime64(1, "ns")),
+    (pa.scalar(1_000, pa.timestamp("ns", "Asia/Tokyo")), dt.datetime(1970, 1, 1, 0, 0, 0, 1)),
+    (pa.scalar(dt.date(2026, 1, 31)), dt.date(2026, 1, 31)),
+    (pa.scalar(dt.timedelta(seconds=1)), dt.timedelta(seconds=1)),
+    (pa.scalar("a").cast(pa.dictionary(pa.int8(), pa.string())), "a"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "plain"), SCALARS, ids=lambda v: str(v)[:30])
+def test_values_of_arrow_are_taken(given, plain):
+    assert plain_value(given) == plain
+    assert plain_value([given, given]) == [plain, plain]

@@ -30,11 +30,8 @@ def holds(sign: str, each: str, value: float | None, others: list[float | None])
     """Return a quantified comparison in SQL's three truth values, None for unknown."""
     found: list[bool | None] = []
     for other in others:
-        if value is None or other is None:
-            is_nan = any(v is not None and math.isnan(v) for v in (value, other))
-            found.append(sign == "<>" if is_nan else None)
-        else:
-            found.append(OPERATORS[sign](value, other))
+        is_known = value is not None and other is not None
+        found.append(OPERATORS[sign](value, other) if is_known else None)
     decisive = each == "ANY"
     if decisive in found:
         return decisive

@@ -144,7 +144,8 @@ def test_a_transaction_leaves_nothing_behind_when_it_ends(tmp_path):
     }
     [note] = folder.glob("*.ref")
     left = {p.name for p in folder.iterdir()}
-    assert left <= {"commit.lock", "claims.lock", "pins.lock", note.name}
+    locks = {f"{name}{end}.lock" for name in ("commit", "claims", "pins") for end in ("", "-line")}
+    assert left <= {*locks, note.name}
 
 
 def test_a_handle_that_moves_on_gives_the_place_of_a_refused_edit_back(tmp_path):

@@ -1,5 +1,6 @@
 """The order in which writers get a lock."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -7,7 +8,8 @@ import time
 
 import pytest
 
-from deeplake_lite.storage.repo import turns
+from deeplake_lite.storage.repo import locks, turns
+from deeplake_lite.storage.repo.locks import take_lock
 from deeplake_lite.storage.repo.turns import lock_in_turn, tickets
 
 HOLD = """
@@ -72,7 +74,7 @@ def test_a_writer_that_asks_again_stands_behind_those_that_wait(tmp_path):
         for _ in range(rounds):
             with lock_in_turn(tmp_path, "commit"):
                 order.append(name)  # and do not finish before the last one has asked again
-                wait_until(lambda: waiting(tmp_path) == min(3, 3 * rounds + 1 - len(order)))
+                wait_until(lambda: waiting(tmp_path) == min(2, 3 * rounds - len(order)))
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
     for thread in threads:
@@ -83,9 +85,49 @@ def test_a_writer_that_asks_again_stands_behind_those_that_wait(tmp_path):
     assert sorted(order[:3]) == list("abc")
 
 
+def test_no_ticket_is_seen_before_its_owner_has_locked_it(tmp_path, monkeypatch):
+    """Whoever found such a ticket would take it for that of a writer that died."""
+    opened, go_on = threading.Event(), threading.Event()
+    lock = locks._lock
+
+    def late(descriptor):
+        if threading.current_thread().name == "late" and os.readlink(
+            f"/proc/self/fd/{descriptor}"
+        ).endswith(".ticket"):
+            opened.set()
+            go_on.wait(60)
+        return lock(descriptor)
+
+    monkeypatch.setattr(locks, "_lock", late)
+    order = []
+
+    def work(name):
+        with lock_in_turn(tmp_path, "commit"):
+            order.append(name)
+
+    threads = [threading.Thread(target=work, args=(name,), name=name) for name in ("late", "next")]
+    threads[0].start()
+    assert opened.wait(60)
+    threads[1].start()
+    threads[1].join(0.2)
+    assert order == []
+    go_on.set()
+    for thread in threads:
+        thread.join(60)
+    assert order == ["late", "next"]
+
+
+def test_a_ticket_that_is_gone_is_not_made_again(tmp_path):
+    gone = tmp_path / "commit-1.ticket"
+    with pytest.raises(FileNotFoundError):
+        take_lock(gone, create=False)
+    assert not gone.exists()
+
+
 def test_locks_of_other_purposes_have_lines_of_their_own(tmp_path):
     with lock_in_turn(tmp_path, "commit"), lock_in_turn(tmp_path, "claims"):
-        assert len(list(tmp_path.glob("*.ticket"))) == 2
+        names = {path.name for path in tmp_path.iterdir()}
+    assert names == {f"{name}{end}.lock" for name in ("commit", "claims") for end in ("", "-line")}
 
 
 def test_an_error_leaves_the_line(tmp_path):
@@ -98,16 +140,15 @@ def test_an_error_leaves_the_line(tmp_path):
 
 def test_those_behind_killed_writers_go_on(tmp_path):
     def start():
-        before = waiting(tmp_path)
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-c", HOLD, str(tmp_path), turns.__file__], stdout=subprocess.PIPE
         )
-        wait_until(lambda: waiting(tmp_path) > before)
-        return process
 
-    holder = start()
+    holder, in_line = start(), []
     assert holder.stdout.readline() == b"held\n"
-    in_line = [start(), start()]
+    for length in (1, 2):
+        in_line.append(start())
+        wait_until(lambda: waiting(tmp_path) == length)  # noqa: B023 - at once
     line = Line(tmp_path)
     line.join("a")
     in_line[1].kill()  # one that waits, before us and behind another

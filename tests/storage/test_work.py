@@ -8,6 +8,8 @@ import time
 import pytest
 
 from deeplake_lite.storage.repo import gather, in_thread, run, start, stream
+from deeplake_lite.storage.repo.work import INSISTING
+from deeplake_lite.testing.interrupts import interrupted_everywhere
 
 
 def interrupt():
@@ -112,3 +114,40 @@ def test_work_in_the_loop_that_would_wait_for_other_work_is_refused_and_closed()
 
     with pytest.raises(RuntimeError, match="must await"):
         run(work())
+
+
+def test_an_interrupt_anywhere_leaves_an_event_loop_that_goes_on():
+    begun = []
+
+    async def work():
+        await asyncio.sleep(0.001)
+
+    def begin():
+        begun.append(work())
+        run(begun[-1])
+
+    assert interrupted_everywhere(begin, lambda _: run(asyncio.sleep(0))) > 10
+    for coroutine in begun:
+        coroutine.close()  # an interrupt may come before it is awaited
+
+
+def test_work_that_does_not_stop_is_left_to_itself_when_ctrl_c_is_insisted_on():
+    ended = threading.Event()
+
+    async def work():
+        for _ in range(INSISTING + 1):
+            asyncio.get_running_loop().call_later(0.05, interrupt)
+            await in_thread(time.sleep, 0.1)
+        ended.set()
+
+    async def stubborn():
+        running = asyncio.ensure_future(work())
+        try:
+            await asyncio.shield(running)
+        except asyncio.CancelledError:
+            await running
+
+    with pytest.raises(KeyboardInterrupt):
+        run(stubborn())
+    assert not ended.is_set()
+    assert ended.wait(60)

@@ -57,6 +57,14 @@ class Opened:
         """Messages of a type that went to Python."""
         return self.page.evaluate("k => __model.sent.filter((m) => m.type === k)", kind)
 
+    def await_sent(self, kind: str, key: str, value: object) -> None:
+        """Wait until the last message of a type that went to Python has a value at a key."""
+        self.page.wait_for_function(
+            "([kind, key, value]) => JSON.stringify("
+            "__model.sent.findLast((m) => m.type === kind)?.[key]) === value",
+            arg=[kind, key, json.dumps(value, separators=(",", ":"))],
+        )
+
     def selected(self) -> list[int]:
         """What Python has as the selection."""
         return self.page.evaluate(

@@ -258,3 +258,49 @@ def test_an_edit_of_rows_that_are_no_longer_shown_is_refused_aloud(chrome, lake)
         said = page.locator(".dl-banner-text").text_content()
     assert "nothing was edited" in said
     assert w.staged_count == 0
+
+
+OTHERS = {
+    "scaled": ("SELECT RESIZE(image, 50, 100) AS image, boxes", None),
+    "cut": ("SELECT image[10:90, 10:100] AS image, boxes", None),
+    "cut, by another name": ("SELECT image[10:90, 10:100] AS part, boxes", "part"),
+    "of another size": ("", "thumb"),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_boxes_are_not_edited_over_a_picture_that_they_do_not_belong_to(chrome, make_lake, other):
+    picture = np.zeros((*SIZE[::-1], 3), np.uint8)
+    schema = {"image": "image", "thumb": "image", "boxes": dl.Boxes()}
+    ds = make_lake(schema, image=[picture], thumb=[picture[::4, ::4]], boxes=[BOXES])
+    w = ds.browse()
+    query, chosen = OTHERS[other]
+    w.query = query
+    w.settings = {**w.settings, "picture": chosen or "image"}
+    with row(chrome, w) as page:
+        assert page.get_by_role("button", name="Edit boxes (b)").is_hidden()
+        assert "'boxes' is not drawn over" in page.locator(".dl-unmarked").text_content()
+        press(page, "b", "n", "Shift+ArrowRight", "a")
+        saved(page)
+        assert "'boxes' is not drawn over" in page.locator(".dl-banner-text").text_content()
+    assert w.staged_count == 0
+
+
+def test_boxes_are_no_longer_edited_once_another_picture_is_chosen(chrome, make_lake):
+    picture = np.zeros((*SIZE[::-1], 3), np.uint8)
+    schema = {"image": "image", "thumb": "image", "boxes": dl.Boxes()}
+    ds = make_lake(schema, image=[picture], thumb=[picture[::4, ::4]], boxes=[BOXES])
+    w = ds.browse()
+    with boxing(chrome, w) as page:
+        press(page, "n", "Shift+ArrowRight")
+        page.get_by_role("button", name="Overlays").click()
+        page.get_by_label("Picture", exact=True).select_option("thumb")
+        page.keyboard.press("Escape")
+        saved(page)
+        page.locator(".dl-unmarked:not([hidden])").wait_for()
+        assert page.locator(".dl-hint").is_hidden()
+        page.locator(".dl-detail").focus()
+        press(page, "Shift+ArrowRight", "Delete", "a")
+        saved(page)
+    w.commit("nudged")
+    assert np.round(dl.open(ds.url)["boxes"][0]).tolist() == [[20, 10, 50, 40], *BOXES[1:]]

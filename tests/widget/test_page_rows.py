@@ -172,7 +172,8 @@ def test_a_refresh_under_an_edit_moves_it_to_no_other_row(chrome, lake, kind, re
         assert title(page) == f"Row 2 of {ROWS - 1}"
         text = page.get_by_role("textbox", name="text", exact=True).input_value()
         if removed == 7:  # the same row is where it was
-            assert ids_of(w) == [seen]
+            left = kind == "focus in a checkbox" and not ids_of(w)  # while the row is read anew
+            assert left or ids_of(w) == [seen]
             assert text == ("seen by me" if kind == "text" else "row 2")
         else:
             assert text == f"row {now}"

@@ -5,6 +5,7 @@ Both are plain data to a worker process, which opens the lake for itself.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -29,7 +30,7 @@ from deeplake_lite.loader.state import check_keys, check_state, state_of
 from deeplake_lite.loader.tree import mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.loader.order.order import Positions
@@ -103,7 +104,8 @@ class _Rows:
         """Return samples as one batch, as `View.pytorch` has it: for ``DataLoader(collate_fn=)``.
 
         Numbers of one shape are stacked, others go together as ``collate`` says or are lists;
-        text stays a list; a nullable column brings ``batch["name_valid"]``.
+        text stays a list; a nullable column brings ``batch["name_valid"]``. Samples to which keys
+        were added, or which have fewer, are put together as those of a transform.
 
         Examples
         --------
@@ -115,12 +117,12 @@ class _Rows:
         >>> batch["b"].shape, batch["b_mask"].tolist(), batch["t"]
         (torch.Size([2, 1, 4]), [[True], [False]], ['one', 'none'])
         """
-        arrays = mapped(samples, as_numpy, lists=True)
-        if self._options.transform is not None:
-            columns = self._loader._recipe.columns
+        arrays, columns = mapped(samples, as_numpy, lists=True), self._loader._recipe.columns
+        own = [*columns, ROW_ID] if self._options.row_ids else [*columns]
+        if self._options.transform is not None or not all(_has_keys(s, own) for s in arrays):
             return as_tensors(collate_samples(arrays, self._options.collate, columns))
         batch: dict[str, Any] = {}
-        for name, recipe in self._loader._recipe.columns.items():
+        for name, recipe in columns.items():
             batch |= collate_column(name, [sample[name] for sample in arrays], recipe)
         if self._options.row_ids:
             batch[ROW_ID] = np.array([sample[ROW_ID] for sample in arrays], np.int64)
@@ -133,6 +135,10 @@ class _Rows:
     def _loader_of(self, options: Options) -> TorchLoader:
         """Return a loader whose batches are lists of samples."""
         return _Unbatched(self._view, replace(options, row_ids=True), sample_ids=options.row_ids)
+
+
+def _has_keys(sample: Any, names: list[str]) -> bool:
+    return isinstance(sample, Mapping) and sample.keys() == set(names)
 
 
 class _Unbatched(TorchLoader):
@@ -214,14 +220,26 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         kept = super().__getstate__() | {"_options": options}
         return kept | {"_progress": self._progress, "_resumed": self._resumed}
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> SampleIterator:
         """Go through this worker's share of the epoch, or through the rest of it.
 
         It starts at the first `next`: an iterator that nobody uses drops no loaded state.
         """
-        self._progress = self._current() if self._resumed else Progress(self.epoch)
+        return SampleIterator(self)
+
+    def _started(self, loaded: Progress | None) -> Progress:
+        """Start the epoch, or resume the one that was loaded: by an iterator, or by the dataset."""
+        self._progress = loaded or self._upcoming()
         self._resumed = False
-        loader, given = self._worker_loader, self._progress
+        return self._progress
+
+    def _upcoming(self) -> Progress:
+        """Return where the next iterator starts."""
+        return self._current() if self._resumed else Progress(self.epoch)
+
+    def _share_from(self, given: Progress) -> Iterator[Any]:
+        """Yield the samples of this worker's share from `given` on, and count them there."""
+        loader = self._worker_loader
         piece, skip = divmod(given.consumed, PIECE)
         progress = Progress(given.epoch, piece * loader.shares.size)
         for samples in loader._epoch(progress, loader._skipped):
@@ -229,7 +247,8 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
                 given.consumed += 1
                 yield sample
             skip = 0
-        given.consumed = 0  # the next time through begins at the first row again
+        if self._progress is given:
+            self._progress = Progress(given.epoch)  # the next time through begins at the first row
 
     def _current(self) -> Progress:
         """Return where this worker is in the epoch that `set_epoch` says."""
@@ -237,12 +256,8 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         return here if here.epoch == self.epoch else Progress(self.epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where this worker is: torchdata's StatefulDataLoader asks for it."""
-        loader = self._worker_loader
-        order = state_of(
-            self._current(), loader._samples, loader.shuffle, loader.options.seed, loader.shares
-        )
-        return {"order": order, "share": _share(loader)}
+        """Return where this worker is: at the first row again after the end of an epoch."""
+        return self._state(self._current())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on behind the samples that this worker had given when the state was taken.
@@ -253,6 +268,20 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
             For the state of another version, view, seed, shuffle, worker or rank, and for what is
             no state.
         """
+        progress = self._checked(state)
+        self.set_epoch(progress.epoch)
+        self._progress, self._resumed = progress, True
+
+    def _state(self, progress: Progress) -> dict[str, Any]:
+        """Return the state of this worker when it is at `progress`."""
+        loader = self._worker_loader
+        order = state_of(
+            progress, loader._samples, loader.shuffle, loader.options.seed, loader.shares
+        )
+        return {"order": order, "share": _share(loader)}
+
+    def _checked(self, state: Mapping[str, Any]) -> Progress:
+        """Return the progress of a state of this worker. Raises OptionError for any other."""
         loader = self._worker_loader
         check_keys(state, {"order": None, "share": None})
         if state["share"] != _share(loader):
@@ -260,11 +289,9 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
                 f"The state is of {state['share']}, and this is {_share(loader)}. Use as many "
                 "workers and ranks, or view.pytorch(…), which goes on with any number of them."
             )
-        progress = check_state(
+        return check_state(
             state["order"], loader._samples, loader.shuffle, loader.options.seed, loader.shares
         )
-        self.set_epoch(progress.epoch)
-        self._progress, self._resumed = progress, True
 
     @cached_property
     def _worker_loader(self) -> TorchLoader:
@@ -281,6 +308,41 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         s = loader.shares
         loader.shares = WorkerShares(s.n, PIECE, s.rank, s.world_size, s.last, worker, workers)
         return loader
+
+
+class SampleIterator:
+    """One time through a worker's share of a dataset.
+
+    torchdata's StatefulDataLoader keeps the state of the iterator beside that of the dataset. Only
+    the iterator's says that a share has come to its end: a worker may be there long before the
+    others, and must give nothing more in this epoch, and everything in the next.
+    """
+
+    def __init__(self, dataset: TorchIterableDataset) -> None:
+        self._dataset = dataset
+        self._progress: Progress | None = None
+        self._samples: Iterator[Any] | None = None
+
+    def __iter__(self) -> SampleIterator:
+        return self
+
+    def __next__(self) -> Any:
+        if self._samples is None:
+            self._progress = self._dataset._started(self._progress)
+            self._samples = self._dataset._share_from(self._progress)
+        return next(self._samples)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where this iterator is, which may be the end of the epoch."""
+        return self._dataset._state(self._progress or self._dataset._upcoming())
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where an iterator was. The dataset's next iterator starts at the first row.
+
+        Raises OptionError for a state that `TorchIterableDataset.load_state_dict` refuses.
+        """
+        self._progress, self._samples = self._dataset._checked(state), None
+        self._dataset._resumed = False
 
 
 def _share(loader: TorchLoader) -> str:

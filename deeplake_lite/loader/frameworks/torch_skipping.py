@@ -69,6 +69,10 @@ class BatchNumbers(torch.utils.data.Sampler[Turn]):
     def __len__(self) -> int:
         return self._loader._left
 
+    def set_epoch(self, epoch: int) -> None:
+        """Set the loader's epoch that starts next, as trainers ask of samplers."""
+        self._loader.set_epoch(epoch)
+
     def __iter__(self) -> Iterator[Turn]:
         epoch, count = Epoch(self._loader), len(self)
         for number in range(count):

@@ -13,8 +13,10 @@ import functools
 import inspect
 import random
 import sys
+import sysconfig
 import threading
 from collections.abc import Mapping
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -193,8 +195,8 @@ def _reachable(function: Any) -> Iterator[Any]:
 
 
 def _held(value: Any) -> list[Any]:
-    """Return what an object holds: attributes, items, and what functions close over."""
-    if isinstance(value, str | bytes | int | float | np.ndarray | type | type(sys)):
+    """Return what an object holds: attributes, items, what functions close over, and name."""
+    if isinstance(value, str | bytes | int | float | np.ndarray | type | ModuleType):
         return []
     if isinstance(value, Mapping):
         return list(value.values())
@@ -208,16 +210,56 @@ def _held(value: Any) -> list[Any]:
         return _of_function(value)
     slots = [n for kind in type(value).__mro__ for n in getattr(kind, "__slots__", ())]
     there = [getattr(value, n, None) for n in slots if isinstance(n, str)]
-    return [*getattr(value, "__dict__", {}).values(), *there]
+    return [*getattr(value, "__dict__", {}).values(), *there, *_of_class(type(value))]
+
+
+def _of_class(kind: type) -> list[Any]:
+    """Return attributes and methods of a user's class."""
+    return [v for k in kind.__mro__ if _is_users(k.__module__) for v in vars(k).values()]
 
 
 def _of_function(function: Any) -> list[Any]:
-    """Return what a function closes over, its defaults, and the generators that it names."""
+    """Return what a function closes over, its defaults, and what it names if it is a user's."""
     cells = [c.cell_contents for c in function.__closure__ or () if _is_full(c)]
-    named = [function.__globals__.get(name) for name in function.__code__.co_names]
-    kinds = np.random.Generator | np.random.RandomState | random.Random
-    generators = [value for value in named if isinstance(value, kinds)]
-    return [*cells, *(function.__defaults__ or ()), *generators]
+    defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    wrapped = list(vars(function).values())
+    named = _named(function) if _is_users(function.__module__) else []
+    return [*cells, *defaults, *wrapped, *named]
+
+
+def _named(function: Any) -> list[Any]:
+    """Return the global objects that a function names, also those in modules of the user's."""
+    names, found = _names(function.__code__), []
+    for value in (function.__globals__.get(name) for name in names):
+        if isinstance(value, ModuleType):
+            is_users = _is_users(value.__name__)
+            found += [vars(value)[name] for name in names if is_users and name in vars(value)]
+        elif not type(value).__module__.startswith("deeplake_lite."):  # a lake has no transforms
+            found.append(value)
+    return found
+
+
+def _names(code: CodeType) -> list[str]:
+    """Return the names in code and in the functions within it."""
+    inner = [name for part in code.co_consts if isinstance(part, CodeType) for name in _names(part)]
+    return [*code.co_names, *inner]
+
+
+def _is_users(module: str | None) -> bool:
+    """Tell whether a module is none of Python's and of the packages that are installed.
+
+    >>> _is_users("__main__"), _is_users("random"), _is_users("numpy")
+    (True, False, False)
+    """
+    top = (module or "").partition(".")[0]
+    if top in sys.stdlib_module_names:
+        return False
+    file = getattr(sys.modules.get(top), "__file__", None) or ""
+    return top != "deeplake_lite" and not file.startswith(_INSTALLED)
+
+
+_INSTALLED = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+"""Folders of packages."""
 
 
 def _is_full(cell: Any) -> bool:

@@ -11,7 +11,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.digests import digest
-from deeplake_lite.query.bind.json_values import as_number
+from deeplake_lite.query.bind.json_values import as_exact_number
 from deeplake_lite.query.bind.kinds import is_json, is_numpys, key_of, kind_of, ordering
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Arg, Type
@@ -255,7 +255,7 @@ def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
     scope.aggregated = scope.aggregated or not scope.in_aggregate
     x = low.as_sql(value, scope)
     if is_json(value) and name != "MODE":
-        x = as_number(x)
+        x = as_exact_number(x, text_of(e))
     by = exp.Ordered(this=x.copy(), desc=bool(terms[0].args.get("desc")), nulls_first=False)
     *before, last = [x, *args]
     parts = [*before, exp.Order(this=last, expressions=[by])]

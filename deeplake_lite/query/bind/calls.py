@@ -20,24 +20,27 @@ from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import counted
 from deeplake_lite.query.bind.exact import fraction
 from deeplake_lite.query.bind.growth import bounded
-from deeplake_lite.query.bind.json_values import as_number, json_key, json_order
+from deeplake_lite.query.bind.json_values import as_exact_number, as_number, json_key, json_order
 from deeplake_lite.query.bind.kinds import (
     as_json,
     as_list_of_json,
     as_part,
     as_text,
+    check_ordered,
     has_axes,
     is_json,
     is_null_constant,
     is_numpys,
     kind_of,
     lists_json,
+    mixes_json,
     ordering,
     settled,
     unified,
 )
 from deeplake_lite.query.bind.moments import IN_MICROSECONDS, in_microseconds, is_fine
 from deeplake_lite.query.bind.special import OF_OTHERS, SPECIAL
+from deeplake_lite.query.bind.structs import kind_of_parts
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
@@ -286,6 +289,8 @@ def _of_scalars(
                 f"query: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
             )
         scope.aggregated = scope.aggregated or not scope.in_aggregate
+    if name in known.ORDERS:
+        check_ordered(*args)
     args = _in_form_of_items(name, args, low, scope)
     if name in known.UNIFIES:
         _one_type(name, args, e)
@@ -304,12 +309,13 @@ def _of_scalars(
         ]
     nodes = bounded(called, args, nodes, e)
     if any(map(is_json, args)):
-        called, nodes = _of_json(called, args, nodes)
+        called, nodes = _of_json(called, args, nodes, e)
     for at, part in enumerate(e.expressions):
         if isinstance(part, exp.Star):
             nodes[at] = exp.Star()
     if given.distinct:
-        nodes[:1] = [json_key(nodes[0]) if is_json(args[0]) else nodes[0]]
+        if is_json(args[0]) and called not in _NUMERIC:
+            nodes[0] = json_key(nodes[0])
         given.order = [_by_argument(term, args[0], nodes[0], low, scope) for term in given.order]
         nodes[0] = exp.Distinct(expressions=[nodes[0]])
     if given.order:
@@ -343,7 +349,9 @@ def _in_form_of_items(name: str, args: list[Value], low: Lowering, scope: Scope)
     """Return lists, and what is sought in them, in one form: as JSON where one of them is."""
     kinds, seeks = [kind_of(a) for a in args], name in known.SEEKS
     lists = [kind.name == "list" or has_axes(a) for kind, a in zip(kinds, args, strict=True)]
-    if any(map(lists_json, kinds)) or (seeks and any(lists) and any(map(is_json, args))):
+    items = [kind.of_item if listed else kind for kind, listed in zip(kinds, lists, strict=True)]
+    is_sought = any(map(is_json, args)) or mixes_json(*items)
+    if any(map(lists_json, kinds)) or (seeks and any(lists) and is_sought):
         return [
             as_list_of_json(a, low, scope) if listed else _sought(a, low, scope) if seeks else a
             for a, listed in zip(args, lists, strict=True)
@@ -368,7 +376,9 @@ def _by_argument(
     return term
 
 
-def _of_json(name: str, args: list[Value], nodes: list[exp.Expr]) -> tuple[str, list[exp.Expr]]:
+def _of_json(
+    name: str, args: list[Value], nodes: list[exp.Expr], e: exp.Expr
+) -> tuple[str, list[exp.Expr]]:
     """Return a function and its arguments where JSON values are among them.
 
     They are numbers where numbers are what the function takes, and are compared by value.
@@ -384,6 +394,8 @@ def _of_json(name: str, args: list[Value], nodes: list[exp.Expr]) -> tuple[str, 
     if name not in _NUMERIC:
         return name, nodes
     pairs = zip(nodes, of_json, strict=True)
+    if name == "SUM":
+        return name, [as_exact_number(n, text_of(e)) if json else n for n, json in pairs]
     return name, [as_number(n) if json else n for n, json in pairs]
 
 
@@ -410,6 +422,8 @@ def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
         return kind_of(first).listed
     if name in known.GIVES_JSON:
         return JSON
+    if name in known.HOLDS_PARTS:
+        return kind_of_parts(args)
     if name in known.EXTENDS_LISTS and any(lists_json(kind_of(a)) for a in args):
         return JSON.listed
     if name in known.JOINS:
@@ -424,7 +438,8 @@ def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
             return kind
         keeps = name in known.KEEPS_CLASS and kind.name in ("number", "time")
         kept = kind.htype if keeps else None
-        return Kind(kind.name if kind.name != "class" else "number", kind.real, htype=kept)
+        same = kind.name if kind.name != "class" else "number"
+        return Kind(same, kind.real, htype=kept, parts=kind.parts)
     if name in known.LIKE_ARGUMENT and len(args) > known.LIKE_ARGUMENT[name]:
         kind = kind_of(args[known.LIKE_ARGUMENT[name]], plain=True)
         return kind.of_item if name in known.ELEMENTS and kind.name == "list" else kind

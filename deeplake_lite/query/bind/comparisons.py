@@ -12,7 +12,15 @@ from deeplake_lite.query.bind.digests import alike, are_alike, is_null
 from deeplake_lite.query.bind.exact import beside_integers, equal_beside, number_of
 from deeplake_lite.query.bind.forms import with_names
 from deeplake_lite.query.bind.json_values import json_key, json_text
-from deeplake_lite.query.bind.kinds import agree, as_json, is_json, is_numpys, kind_of, settled
+from deeplake_lite.query.bind.kinds import (
+    agree,
+    as_json,
+    goes_as_json,
+    is_json,
+    is_numpys,
+    kind_of,
+    settled,
+)
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.values import BOOL, Constant, Sql, Tensor, Value
@@ -40,8 +48,10 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     if (found := _of_hashes(low, e, scope)) is not None:
         return found
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
+    _check_any(e, e.this, right)
+    _check_any(e, e.expression, left)
     kind, left, right = beside_integers(type(e), *alike(left, right, low))
-    if not (is_json(left) or is_json(right)) and _by_elements(left, right):
+    if not goes_as_json(left, right) and _by_elements(left, right):
         return low.call(COMPARISON[kind], [left, right], {}, e)
     return Sql(low.compare(kind, left, right, scope), BOOL)
 
@@ -70,6 +80,21 @@ def _of_hashes(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
             tensors = [with_names(t) for t in tensors]
         return Sql(are_alike(type(e), tensors[0], tensors[1], low, scope), BOOL)
     return None
+
+
+def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
+    """Refuse ``x = ANY(y)`` of a number or a text. Raises QueryTypeError."""
+    called = part.name.upper() if isinstance(part, exp.Anonymous) else ""
+    if called not in ("ANY", "ALL") or called in OWN or len(part.expressions) != 1:
+        return
+    if kind_of(other).name in ("bool", "any") and not is_numpys(other):
+        return
+    sides = [part.expressions[0] if side is part else side for side in (e.this, e.expression)]
+    each = type(e)(this=sides[0].copy(), expression=sides[1].copy())
+    raise QueryTypeError(
+        f"{text_of(part)} is true or false, and is compared with neither numbers nor texts, got "
+        f"{text_of(e)}. To compare each element, write {called}({text_of(each)})."
+    )
 
 
 def _by_elements(left: Value, right: Value) -> bool:
@@ -138,7 +163,7 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         return Sql(are_alike(type(e), tensors[0], tensors[1], low, scope), BOOL)
     left, right = settled(left, low, scope), settled(right, low, scope)
     pairs = ((left, right), (right, left))
-    if is_json(left) or is_json(right):
+    if goes_as_json(left, right):
         if any(number_of(side) is not None for side in (left, right)):
             equal = func("coalesce", low.compare(exp.EQ, left, right, scope), exp.false())
             return Sql(exp.not_(equal) if isinstance(e, exp.NullSafeNEQ) else equal, BOOL)

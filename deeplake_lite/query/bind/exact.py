@@ -79,7 +79,7 @@ def beside_integers(
 
 def _beside(kind: type[exp.Expr], value: Value, given: Constant) -> tuple[type[exp.Expr], Constant]:
     number, span = number_of(given), _integers(value, given)
-    if number is None:
+    if number is None or (_has_axes(value) and isinstance(given.value, str)):
         return kind, given
     if span is not None:
         return _bound(kind, number, *span)
@@ -88,6 +88,11 @@ def _beside(kind: type[exp.Expr], value: Value, given: Constant) -> tuple[type[e
         most = np.iinfo(np.int64).max if is_tensor else MOST
         return (kind, given) if number.copy_abs() <= most else beside_floats(kind, number)
     return kind, given
+
+
+def _has_axes(value: Value) -> bool:
+    """Tell whether a value is a tensor of several numbers, which takes no text of one."""
+    return isinstance(value, Tensor) and not value.is_scalar
 
 
 def _bound(

@@ -11,6 +11,7 @@ from deeplake_lite.query.bind.aggregates import grouped, no_position, picked
 from deeplake_lite.query.bind.digests import comparable, digest
 from deeplake_lite.query.bind.endings import is_number, item_number
 from deeplake_lite.query.bind.kinds import is_json, is_numpys, kind_of
+from deeplake_lite.query.bind.names import in_brackets
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.scope import Scope
 from deeplake_lite.query.dialect import text_of
@@ -49,6 +50,7 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
 
 def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
     """Return what GROUP BY compares of an expression, and note what it is over a group."""
+    e = in_brackets(e, scope)
     was, scope.aggregated = scope.aggregated, False
     value = low.value(e, scope)
     if scope.aggregated:
@@ -88,6 +90,7 @@ def _spellings(e: exp.Expr, scope: Scope) -> list[exp.Expr]:
 
 def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Lowering) -> Value:
     """Return a value over a group: as it is by what is grouped; a plain column as a list."""
+    e = in_brackets(e, scope)
     plain = isinstance(e, exp.Column)
     if scope.keys.get(e) is not None:
         return value

@@ -1,6 +1,7 @@
 """HASH of scalars: DuckDB's, of a form that equal values share whatever their types.
 
-Numbers go by value, classes by name, moments and durations by microseconds, JSON by meaning.
+Numbers go by value, classes by name, moments and durations by microseconds, JSON and structs by
+meaning.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from deeplake_lite.query.bind.json_values import (
     only_bool,
     whole_number,
 )
-from deeplake_lite.query.bind.kinds import as_text, kind_of, unit_of_months
+from deeplake_lite.query.bind.kinds import as_json, as_text, kind_of, unit_of_months
 from deeplake_lite.query.bind.moments import is_fine
 from deeplake_lite.query.dialect import func
 from deeplake_lite.query.values import NUMBER, Sql, Value
@@ -45,6 +46,8 @@ def hash_of(value: Value, low: Lowering, scope: Scope) -> Sql:
             found = _of_time(node, value)
         case "json":
             found = _of_json(node)
+        case _ if kind.parts:
+            found = _of_key(as_json(value, low, scope))
         case _:
             found = func("hash", node)
     present = exp.not_(exp.Is(this=exp.paren(node.copy()), expression=exp.null()))
@@ -85,9 +88,13 @@ def _of_json(node: exp.Expr) -> exp.Expr:
         exp.If(this=is_number(node), true=_of_json_number(node)),
     ]
     present = exp.not_(exp.Is(this=json_text(node), expression=exp.null()))
-    rest = func("hash", json_key(node), exp.Literal.string("json"))  # the text '{}' is no {}
-    inner = exp.Case(ifs=ifs, default=rest)
+    inner = exp.Case(ifs=ifs, default=_of_key(node))
     return exp.Case(ifs=[exp.If(this=present, true=inner)])
+
+
+def _of_key(node: exp.Expr) -> exp.Expr:
+    """Return the hash of a list or an object by its meaning; the text '{}' is no {}."""
+    return func("hash", json_key(node), exp.Literal.string("json"))
 
 
 def _of_json_number(node: exp.Expr) -> exp.Expr:

@@ -25,13 +25,14 @@ from deeplake_lite.query.bind.json_values import (
     is_number,
     json_key,
     json_order,
+    json_text,
     only_bool,
     only_text,
     whole_number,
 )
-from deeplake_lite.query.bind.kinds import agree, as_json, as_text, is_json, kind_of
-from deeplake_lite.query.dialect import func
-from deeplake_lite.query.values import Constant, Value
+from deeplake_lite.query.bind.kinds import agree, as_json, as_text, check_ordered, is_json, kind_of
+from deeplake_lite.query.bind.nan import but_nan
+from deeplake_lite.query.values import JSON, Constant, Sql, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.lowering import Lowering
@@ -41,17 +42,23 @@ if TYPE_CHECKING:
 def compare_json(
     kind: type[exp.Expr], left: Value, right: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison of two values, one of which is JSON. Raises QueryTypeError for bytes."""
+    """Return a comparison of two values, of which one is JSON or holds it.
+
+    Raises
+    ------
+    QueryTypeError
+        For bytes.
+    """
     agree(left, right), agree(right, left)  # refuse what compares with its own kind alone
     if kind is exp.EQ:
         return equals_json(left, right, low, scope)
-    if not is_json(left):
+    if is_json(right) and not is_json(left):
         return compare_json(MIRRORED[kind], right, left, low, scope)
     return _ordered(kind, left, right, low, scope)
 
 
 def equals_json(left: Value, right: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return whether two values are equal, one of which is JSON."""
+    """Return whether two values are equal, of which one is JSON or holds it."""
     value, other = (left, right) if is_json(left) else (right, left)
     if is_json(value) and not isinstance(value, Constant):
         node = low.as_sql(value, scope)
@@ -76,6 +83,7 @@ def _ordered(
     kind: type[exp.Expr], value: Value, other: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
     """Return whether a JSON value is less or greater than another value; null of another kind."""
+    check_ordered(value, other)
     node = low.as_sql(value, scope)
     match kind_of(other).name:
         case "text" | "class":
@@ -90,7 +98,7 @@ def _ordered(
 def _compare_numbers(
     kind: type[exp.Expr], node: exp.Expr, other: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison of a JSON value with a number: of integers exact, of others as floats.
+    """Return a comparison of a JSON value with a number: of integers exact, of fractions as floats.
 
     Of a JSON value of another kind `=` is false, and the others are null.
     """
@@ -104,12 +112,32 @@ def _compare_numbers(
         of_whole = of_real = kind
         sides = low.as_sql(other, scope), low.as_sql(other, scope)
     is_whole = exp.not_(exp.Is(this=whole.copy(), expression=exp.null()))
-    ifs = [exp.If(this=is_whole, true=of_whole(this=whole, expression=exp.paren(sides[0])))]
+    exact: exp.Expr = of_whole(this=whole, expression=exp.paren(sides[0]))
+    if number is None:
+        exact = _exactly(kind, whole, real, sides[0])
+    ifs = [exp.If(this=is_whole, true=exact)]
     compared = exp.Case(ifs=ifs, default=of_real(this=real, expression=exp.paren(sides[1])))
     ifs = [exp.If(this=is_number(node), true=compared)]
     if kind is exp.EQ:
         ifs.append(if_both(node, sides[1]))
     found = exp.Case(ifs=ifs)
-    if not kind_of(other).real:
-        return found
-    return exp.paren(exp.and_(found, exp.not_(func("isnan", sides[1].copy()))))
+    return but_nan(found, [(sides[1], other), (json_text(node), Sql(node, JSON))])
+
+
+def _exactly(kind: type[exp.Expr], whole: exp.Expr, real: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """Return a comparison of an integer with a number of any type that rounds neither.
+
+    It is compared with the integer next to the number, and where it is that one, as that one is.
+    Beside numbers of more than 128 bits it is compared as a float.
+    """
+    other = exp.paren(other.copy())
+    near = exp.TryCast(this=other, to=exp.DataType.build("HUGEINT"))
+    found: exp.Expr = exp.and_(
+        exp.EQ(this=whole.copy(), expression=near), kind(this=near.copy(), expression=other.copy())
+    )
+    if kind is not exp.EQ:
+        beyond = exp.LT if kind in (exp.LT, exp.LTE) else exp.GT
+        found = exp.or_(beyond(this=whole.copy(), expression=near.copy()), found)
+    is_near = exp.not_(exp.Is(this=near.copy(), expression=exp.null()))
+    ifs = [exp.If(this=is_near, true=found)]
+    return exp.Case(ifs=ifs, default=kind(this=real.copy(), expression=other.copy()))

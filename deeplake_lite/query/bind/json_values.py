@@ -23,6 +23,24 @@ def as_number(node: exp.Expr) -> exp.Expr:
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("DOUBLE"))
 
 
+def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
+    """Return the number that a JSON value is, or null; an error where a float does not hold it.
+
+    Parameters
+    ----------
+    text : str
+        What computes with it, as the query has it.
+    """
+    message = (
+        f"SQL computes with JSON in floats, which do not hold a whole number that {text} takes. "
+        "CAST the JSON value AS BIGINT to compute with integers, or AS DOUBLE to round it."
+    )
+    number, whole = as_number(node), whole_number(node)
+    is_rounded = exp.NEQ(this=whole, expression=exp.TryCast(this=number, to=whole_type()))
+    wrong = func("error", exp.Literal.string(message))
+    return exp.Case(ifs=[exp.If(this=is_rounded, true=wrong)], default=number.copy())
+
+
 def as_bool(node: exp.Expr) -> exp.Expr:
     """Return the truth value that a JSON value is, or null."""
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("BOOLEAN"))
@@ -43,12 +61,16 @@ def whole_number(node: exp.Expr) -> exp.Expr:
     has_digits = func("regexp_full_match", json_text(node), exp.Literal.string("-?[0-9]+"))
     number = as_number(node)
     is_whole = exp.EQ(this=number, expression=func("trunc", number.copy()))
-    to = exp.DataType.build("HUGEINT")
     ifs = [
-        exp.If(this=has_digits, true=exp.TryCast(this=json_text(node), to=to)),
-        exp.If(this=is_whole, true=exp.TryCast(this=number.copy(), to=to.copy())),
+        exp.If(this=has_digits, true=exp.TryCast(this=json_text(node), to=whole_type())),
+        exp.If(this=is_whole, true=exp.TryCast(this=number.copy(), to=whole_type())),
     ]
     return exp.Case(ifs=ifs)
+
+
+def whole_type() -> exp.DataType:
+    """Return the type of the largest integers of DuckDB's."""
+    return exp.DataType.build("HUGEINT")
 
 
 def only_number(node: exp.Expr) -> exp.Expr:
@@ -147,14 +169,10 @@ def json_contains(node: exp.Expr, value: exp.Expr, kind: KindName) -> exp.Expr:
     document = exp.cast(func("to_json", value.copy()), "VARCHAR")
     listed = func("json_extract", node.copy(), exp.Literal.string("$[*]"))
     items: exp.Expr = exp.cast(listed, "VARCHAR[]")
+    has_item: exp.Expr = func("list_contains", items, document)
     if kind in ("number", "any"):
-        item = exp.to_identifier("lake_item")
-        number = exp.TryCast(this=exp.column("lake_item"), to=exp.DataType.build("DOUBLE"))
-        items = exp.Array(
-            expressions=[exp.Comprehension(this=number, expression=item, iterator=items)]
-        )
-        document = exp.cast(value.copy(), "DOUBLE")
-    ifs = [exp.If(this=is_of_type(node, "ARRAY"), true=func("list_contains", items, document))]
+        has_item = _has_number(items, value)
+    ifs = [exp.If(this=is_of_type(node, "ARRAY"), true=has_item)]
     if kind == "text":
         keys = func("json_keys", node.copy())
         part = func("contains", json_text(node), value.copy())
@@ -163,6 +181,24 @@ def json_contains(node: exp.Expr, value: exp.Expr, kind: KindName) -> exp.Expr:
             exp.If(this=is_of_type(node, "VARCHAR"), true=part),
         ]
     return exp.Case(ifs=[*ifs, if_both(node, value)])
+
+
+def _has_number(items: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """Return whether one of several texts is a number: from 2**53 on by all of its digits."""
+    number = exp.cast(value.copy(), "DOUBLE")
+    size = exp.Abs(this=number)
+    is_large = exp.and_(size >= exp.convert(2**53), size.copy() < exp.convert(2.0**127))
+    whole = exp.TryCast(this=exp.paren(value.copy()), to=whole_type())
+    ifs = [exp.If(this=is_large, true=func("list_contains", _each(items, "HUGEINT"), whole))]
+    return exp.Case(ifs=ifs, default=func("list_contains", _each(items, "DOUBLE"), number.copy()))
+
+
+def _each(items: exp.Expr, dtype: str) -> exp.Expr:
+    """Return the numbers that texts are, null where they are none."""
+    number = exp.TryCast(this=exp.column("lake_item"), to=exp.DataType.build(dtype))
+    item = exp.to_identifier("lake_item")
+    of = exp.Comprehension(this=number, expression=item, iterator=items.copy())
+    return exp.Array(expressions=[of])
 
 
 def is_of_type(node: exp.Expr, *names: str) -> exp.Expr:

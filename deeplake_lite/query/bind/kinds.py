@@ -275,10 +275,9 @@ def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return a scalar as the text of a JSON value: a class as its name."""
     if isinstance(value, Constant) and isinstance(value.value, list | np.ndarray | dict):
-        listed = value.value.tolist() if isinstance(value.value, np.ndarray) else value.value
-        return exp.Literal.string(json_document(listed))
-    if isinstance(value, Constant) and type(value.value) is int:
-        return exp.Literal.string(format(Decimal(value.value), "f"))  # whatever its size
+        return exp.Literal.string(json_document(_in_full(value)))
+    if isinstance(value, Constant) and (whole := _whole(value)) is not None:
+        return exp.Literal.string(format(whole, "f"))  # whatever its size
     node = low.as_sql(value, scope)
     if is_json(value):
         return node
@@ -287,6 +286,29 @@ def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     is_null = exp.Is(this=node.copy(), expression=exp.null())
     text = exp.cast(func("to_json", node), "VARCHAR")
     return exp.Case(ifs=[exp.If(this=exp.not_(is_null), true=text)])
+
+
+_DIGITS = 40
+"""Of whole numbers with a point: larger ones are floats."""
+
+
+def _in_full(value: Constant) -> Any:
+    """Return what a constant is, with all digits of its whole numbers."""
+    if value.items:
+        return [_in_full(item) for item in value.items]
+    if (whole := _whole(value)) is not None:
+        return int(whole)
+    return value.value.tolist() if isinstance(value.value, np.ndarray) else value.value
+
+
+def _whole(value: Constant) -> Decimal | None:
+    """Return the whole number that a constant is, also one with a point; or None."""
+    if type(value.value) is int:
+        return Decimal(value.value)
+    number = None if isinstance(value.value, str) else value.number
+    if number is None or not number.is_finite() or number.adjusted() > _DIGITS:
+        return None
+    return number.to_integral_value() if number == number.to_integral_value() else None
 
 
 def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value], Kind]:
@@ -307,7 +329,7 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         if all(k.name == "class" or _names_class(v, known) for v, k in _with_kinds(values)):
             numbers = Kind("class", names=names)
             return [agree(v, Sql(exp.null(), numbers)) for v in values], numbers
-    if any(k.name == "json" for k in kinds):
+    if any(k.name == "json" for k in kinds) or mixes_json(*kinds):
         return [
             v if is_null_constant(v) else Sql(as_json(v, low, scope), JSON) for v in values
         ], JSON
@@ -422,6 +444,25 @@ def is_json(value: Value) -> bool:
     return kind_of(value).name == "json"
 
 
+def goes_as_json(value: Value, other: Value) -> bool:
+    """Tell whether two values compare as JSON: one of them is JSON, or holds it where one may not.
+
+    DuckDB would compare the texts of such JSON with those of the other's numbers.
+    """
+    return is_json(value) or is_json(other) or mixes_json(kind_of(value), kind_of(other))
+
+
+def mixes_json(*kinds: Kind) -> bool:
+    """Tell whether some of several kinds hold JSON where others hold something else."""
+    return any(kind.holds_json for kind in kinds) and len({_within(kind) for kind in kinds}) > 1
+
+
+def _within(kind: Kind) -> Kind:
+    """Return a kind with what tells its type in DuckDB, where there is JSON in it."""
+    item = None if kind.item is None else _within(kind.item)
+    return Kind(kind.name, item=item, parts=tuple((n, _within(part)) for n, part in kind.parts))
+
+
 def key_of(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return a scalar that is equal where values are: of JSON a text, of others themselves."""
     node = low.as_sql(value, scope)
@@ -429,6 +470,22 @@ def key_of(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 def ordering(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return what a scalar is sorted by, and compared for less and more: JSON by value."""
+    """Return what a scalar is sorted by, and compared for less and more: JSON by value.
+
+    Raises
+    ------
+    QueryTypeError
+        For JSON within something else.
+    """
+    check_ordered(value)
     node = low.as_sql(value, scope)
     return json_order(node) if is_json(value) else node
+
+
+def check_ordered(*values: Value) -> None:
+    """Refuse to order JSON within lists, structs and maps. Raises QueryTypeError."""
+    if any(kind_of(value).holds_json for value in values):
+        raise QueryTypeError(
+            "JSON has an order by itself, but none within a list or a struct. Order by its parts, "
+            "or CAST them: [CAST(meta['key'] AS DOUBLE), id]."
+        )

@@ -81,8 +81,18 @@ LIKE_ARGUMENT = {
 TAKES_NOTHING = {"CUME_DIST", "DENSE_RANK", "PERCENT_RANK", "RANK", "ROW_NUMBER"}
 """Functions of a row's place in a window."""
 
-HOLDS_PARTS = {"ARRAY_VALUE", "LIST_PACK", "LIST_VALUE", "ROW", "STRUCT_INSERT", "STRUCT_UPDATE"}
-"""Functions that make lists and structs of values."""
+HOLDS_PARTS = {
+    "ARRAY_VALUE", "LIST_PACK", "LIST_VALUE", "MAP", "ROW", "STRUCT_INSERT", "STRUCT_PACK",
+    "STRUCT_UPDATE",
+}  # fmt: skip
+"""Functions that make lists, structs and maps of values."""
+
+ORDERS = {
+    "ARG_MAX", "ARG_MIN", "ARRAY_REVERSE_SORT", "ARRAY_SORT", "GREATEST", "LEAST", "LIST_GRADE_UP",
+    "LIST_MAX", "LIST_MIN", "LIST_REVERSE_SORT", "LIST_SORT", "MAX", "MAX_BY", "MIN",
+    "MIN_BY", "QUANTILE_DISC",
+}  # fmt: skip
+"""Functions that look which of several values is less."""
 
 SEEKS = {
     "ARRAY_APPEND", "ARRAY_CONTAINS", "ARRAY_HAS", "ARRAY_INDEXOF", "ARRAY_POSITION",

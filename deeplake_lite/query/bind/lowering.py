@@ -24,6 +24,7 @@ from deeplake_lite.query.bind import (
     membership,
     names,
     operators,
+    structs,
     subscripts,
 )
 from deeplake_lite.query.bind.constants import as_array
@@ -37,12 +38,14 @@ from deeplake_lite.query.bind.kinds import (
     agree,
     as_part,
     as_text,
-    is_json,
+    check_ordered,
+    goes_as_json,
     is_numpys,
     kind_of,
     settled,
 )
 from deeplake_lite.query.bind.moments import beyond, is_fine
+from deeplake_lite.query.bind.nan import but_nan
 from deeplake_lite.query.bind.places import placed, put, start_of
 from deeplake_lite.query.bind.quantified import compare_with_each, is_quantified, quantified
 from deeplake_lite.query.dialect import func, text_of
@@ -101,6 +104,8 @@ HANDLERS: dict[str, Handler] = {
     "interval": operators.interval,
     "extract": operators.extract,
     "exists": membership.exists,
+    "struct": structs.struct_of,
+    "propertyeq": structs.property_of,
     "subquery": membership.subquery,
     "any": quantified,
     "all": quantified,
@@ -151,13 +156,11 @@ REBUILT = frozenset(
         "lambda",
         "localtime",
         "localtimestamp",
-        "propertyeq",
         "regexpilike",
         "regexplike",
         "similarto",
         "startswith",
         "strposition",
-        "struct",
         "substring",
         "trim",
         "tuple",
@@ -373,8 +376,10 @@ class Lowering:
         left, right = settled(left, self, scope), settled(right, self, scope)
         if kind is exp.NEQ:
             return exp.not_(exp.paren(self.compare(exp.EQ, left, right, scope)))
-        if is_json(left) or is_json(right):
+        if goes_as_json(left, right):
             return compare_json(kind, left, right, self, scope)
+        if kind is not exp.EQ:
+            check_ordered(left, right)
         if (always := beyond(kind, left, right)) is not None:
             side = left if is_fine(left) else right
             present = exp.not_(exp.Is(this=self.as_sql(side, scope), expression=exp.null()))
@@ -384,12 +389,7 @@ class Lowering:
         if kind_of(left).name == kind_of(right).name == "list":
             left, right = as_part(left), as_part(right)
         a, b = self.as_sql(left, scope), self.as_sql(right, scope)
-        node = kind(this=a, expression=b)
-        sides = [side for side, v in ((a, left), (b, right)) if kind_of(v).real]
-        if not sides:
-            return node
-        checks = [exp.not_(func("isnan", side.copy())) for side in sides]
-        return exp.paren(exp.and_(node, *checks))
+        return but_nan(kind(this=a, expression=b), [(a, left), (b, right)])
 
     def condition(self, value: Value, scope: Scope) -> exp.Expr:
         """Return a condition. Raises QueryTypeError for a tensor."""

@@ -18,12 +18,13 @@ from deeplake_lite.query.bind.kinds import (
     by_name,
     check_pair,
     class_name,
-    is_json,
+    goes_as_json,
     is_numpys,
     kind_of,
     settled,
 )
-from deeplake_lite.query.dialect import func, select_from, text_of
+from deeplake_lite.query.bind.nan import but_nan, is_nan, is_null, is_present
+from deeplake_lite.query.dialect import select_from, text_of
 from deeplake_lite.query.values import BOOL, Constant, Sql, Value
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     values = [settled(equal_beside(v, this), low, scope) for v in _listed(low, e, scope)]
     this = settled(this, low, scope)
     is_searched = isinstance(this, Constant) and not all(isinstance(v, Constant) for v in values)
-    if is_searched or any(map(is_json, [this, *values])):
+    has_nulls = kind_of(this).real and not all(map(is_present, values))
+    if is_searched or has_nulls or any(goes_as_json(this, v) for v in values):
         return Sql(_any([low.compare(exp.EQ, this, v, scope) for v in values]), BOOL)
     options = [agree(value, this) for value in values]
     if not options:
@@ -66,7 +68,7 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
         this, options = by_name(this), [by_name(value) for value in values]
     a = low.as_sql(agree(this, options[0]), scope)
     node = exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options])
-    return Sql(_but_nan([(a, this)], node), BOOL)
+    return Sql(but_nan(node, [(a, this)]), BOOL)
 
 
 def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
@@ -105,11 +107,13 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
             raise _of_tensor(part if is_numpys(value) else inner)
     sides: list[exp.Expr] = []
     columns: list[exp.Expr] = []
+    plain: list[tuple[exp.Expr, Value]] = []
     for value, column in zip(values, found, strict=True):
         node, kind = exp.column(column.node.name, table=_SOUGHT), column.kind
         value = settled(equal_beside(value, Sql(node, kind)), low, scope)
         check_pair(value, kind_of(value), kind)
-        if is_json(value) or kind.name == "json":
+        plain.append((low.as_sql(value, scope), value))
+        if goes_as_json(value, Sql(node, kind)):
             columns.append(json_key(as_json(Sql(node, kind), low, scope)))
             sides.append(json_key(as_json(value, low, scope)))
         elif kind.name == "class" and kind_of(value).names != kind.names:
@@ -118,19 +122,20 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
         else:
             columns.append(node)
             sides.append(low.as_sql(agree(value, Sql(node, kind)), scope))
-    this = exp.Tuple(expressions=sides) if len(sides) > 1 else sides[0]
-    found_in = exp.In(this=this, query=exp.Subquery(this=select_from(columns, query, _SOUGHT)))
-    return Sql(_but_nan(list(zip(sides, values, strict=True)), found_in), BOOL)
+    rows = select_from(columns, query, _SOUGHT)
+    if len(sides) > 1:
+        found_in = exp.In(this=exp.Tuple(expressions=sides), query=exp.Subquery(this=rows))
+        return Sql(but_nan(found_in, plain), BOOL)
+    found_in = exp.In(this=sides[0], query=exp.Subquery(this=rows))
+    if not kind_of(values[0]).real:
+        return Sql(found_in, BOOL)
+    of_nan = exp.If(this=exp.Exists(this=rows.where(is_null(columns[0]))), true=exp.null())
+    ifs = [exp.If(this=is_nan(plain[0][0]), true=exp.Case(ifs=[of_nan], default=exp.false()))]
+    return Sql(exp.Case(ifs=ifs, default=found_in), BOOL)
 
 
 _SOUGHT = "sought"
 """Name of a query's result where its columns are taken up again."""
-
-
-def _but_nan(sides: list[tuple[exp.Expr, Value]], node: exp.Expr) -> exp.Expr:
-    """Return a condition that is false where a side is NaN."""
-    reals = [func("isnan", side.copy()) for side, value in sides if kind_of(value).real]
-    return exp.paren(exp.and_(node, *map(exp.not_, reals))) if reals else node
 
 
 def _of_tensor(e: exp.Expr) -> QueryTypeError:

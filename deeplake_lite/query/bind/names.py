@@ -81,8 +81,26 @@ def _dotted(low: Lowering, first: str, rest: list[str], e: exp.Column, scope: Sc
         found, keys = scope.find(first, None), rest
     if found is None:
         raise scope.unknown(rest[0], first)
+    if keys and isinstance(found, Tensor):
+        return _part(low, found, keys[0], e, scope)
+    return low.value(in_brackets(e, scope), scope) if keys else found
+
+
+def in_brackets(e: exp.Expr, scope: Scope) -> exp.Expr:
+    """Return ``column.key`` as ``column['key']``, which means the same; anything else as it is."""
+    if not isinstance(e, exp.Column) or len(e.parts) < 2:
+        return e
+    parts = [part.copy() for part in e.parts]
+    names = [part.name for part in parts]
+    if len(parts) > 2 and scope.find(names[1], names[0]) is not None:
+        found: exp.Expr = exp.Column(this=parts[1], table=parts[0])
+        keys = names[2:]
+    elif scope.find(names[1], names[0]) is None and scope.find(names[0], None) is not None:
+        found, keys = exp.Column(this=parts[0]), names[1:]
+    else:
+        return e
     for key in keys:
-        found = _part(low, found, key, e, scope)
+        found = exp.Bracket(this=found, expressions=[exp.Literal.string(key)])
     return found
 
 

@@ -14,7 +14,7 @@ from deeplake_lite.query.bind import comparisons, growth
 from deeplake_lite.query.bind.constants import list_of, negated, null_tensor
 from deeplake_lite.query.bind.exact import fraction
 from deeplake_lite.query.bind.forms import in_one_form
-from deeplake_lite.query.bind.json_values import as_number
+from deeplake_lite.query.bind.json_values import as_exact_number
 from deeplake_lite.query.bind.kinds import (
     as_json,
     as_part,
@@ -76,7 +76,8 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
     if is_numpys(found):
         return low.call("NEG", [found], {}, e)
     _refuse_bytes(e.this, found, e)
-    return Sql(exp.Neg(this=_number(low.as_sql(found, scope), found)), kind_of_two(found, found))
+    node = _number(low.as_sql(found, scope), found, e)
+    return Sql(exp.Neg(this=node), kind_of_two(found, found))
 
 
 def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
@@ -113,7 +114,7 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     if (moments := sum_of_moments(e, left, right, low, scope)) is not None:
         return moments
     left, right = fraction(left), fraction(right)
-    sides = [_number(low.as_sql(v, scope), v) for v in (left, right)]
+    sides = [_number(low.as_sql(v, scope), v, e) for v in (left, right)]
     node = type(e)(this=sides[0], expression=sides[1])
     if isinstance(e, exp.Div):
         return Sql(node, REAL)
@@ -138,11 +139,11 @@ def _refuse_bytes(part: exp.Expr, value: Value, e: exp.Expr) -> None:
         )
 
 
-def _number(node: exp.Expr, value: Value) -> exp.Expr:
+def _number(node: exp.Expr, value: Value, e: exp.Expr) -> exp.Expr:
     """Return a side of a sum: small integers wide enough for it, JSON as the number that it is."""
     kind = kind_of(value)
     if kind.name == "json":
-        return as_number(node)
+        return as_exact_number(node, text_of(e))
     dtype = value.type.dtype if isinstance(value, Tensor) else getattr(kind.htype, "dtype", "")
     if dtype in _SMALL:
         return exp.cast(node, "BIGINT")

@@ -1,7 +1,8 @@
 """Comparisons with each value that a query gives: ``x < ALL (SELECT …)``, ``x = ANY (SELECT …)``.
 
-NaN compares as everywhere: ``<>`` is true, the others are false. To DuckDB it is the greatest
-number, so that it is left out of what DuckDB looks at; ALL of a comparison is false beside it.
+NaN compares as everywhere: ``<>`` is true, the others are false; with null it gives null. To DuckDB
+it is the greatest number, so that it is left out of what DuckDB looks at; ALL of a comparison is
+false beside it.
 """
 
 from __future__ import annotations
@@ -12,9 +13,19 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.exact import beside_integers
-from deeplake_lite.query.bind.json_values import json_key, json_order
-from deeplake_lite.query.bind.kinds import agree, as_json, by_name, is_json, kind_of, settled
-from deeplake_lite.query.dialect import func, select_from, text_of
+from deeplake_lite.query.bind.json_values import is_number, is_of_type, json_key, json_order
+from deeplake_lite.query.bind.kinds import (
+    agree,
+    as_json,
+    by_name,
+    check_ordered,
+    goes_as_json,
+    is_json,
+    kind_of,
+    settled,
+)
+from deeplake_lite.query.bind.nan import is_nan, is_null
+from deeplake_lite.query.dialect import select_from, text_of
 from deeplake_lite.query.values import Sql, Value
 
 if TYPE_CHECKING:
@@ -55,29 +66,44 @@ def compare_with_each(
         return exp.not_(exp.paren(compare_with_each(exp.EQ, left, other, low, scope)))
     column = Sql(exp.column(query.expressions[0].alias_or_name, table=_VALUES), right.kind)
     kind, left, _ = beside_integers(kind, left, column)
-    node, value = _in_one_form(kind, settled(left, low, scope), column, low, scope)
-    is_nan = func("isnan", value) if right.kind.real else None
+    left = settled(left, low, scope)
+    node, value = _in_one_form(kind, left, column, low, scope)
     values = select_from([value.copy()], query.copy(), _VALUES)
-    if is_nan is not None:
-        values = values.where(
-            exp.or_(exp.Is(this=value.copy(), expression=exp.null()), exp.not_(is_nan))
-        )
-    found: exp.Expr = kind(this=node, expression=quantifier(this=exp.Subquery(this=values)))
-    checks = []
-    if quantifier is exp.All and is_nan is not None:
-        checks.append(_exists(query, is_nan.copy()))
+    found = kind(this=node, expression=quantifier(this=exp.Subquery(this=values)))
+    ifs = []
+    if right.kind.real:
+        ifs.append(exp.If(this=is_null(node), true=found))
+        found = _beside_nan(found, column.node)
     if kind_of(left).real:
-        left_is_nan = func("isnan", node.copy())
-        checks.append(
-            exp.and_(left_is_nan, _exists(query)) if quantifier is exp.All else left_is_nan
-        )
-    return exp.paren(exp.and_(found, *(exp.not_(exp.paren(check)) for check in checks)))
+        number = low.as_sql(left, scope)
+        ifs.append(exp.If(this=is_nan(number), true=_of_nan(quantifier, query, column.node)))
+    return exp.Case(ifs=ifs, default=found) if ifs else exp.paren(found)
 
 
-def _exists(query: exp.Query, condition: exp.Expr | None = None) -> exp.Expr:
+def _beside_nan(found: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """Return a comparison of what is not null with values of which some are NaN."""
+    found = found.copy()
+    quantifier = found.args["expression"]
+    values = quantifier.this.this
+    without = values.where(exp.or_(is_null(value), exp.not_(is_nan(value))))
+    quantifier.this.set("this", without)
+    if isinstance(quantifier, exp.Any):
+        return found
+    return exp.and_(found, exp.not_(exp.Exists(this=values.where(is_nan(value)))))
+
+
+def _of_nan(quantifier: type[exp.Expr], query: exp.Query, value: exp.Expr) -> exp.Expr:
+    """Return what the comparisons of NaN give: false beside a number, and null beside null."""
+    some_null = exp.If(this=_exists(query, is_null(value)), true=exp.null())
+    if quantifier is exp.Any:
+        return exp.Case(ifs=[some_null], default=exp.false())
+    some_number = exp.If(this=_exists(query, exp.not_(is_null(value))), true=exp.false())
+    return exp.Case(ifs=[some_number, some_null], default=exp.true())
+
+
+def _exists(query: exp.Query, condition: exp.Expr) -> exp.Expr:
     """Return whether a query gives a value for which a condition holds."""
-    rows = select_from([exp.convert(1)], query.copy(), _VALUES)
-    return exp.Exists(this=rows if condition is None else rows.where(condition))
+    return exp.Exists(this=select_from([exp.convert(1)], query.copy(), _VALUES).where(condition))
 
 
 def _in_one_form(
@@ -85,10 +111,30 @@ def _in_one_form(
 ) -> tuple[exp.Expr, exp.Expr]:
     """Return a value and the values that it is compared with, as SQL that compares them."""
     sides = agree(left, column), agree(column, left)
-    if is_json(left) or is_json(column):
-        form = json_key if kind is exp.EQ else json_order
-        return form(as_json(left, low, scope)), form(as_json(column, low, scope))
+    if goes_as_json(left, column):
+        nodes = as_json(left, low, scope), as_json(column, low, scope)
+        if kind is exp.EQ:
+            return json_key(nodes[0]), json_key(nodes[1])
+        check_ordered(left, column)
+        return _order_beside(nodes[0], left, column), _order_beside(nodes[1], column, left)
     if column.kind.name == "class":  # the other side may have another list of names
         named = by_name(column)
         return low.as_sql(by_name(agree(left, named)), scope), low.as_sql(named, scope)
     return low.as_sql(sides[0], scope), low.as_sql(sides[1], scope)
+
+
+def _order_beside(node: exp.Expr, value: Value, other: Value) -> exp.Expr:
+    """Return what JSON values are ordered by, null for those of another kind than the others."""
+    name = kind_of(other).name
+    if not is_json(value) or name == "json":
+        return json_order(node)
+    match name:
+        case "number":
+            is_alike = is_number(node)
+        case "text" | "class":
+            is_alike = is_of_type(node, "VARCHAR")
+        case "bool":
+            is_alike = is_of_type(node, "BOOLEAN")
+        case _:
+            return json_order(node)
+    return exp.Case(ifs=[exp.If(this=is_alike, true=json_order(node))])

@@ -17,6 +17,7 @@ from deeplake_lite.query.bind.kinds import (
     as_text,
     check_bytes,
     check_pair,
+    goes_as_json,
     is_numpys,
     kind_of,
 )
@@ -203,11 +204,12 @@ def _compared(
         kinds[0].name,
         real=any(k.real for k in kinds),
         item=kinds[0].item,
+        parts=kinds[0].parts,
         names=kinds[0].names,
         htype=kinds[0].htype if str(kinds[0].htype) == str(kinds[1].htype) else None,
     )
     is_class = any(k.names for k in kinds)
-    if any(k.name == "json" for k in kinds):
+    if goes_as_json(a, b):
         documents = [as_json(side, low, Scope()) for side in pair]
         compared.add(*map(json_key, documents))
         name = carried.add(*documents)

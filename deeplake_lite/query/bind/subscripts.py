@@ -12,6 +12,7 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.bytes_values import byte_at, bytes_slice
 from deeplake_lite.query.bind.json_values import json_slice
 from deeplake_lite.query.bind.kinds import WORDS, kind_of
+from deeplake_lite.query.bind.structs import kind_of_part
 from deeplake_lite.query.dialect import Ellipsis as Dots
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
@@ -89,7 +90,7 @@ def subscript(
             raise QueryTypeError(
                 f"JSON values have keys, got {text_of(e)} of {_WITHOUT_KEYS[kind.name]}."
             )
-        return Sql(func("struct_extract", node, at.node.copy()))
+        return Sql(func("struct_extract", node, at.node.copy()), kind_of_part(kind, at.value))
     _check_position(at, text_of(e))
     position = position_of(low, at, scope, 1)
     if kind.name == "bytes":

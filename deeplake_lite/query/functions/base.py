@@ -6,7 +6,8 @@ Values come in one of two forms, told apart by `lead`:
 
 - one row at a time (``lead=0``): null is None, and a result may be None;
 - rows of one shape stacked along a first axis (``lead=1``): nulls are rows of a masked array, and
-  where some of a result's rows are null, it is a masked array.
+  where some of a result's rows are null, it is a masked array. Rows without elements, which a mask
+  cannot hide, come in this form where none of them is null; a result of them may be a list.
 
 Arguments that are the same for all rows come without the first axis, and numbers among them as
 Python's, which are weak as in NumPy: ``float32 + 0.5`` is float32. Axes that users name count

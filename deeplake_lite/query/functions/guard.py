@@ -107,9 +107,8 @@ class Guarded:
         """Return a result for all rows, of one for those that are not null."""
         if result is None:
             shape = tuple(n or 0 for n in self.type.shape or ())
-            dtype = self.type.dtype if self.type.is_number else "object"
-            return np.ma.masked_all((len(nulls), *shape), dtype)
-        if isinstance(result, list):
+            return all_null(len(nulls), shape, self.type.dtype if self.type.is_number else "object")
+        if isinstance(result, list) or 0 in result.shape[1:]:
             found = iter(result)
             return [None if null else next(found) for null in nulls]
         whole = np.ma.masked_all((len(nulls), *result.shape[1:]), result.dtype)
@@ -119,6 +118,15 @@ class Guarded:
 
 def _may_have_null(values: Any) -> bool:
     return isinstance(values, np.ma.MaskedArray | list) or values.dtype == object
+
+
+def all_null(count: int, shape: tuple[int, ...], dtype: str) -> Any:
+    """Return rows that are null: a masked array, or a list where rows have no elements to mask.
+
+    >>> all_null(2, (3, 0), "float32")
+    [None, None]
+    """
+    return [None] * count if 0 in shape else np.ma.masked_all((count, *shape), dtype)
 
 
 def null_rows(values: Any) -> NDArray[np.bool_]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import Axis, axes, numbers, result_of
+from deeplake_lite.query.functions.guard import all_null
 from deeplake_lite.query.functions.sums import in_float32, is_small, reduced_widely, total
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _null_of_nothing(reduce: Compute, axis: Axis, dtype: str) -> Compute:
         kept = [n for a, n in enumerate(array.shape) if a not in over]
         if all(array.shape[a] for a in over):
             return np.zeros(kept, dtype)
-        return np.ma.masked_all(kept, dtype) if lead else None
+        return all_null(kept[0], tuple(kept[1:]), dtype) if lead else None
 
     return compute
 

@@ -61,6 +61,7 @@ from deeplake_lite.storage.repo.work import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from io import FileIO
     from pathlib import Path
 
 POLLS, POLL_SECONDS = 600, 1.0
@@ -788,21 +789,25 @@ class Repository:
         if folder is not None:
             clear_staged(folder)
 
-    @contextlib.contextmanager
-    def lock(self, purpose: str = "commit") -> Iterator[None]:
-        """Hold the writers' lock of a local folder; object stores commit by compare-and-swap.
+    def lock(self, purpose: str = "commit") -> FileIO | contextlib.nullcontext[None]:
+        """Take the writers' lock of a local folder; object stores commit by compare-and-swap.
 
-        Writers get it in the order in which they ask.
+        Writers get it in the order in which they ask, and hold it in a ``with`` block: a file has
+        nothing between the two that an interrupt could end early, as `contextmanager` would.
         Claims are taken under a lock of their own: whoever holds the one for commits may need them.
         """
         if local_folder(self.url) is None:
-            yield
-            return
-        with contextlib.ExitStack() as held:
+            return contextlib.nullcontext()
+        held = None
+        try:
             with translated_files():
-                held.enter_context(lock_in_turn(self.writers_folder(), purpose))
+                held = lock_in_turn(self.writers_folder(), purpose)
             self._check_refs()
-            yield
+        except BaseException:
+            if held is not None:
+                held.close()
+            raise
+        return held
 
     def writers_folder(self) -> Path:
         """Return the folder beside a local lake's objects where its writers meet.

@@ -11,7 +11,7 @@ from uuid import uuid4
 from deeplake_lite.errors import ExistsError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo.failures import translated_files
-from deeplake_lite.storage.repo.locks import file_lock
+from deeplake_lite.storage.repo.locks import take_lock
 
 if TYPE_CHECKING:
     import shutil
@@ -143,7 +143,7 @@ def _staged(folder: Path) -> set[Path]:
 def _held(staged: Path, timeout: float = -1) -> Iterator[None]:
     """Hold the lock of a staged lake. Raises TimeoutError where somebody else has it."""
     lock = staged.with_name(f"{staged.name}.lock")
-    with file_lock(lock, timeout=timeout):
+    with take_lock(lock, timeout=timeout):
         try:
             yield
         finally:

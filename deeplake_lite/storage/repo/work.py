@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.outcome import Outcome
 from deeplake_lite.storage.repo.failures import translated
 from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.loop import event_loop
@@ -14,6 +13,9 @@ from deeplake_lite.storage.repo.loop import event_loop
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Coroutine, Iterable
+
+INSISTING = 3
+"""Interrupts that leave work to itself which does not stop, after the one that stopped it."""
 
 
 def run[T](work: Coroutine[Any, Any, T]) -> T:
@@ -65,7 +67,8 @@ class Running[T]:
         self._work = work
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[T] | None = None
-        self._done: Future[T] = Future()
+        self._is_cancelled = False
+        self._outcome = Outcome[T]()
 
     def begin(self) -> None:
         """Have the event loop do the work. Raises ForkedError, as `run` does."""
@@ -77,42 +80,54 @@ class Running[T]:
         """Wait for the work; return what it gives, or raise what `run` would."""
         try:
             with translated():
-                return self._done.result()
+                return self._outcome.result()
         finally:
             del self  # as in `run`
 
     def stop(self) -> None:
         """Cancel the work unless it has ended, and wait until it has.
 
-        An interrupt meanwhile is ignored: there is one already that made us stop.
+        There is an interrupt already that made us stop, so that another one is ignored; the
+        `INSISTING`th is raised, and the work is left to itself.
         """
         if self._loop is None:
             self._work.close()
             return
-        if not self._done.done():
-            self._loop.call_soon_threadsafe(self._cancel)
-        while not self._done.done():
-            with contextlib.suppress(KeyboardInterrupt):
-                wait([self._done])
+        ignored = 0
+        while not self._outcome.is_given:
+            try:
+                self._loop.call_soon_threadsafe(self._cancel)
+                self._outcome.wait()
+            except KeyboardInterrupt:
+                ignored += 1
+                if ignored == INSISTING:
+                    raise
+
+    # ---- in the event loop
 
     def _begin(self) -> None:
-        if not self._done.done():
+        if not self._outcome.is_given:
             self._task = asyncio.ensure_future(self._work)
             self._task.add_done_callback(self._end)
 
     def _cancel(self) -> None:
+        if self._outcome.is_given or self._is_cancelled:
+            return
+        self._is_cancelled = True
         if self._task is not None:
             self._task.cancel()
-        elif not self._done.done():  # interrupted before the loop heard of it
+        else:  # interrupted before the loop heard of it
             self._work.close()
-            self._done.set_exception(asyncio.CancelledError())
+            self._outcome.fail(asyncio.CancelledError())
 
     def _end(self, task: asyncio.Task[T]) -> None:
+        # It dies in this thread: an interrupt of the callbacks that its death calls would be lost.
+        self._task = None
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None:
-            self._done.set_result(task.result())
+            self._outcome.give(task.result())
         else:
-            self._done.set_exception(error)
+            self._outcome.fail(error)
 
 
 async def in_thread[T](

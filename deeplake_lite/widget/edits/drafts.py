@@ -13,6 +13,7 @@ from deeplake_lite.schema import Field, free_name
 from deeplake_lite.widget.edits import inputs, writing
 from deeplake_lite.widget.edits.box_classes import box_classes
 from deeplake_lite.widget.edits.boxes import boxes_from
+from deeplake_lite.widget.pictures.belonging import why_not_drawn
 from deeplake_lite.widget.pictures.classes import TAGS, tag_column
 from deeplake_lite.widget.pictures.drawing import Drawn
 from deeplake_lite.widget.pictures.kinds import picture_column
@@ -152,7 +153,7 @@ class Drafts:
             raise InvalidValueError(f"boxes are drawn in a column of boxes, this is {f.htype}.")
         value, at = wanted["value"], np.array([position])
         current = self._current(f, position)
-        size = (1, 1) if f.htype.units == "fraction" else self._size(position)
+        size = self._size(f, position, wanted)
         drawn = boxes_from(value["boxes"], f.htype, size, current[:MOST])
         boxes = np.concatenate([drawn, np.asarray(current[MOST:], drawn.dtype)])
         f.htype.encode([boxes])
@@ -176,20 +177,32 @@ class Drafts:
             raise LakeError(f"The boxes of row {position:,} do not read: {value!s:.300}")
         return np.zeros((0, 4)) if value is None else np.asarray(value)
 
-    def _size(self, position: int) -> tuple[int, int]:
-        """Return width and height of a row's picture, as the page has them."""
-        view = self._host.shown.view
-        name = self._host.settings.get("picture")
-        name = name if name in view.columns else picture_column(view)
+    def _size(self, f: Field, position: int, wanted: Mapping[str, Any]) -> tuple[int, int]:
+        """Return width and height of the picture that boxes of a row were drawn over.
+
+        Raises LakeError where they do not belong to it, or where pixels have no picture.
+        """
+        view, at = self._host.shown.view, np.array([position])
+        parts = isinstance(f.htype, Boxes) and f.htype.units == "fraction"
+        names = (wanted["value"].get("picture"), self._host.settings.get("picture"))
+        name = next((n for n in names if n in view.columns), picture_column(view))
         if name is None:
+            if parts:
+                return 1, 1
             raise LakeError("Boxes in pixels need a picture. Choose its column in the grid.")
-        [drawn] = self._host.thumbnails.of(view, name, np.array([position]), SMALL)
-        if not isinstance(drawn, Drawn):
+        [drawn] = self._host.thumbnails.of(view, name, at, SMALL)
+        size = (drawn.width, drawn.height) if isinstance(drawn, Drawn) else None
+        shown, picture = str(wanted["column"]), view.schema[name]
+        marks = view.schema[shown] if shown in view.columns else f
+        [why] = why_not_drawn(view, marks, picture, at, [size])
+        if why is not None:
+            raise LakeError(f"The boxes were not edited. {why}")
+        if size is None and not parts:
             raise LakeError(
                 f"Boxes in pixels need a picture, but {name!r} has none in this row that can be "
                 "drawn. Choose another column in the grid."
             )
-        return drawn.width, drawn.height
+        return size or (1, 1)
 
     def _check_rows(self) -> None:
         if not self._host.shown.has_ids:
@@ -225,8 +238,12 @@ def _what(f: Field, value: Any) -> str:
 
     >>> _what(Field("label", "c0000000a", inputs.ClassLabel(["ant"])), "bee")
     '→ bee (new class)'
+    >>> note = Field("note", "c0000000b", inputs.Text(nullable=True))
+    >>> [_what(note, value) for value in ("a", "", None, "null")]
+    ['→ a', "→ ''", '→ null', "→ 'null'"]
     """
     new = inputs.new_classes(f.htype, [value])
     told = ", ".join(map(str, value)) if isinstance(value, list) else value
-    said = told if isinstance(told, str) else writing.told(f.htype, told)
+    plain = isinstance(told, str) and told not in ("", "null")  # which are read as no value
+    said = told if plain else writing.told(f.htype, told)
     return f"→ {said}{' (new class)' if new else ''}"

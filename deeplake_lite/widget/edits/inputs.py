@@ -204,20 +204,25 @@ def plain(htype: Htype, values: Iterable[Any]) -> list[Cell]:
 def sent(htype: Htype, value: Any) -> Any:
     """Return a value as the page edits it, JSON: a class's number, a text, a number, tags, null.
 
-    Whole numbers that a page would round are texts, from which they are read again.
+    Numbers that a page would change are texts, from which they are read again: whole ones that it
+    would round, -0 and what is no finite number. Others have the digits of their dtype.
 
     >>> sent(ClassLabel(["ant"]), np.int32(0)), sent(Text(), "a"), sent(Boxes(), np.zeros((0, 4)))
     (0, 'a', None)
     >>> sent(Scalar("int64"), np.int64(2**53)), sent(Scalar("int64"), np.int64(2**53 + 1))
     (9007199254740992, '9007199254740993')
+    >>> sent(Scalar("float32"), np.float32(0.1)), sent(Scalar("float64"), np.float64(-0.0))
+    (0.1, '-0.0')
     """
     if isinstance(value, str):
         return None if is_long(value) else value
     if isinstance(value, np.datetime64 | np.timedelta64):
         return str(value)
+    if isinstance(value, np.floating):
+        value = float(str(value))  # the shortest that is read as the same number of the dtype
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, float) and (not math.isfinite(value) or str(value) == "-0.0"):
         return str(value)
     if isinstance(value, int) and abs(value) > EXACT:
         return str(value)

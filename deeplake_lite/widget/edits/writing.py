@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from deeplake_lite.dataset.conflicts import MOST_LISTED, Conflict, brief
+from deeplake_lite.dataset.conflicts import MOST_LISTED, Conflict, brief, brief_apart
 from deeplake_lite.dataset.opening import at_branch
 from deeplake_lite.dataset.plan import check_resolution
 from deeplake_lite.dataset.reading import read_values
@@ -232,8 +232,7 @@ def _cells(tip: Table, staged: Staged, f: Field, ids: Ids, field_id: str) -> Ite
         theirs = _theirs(tip, f, tip.find(some))
         ours = staged.after(field_id, some, theirs)
         for row_id, mine, other in zip(some.tolist(), ours, theirs, strict=True):
-            texts = (told(f.htype, mine), told(f.htype, other))
-            yield Collision("cell", f.name, field_id, row_id, *texts)
+            yield Collision("cell", f.name, field_id, row_id, *told_apart(f.htype, mine, other))
 
 
 def _theirs(tip: Table, f: Field, slots: Ids) -> list[Cell]:
@@ -252,6 +251,17 @@ def told(htype: Htype, cell: Cell) -> str:
     if isinstance(cell, np.ndarray):
         return str(htype.preview(cell))
     return str(cell) if isinstance(cell, np.generic) else brief(cell)
+
+
+def told_apart(htype: Htype, ours: Cell, theirs: Cell) -> tuple[str, str]:
+    """Return two cells in a few letters, those where they begin to differ if others are alike.
+
+    >>> from deeplake_lite.htypes import Text
+    >>> told_apart(Text(), "a" * 100 + "b", "a" * 100 + "c")
+    ("…aaaaaaaaaaaaaaaab'", "…aaaaaaaaaaaaaaaac'")
+    """
+    texts = told(htype, ours), told(htype, theirs)
+    return texts if texts[0] != texts[1] else brief_apart(ours, theirs)
 
 
 def _digests(htype: Htype, cells: list[Cell]) -> NDArray[np.uint64]:

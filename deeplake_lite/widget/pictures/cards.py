@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.dataset.describe import type_of
-from deeplake_lite.htypes import ClassLabel, Json, Link, Sequence, Text
+from deeplake_lite.dataset.exact import exact, item_text
+from deeplake_lite.htypes import ClassLabel, Json, Link, Sequence
 from deeplake_lite.htypes.show import short_text
 from deeplake_lite.widget.pictures.kinds import is_picture, kind_of
 
@@ -48,6 +50,7 @@ def caption(htype: Htype, value: Any) -> dict[str, Any]:
 def words(htype: Htype, value: Any) -> str | None:
     r"""Return a value in a few words; None for null.
 
+    >>> from deeplake_lite.htypes import Text
     >>> words(Text(), "two\nlines"), words(Sequence("text"), ["a", "b"]), words(Text(), None)
     ('two lines', 'a, b', None)
     """
@@ -72,6 +75,7 @@ def card(htype: Htype, value: Any) -> dict[str, Any]:
 
     >>> card(Json(), {"a": 1})["text"]
     '{\n  "a": 1\n}'
+    >>> from deeplake_lite.htypes import Text
     >>> card(Text(), None), card(Text(), "hello")
     ({'kind': 'null'}, {'kind': 'text', 'text': 'hello', 'more': 0})
     """
@@ -84,7 +88,8 @@ def card(htype: Htype, value: Any) -> dict[str, Any]:
         return _cut("text", str(value), TEXT)
     if kind == "json":
         return _cut("json", json.dumps(value, ensure_ascii=False, indent=2), TEXT)
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and value.ndim == 1:
+    is_numbers = isinstance(value, np.ndarray) and not isinstance(htype, ClassLabel)
+    if is_numbers and value.dtype.kind in "biuf" and value.ndim == 1:
         return {"kind": "numbers", "numbers": bars(value), "text": f"{value.dtype} ({len(value)})"}
     return {"kind": "value", "text": words(htype, value)}
 
@@ -98,6 +103,7 @@ def table_card(values: Mapping[str, tuple[Htype, Any]]) -> dict[str, Any]:
 def write_again(cell: dict[str, Any], column: str, htype: Htype, value: Any) -> None:
     """Bring the card of a row, if it says a column's value, to another value.
 
+    >>> from deeplake_lite.htypes import Text
     >>> cell = {"main": None, "card": {"kind": "table", "rows": [["x", "1"], ["y", "2"]]}}
     >>> write_again(cell, "y", Text(), "three")
     >>> cell["card"]["rows"]
@@ -134,22 +140,33 @@ def bars(values: np.ndarray[Any, Any], most: int = NUMBERS) -> list[float | None
 
 
 def long_text(htype: Htype, value: Any) -> str | None:
-    """Return a value at length, for the detail."""
-    if value is None or isinstance(value, Exception):
+    r"""Return a value at length, for the detail: with every digit, and classes by name.
+
+    >>> several = ClassLabel(["ant", "bee"], multiple=True)
+    >>> long_text(several, np.array([1, 0])), long_text(Sequence("float64"), [0.1234567, 2.0])
+    ('bee, ant', '0.1234567\n2.0')
+    """
+    if value is None or isinstance(value, Exception) or is_picture(htype):
         return words(htype, value)
-    if isinstance(htype, Text | Link):
-        return str(value)[:LONG]
     if isinstance(htype, Json):
-        return json.dumps(value, ensure_ascii=False, indent=2)[:LONG]
-    if isinstance(value, list) and not is_picture(htype):
-        return "\n".join(str(long_text(_item(htype), item)) for item in value[:1000])[:LONG]
-    if isinstance(value, np.ndarray) and not is_picture(htype) and value.dtype.kind in "biufmM":
-        return np.array2string(value, threshold=1000, precision=6, separator=", ")[:LONG]
-    return words(htype, value)
+        return _begun(json.dumps(value, ensure_ascii=False, indent=2))
+    if isinstance(htype, Sequence):
+        if is_picture(htype.of):
+            return _begun("\n".join(str(words(htype.of, item)) for item in value[:1000]))
+        return _begun("\n".join(item_text(htype.of, item) for item in value))
+    said = exact(htype, value)
+    return words(htype, value) if said is None else _begun(said)
 
 
-def _item(htype: Htype) -> Htype:
-    return htype.of if isinstance(htype, Sequence) else htype
+def _begun(text: str) -> str:
+    """Return the beginning of a long text, with a mark that those share which go on alike.
+
+    >>> _begun("a" * 20_001)[-22:]
+    'aaa … b989682a3df92a20'
+    """
+    if len(text) <= LONG:
+        return text
+    return f"{text[:LONG]} … {blake2b(text.encode(errors='replace'), digest_size=8).hexdigest()}"
 
 
 def _cut(kind: str, text: str, most: int) -> dict[str, Any]:

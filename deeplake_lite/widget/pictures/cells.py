@@ -9,6 +9,7 @@ import numpy as np
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import Boxes
 from deeplake_lite.widget.pictures import cards
+from deeplake_lite.widget.pictures.belonging import why_not_drawn
 from deeplake_lite.widget.pictures.classes import class_column
 from deeplake_lite.widget.pictures.drawing import Drawn
 from deeplake_lite.widget.pictures.kinds import OVERLAYS, is_picture, kind_of, picture_column
@@ -137,12 +138,26 @@ class Sight:
         return found
 
     def draw_over(self, found: list[dict[str, Any]], columns: Iterable[str], pack: Pack) -> None:
-        """Add what is drawn over the pictures."""
+        """Add what is drawn over the pictures: `marks`, and why others are not, `unmarked`."""
         for f in self._fields(columns):
+            if kind_of(f.htype) not in OVERLAYS:
+                continue
+            rows = self._drawn_over(found, f)
             if kind_of(f.htype) == "mask":
-                self._mask(found, f, pack)
-            elif kind_of(f.htype) in OVERLAYS:
-                self._marks(found, f)
+                self._mask(found, f, rows, pack)
+            else:
+                self._marks(found, f, rows)
+
+    def _drawn_over(self, found: list[dict[str, Any]], f: Field) -> list[int]:
+        """Return the rows whose pictures marks are drawn over; the others say why not."""
+        main = self._main
+        if main is None or main.id == f.id or not is_picture(main.htype):
+            return list(range(len(found)))
+        reasons = why_not_drawn(self._view, f, main, self._positions, self._sizes)
+        for cell, why in zip(found, reasons, strict=True):
+            if why is not None:
+                cell.setdefault("unmarked", {})[f.name] = why
+        return [i for i, why in enumerate(reasons) if why is None]
 
     def _fields(self, columns: Iterable[str]) -> list[Field]:
         """Return those columns that the view has: a query may have left some out."""
@@ -178,27 +193,27 @@ class Sight:
             return [{"t": None, "c": None}] * len(self._positions)
         return [cards.caption(f.htype, v) for v in values_of(self._view, f, self._positions)]
 
-    def _mask(self, found: list[dict[str, Any]], f: Field, pack: Pack) -> None:
-        drawn = self._thumbnails.of(self._view, f.name, self._positions, self._side, numbers=True)
-        for cell, outcome in zip(found, drawn, strict=True):
+    def _mask(self, found: list[dict[str, Any]], f: Field, rows: list[int], pack: Pack) -> None:
+        positions = self._positions[rows]
+        drawn = self._thumbnails.of(self._view, f.name, positions, self._side, numbers=True)
+        for i, outcome in zip(rows, drawn, strict=True):
             if isinstance(outcome, Drawn):
                 mark: dict[str, Any] = {"v": pack.add(outcome.data, outcome.mime)}
                 if outcome.classes:
                     mark["of"] = list(outcome.classes)
-                cell["marks"][f.name] = mark
+                found[i]["marks"][f.name] = mark
 
-    def _marks(self, found: list[dict[str, Any]], f: Field) -> None:
-        values = values_of(self._view, f, self._positions)
+    def _marks(self, found: list[dict[str, Any]], f: Field, rows: list[int]) -> None:
+        positions = self._positions[rows]
+        values = values_of(self._view, f, positions)
         known = class_column(self._view.schema, f)
-        classes = (
-            [None] * len(values) if known is None else values_of(self._view, known, self._positions)
-        )
+        classes = [None] * len(rows) if known is None else values_of(self._view, known, positions)
         whole = isinstance(f.htype, Boxes) and f.htype.units == "fraction"
-        for i, cell in enumerate(found):
+        for i, value, numbers in zip(rows, values, classes, strict=True):
             size = self._sizes[i] or ((1, 1) if whole else None)
-            made = None if size is None else marks(f.htype, values[i], *size, classes[i])
+            made = None if size is None else marks(f.htype, value, *size, numbers)
             if made is not None:
-                cell["marks"][f.name] = made
+                found[i]["marks"][f.name] = made
 
 
 def put_picture(cell: dict[str, Any], outcome: Outcome, pack: Pack) -> None:

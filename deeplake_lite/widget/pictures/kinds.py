@@ -27,6 +27,8 @@ from deeplake_lite.htypes.base import Dense
 from deeplake_lite.widget.pictures.classes import class_column, is_marks, is_tags
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Field
@@ -99,11 +101,21 @@ def is_picture(htype: Htype) -> bool:
 
 
 def picture_column(view: View) -> str | None:
-    """Return the column whose pictures the grid shows at first: images before all others."""
-    drawn = [f for f in view.schema if is_picture(f.htype)]
+    """Return the column whose pictures the grid shows at first."""
+    f = first_picture(view.schema)
+    return None if f is None else f.name
+
+
+def first_picture(fields: Iterable[Field]) -> Field | None:
+    """Return the first column of pictures, images before all others; None where there is none.
+
+    >>> from deeplake_lite.schema import Schema
+    >>> first_picture(Schema.build({"x": "int32", "mask": "mask", "photo": "image"})).name
+    'photo'
+    """
     order = {"image": 0, "link": 1, "sequence": 2, "mask": 3, "array": 4}
-    drawn.sort(key=lambda f: order[kind_of(f.htype)])
-    return drawn[0].name if drawn else None
+    drawn = [f for f in fields if is_picture(f.htype)]
+    return min(drawn, key=lambda f: order[kind_of(f.htype)], default=None)
 
 
 def names_of(htype: Htype) -> tuple[str, ...]:

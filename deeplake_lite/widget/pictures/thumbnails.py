@@ -28,11 +28,11 @@ from deeplake_lite.widget.pictures.kept import Disk, Memory, folder_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Future
 
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.pool import Job
     from deeplake_lite.schema import Field
     from deeplake_lite.widget.pictures.drawing import Drawing
 
@@ -145,11 +145,11 @@ class Thumbnails:
 
     def _started(
         self, view: View, f: Field, left: Sequence[Wanted], side: int, *, numbers: bool
-    ) -> Iterator[tuple[list[Wanted], list[Drawn | Future[Outcome]]]]:
+    ) -> Iterator[tuple[list[Wanted], list[Drawn | Job[Outcome]]]]:
         """Yield some at a time: pictures from disk, and those that are being drawn."""
         pool = decode_pool()
         for some in _by_size(view, f, left):
-            kept = list(pool.map(self._from_disk, some))
+            kept = pool.map(self._from_disk, some)
             fresh = [w for w, drawn in zip(some, kept, strict=True) if drawn is None]
             draw = iter(_read(view, f, fresh, numbers=numbers))
             yield (

@@ -94,6 +94,7 @@ class Detail:
             "text": None,
             "c": None,
             "marks": cell["marks"].get(f.name),
+            "unmarked": cell.get("unmarked", {}).get(f.name),
         }
         if f.name == cell["main"] and is_picture(f.htype):
             return {**found, "v": cell["v"], "w": cell["w"], "h": cell["h"], "card": cell["card"]}

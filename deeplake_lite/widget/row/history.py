@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset import versions
-from deeplake_lite.dataset.values import decode_one
+from deeplake_lite.dataset.exact import apart, exact
+from deeplake_lite.dataset.values import decode_block, with_none
 from deeplake_lite.errors import LakeError
 from deeplake_lite.storage.table import Table
 from deeplake_lite.widget.pictures import cards
@@ -81,7 +82,7 @@ def row_history(view: View, row_id: int) -> dict[str, Any]:
         commit, table, slot = newer
         if slot < 0:
             break
-        if changes := list(_changes(view, older[1], older[2], table, slot)):
+        if changes := list(_changes(older[1], older[2], table, slot)):
             found.append(_line(commit, changes))
         last = older[0]
         if older[2] < 0 or time.monotonic() > deadline:
@@ -97,9 +98,7 @@ def _tables(view: View, commits: list[Commit], row_id: int) -> Iterator[tuple[Co
         yield commit, table, int(table.find(np.array([row_id]))[0])
 
 
-def _changes(
-    view: View, older: Table, before: int, newer: Table, after: int
-) -> Iterator[dict[str, Any]]:
+def _changes(older: Table, before: int, newer: Table, after: int) -> Iterator[dict[str, Any]]:
     """Yield what differs of a row between two versions."""
     if before < 0:
         yield {"column": None, "before": None, "after": "added"}
@@ -107,23 +106,28 @@ def _changes(
     known = {f.id: f for f in older.schema}
     for f in newer.schema:
         if f.id not in known:
-            yield {"column": f.name, "before": None, "after": _words(view, newer, f, after)}
+            yield {"column": f.name, **_pair(None, _words(newer, f, after))}
         elif older.digests(f.id, np.array([before])) != newer.digests(f.id, np.array([after])):
-            yield {
-                "column": f.name,
-                "before": _words(view, older, known[f.id], before),
-                "after": _words(view, newer, f, after),
-            }
+            was = _words(older, known[f.id], before)
+            now = _words(newer, f, after)
+            yield {"column": f.name, **_pair(was, now)}
 
 
-def _words(view: View, table: Table, f: Any, slot: int) -> str | None:
-    """Return a cell in a few words; what is wrong with it where it does not read."""
+def _words(table: Table, f: Any, slot: int) -> str | None:
+    """Return a cell in words, whole; what is wrong with it where it does not read."""
     try:
         cells = table.read([f.id], np.array([slot]))[f.id]
-        value = decode_one(f.htype, cells, view._lake.allow) if f.htype.name != "link" else None
+        value = with_none(decode_block(f.htype, cells, follow=False))[0]
     except Exception as error:
         return f"does not read: {error!s:.200}"
-    return cards.words(f.htype, value)
+    said = exact(f.htype, value)
+    return cards.words(f.htype, value) if said is None else said
+
+
+def _pair(before: str | None, after: str | None) -> dict[str, str | None]:
+    """Return what the page shows of two cells: the part where they differ."""
+    was, now = apart(before or "", after or "")
+    return {"before": before and was, "after": after and now}
 
 
 def _line(commit: Commit, changes: list[dict[str, Any]]) -> dict[str, Any]:

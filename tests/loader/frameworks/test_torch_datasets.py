@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader
 from torchdata.stateful_dataloader import StatefulDataLoader
 
 import deeplake_lite as dl
+from deeplake_lite.errors import OptionError
 from deeplake_lite.loader.frameworks.torch_datasets import WorkerShares
 
 
@@ -244,3 +245,22 @@ def test_a_forked_worker_says_how_to_start_it(ds):
     assert dataset[0]["x"] == 0
     with pytest.raises(dl.ForkedError, match=r'DataLoader.*multiprocessing_context="forkserver"'):
         list(DataLoader(dataset, num_workers=1, multiprocessing_context="fork"))
+
+
+@pytest.mark.parametrize("row_ids", [False, True])
+def test_collate_takes_samples_that_others_have_changed(row_ids):
+    ds = dl.create("memory://changed", {"x": "float32", "t": "text"}, overwrite=True)
+    ds.append({"x": [1.0, 2.0], "t": ["a", "b"]})
+    dataset = ds.pytorch_dataset(row_ids=row_ids)
+    samples = [dataset[0], dataset[1]]
+    whole = dataset.collate(samples)
+    fewer = dataset.collate([{k: v for k, v in s.items() if k != "t"} for s in samples])
+    assert fewer.keys() == whole.keys() - {"t"}
+    more = dataset.collate([{**s, "more": torch.ones(2)} for s in samples])
+    assert more.keys() == {*whole, "more"}
+    assert more["more"].tolist() == [[1, 1], [1, 1]]
+    assert all(torch.equal(b["x"], whole["x"]) for b in (fewer, more))
+    renamed = dataset.collate([{"y": s["x"]} for s in samples])
+    assert {name: values.tolist() for name, values in renamed.items()} == {"y": [1, 2]}
+    with pytest.raises(OptionError, match="same keys"):
+        dataset.collate([samples[0], {"x": samples[1]["x"]}])

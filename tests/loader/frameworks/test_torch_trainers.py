@@ -207,3 +207,39 @@ def test_a_row_of_the_dataset_of_a_loader_is_refused(digits):
         dataset[3]
     with pytest.raises(dl.errors.LoaderError, match=r"view\.pytorch_dataset\(\)"):
         dataset.__getitems__([3, 4])
+
+
+@pytest.mark.parametrize("name", ["sampler", "batch_sampler"])
+def test_the_epoch_of_batches_that_are_skipped_is_set_on_their_sampler(digits, name):
+    def rows(batches):
+        return [batch["_row_id"].tolist() for batch in batches]
+
+    options = {"shuffle": True, "seed": 3, "row_ids": True}
+    loader = digits.pytorch(100, **options)
+    epochs = [rows(loader) for _ in range(3)]
+    for epoch in (2, 0, 1):
+        skipping = skip_first_batches(digits.pytorch(100, **options), 2)
+        skipping.batch_sampler.batch_sampler.set_epoch(epoch)
+        assert rows(skipping) == epochs[epoch][2:]
+        loader = digits.pytorch(100, **options)
+        getattr(loader, name).set_epoch(epoch)
+        assert rows(loader) == epochs[epoch]
+
+
+@pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # Lightning 2.6 with PyTorch 2.15
+@pytest.mark.parametrize("limit", [4, 0.5])
+def test_lightning_goes_on_with_the_epoch_after_one_that_it_cut_short(digits, tmp_path, limit):
+    def seen(epochs, checkpoint=None):
+        module = Module(None)
+        trainer = lightning.Trainer(
+            max_epochs=epochs, limit_train_batches=limit, logger=False, accelerator="cpu",
+            enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+        )  # fmt: skip
+        loader = digits.pytorch(200, shuffle=True, seed=1, row_ids=True)
+        trainer.fit(module, loader, ckpt_path=checkpoint)
+        trainer.save_checkpoint(tmp_path / f"{epochs}.ckpt")
+        return module.seen
+
+    whole = seen(3)
+    first = seen(1)
+    assert whole == first + seen(3, tmp_path / "1.ckpt")

@@ -3,6 +3,7 @@
 import functools
 import random
 import threading
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -68,6 +69,52 @@ def with_argument(generator, sample):
     return {"x": sample["x"], "drawn": generator.random(3)}
 
 
+COMPOSED = Compose(lambda sample: sample, Noise(np.random.default_rng(), of_numpy))
+MODULE = ModuleType("augmentations_of_a_user")
+MODULE.composed = COMPOSED
+
+
+def naming_an_object(sample):
+    return COMPOSED(sample)
+
+
+def calling_a_helper(sample):
+    return naming_an_object(sample)
+
+
+def naming_a_module(sample):
+    return MODULE.composed(sample)
+
+
+def within_a_function(sample):
+    (made,) = (COMPOSED(each) for each in (sample,))
+    return made
+
+
+def by_keyword(sample, *, composed=COMPOSED):
+    return composed(sample)
+
+
+@functools.wraps(with_argument)
+def wrapped(sample):
+    return by_keyword(sample)
+
+
+class OfTheClass:
+    composed = COMPOSED
+
+    def __call__(self, sample):
+        return self.composed(sample)
+
+
+class ByItsMethod:
+    def __call__(self, sample):
+        return self.helped(sample)
+
+    def helped(self, sample):
+        return naming_an_object(sample)
+
+
 MAKERS = {
     "numpy": lambda: Noise(np.random.default_rng(), of_numpy),
     "numpy, another": lambda: Noise(np.random.Generator(np.random.MT19937()), of_numpy),
@@ -79,6 +126,16 @@ MAKERS = {
     "a closure": lambda: closing_over(np.random.default_rng()),
     "a partial": lambda: functools.partial(with_argument, np.random.default_rng()),
     "a module's": lambda: of_module,
+    "named": lambda: naming_an_object,
+    "a helper's": lambda: calling_a_helper,
+    "a lambda's": lambda: lambda sample: naming_an_object(sample),
+    "another module's": lambda: naming_a_module,
+    "a generator expression's": lambda: within_a_function,
+    "a keyword's": lambda: by_keyword,
+    "wrapped": lambda: wrapped,
+    "a class's": OfTheClass,
+    "a method's": ByItsMethod,
+    "a partial's": lambda: functools.partial(calling_a_helper),
 }
 
 
@@ -99,7 +156,7 @@ def test_the_same_seed_gives_the_same_numbers_whatever_the_count_of_threads(numb
 
 
 def test_processes_draw_what_threads_draw(numbers):
-    kinds = [MAKERS[kind]() for kind in ("numpy", "python", "torch")]
+    kinds = [MAKERS[kind]() for kind in ("numpy", "python", "torch", "a helper's", "a class's")]
     options = {"seed": 1, "transform": Compose(*map(Kept, kinds)), "columns": ["x"]}
     threads = drawn(numbers.batches(8, **options, num_workers=2))
     with numbers.batches(8, **options, workers="processes", num_workers=1) as loader:
@@ -175,3 +232,9 @@ def test_loaders_of_several_threads_take_turns_with_the_global_generators(number
     assert random.getstate() == state
     random.seed(7)
     assert random.random() == expected
+
+
+def test_what_installed_packages_name_is_none_of_the_users(numbers):
+    assert OwnGenerators(np.median)._sources == []
+    assert OwnGenerators(torch.utils.data.default_collate)._sources == []
+    assert OwnGenerators(lambda _: numbers)._sources == []

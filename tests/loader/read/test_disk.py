@@ -13,6 +13,7 @@ from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 from deeplake_lite.loader.read import holding, sealed
 from deeplake_lite.loader.read.disk import Disk
+from deeplake_lite.query.functions import user
 
 ROWS = 40
 NULL = np.array([True, False])
@@ -272,6 +273,7 @@ def test_a_block_that_could_not_be_kept_is_held_in_memory(blocks, monkeypatch):
 
 @pytest.fixture
 def numbers(make_lake, registry):  # noqa: ARG001 what is registered goes
+    user.OWN.clear()  # what other tests registered, too
     return make_lake({"k": "int64", "v": dl.Embedding(3)}, k=range(ROWS), v=np.ones((ROWS, 3)))
 
 

@@ -1,0 +1,51 @@
+"""Structs and maps, with the kinds of what they hold, by which they compare."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from deeplake_lite.query.bind.kinds import as_part, kind_of, settled
+from deeplake_lite.query.values import ANY, Kind, Sql, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deeplake_lite.query.bind.lowering import Lowering
+    from deeplake_lite.query.bind.scope import Scope
+
+
+def struct_of(low: Lowering, e: exp.Struct, scope: Scope) -> Sql:
+    """Return ``{'a': x}``, or the pairs of a map."""
+    pairs = [property_of(low, pair, scope) for pair in e.expressions]
+    node = e.copy()
+    node.set("expressions", [pair.node for pair in pairs])
+    return Sql(node, kind_of_parts(pairs))
+
+
+def property_of(low: Lowering, e: exp.PropertyEQ, scope: Scope) -> Sql:
+    """Return ``'a': x`` of a struct, or ``a := x`` of a call, with the kind of a struct of it."""
+    value = as_part(settled(low.value(e.expression, scope), low, scope))
+    name = e.this.copy() if isinstance(e.this, exp.Identifier) else low.sql(e.this, scope)
+    node = exp.PropertyEQ(this=name, expression=low.as_sql(value, scope))
+    return Sql(node, Kind(parts=((e.this.name, _plain(value)),)))
+
+
+def kind_of_parts(values: Iterable[Value]) -> Kind:
+    """Return the kind of a struct, a map or a list that is made of parts."""
+    parts: list[tuple[str, Kind]] = []
+    for value in values:
+        is_named = isinstance(value, Sql) and isinstance(value.node, exp.PropertyEQ)
+        parts += kind_of(value).parts if is_named else [("", _plain(value))]
+    return Kind(parts=tuple(parts))
+
+
+def kind_of_part(kind: Kind, name: str) -> Kind:
+    """Return the kind of a struct's part by its name."""
+    return next((part for key, part in kind.parts if key == name), ANY)
+
+
+def _plain(value: Value) -> Kind:
+    return replace(kind_of(value), htype=None)

@@ -1,0 +1,97 @@
+"""Nulls of tensors whose rows have no elements: an array's mask has no place for them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.query import rowwise
+
+PRESENT = [True, False, True, False]
+SHAPES = {"e": (3,), "m": (2, 3), "im": (2, 2, 3)}
+EMPTY = [
+    "e[3:]", "e[1:1]", "e[2:-3]", "e[5:9]", "m[:, 3:]", "m[2:]", "m[2:, 3:]", "m[..., 0:2][2:-3]",
+    "im[:, 2:]", "im[..., 3:]", "(e * 2)[3:]", "e[3:] * 2", "e[3:][::-1]", "RESHAPE(m[2:], [0])",
+    "FLATTEN(im[2:])", "CLIP(e[3:] % 3, 0, 1)", "TRANSPOSE(m[:, 3:])", "m[2:] > 1", "-e[3:]",
+    "CASE WHEN k >= 0 THEN e[3:] ELSE e[:0] END", "CAST(e[3:] AS INT64)", "HALVED(e[3:])",
+]  # fmt: skip
+OF_EMPTY = [
+    "LEN({})", "SHAPE({})", "NDIM({})", "SIZE({})", "ANY(({}) <> 0)", "ALL(({}) <> 0)", "ASUM({})",
+    "L2_NORM({})", "SHAPE({})[0]", "LEN({}) + k", "HASH({})", "SORT({})", "UNIQUE({})",
+]  # fmt: skip
+
+
+@pytest.fixture(params=[rowwise.SMALL_BYTES, -1], ids=["many at once", "one by one"])
+def ds(request, monkeypatch, registry):  # noqa: ARG001
+    monkeypatch.setattr(rowwise, "SMALL_BYTES", request.param)
+    schema = {name: dl.Array("int16", shape, nullable=True) for name, shape in SHAPES.items()}
+    made = dl.create("memory://elements", {"k": "int64", **schema}, overwrite=True)
+    rows = {n: [np.ones(s, "int16") if p else None for p in PRESENT] for n, s in SHAPES.items()}
+    made.append({"k": range(4), **rows})
+    dl.function(returns=dl.Array("float32", (None,)), name="HALVED")(lambda x: x / 2)
+    return made
+
+
+def present(values) -> list[bool]:
+    return [value is not None and not np.ma.is_masked(value) for value in values]
+
+
+@pytest.mark.parametrize("text", EMPTY)
+def test_a_part_without_elements_is_null_where_the_row_is(ds, text):
+    view = ds.query(f"SELECT {text} AS x")
+    assert present(view["x"][:]) == PRESENT
+    assert present(row["x"] for row in view) == PRESENT
+    assert present(view.to_arrow()["x"].to_pylist()) == PRESENT
+    assert present(value for batch in view.batches(3) for value in batch["x"]) == PRESENT
+
+
+@pytest.mark.parametrize("text", EMPTY)
+def test_a_function_of_no_elements_is_null_where_the_row_is(ds, text):
+    every = [of.format(text) for of in OF_EMPTY]
+    view = ds.query("SELECT " + ", ".join(f"{e} AS x{n}" for n, e in enumerate(every)))
+    assert {e: present(view[f"x{n}"][:]) for n, e in enumerate(every)} == dict.fromkeys(
+        every, PRESENT
+    )
+
+
+def test_rows_of_null_are_not_chosen_by_a_condition_on_no_elements(ds):
+    assert ds.query("SELECT k WHERE ALL(e[3:] >= 0)")["k"][:].tolist() == [0, 2]
+    assert ds.query("SELECT k WHERE NOT ANY(m[:, 3:] > 0)")["k"][:].tolist() == [0, 2]
+    assert ds.query("SELECT COALESCE(LEN(e[3:]), -1) AS x")["x"][:].tolist() == [0, -1, 0, -1]
+
+
+def test_a_choice_without_elements_is_null_where_no_case_holds(ds):
+    for chosen in ("CASE WHEN k < 2 THEN e[3:] END", "CASE WHEN k < 2 THEN e[3:] ELSE e END"):
+        view = ds.query(f"SELECT {chosen} AS x")
+        wanted = [True, False, "ELSE" in chosen, False]
+        assert present(view["x"][:]) == wanted
+
+
+def test_a_row_without_a_partner_has_no_tensor_without_elements_either(ds):
+    whole = dl.create(
+        "memory://whole", {"k": "int64", "w": dl.Array("int16", (4,))}, overwrite=True
+    )
+    whole.append({"k": [0, 2], "w": [[1, 2, 3, 4]] * 2})
+    join = "SELECT {} AS x FROM ds AS a LEFT JOIN b ON a.k = b.k ORDER BY a.k"
+    for text in ("b.w[4:]", "LEN(b.w[4:])", "ASUM(b.w[2:2] * 2)"):
+        assert present(ds.query(join.format(text), sources={"b": whole})["x"][:]) == PRESENT
+    lag = whole.query("SELECT LAG(w[2:-3]) OVER (ORDER BY k) AS x")["x"][:]
+    assert present(lag) == [False, True]
+
+
+def test_a_group_leaves_out_nulls_without_elements(ds):
+    assert present(ds.query("SELECT LIST(e[3:]) AS x")["x"][0]) == PRESENT
+    assert ds.query("SELECT SUM(e[3:]) AS x GROUP BY k ORDER BY k").to_arrow()["x"].to_pylist() == [
+        [],
+        None,
+        [],
+        None,
+    ]
+
+
+def test_nulls_without_elements_survive_materialize_and_nesting(ds, tmp_path):
+    inner = "SELECT LEN(y) AS x FROM (SELECT e[3:] AS y) AS q"
+    assert present(ds.query(inner)["x"][:]) == PRESENT
+    kept = ds.query("SELECT e[3:] AS x").materialize(str(tmp_path / "kept"))
+    assert present(kept["x"][:]) == PRESENT

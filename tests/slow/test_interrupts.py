@@ -1,0 +1,23 @@
+"""Ctrl-C at random moments, by real signals: nothing hangs, and nothing else is raised."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHILD = str(Path(__file__).with_name("interrupts_child.py"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_storm_of_interrupts_ends_with_the_contents_as_they_should_be(tmp_path, trials, seed):
+    wanted = trials(500)
+    done = subprocess.run(
+        [sys.executable, CHILD, str(tmp_path / "a.lake"), str(seed), str(wanted)],
+        capture_output=True,
+        text=True,
+        timeout=600,  # a process that hangs, not one that is slow
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout) >= wanted

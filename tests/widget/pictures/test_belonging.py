@@ -1,0 +1,166 @@
+"""Marks lie over the picture that they belong to, and over no other: nor are they edited there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+
+SIZE = (100, 200)
+BOX = [[20, 20, 60, 60]]
+SCHEMA = {
+    "image": "image",
+    "thumb": "image",
+    "depth": dl.Array("float32", (None, None)),
+    "boxes": dl.Boxes(),
+    "parts": dl.Boxes(units="fraction"),
+    "rings": dl.Polygons(),
+    "points": dl.Keypoints(["nose"]),
+    "mask": "mask",
+}
+MARKS = ["boxes", "parts", "rings", "points", "mask"]
+NAMES = ", ".join(MARKS)
+COMPUTED = "the query computes"
+
+# The query, the picture that is chosen, and why marks are not drawn over it; none where they are.
+OVER = {
+    "its own": ("", "image", None),
+    "its own, by another name": (f"SELECT image AS photo, {NAMES}", "photo", None),
+    "its own, in another order": ("SELECT * ORDER BY ROW_ID() DESC", "image", None),
+    "its own, of a query in it": ("SELECT * FROM (SELECT * FROM dataset)", "image", None),
+    "one of that size": ("", "depth", None),
+    "one of another size": ("", "thumb", "belongs to 'image'"),
+    "the only one shown": (f"SELECT thumb, {NAMES}", "thumb", "belongs to 'image'"),
+    "another one by the name": (f"SELECT thumb AS image, {NAMES}", "image", "belongs to 'image'"),
+    "scaled": (f"SELECT RESIZE(image, 50, 100) AS image, {NAMES}", "image", COMPUTED),
+    "cut": (f"SELECT image[10:90, 10:100] AS image, {NAMES}", "image", COMPUTED),
+    "cut, by another name": (f"SELECT image[10:90] AS part, {NAMES}", "part", COMPUTED),
+    "mirrored, of that size": (f"SELECT image[:, ::-1] AS image, {NAMES}", "image", COMPUTED),
+}  # fmt: skip
+
+
+@pytest.fixture
+def ds(make_lake):
+    large = np.full((*SIZE, 3), 90, np.uint8)
+    rows = {
+        "image": large,
+        "thumb": large[::4, ::4],
+        "depth": large[..., 0].astype("float32"),
+        "boxes": BOX,
+        "parts": [[0.1, 0.2, 0.3, 0.6]],
+        "rings": [[[20, 20], [60, 20], [60, 60]]],
+        "points": [[[20, 20, 2]]],
+        "mask": large[..., 0],
+    }
+    return make_lake(SCHEMA, **{name: [value] * 3 for name, value in rows.items()})
+
+
+def asked(page, ds, query, picture):
+    shown = page(ds)
+    shown.w.settings = {**shown.w.settings, "picture": picture}
+    shown.w.query = query
+    return shown
+
+
+def columns(shown, position=0):
+    return {c["name"]: c for c in shown.asks("detail", p=position, size=64)["columns"]}
+
+
+def nudge(shown, name, **value):
+    value = {"boxes": [[0.2, 0.2, 0.4, 0.6]], "c": None, **value}
+    return shown.ask(
+        "stage", edits=[{"positions": [0], "column": name, "op": "set_boxes", "value": value}]
+    )[0]
+
+
+@pytest.mark.parametrize("over", OVER)
+def test_marks_are_drawn_over_their_picture_alone_and_edited_there_alone(ds, page, over):
+    query, picture, why = OVER[over]
+    shown = asked(page, ds, query, picture)
+    [cell] = shown.asks(
+        "cells", positions=[0], size=64, picture=picture, columns=[], overlays=MARKS
+    )["cells"]
+    assert set(cell["marks"]) == (set() if why else set(MARKS))
+    found = columns(shown)
+    for name in MARKS:
+        assert bool(found[name]["marks"]) == (why is None)
+        assert (why or "") in (found[name]["unmarked"] or "")
+    assert found["boxes"]["unmarked"] is None or name in str(found[name]["unmarked"])
+    for name in ("boxes", "parts"):
+        reply = nudge(shown, name)
+        assert reply["ok"] == (why is None)
+        assert why is None or why in reply["error"]["message"]
+    if why is None:
+        shown.w.commit("nudged")
+        row = int(np.flatnonzero(ds.row_ids == shown.w.view.row_ids[0])[0])
+        assert np.round(ds["boxes"][row]).tolist() == [[40, 20, 80, 60]]
+
+
+def test_computed_marks_are_of_the_picture_too(ds, page):
+    for picture, drawn in [("image", True), ("thumb", False)]:
+        found = columns(asked(page, ds, f"SELECT {picture}, boxes[:1] AS boxes", picture))
+        assert bool(found["boxes"]["marks"]) == drawn
+        assert not found["boxes"]["editable"]
+
+
+def test_an_edit_is_of_the_picture_that_it_was_drawn_over(ds, page):
+    shown = asked(page, ds, "", "thumb")  # chosen while the boxes lay over the image
+    assert nudge(shown, "boxes", picture="image")["ok"]
+    assert np.round(shown.w.commit("drawn") and ds["boxes"][0]).tolist() == [[40, 20, 80, 60]]
+
+
+def test_rows_of_one_size_each_are_told_apart(make_lake, page):
+    large, small = np.zeros((*SIZE, 3), np.uint8), np.zeros((25, 50, 3), np.uint8)
+    ds = make_lake(
+        {"image": "image", "thumb": "image", "boxes": dl.Boxes()},
+        image=[large, small],
+        thumb=[small, small],
+        boxes=[BOX, [[1, 1, 5, 5]]],
+    )
+    shown = asked(page, ds, "", "thumb")
+    wanted = {"start": 0, "stop": 2, "size": 64, "picture": "thumb", "overlays": ["boxes"]}
+    first, second = shown.asks("cells", **wanted)["cells"]
+    assert (first["marks"], set(second["marks"])) == ({}, {"boxes"})
+    assert set(first["unmarked"]) == {"boxes"}
+    assert "unmarked" not in second
+
+
+def test_a_group_and_a_note_say_which_picture_marks_belong_to(make_lake, page):
+    large, small = np.zeros((*SIZE, 3), np.uint8), np.zeros((25, 50, 3), np.uint8)
+    ds = make_lake(
+        {"image": "image", "rear/image": "image", "rear/boxes": "boxes", "noted": "boxes"},
+        **{"image": [large], "rear/image": [small], "rear/boxes": [BOX], "noted": [BOX]},
+    )
+    ds["noted"].metadata["picture"] = "rear/image"
+    ds.commit("noted")
+    for picture, drawn in [("image", False), ("rear/image", True)]:
+        found = columns(asked(page, ds, "", picture))
+        assert [bool(found[name]["marks"]) for name in ("rear/boxes", "noted")] == [drawn] * 2
+
+
+def test_boxes_of_another_lake_lie_over_pictures_of_their_size_alone(make_lake, page):
+    schema = {"key": "int32", "image": "image", "boxes": dl.Boxes()}
+    sizes = [SIZE, (25, 50)]
+    lakes = [
+        make_lake(schema, key=[1], image=[np.zeros((*size, 3), np.uint8)], boxes=[BOX])
+        for size in sizes
+    ]
+    for other, drawn in zip(lakes, [True, False], strict=True):
+        joined = lakes[0].query(
+            "SELECT p.image, dataset.boxes FROM dataset JOIN p ON p.key = dataset.key",
+            sources={"p": other},
+        )
+        assert bool(columns(page(joined))["boxes"]["marks"]) == drawn
+
+
+@pytest.mark.parametrize("cell", ["null", "none there"])
+def test_a_row_without_its_own_picture_shows_no_marks_over_another(make_lake, page, cell):
+    image = dl.Image("png", nullable=True)
+    small = np.zeros((25, 50, 3), np.uint8)
+    schema = {"image": image, "thumb": "image", "boxes": dl.Boxes()}
+    ds = make_lake(schema, image=[None], thumb=[small], boxes=[BOX])
+    query = "" if cell == "null" else "SELECT thumb, boxes"
+    found = columns(asked(page, ds, query, "thumb"))
+    assert found["boxes"]["marks"] is None
+    assert "size is not known" in found["boxes"]["unmarked"]

@@ -1,0 +1,36 @@
+"""Two values that differ are told apart in a row at large and in its history."""
+
+from __future__ import annotations
+
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.dataset.exact import WIDTH
+from deeplake_lite.widget.row.history import row_history
+from tests.dataset.test_exact import PAIRS, check_apart, two_versions
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_the_history_of_a_row_tells_two_values_apart(make_lake, kind):
+    ds = two_versions(make_lake, kind)
+    [change] = row_history(ds, int(ds.row_ids[0]))["versions"][0]["changes"]
+    check_apart(kind, change["before"], change["after"])
+    assert max(len(change["before"]), len(change["after"])) <= WIDTH + 2
+
+
+@pytest.mark.parametrize("kind", sorted({*PAIRS} - {"link", "empty arrays"}))  # pictures there
+def test_a_row_at_large_tells_two_values_apart(make_lake, page, kind):
+    ds = two_versions(make_lake, kind)
+    told = []
+    for view in (dl.open(ds.url, version="v1"), ds):
+        [x] = page(view).asks("detail", p=0, size=64)["columns"]
+        told.append(x["text"])
+    check_apart(kind, *told)
+
+
+def test_a_link_that_changed_is_told(make_lake):
+    ds = make_lake({"x": dl.Link("image")}, x=["a.png"])
+    ds.update([0], {"x": ["b.png"]})
+    ds.commit("another")
+    [change] = row_history(ds, int(ds.row_ids[0]))["versions"][0]["changes"]
+    assert (change["before"], change["after"]) == ("a.png", "b.png")
