@@ -12,8 +12,9 @@ import deeplake_lite as dl
 from deeplake_lite.storage.repo.locks import take_lock
 from deeplake_lite.testing.interrupts import Interrupted, interrupted_everywhere
 
-pytestmark = pytest.mark.filterwarnings(  # what is dropped between being made and being used
-    "ignore:Exception ignored in. <(coroutine|_io.FileIO):pytest.PytestUnraisableExceptionWarning",
+pytestmark = pytest.mark.filterwarnings(  # what is dropped before it is used up
+    "ignore:Exception ignored in. <(coroutine|generator|_io.FileIO)"
+    ":pytest.PytestUnraisableExceptionWarning",
     "ignore:coroutine '.*' was never awaited:RuntimeWarning",
     "ignore:unclosed file:ResourceWarning",
 )

@@ -105,6 +105,33 @@ def test_clauses_compare_times_exactly_and_keep_their_unit(dtype):
     assert len(set(hashes.tolist())) == 3
 
 
+PARTS = [
+    "YEAR(x)", "QUARTER(x)", "MONTH(x)", "WEEK(x)", "DAY(x)", "DAYOFWEEK(x)", "DAYOFYEAR(x)",
+    "HOUR(x)", "MINUTE(x)", "SECOND(x)", "MILLISECOND(x)", "MICROSECOND(x)", "ERA(x)",
+    "EPOCH(x)", "EPOCH_MS(x)", "EPOCH_US(x)", "MONTHNAME(x)", "DAYNAME(x)", "LAST_DAY(x)",
+    "STRFTIME(x, '%Y-%m-%d')", "DATE_PART('year', x)", "EXTRACT(year FROM x)",
+    "DATE_TRUNC('month', x)", "DATE_DIFF('day', x, x)", "YEAR(MAX(x))", "EPOCH(COALESCE(x, x))",
+    "AVG(x)", "x + INTERVAL 1 DAY", "x + INTERVAL 1 MILLISECOND", "x - INTERVAL 1 MICROSECOND",
+    "x = x + INTERVAL 1 MICROSECOND", "x < MAKE_TIMESTAMP(5)", "HASH(x)", "CAST(x AS text)",
+    "QUANTILE_DISC(x, 0.5)", "EPOCH(CASE WHEN k >= 0 THEN x END)", "EPOCH(GREATEST(x, x))",
+    "EPOCH((SELECT MAX(x) FROM dataset))", "EPOCH(LAG(x) OVER (ORDER BY k))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PARTS)
+@pytest.mark.parametrize("dtype", [f"datetime64[{unit}]" for unit in ("ms", "s", "h", "D", "Y")])
+def test_functions_of_moments_do_not_depend_on_the_unit_of_their_column(dtype, text):
+    moments = np.array(["0001", "1600", "1970", "2024", "9998"], "datetime64[Y]")
+    found = []
+    for unit in (dtype, "datetime64[us]"):
+        ds = dl.create(f"memory://{uuid4()}", {"k": "int32", "x": unit})
+        ds.append({"k": range(5), "x": moments.astype(unit)})
+        y = ds.query(f"SELECT {text} AS y")["y"][:]
+        is_moment = isinstance(y, np.ndarray) and y.dtype.kind == "M"
+        found.append(np.ma.asarray(y).astype("datetime64[us]" if is_moment else object).tolist())
+    assert found[0] == found[1]
+
+
 def test_spans_are_added_to_spans_and_to_moments_exactly():
     ds = dl.create(f"memory://{uuid4().hex}", {"d": "datetime64[s]", "x": "timedelta64[D]"})
     ds.append({"d": np.array([0, 5], "M8[s]"), "x": np.array([200_000, -300_000], "m8[D]")})

@@ -15,7 +15,12 @@ from sqlglot import exp
 from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.aggregates import grouped, ordered, picked, rewritten
-from deeplake_lite.query.bind.catalog import catalog, kind_returned, takes_no_text
+from deeplake_lite.query.bind.catalog import (
+    catalog,
+    kind_returned,
+    takes_nanoseconds,
+    takes_no_text,
+)
 from deeplake_lite.query.bind.constants import option
 from deeplake_lite.query.bind.digests import counted
 from deeplake_lite.query.bind.exact import fraction
@@ -38,7 +43,7 @@ from deeplake_lite.query.bind.kinds import (
     settled,
     unified,
 )
-from deeplake_lite.query.bind.moments import IN_MICROSECONDS, in_microseconds, is_fine
+from deeplake_lite.query.bind.moments import IN_MICROSECONDS, as_timestamp, in_microseconds, is_fine
 from deeplake_lite.query.bind.special import OF_OTHERS, SPECIAL
 from deeplake_lite.query.bind.structs import kind_of_parts
 from deeplake_lite.query.dialect import text_of
@@ -307,6 +312,8 @@ def _of_scalars(
         nodes = [
             in_microseconds(n, e) if is_fine(a) else n for n, a in zip(nodes, args, strict=True)
         ]
+    if takes_nanoseconds(called):
+        nodes = [as_timestamp(n, a) for n, a in zip(nodes, args, strict=True)]
     nodes = bounded(called, args, nodes, e)
     if any(map(is_json, args)):
         called, nodes = _of_json(called, args, nodes, e)

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 _QUERY = """
     SELECT function_name, list(DISTINCT return_type),
         bool_and(function_type <> 'macro' AND NOT list_has_any(
-            parameter_types, ['VARCHAR', 'ANY', 'T', 'K', 'V', 'JSON', 'ANY[]', 'T[]']))
+            parameter_types, ['VARCHAR', 'ANY', 'T', 'K', 'V', 'JSON', 'ANY[]', 'T[]'])),
+        bool_or(list_contains(parameter_types, 'TIMESTAMP_NS'))
+            AND NOT bool_or(list_contains(parameter_types, 'TIMESTAMP_S'))
     FROM duckdb_functions() GROUP BY ALL
 """
 
@@ -43,6 +45,8 @@ class Function(NamedTuple):
     """Types that it returns."""
     takes_no_text: bool
     """Whether no form takes text, or values of any type."""
+    takes_nanoseconds: bool
+    """Whether a form takes moments in nanoseconds, and none takes those in seconds."""
 
 
 @cache
@@ -50,8 +54,8 @@ def catalog() -> Mapping[str, Function]:
     """Return the functions that queries may call, by their names in lower case."""
     with duckdb.connect() as connection:
         rows = connection.sql(_QUERY).fetchall()
-    listed = {name.lower(): Function(frozenset(types), no) for name, types, no in rows}
-    unlisted = Function(frozenset([None]), takes_no_text=False)
+    listed = {name.lower(): Function(frozenset(types), *facts) for name, types, *facts in rows}
+    unlisted = Function(frozenset([None]), takes_no_text=False, takes_nanoseconds=False)
     return {name: listed.get(name, unlisted) for name in GRAMMAR | ALLOWED & listed.keys()}
 
 
@@ -72,3 +76,8 @@ def takes_no_text(name: str) -> bool:
     (True, False, False)
     """
     return catalog()[name.lower()].takes_no_text
+
+
+def takes_nanoseconds(name: str) -> bool:
+    """Tell whether a function has a form for moments in nanoseconds, but none for seconds."""
+    return catalog()[name.lower()].takes_nanoseconds

@@ -20,7 +20,7 @@ from deeplake_lite.query.bind.json_values import (
     whole_number,
 )
 from deeplake_lite.query.bind.kinds import as_json, as_text, kind_of, unit_of_months
-from deeplake_lite.query.bind.moments import is_fine
+from deeplake_lite.query.bind.moments import as_timestamp, is_fine
 from deeplake_lite.query.dialect import func
 from deeplake_lite.query.values import NUMBER, Sql, Value
 
@@ -71,7 +71,7 @@ def _of_bool(node: exp.Expr) -> exp.Expr:
 
 def _of_time(node: exp.Expr, value: Value) -> exp.Expr:
     """Return the hash of microseconds; of nanoseconds where those do not suffice."""
-    microseconds = func("hash", func("epoch_us", node.copy()))
+    microseconds = func("hash", func("epoch_us", as_timestamp(node.copy(), value)))
     if not is_fine(value):
         return microseconds
     finer = func("epoch_ns", node.copy())

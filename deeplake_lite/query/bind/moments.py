@@ -35,6 +35,21 @@ def is_fine(value: Value) -> bool:
     return _dtype(value) == "datetime64[ns]"
 
 
+def is_coarse(value: Value) -> bool:
+    """Tell whether a value is known to be a moment in a unit above microseconds."""
+    dtype = _dtype(value)
+    return dtype.startswith("datetime64") and dtype[11:-1] not in ("us", "ns")
+
+
+def as_timestamp(node: exp.Expr, value: Value) -> exp.Expr:
+    """Return a moment in microseconds where its unit is above those.
+
+    Functions with forms for microseconds and nanoseconds, such as EPOCH, take seconds as
+    nanoseconds since DuckDB 2.0.1, which end in 1677 and 2262.
+    """
+    return exp.cast(node, "TIMESTAMP") if is_coarse(value) else node
+
+
 def _dtype(value: Value) -> str:
     """Return the dtype of a time, "" where it is not known."""
     if isinstance(value, Constant):

@@ -30,7 +30,7 @@ from deeplake_lite.query.bind.kinds import (
     settled,
     unified,
 )
-from deeplake_lite.query.bind.moments import sum_of_moments
+from deeplake_lite.query.bind.moments import as_timestamp, sum_of_moments
 from deeplake_lite.query.dialect import WORDY, text_of
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.values import (
@@ -323,7 +323,9 @@ def interval(low: Lowering, e: exp.Interval, scope: Scope) -> Value:
 
 def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
     """Return a part of a date."""
-    node = exp.Extract(this=e.this.copy(), expression=low.sql(e.expression, scope))
+    value = low.value(e.expression, scope)
+    moment = as_timestamp(low.as_sql(value, scope), value)
+    node = exp.Extract(this=e.this.copy(), expression=moment)
     return Sql(node, NUMBER)
 
 

@@ -6,6 +6,7 @@ The ends are what a filter compares with, to the last digit: a bar shows the row
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 
@@ -24,6 +25,9 @@ _SPANS = (
 
 _STEPS = {"ns": 1, "us": 1, "ms": 1000, "s": 10**6, "m": 60 * 10**6, "h": 3600 * 10**6}
 """Microseconds of a column's unit, and no fewer than one; coarser units are whole days."""
+
+_HUGE, _LEAST = 1e308, 1e-300
+"""From where a number is not rounded to digits, and the least width: powers of ten end there."""
 
 _DAYS = 86_400 * 10**6
 _MOST_MICROSECONDS = 2**63 - 1
@@ -44,9 +48,11 @@ def edges_of_numbers(low: float, high: float) -> list[float]:
         first -= 1
     while _edge(first + 1, width, digits) <= low:
         first += 1
-    while _edge(last, width, digits) <= high + width * 1e-6:  # float32 is compared as such
+    most = sys.float_info.max
+    while _edge(last, width, digits) <= min(high + width * 1e-6, most):  # float32 is compared so
         last += 1
-    return [_edge(i, width, digits) for i in range(first, last + 1)]
+    edges = [_edge(i, width, digits) for i in range(first, last + 1)]
+    return sorted({min(max(edge, -most), most) for edge in edges})  # JSON has no infinity
 
 
 def edges_of_integers(low: int, high: int) -> list[int]:
@@ -89,7 +95,8 @@ def _multiples(low: int, high: int, width: int) -> list[int]:
 
 def _edge(at: int, width: float, digits: int) -> float:
     """Return a multiple of a round width, without the error of its last digits."""
-    return round(at * width, digits) + 0.0  # no -0.0
+    edge = at * width
+    return round(edge, digits) + 0.0 if abs(edge) < _HUGE else edge  # no -0.0
 
 
 def _round_width(span: float) -> float:
@@ -100,7 +107,7 @@ def _round_width(span: float) -> float:
     """
     if span <= 0 or not math.isfinite(span):
         return 1.0
-    rough = span / WANTED
+    rough = max(span / WANTED, _LEAST)
     power = 10.0 ** math.floor(math.log10(rough))
     return float(next(power * m for m in (1, 2, 5, 10) if power * m >= rough * 0.999))
 

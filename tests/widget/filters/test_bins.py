@@ -170,3 +170,20 @@ def test_a_row_that_has_a_tag_twice_counts_once(kind, page):
             assert found["rows"] == count
     found = shown.asks("filter", expression="t", kind="tags", op="set", values=[None])
     assert found["rows"] == 1
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        (0.0, 5e-324), (1e-310, 3e-310), (-1e-320, 1e-310), (5e-324, 5e-324), (1e-300, 1e-290),
+        (-1.7e308, 1.7e308), (0.0, 1.7e308), (1.5e308, 1.6e308), (-1e-320, 1.7e308), (0.0, 1e308),
+    ],
+)  # fmt: skip
+def test_ranges_hold_the_smallest_and_the_largest_numbers(low, high, sign):
+    low, high = sorted([sign * low, sign * high])
+    edges = edges_of_numbers(low, high)
+    assert edges[0] <= low <= high < edges[-1]
+    assert edges == sorted(set(edges))
+    assert 2 <= len(edges) <= 100
+    json.dumps(edges, allow_nan=False)
