@@ -3755,8 +3755,8 @@ class BoxEditor {
 	}
 }
 
-/** The first column of boxes that a row has, that can be edited, and that is drawn over its picture. */
-const boxesIn = (row) => row?.columns.find((column) => column.marks?.boxes && column.editable);
+/** The first column of boxes that can be edited and is drawn over the row's picture, which may have none yet. */
+const boxesIn = (row) => row?.columns.find((column) => column.editable && (column.marks?.boxes || (column.kind === "boxes" && column.null && row.w && !column.unmarked)));
 
 /** Why marks of some rows are not drawn over their pictures, each reason once. */
 const unmarkedIn = (rows) => [...new Set(rows.flatMap((row) => (row?.columns ?? []).map((column) => column.unmarked).filter(Boolean)))].join("\n");

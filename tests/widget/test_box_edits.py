@@ -304,3 +304,35 @@ def test_boxes_are_no_longer_edited_once_another_picture_is_chosen(chrome, make_
         saved(page)
     w.commit("nudged")
     assert np.round(dl.open(ds.url)["boxes"][0]).tolist() == [[20, 10, 50, 40], *BOXES[1:]]
+
+
+@pytest.mark.parametrize("classed", [False, True])
+def test_boxes_are_drawn_in_a_row_that_has_none_and_not_into_another_column(
+    chrome, make_lake, classed
+):
+    schema = {"image": "image", "mine": dl.Boxes(nullable=True), "other": dl.Boxes()}
+    cells = {
+        "image": [np.zeros((*SIZE[::-1], 3), np.uint8)] * 2,
+        "mine": [None, BOXES],
+        "other": [BOXES, BOXES],
+    }
+    if classed:
+        schema["mine_classes"] = dl.ClassLabel(NAMES, multiple=True, nullable=True)
+        cells["mine_classes"] = [None, CLASSES]
+    ds = make_lake(schema, **cells)
+    w = ds.browse()
+    with boxing(chrome, w) as page:
+        draw(page, [5, 60, 30, 90])
+        saved(page)
+        draw(page, [60, 20, 90, 50])
+        if classed:
+            page.keyboard.press("3")
+        saved(page)
+    assert {edit["column"] for edit in w.staged} <= {"mine", "mine_classes"}
+    w.commit("drawn")
+    fresh = dl.open(ds.url)
+    drawn = np.round(fresh["mine"][0]).astype(int).tolist()
+    assert drawn == [[5, 60, 30, 90], [60, 20, 90, 50]]
+    np.testing.assert_array_equal(fresh["other"][0], np.array(BOXES))
+    if classed:
+        assert [NAMES[i] for i in fresh["mine_classes"][0]] == ["ant", "cat"]

@@ -250,6 +250,9 @@ class Lowering:
         match value:
             case Tensor():
                 return value
+            case Constant(None):  # of the least type, which no other is widened to
+                kind = Kind("number", htype=Scalar("int8", nullable=True))
+                return self.as_tensor(Sql(exp.cast(exp.null(), "TINYINT"), kind), text)
             case Constant(constant):
                 return Tensor(Literal_(*as_array(constant)), {}, text)
             case Sql(node, kind):

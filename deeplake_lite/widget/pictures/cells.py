@@ -211,9 +211,8 @@ class Sight:
         whole = isinstance(f.htype, Boxes) and f.htype.units == "fraction"
         for i, value, numbers in zip(rows, values, classes, strict=True):
             size = self._sizes[i] or ((1, 1) if whole else None)
-            made = None if size is None else marks(f.htype, value, *size, numbers)
-            if made is not None:
-                found[i]["marks"][f.name] = made
+            if size is not None:  # of null there are none, until an edit is staged
+                found[i]["marks"][f.name] = marks(f.htype, value, *size, numbers)
 
 
 def put_picture(cell: dict[str, Any], outcome: Outcome, pack: Pack) -> None:

@@ -164,3 +164,22 @@ def test_a_row_without_its_own_picture_shows_no_marks_over_another(make_lake, pa
     found = columns(asked(page, ds, query, "thumb"))
     assert found["boxes"]["marks"] is None
     assert "size is not known" in found["boxes"]["unmarked"]
+
+
+def test_marks_that_are_staged_in_a_row_without_any_are_drawn_in_the_grid(make_lake, page):
+    ds = make_lake(
+        {"image": "image", "boxes": dl.Boxes(nullable=True)},
+        image=[np.zeros((100, 200, 3), np.uint8)] * 2,
+        boxes=[None, [[10, 10, 40, 40]]],
+    )
+    shown = page(ds)
+    value = {"boxes": [[0.05, 0.1, 0.2, 0.4]], "c": None, "picture": "image"}
+    edit = {"positions": [0], "column": "boxes", "op": "set_boxes", "value": value}
+
+    def drawn():
+        [cell] = shown.asks("cells", start=0, stop=1, overlays=["boxes"])["cells"]
+        return cell["marks"]["boxes"]
+
+    assert drawn() is None
+    shown.asks("stage", edits=[edit])
+    assert np.round(drawn()["boxes"], 6).tolist() == value["boxes"]
