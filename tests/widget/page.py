@@ -72,6 +72,16 @@ class Opened:
             " return Array.from({length: v.byteLength / 4}, (_, i) => v.getUint32(i * 4, true)); }"
         )
 
+    def await_selected(self, positions: list[int]) -> None:
+        """Wait until Python has these rows as the selection."""
+        self.page.wait_for_function(
+            "(wanted) => { const v = __model.get('_selected');"
+            " const found = Array.from({length: v.byteLength / 4}, (_, i) =>"
+            " v.getUint32(i * 4, true));"
+            " return JSON.stringify(found) === JSON.stringify(wanted); }",
+            arg=positions,
+        )
+
     def card(self, position: int) -> tuple[float, float]:
         """The middle of a visible card."""
         box = self.page.locator(f"[data-position='{position}']").bounding_box()

@@ -123,19 +123,19 @@ def test_clicks_select_as_in_a_file_manager(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=500) as shown:
         shown.painted()
         shown.click(3)
-        assert shown.selected() == [3]
+        shown.await_selected([3])
         assert shown.page.evaluate("() => __model.get('_selected_of')") == 1
         shown.click(6, "Shift")
-        assert shown.selected() == [3, 4, 5, 6]
+        shown.await_selected([3, 4, 5, 6])
         shown.click(1, "Control")
-        assert shown.selected() == [1, 3, 4, 5, 6]
+        shown.await_selected([1, 3, 4, 5, 6])
         shown.click(4, "Control")
-        assert shown.selected() == [1, 3, 5, 6]
+        shown.await_selected([1, 3, 5, 6])
         assert shown.page.locator("[data-position='3']").get_attribute("aria-selected") == "true"
         shown.page.screenshot(path=tmp_path / "selected.png")
         shown.page.keyboard.press("Escape")
         shown.page.wait_for_timeout(50)
-        assert shown.selected() == []
+        shown.await_selected([])
 
 
 def test_a_lasso_selects_what_it_encloses(chrome, tmp_path):
