@@ -189,13 +189,15 @@ class Dataset(View):
 
         Parameters
         ----------
-        rows : int, slice, sequence of int, or boolean mask
-            Positions; one that comes twice counts once.
+        rows : int, slice, sequence of int, boolean mask, or View
+            Positions, or the rows of a view of this lake; one that comes twice counts once.
 
         Raises
         ------
         RowIndexError
             For a row that is not there.
+        InvalidValueError
+            For a view whose rows are not rows of this lake.
         ReadOnlyError
             When this is a version that never moves.
 
@@ -206,8 +208,9 @@ class Dataset(View):
         >>> ds.append({"x": range(6)})
         >>> ds.delete([0, -1])
         >>> ds.delete(ds["x"][:] == 2)
+        >>> ds.delete(ds.query("SELECT * WHERE x = 3"))
         >>> ds["x"][:]
-        array([1, 3, 4], dtype=int32)
+        array([1, 4], dtype=int32)
         """
         edits.delete(self, rows)
 

@@ -116,13 +116,13 @@ def ids_for_update(view: View, ds: Dataset) -> NDArray[np.int64]:
     """Return the ids of a view's rows. Raises InvalidValueError where they are no rows of `ds`."""
     if view.url != ds.url:
         raise InvalidValueError(
-            f"an update takes a view of this lake, {ds.url}, but it is of {view.url}. If its rows "
-            "are copies that kept their ids, give those: ids=view.row_ids."
+            f"an edit takes a view of this lake, {ds.url}, but it is of {view.url}. Where its rows "
+            "are copies that kept their ids, update takes those: ids=view.row_ids."
         )
     if not getattr(view._table, "has_ids", True):
         raise InvalidValueError(
-            "an update takes rows of the lake, but each row of this query is made of several, or "
-            "of none. Select ROW_ID() AS id in it, and give ids=view['id'][:]."
+            "an edit takes rows of the lake, but each row of this query is made of several, or "
+            "of none. Query the rows themselves, such as WHERE ROW_ID() IN (SELECT …)."
         )
     return view.row_ids
 
@@ -141,7 +141,18 @@ def _set_one(table: Table, name: str, index: int, value: Any) -> None:
 
 def delete(ds: Dataset, rows: Any) -> None:
     """Remove some rows; see `Dataset.delete`."""
-    ds._edit(_delete, [rows] if is_position(rows) else rows)
+    if isinstance(rows, View) and rows is not ds:
+        ds._edit(_delete_ids, np.unique(ids_for_update(rows, ds)))
+    elif isinstance(rows, View):
+        ds._edit(_delete, slice(None))
+    else:
+        ds._edit(_delete, [rows] if is_position(rows) else rows)
+
+
+def _delete_ids(table: Table, ids: NDArray[np.int64]) -> None:
+    slots = _slots_of_ids(table, ids)
+    order = table.rows.order
+    _delete(table, slots if order is None else np.flatnonzero(np.isin(order, slots)))
 
 
 def _delete(table: Table, rows: Any) -> None:

@@ -241,9 +241,18 @@ def _what(f: Field, value: Any) -> str:
     >>> note = Field("note", "c0000000b", inputs.Text(nullable=True))
     >>> [_what(note, value) for value in ("a", "", None, "null")]
     ['→ a', "→ ''", '→ null', "→ 'null'"]
+    >>> [_what(Field("tags", "c0000000c", inputs.TAGS), tags) for tags in (["a", "b"], [], [""])]
+    ['→ a, b', '→ []', "→ ['']"]
     """
     new = inputs.new_classes(f.htype, [value])
-    told = ", ".join(map(str, value)) if isinstance(value, list) else value
+    told = _joined(value) if isinstance(value, list) else value
     plain = isinstance(told, str) and told not in ("", "null")  # which are read as no value
     said = told if plain else writing.told(f.htype, told)
     return f"→ {said}{' (new class)' if new else ''}"
+
+
+def _joined(items: list[Any]) -> Any:
+    """Return a list as words where those tell it apart from every other list; itself otherwise."""
+    words = [str(item) for item in items]
+    unclear = not words or any(w in ("", "null") or set(w) & {",", "[", "'"} for w in words)
+    return items if unclear else ", ".join(words)
