@@ -179,7 +179,9 @@ def _tensors(htype: Htype, values: NDArray[Any], cells: RaggedCells, null: Null)
     Lists in lists would lose the shape of what has no items, such as the masks of no objects.
     """
     kept = cells.shapes >= 0
-    sizes = np.where(kept, cells.shapes, 1).prod(axis=1, dtype=np.int64) * kept.any(axis=1)
+    sizes = np.where(kept, cells.shapes, 1).prod(axis=1, dtype=np.int64)  # 1 without axes
+    if null is not None:
+        sizes[null] = 0
     if len(values) != sizes.sum():
         raise DamagedError(_MISFIT)
     data = _lists(sizes, _leaf(htype, values))

@@ -50,7 +50,7 @@ class Array(Htype):
         As for `Scalar`.
     shape : tuple of int or None
         Size of each axis; None for an axis whose size varies from row to row. None instead of the
-        tuple for arrays that differ in how many axes they have: 1 to 8.
+        tuple for arrays that differ in how many axes they have: 0 to 8.
     codec : {"raw", "zstd", "lz4", "blosc"}, optional
         Keeps each row's array by itself: as it is (``"raw"``), or compressed. Without one, arrays
         of varying shape are kept as raw bytes, and arrays of one shape as one Zarr array, whose
@@ -138,9 +138,9 @@ class Array(Htype):
         except ValueError:  # lists of different lengths, which `as_array` refuses
             axes = 1
         array = as_array(value, self.dtype, (None,) * axes)
-        if not 0 < array.ndim <= MOST_ANY_AXES:
+        if array.ndim > MOST_ANY_AXES:
             raise InvalidValueError(
-                f"must have 1 to {MOST_ANY_AXES} axes, got shape {array.shape}. Reshape it."
+                f"must have at most {MOST_ANY_AXES} axes, but its shape is {array.shape}. Reshape it."
             )
         return array
 

@@ -234,11 +234,12 @@ class Source:
         found = type_of(f.htype, self._pixels(f))
         if found.shape is not None or not f.htype.stores_shapes:
             return found
-        axes = np.unique((self.shapes(f, self.positions) >= 0).sum(axis=1))
-        axes = axes[axes > 0]  # null has none
-        if len(axes) != 1:
+        axes = (self.shapes(f, self.positions) >= 0).sum(axis=1)
+        bare = self.positions[axes == 0]  # nulls, and arrays of any shape that have no axes
+        each = np.unique(axes[axes > 0])
+        if len(each) != 1 or (len(bare) and self.present(f, bare).any()):
             return found
-        return Type(found.dtype, (None,) * int(axes[0]), found.meaning)
+        return Type(found.dtype, (None,) * int(each[0]), found.meaning)
 
     def _pixels(self, f: Field) -> str:
         """Return the dtype of the first picture of a column of files; "uint8" if there is none."""
