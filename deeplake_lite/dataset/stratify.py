@@ -286,7 +286,59 @@ def by_groups_and_labels(
             part[group] = best
         if not moved:
             break
+    _move_to_size(part, sizes, labels, weights, scale, missing, rank)
     return _none_empty(part, sizes, shares, rank)
+
+
+def _move_to_size(
+    part: Ints,
+    sizes: Ints,
+    labels: Labels,
+    weights: Ints,
+    scale: Reals,
+    missing: Reals,
+    rank: NDArray[np.uint64],
+) -> None:
+    """Move groups from parts with too many rows to parts with too few, at least cost to labels.
+
+    Many rare labels each round towards the same part. An eighth of the surplus moves at a time, so
+    that costs are those of the labels as they are by then. `part` and `missing` are changed.
+    """
+    groups = labels.rows
+    rows_missing = missing[:, -1]  # a view: moves keep it current
+    while True:
+        for source, target in _unbalanced(rows_missing):
+            difference = rows_missing[target] - rows_missing[source]
+            movable = np.flatnonzero((part == source) & (sizes < difference - TINY))
+            if len(movable):
+                break
+        else:
+            return
+        pairs = np.flatnonzero(part[groups] == source)
+        numbers, rows = labels.numbers[pairs], weights[pairs]
+        harm = rows * scale[numbers] * (missing[source, numbers] - missing[target, numbers] + rows)
+        cost = np.bincount(groups[pairs], harm, len(sizes))[movable] / sizes[movable]
+        order = movable[np.lexsort((rank[movable], cost))]
+        surplus = min(-rows_missing[source], rows_missing[target])
+        count = int(np.searchsorted(np.cumsum(sizes[order]), surplus / 8, side="right"))
+        chosen = order[: max(count, 1)]
+        part[chosen] = target
+        moved = pairs[np.isin(groups[pairs], chosen)]
+        for row, sign in ((source, 1), (target, -1)):
+            np.add.at(missing[row], labels.numbers[moved], sign * weights[moved])
+            rows_missing[row] += sign * sizes[chosen].sum()
+
+
+def _unbalanced(missing: Reals) -> list[tuple[int, int]]:
+    """Return pairs of a part with too many rows and one with too few, the worst first.
+
+    >>> _unbalanced(np.array([-3.0, 0.4, 2.0, 0.6]))
+    [(0, 2), (0, 3), (0, 1)]
+    """
+    order = np.argsort(missing, kind="stable").tolist()
+    surplus = [p for p in order if missing[p] < -TINY]
+    lacking = [p for p in reversed(order) if missing[p] > TINY]
+    return [(source, target) for source in surplus for target in lacking]
 
 
 def _none_empty(part: Ints, sizes: Ints, shares: Reals, rank: NDArray[np.uint64]) -> Ints:

@@ -140,7 +140,8 @@ class Array(Htype):
         array = as_array(value, self.dtype, (None,) * axes)
         if array.ndim > MOST_ANY_AXES:
             raise InvalidValueError(
-                f"must have at most {MOST_ANY_AXES} axes, but its shape is {array.shape}. Reshape it."
+                f"must have at most {MOST_ANY_AXES} axes, but its shape is {array.shape}. "
+                "Reshape it."
             )
         return array
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from zlib import crc32
 
 import numpy as np
 
@@ -403,7 +405,12 @@ class Htype(ABC):
         return isinstance(other, Htype) and same_json(self.get_config(), other.get_config())
 
     def __hash__(self) -> int:
-        return hash(canonical_json(self.get_config()))
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """A hash that is the same in every process, as pickles of a type take it along."""
+        return crc32(canonical_json(self.get_config()).encode("utf-8", "surrogatepass"))
 
 
 def is_null(kind: type) -> bool:

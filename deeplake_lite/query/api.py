@@ -27,6 +27,7 @@ from deeplake_lite.query.plan import Arrange, Expand, Sample
 from deeplake_lite.query.plan_text import named, plan_text
 from deeplake_lite.query.record import Record
 from deeplake_lite.query.result import to_view
+from deeplake_lite.query.values import depth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.query.plan import Clause, Plan
+
+
+MOST_DEPTH = 250
+"""How many functions may lie within one another: each takes up to three of Python's 1,000 frames
+when it is computed, below whatever has called for the values."""
 
 
 def query(
@@ -142,9 +148,12 @@ def _planned(question: Question, sources: Sources) -> Plan:
         binder = Binder(
             question.text, sources, params, sources.default, question.seed, answer=only_value
         )
-        return binder.plan(tree)
+        plan = binder.plan(tree)
     except RecursionError:
         raise QuerySyntaxError.at(question.text, 1, 1, TOO_DEEP) from None
+    if any(depth(of) > MOST_DEPTH for of in plan.trees()):
+        raise QuerySyntaxError.at(question.text, 1, 1, TOO_DEEP)
+    return plan
 
 
 def _apply(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from deeplake_lite.errors import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from sqlglot import exp
 
@@ -140,6 +140,13 @@ class Plan:
     """Where in the text expressions of tensors are."""
     order: tuple[str, ...] = ()
     """Columns of positions by which DuckDB's result is sorted."""
+
+    def trees(self) -> Iterator[Tree]:
+        """Yield all that NumPy computes: before the SQL, when DuckDB calls for it, and after it."""
+        for instance in self.instances:
+            yield from instance.islands.values()
+        yield from (udf.tree for udf in self.udfs)
+        yield from (output.tensor.tree for output in self.outputs if output.tensor is not None)
 
     def locate_output(self, error: LakeError, output: Output) -> None:
         """Give an error of reading a column of the result the place of its expression."""

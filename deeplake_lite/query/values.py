@@ -156,6 +156,14 @@ class Call:
         """Type of the result."""
         return self.bound.type
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Kept, as looking up each tree of a long chain would hash all below it every time."""
+        return hash((self.name, self.args, self.options))
+
 
 @dataclass(frozen=True)
 class Index:
@@ -207,6 +215,17 @@ def children(tree: Tree) -> Iterator[Tree]:
                     yield from (part for part in item if part is not None)
                 elif item is not Ellipsis and item is not None:
                     yield item
+
+
+def depth(tree: Tree) -> int:
+    """Return how many trees lie within one another, from the whole down to its deepest leaf."""
+    deepest, waiting = 0, [(tree, 1)]
+    while waiting:
+        part, level = waiting.pop()
+        deepest = max(deepest, level)
+        below = part.options if isinstance(part, Choice) else children(part)
+        waiting += [(inner, level + 1) for inner in below]
+    return deepest
 
 
 def leaves(tree: Tree) -> Iterator[Tree]:

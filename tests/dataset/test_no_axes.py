@@ -73,7 +73,7 @@ def test_queries_compute_with_them_beside_arrays_of_one_rank(rank):
     }.items():
         check_same(ds.query(f"SELECT {expression} AS x")["x"][:], [compute(v) for v in values])
     assert ds.query("SELECT NDIM(v) AS n, SIZE(v) AS s").to_pandas().n.tolist() == [0, rank]
-    parts = lake(arrays(1)[1:2] + [np.ones((2, 3), "int32")])
+    parts = lake([np.arange(3, dtype="int32"), np.ones((2, 3), "int32")])
     check_same(
         parts.query("SELECT v[0] AS x WHERE SHAPE(v)[0] > 0").to_arrow()["x"].to_pylist()[-1:],
         [{"data": [1, 1, 1], "shape": [3]}],

@@ -327,6 +327,20 @@ def test_groups_stay_together_in_about_the_same_proportions(tagged, ds, by):
                 assert abs(tag_counts(part)[-1] - common) < 0.15 * common + 4
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_groups_of_one_size_leave_totals_as_near_as_whole_groups_allow(size):
+    """Each of many rare labels rounds towards the same part, unless groups move afterwards."""
+    n = 2_100  # a multiple of each size
+    view = dl.create(f"memory://rare-{size}", {"label": "int32", "group": "int32"})
+    view.append({"label": np.arange(n) // 5, "group": np.arange(n) // size})
+    for fractions in ([0.8, 0.2], [0.8, 0.1, 0.1], [0.9, 0.1], [0.5, 0.3, 0.15, 0.05]):
+        parts = view.split(fractions, by="label", group="group")
+        groups = np.concatenate([np.unique(part["group"][:]) for part in parts])
+        assert np.array_equal(np.sort(groups), np.arange(n // size))
+        for part, fraction in zip(parts, fractions, strict=True):
+            assert abs(len(part) - fraction * n) < size
+
+
 def test_a_row_that_comes_twice_stays_in_one_part(ds):
     twice = ds[[*range(100), *range(100)]]
     for by in (None, "label"):

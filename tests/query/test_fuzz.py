@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from deeplake_lite.errors import LakeError
+from deeplake_lite.errors import LakeError, QuerySyntaxError
 from deeplake_lite.query.bind import sets
 from deeplake_lite.query.parsing import parse
 
@@ -112,6 +112,19 @@ def test_long_chains_answer():
         values_of(ds.query(text))
     found = ds.query(" UNION ALL ".join(f"SELECT {n} AS n" for n in range(100)) + " ORDER BY n")
     assert len(found) == 100 * 8
+
+
+@pytest.mark.parametrize("column", ["grid", "ragged", "image", "emb"])
+def test_what_is_computed_is_refused_where_python_could_not_compute_it(column):
+    ds = data.build()[:4]
+    for terms, is_refused in ((249, False), (251, True), (360, True), (700, True)):
+        text = " + ".join([column] * terms)
+        query = f"SELECT {text} AS x WHERE SUM({text}) <> 1"
+        if not is_refused:
+            values_of(ds.query(query))
+            continue
+        with pytest.raises(QuerySyntaxError, match="nested too deep"):
+            ds.query(query)
 
 
 def depth(tree: exp.Expr) -> int:

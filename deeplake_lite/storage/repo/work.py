@@ -157,10 +157,12 @@ async def gather[T](work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """
     loop = asyncio.get_running_loop()
     tasks = [asyncio.Task(piece, loop=loop, eager_start=True) for piece in work]
-    if all(task.done() for task in tasks):
-        return [task.result() for task in tasks]
-    found = await asyncio.gather(*tasks, return_exceptions=True)  # none runs on behind an error
-    return [task.result() for task in tasks] if found else []
+    if not all(task.done() for task in tasks):
+        await asyncio.gather(*tasks, return_exceptions=True)  # none runs on behind an error
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()  # asyncio logs each exception that nobody looked at
+    return [task.result() for task in tasks]
 
 
 async def stream(work: Iterable[Coroutine[Any, Any, None]], most: int) -> None:
