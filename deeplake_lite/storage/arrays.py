@@ -497,6 +497,13 @@ class SlotArray:
         span = chunks.contiguous(slots)
         if span is not None and span.stop - span.start > size:
             return await self._read_span(span, out)
+        if size == 1:  # a row is a whole chunk: the cache would hold as much again
+            out = np.empty((len(slots), *self.spec.shape), self.spec.dtype)
+            await stream(
+                (self._read_row(slot, out[i : i + 1]) for i, slot in enumerate(slots.tolist())),
+                READS_IN_FLIGHT,
+            )
+            return out
         if len(slots) == 1:
             slot = int(slots[0])
             return np.array((await self._chunk(slot // size))[slot % size])[None]
@@ -510,6 +517,12 @@ class SlotArray:
 
         await stream(map(fill, groups), READS_IN_FLIGHT)
         return out
+
+    async def _read_row(self, slot: int, out: NDArray[Any]) -> None:
+        """Read one row into an array of one row."""
+        rows = await self._read_span(slice(slot, slot + 1), out)
+        if rows is not out:
+            out[...] = rows
 
     async def _chunk(self, chunk: int) -> NDArray[Any]:
         found = self._cache.get((self.path, chunk))

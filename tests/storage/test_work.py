@@ -1,6 +1,7 @@
 """Asynchronous work that threads wait for, and what becomes of it when they are interrupted."""
 
 import asyncio
+import gc
 import signal
 import threading
 import time
@@ -92,6 +93,22 @@ def test_work_that_has_ended_keeps_its_result_when_it_is_stopped():
     assert running.result() == 5
     running.stop()
     assert running.result() == 5
+
+
+def test_failures_of_pieces_that_fail_together_are_all_looked_at(caplog):
+    """Or else asyncio writes a line for each, thousands for a lake with many damaged chunks."""
+
+    async def fails(number, later):
+        if later:
+            await asyncio.sleep(0)
+        raise ZeroDivisionError(number)
+
+    for pieces in ([fails(i, False) for i in range(9)], [fails(i, i % 2) for i in range(9)]):
+        with pytest.raises(ZeroDivisionError):
+            run(gather(pieces))
+    gc.collect()
+    run(asyncio.sleep(0))
+    assert not caplog.records
 
 
 def test_what_work_raises_is_raised_once_it_is_waited_for():
