@@ -1,4 +1,4 @@
-"""What the notebooks show once they have been run: `pytest --nbmake --overwrite notebooks` first."""
+"""What the notebooks show once run: `pytest --nbmake --overwrite notebooks` comes first."""
 
 import json
 import re
