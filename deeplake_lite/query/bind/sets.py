@@ -24,7 +24,7 @@ from deeplake_lite.query.bind.kinds import (
 from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.row_order import by_position, numbered
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
-from deeplake_lite.query.dialect import CLAUSES, select_from
+from deeplake_lite.query.dialect import CLAUSES, UNGROUP, select_from
 from deeplake_lite.query.values import TEXT, Choice, Kind, KindName, Sql, Tensor, Value, rename_keys
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) 
     ]
     combined = _carrying(name, keep_all, selects, compared.names())
     outer = exp.Select(expressions=[exp.Star()])
-    for key in ("order", "limit", "offset", CLAUSES):
+    for key in ("order", "limit", "offset", UNGROUP, CLAUSES):
         outer.set(key, tree.args.get(key))
     source = binder.as_relation(combined, table)
     scope = Scope([Relation("", table, found, source=source)], parent)
@@ -113,7 +113,7 @@ def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
 
 def _continues(left: exp.Expr, tree: exp.SetOperation) -> bool:
     """Tell whether a query is the beginning of the same chain."""
-    ends = ("order", "limit", "offset", "with_", CLAUSES)
+    ends = ("order", "limit", "offset", "with_", UNGROUP, CLAUSES)
     same = type(left) is type(tree) and left.args.get("distinct") == tree.args.get("distinct")
     return same and not any(left.args.get(key) for key in ends)
 
