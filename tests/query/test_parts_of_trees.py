@@ -107,6 +107,7 @@ WITHOUT_EFFECT = {
     ("fetch", "direction"), ("window", "over"), ("windowspec", "kind"),
     ("ordered", "nulls_first"), ("literal", "is_string"),
     ("column", "table"), ("subquery", "alias"), ("tablealias", "this"),  # tell several apart
+    ("identifier", "this"),  # the name of a name
     ("select", "from_"),  # without it, the same source
     ("union", "distinct"), ("intersect", "distinct"), ("except", "distinct"),  # the default
     ("anonymous", "expressions"),  # COUNT() is COUNT(*)

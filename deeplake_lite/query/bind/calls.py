@@ -21,7 +21,7 @@ from deeplake_lite.query.bind.catalog import (
     takes_nanoseconds,
     takes_no_text,
 )
-from deeplake_lite.query.bind.constants import option
+from deeplake_lite.query.bind.constants import items_of, option
 from deeplake_lite.query.bind.digests import counted
 from deeplake_lite.query.bind.exact import fraction
 from deeplake_lite.query.bind.growth import bounded
@@ -31,6 +31,8 @@ from deeplake_lite.query.bind.kinds import (
     as_list_of_json,
     as_part,
     as_text,
+    by_name,
+    check_column,
     check_ordered,
     has_axes,
     is_json,
@@ -54,6 +56,7 @@ from deeplake_lite.query.values import (
     NUMBER,
     REAL,
     TEXT,
+    Constant,
     Kind,
     Sql,
     Tensor,
@@ -354,6 +357,8 @@ def _wide_enough(value: Value, default: Value, low: Lowering, scope: Scope) -> V
 
 def _in_form_of_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
     """Return lists, and what is sought in them, in one form: as JSON where one of them is."""
+    if name in known.OF_ONE_KIND:
+        check_column(item for at, a in enumerate(args) for item in _items(name, at, a))
     kinds, seeks = [kind_of(a) for a in args], name in known.SEEKS
     lists = [kind.name == "list" or has_axes(a) for kind, a in zip(kinds, args, strict=True)]
     items = [kind.of_item if listed else kind for kind, listed in zip(kinds, lists, strict=True)]
@@ -367,6 +372,18 @@ def _in_form_of_items(name: str, args: list[Value], low: Lowering, scope: Scope)
         return args
     of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
     return [fraction(a) for a in args] if of_numbers else args
+
+
+def _items(name: str, at: int, value: Value) -> list[Value]:
+    """Return values of the kinds that an argument brings into a list."""
+    if name in known.RESIZES and at == 1:
+        return []
+    if isinstance(value, Constant) and isinstance(value.value, list):
+        return list(items_of(value))
+    kind = kind_of(value)
+    if kind.name != "list":
+        return [] if has_axes(value) else [by_name(value)]
+    return [by_name(Sql(exp.null(), kind.of_item))]
 
 
 def _sought(value: Value, low: Lowering, scope: Scope) -> Value:

@@ -16,6 +16,7 @@ from deeplake_lite.query.bind.kinds import (
     as_json,
     as_text,
     by_name,
+    check_bytes,
     check_pair,
     class_name,
     goes_as_json,
@@ -61,6 +62,8 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     has_nulls = kind_of(this).real and not all(map(is_present, values))
     if is_searched or has_nulls or any(goes_as_json(this, v) for v in values):
         return Sql(_any([low.compare(exp.EQ, this, v, scope) for v in values]), BOOL)
+    for value in values:
+        agree(this, value)
     options = [agree(value, this) for value in values]
     if not options:
         return Sql(exp.false(), BOOL)
@@ -111,6 +114,7 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     for value, column in zip(values, found, strict=True):
         node, kind = exp.column(column.node.name, table=_SOUGHT), column.kind
         value = settled(equal_beside(value, Sql(node, kind)), low, scope)
+        check_bytes(value, Sql(node, kind))
         check_pair(value, kind_of(value), kind)
         plain.append((low.as_sql(value, scope), value))
         if goes_as_json(value, Sql(node, kind)):

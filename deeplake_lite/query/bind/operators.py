@@ -19,7 +19,9 @@ from deeplake_lite.query.bind.kinds import (
     as_json,
     as_part,
     as_text,
+    by_name,
     check_bytes,
+    check_column,
     fractions,
     has_axes,
     is_json,
@@ -85,6 +87,7 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     if e.meta.get(WORDY):
         scope.check_word("array", "ARRAY[…] makes a list", '"array"[…]', "[…] alone for the list")
     parts = fractions([settled(low.value(p, scope), low, scope) for p in e.expressions])
+    check_column(map(by_name, parts))
     parts = [as_part(p) for p in parts]
     if any(map(is_json, parts)):
         parts = [as_part(Sql(as_json(p, low, scope), JSON)) for p in parts]

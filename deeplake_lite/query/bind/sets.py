@@ -13,10 +13,10 @@ from deeplake_lite.query.bind.forms import in_one_form
 from deeplake_lite.query.bind.json_values import json_key
 from deeplake_lite.query.bind.kinds import (
     WORDS,
+    agree,
     as_json,
     as_text,
-    check_bytes,
-    check_pair,
+    check_column,
     goes_as_json,
     is_numpys,
     kind_of,
@@ -25,7 +25,18 @@ from deeplake_lite.query.bind.places import placed
 from deeplake_lite.query.bind.row_order import by_position, numbered
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.dialect import CLAUSES, UNGROUP, select_from
-from deeplake_lite.query.values import TEXT, Choice, Kind, KindName, Sql, Tensor, Value, rename_keys
+from deeplake_lite.query.values import (
+    TEXT,
+    TIME,
+    Choice,
+    Constant,
+    Kind,
+    KindName,
+    Sql,
+    Tensor,
+    Value,
+    rename_keys,
+)
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.lowering import Lowering
@@ -67,6 +78,7 @@ def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) 
     found: dict[str, Value] = {}
     for at, ((label, a), b) in enumerate(columns):
         with placed(low.text, _item(tree, at)):
+            a, b = _as_moment(sides[0], a, b), _as_moment(sides[1], b, a)
             pair = _pair(low, name, label, a, b)
             found[label] = _compared(
                 low, label, pair, compared, carried, table, of_both=name == "UNION"
@@ -169,6 +181,23 @@ def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
     return _scalar(low, a), _scalar(low, b)
 
 
+def _as_moment(side: _Side, value: Value, other: Value) -> Value:
+    """Return a text in quotes as the moment that it says beside moments; others as they are."""
+    dtype = getattr(kind_of(other).htype, "dtype", "") if kind_of(other).name == "time" else ""
+    if not (
+        dtype.startswith("datetime64") and isinstance(value, Sql) and value.kind.name == "text"
+    ):
+        return value
+    named = (item for item in side.lowered.sql.selects if item.alias == value.node.name)
+    literal = next((item.unalias() for item in named), None)
+    if not isinstance(literal, exp.Literal):
+        return value
+    moment = agree(Constant(literal.this, literal), other)
+    assert isinstance(moment, Constant)
+    is_text = isinstance(moment.value, str)  # of no finer unit than the other side's
+    return Sql(exp.cast(moment.node.copy(), "TIMESTAMP") if is_text else moment.node.copy(), TIME)
+
+
 def _scalar(low: Lowering, value: Value) -> Value:
     return Sql(low.as_sql(value, Scope()), kind_of(value)) if isinstance(value, Tensor) else value
 
@@ -214,8 +243,7 @@ def _compared(
         compared.add(*map(json_key, documents))
         name = carried.add(*documents)
         return Sql(exp.column(name, table=table), Kind("json", htype=kind.htype))
-    check_bytes(a, b)
-    check_pair(a, *kinds)
+    check_column(pair)
     names = [k.name for k in kinds]
     _check_kinds(label, names)
     mixed = names.count("text") == 1 and not {"list", "any"} & set(names)
