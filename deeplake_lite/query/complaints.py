@@ -116,7 +116,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         "UNNEST stands in the select list, once within an item.",
     ),
     (
-        r"A query makes values of at most .*|SQL computes with (?:durations in whole|JSON in) .*",
+        r"A query makes values of at most .*|A column of integers and floats holds .*|SQL computes with (?:durations in whole|JSON in) .*",
         "{0}",
     ),
 )

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes import Scalar
+from deeplake_lite.query.bind import beside_floats
 from deeplake_lite.query.bind.constants import constant, items_of
 from deeplake_lite.query.bind.exact import fraction, said
 from deeplake_lite.query.bind.json_values import json_key, json_order, json_text
@@ -154,7 +155,9 @@ def agree(value: Value, other: Value) -> Value:
     return value
 
 
-_LIKE_A_MOMENT = re.compile(r"\s*[+-]?\d+[-/ ]\d+[-/ ]\d+.*|-?infinity|epoch", re.I | re.S)
+_LIKE_A_MOMENT = re.compile(
+    r"\s*[+-]?\d+[-/ ]\d+[-/ ]\d+.*|-?infinity|epoch", re.IGNORECASE | re.DOTALL
+)
 """The beginning of texts that DuckDB reads as moments, if there is such a day."""
 
 
@@ -418,6 +421,7 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         return [
             v if is_null_constant(v) else Sql(as_text(v, low, scope), TEXT) for v in values
         ], TEXT
+    values = beside_floats.as_floats(values, [kind_of(v) for v in values])
     real = any(k.real for k in kinds)
     first = kinds[0] if kinds else ANY
     same = first.htype if len({str(k.htype) for k in kinds}) == 1 else _finest(kinds)
@@ -464,17 +468,17 @@ def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
 
 def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
     """Return the names of a list of classes."""
-    return _each(node, class_name(_ITEM, names))
+    return each(node, class_name(ITEM, names))
 
 
-_ITEM = exp.column("lake_item")
-"""An item of a list, in what `_each` makes of it."""
+ITEM = exp.column("lake_item")
+"""An item of a list, in what `each` makes of it."""
 
 
-def _each(node: exp.Expr, made: exp.Expr) -> exp.Expr:
-    """Return a list with something made of each `_ITEM` of another; NULL for NULL."""
+def each(node: exp.Expr, made: exp.Expr) -> exp.Expr:
+    """Return a list with something made of each `ITEM` of another; NULL for NULL."""
     listed = exp.Comprehension(
-        this=made, expression=exp.to_identifier(_ITEM.name), iterator=node.copy()
+        this=made, expression=exp.to_identifier(ITEM.name), iterator=node.copy()
     )
     is_there = exp.not_(exp.Is(this=node.copy(), expression=exp.null()))
     return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[listed]))])
@@ -489,7 +493,7 @@ def as_part(value: Value) -> Value:
     if isinstance(value, Sql) and value.kind.name == "json":
         return Sql(exp.cast(json_key(value.node), "JSON"), JSON)
     if isinstance(value, Sql) and value.kind.name == "list" and lists_json(value.kind):
-        return Sql(_each(value.node, exp.cast(json_key(_ITEM.copy()), "JSON")), value.kind)
+        return Sql(each(value.node, exp.cast(json_key(ITEM.copy()), "JSON")), value.kind)
     return by_name(value)
 
 
@@ -502,8 +506,8 @@ def as_list_of_json(value: Value, low: Lowering, scope: Scope) -> Value:
     named = as_part(value)
     if lists_json(kind_of(named)):
         return named
-    item = as_part(Sql(as_json(Sql(_ITEM.copy(), kind_of(named).of_item), low, scope), JSON))
-    return Sql(_each(low.as_sql(named, scope), low.as_sql(item, scope)), JSON.listed)
+    item = as_part(Sql(as_json(Sql(ITEM.copy(), kind_of(named).of_item), low, scope), JSON))
+    return Sql(each(low.as_sql(named, scope), low.as_sql(item, scope)), JSON.listed)
 
 
 def lists_json(kind: Kind) -> bool:

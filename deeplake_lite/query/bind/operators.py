@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind import comparisons, growth
+from deeplake_lite.query.bind import beside_floats, comparisons, growth
 from deeplake_lite.query.bind.constants import list_of, negated, null_tensor
 from deeplake_lite.query.bind.exact import fraction
 from deeplake_lite.query.bind.forms import in_one_form
@@ -94,6 +94,7 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     constants = [p for p in parts if isinstance(p, Constant)]
     if len(constants) == len(parts):
         return list_of(constants)
+    parts = beside_floats.as_floats(parts, [kind_of(p) for p in parts])
     node = exp.Array(expressions=[low.as_sql(p, scope) for p in parts])
     kinds = {kind_of(p) for p in parts if not is_null_constant(p)}
     if len(kinds) > 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.query.bind import beside_floats
 from deeplake_lite.query.bind.digests import comparable
 from deeplake_lite.query.bind.forms import in_one_form
 from deeplake_lite.query.bind.json_values import json_key
@@ -21,11 +22,12 @@ from deeplake_lite.query.bind.kinds import (
     is_numpys,
     kind_of,
 )
-from deeplake_lite.query.bind.places import placed
+from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.bind.row_order import by_position, numbered
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
 from deeplake_lite.query.dialect import CLAUSES, UNGROUP, select_from
 from deeplake_lite.query.values import (
+    REAL,
     TEXT,
     TIME,
     Choice,
@@ -80,9 +82,13 @@ def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) 
         with placed(low.text, _item(tree, at)):
             a, b = _as_moment(sides[0], a, b), _as_moment(sides[1], b, a)
             pair = _pair(low, name, label, a, b)
+            count = len(compared.pairs)
             found[label] = _compared(
                 low, label, pair, compared, carried, table, of_both=name == "UNION"
             )
+            start = start_of(_item(tree, at))
+            made = [node for both in compared.pairs[count:] for node in both if start is not None]
+            low.traces += [(start or 0, node) for node in made if isinstance(node, exp.Case)]
     selects = [
         select_from([*compared.items(at), *carried.items(at)], side.lowered.sql, side.table)
         for at, side in enumerate(sides)
@@ -246,6 +252,8 @@ def _compared(
     check_column(pair)
     names = [k.name for k in kinds]
     _check_kinds(label, names)
+    if beside_floats.are_mixed(*kinds):
+        return _mixed(low, pair, compared, carried, table, of_both=of_both)
     mixed = names.count("text") == 1 and not {"list", "any"} & set(names)
     other_classes = is_class and (names[0], kinds[0].names) != (names[1], kinds[1].names)
     if mixed or other_classes:
@@ -255,6 +263,25 @@ def _compared(
     else:
         name = compared.add(low.as_sql(a, Scope()), low.as_sql(b, Scope()))
     return Sql(exp.column(name, table=table), kind)
+
+
+def _mixed(
+    low: Lowering,
+    pair: Pair,
+    compared: _Columns,
+    carried: _Columns,
+    table: str,
+    *,
+    of_both: bool,
+) -> Sql:
+    """Add a column of integers on one side, and floats on the other."""
+    kinds = [kind_of(side) for side in pair]
+    if of_both:
+        floats = [low.as_sql(v, Scope()) for v in beside_floats.as_floats(pair, kinds)]
+        return Sql(exp.column(compared.add(*floats), table=table), REAL)
+    nodes = [low.as_sql(side, Scope()) for side in pair]
+    compared.add(*(beside_floats.key(*side) for side in zip(nodes, kinds, strict=True)))
+    return Sql(exp.column(carried.add(nodes[0], exp.null()), table=table), kinds[0])
 
 
 def _check_kinds(label: str, names: list[KindName]) -> None:
