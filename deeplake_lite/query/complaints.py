@@ -22,6 +22,28 @@ _RULES: tuple[tuple[str, str], ...] = (
         ("The text '{0}' is no date in the format '{1}'. TRY_STRPTIME gives null for such texts."),
     ),
     (
+        r"specifier \"(.*?)\" not recognized",
+        (
+            "There is no unit of time '{0}'. Units are 'year', 'quarter', 'month', 'week', 'day', "
+            "'hour', 'minute', 'second', 'millisecond' and 'microsecond'."
+        ),
+    ),
+    (
+        r"(?:Failed to parse format specifier|Unrecognized format for strftime/strptime:?) ([^\s:]+)",
+        "A format of times has codes such as %Y, %m, %d, %H, %M and %S, but it is '{0}'.",
+    ),
+    (
+        r"(?i)invalid type specifier \"(.*?)\"|invalid (?:format specifier|format string)",
+        "A format does not go with a value that it takes: write {{}} or %s for texts, %d for "
+        "whole numbers and %f for fractions.",
+    ),
+    (
+        r"^(missing [)\]].*|no argument for repetition operator.*|invalid escape sequence.*"
+        r"|bad repetition operator.*|invalid perl operator.*|invalid character class.*"
+        r"|unexpected \).*|invalid (?:repetition|named capture).*|trailing \\.*)",
+        "A pattern is no regular expression: {0}. REGEXP_ESCAPE('…') takes its signs as they are.",
+    ),
+    (
         r"Type with name (\S+) does not exist",
         (
             "There is no type {0}. Types are those of SQL and of NumPy, such as INT, DOUBLE, TEXT, "
@@ -116,7 +138,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         "UNNEST stands in the select list, once within an item.",
     ),
     (
-        r"A query makes values of at most .*|SQL computes with (?:durations in whole|JSON in) .*",
+        r"A query makes values of at most .*|A column of integers and floats holds .*|SQL computes with (?:durations in whole|JSON in) .*",
         "{0}",
     ),
 )

@@ -130,6 +130,9 @@ def check_extensible(node: Callable[[], object]) -> None:
 check_extensible(Ellipsis)
 
 
+_OF_JOINS = frozenset({*_Parser.JOIN_METHODS, *_Parser.JOIN_SIDES, *_Parser.JOIN_KINDS})
+"""Words before JOIN that say which rows it gives."""
+
 _OTHERS = {"<=>"}
 """Operators that mean one thing in some databases and another in others: none here."""
 
@@ -317,6 +320,19 @@ class Lakes(DuckDB):
                 return this
             stand_in.replace(this)
             return found
+
+        def _parse_alias(self, this: Any, explicit: bool = False) -> Any:
+            """Read LEFT before JOIN as the join's, not as a name: FROM may be left out before it."""
+            return this if self._begins_join() else super()._parse_alias(this, explicit)
+
+        def _begins_join(self) -> bool:
+            """Tell whether the words that follow begin a join: LEFT JOIN, FULL OUTER JOIN."""
+            for token in self._tokens[self._index :]:
+                if token.token_type == TokenType.JOIN:
+                    return True
+                if token.token_type not in _OF_JOINS:
+                    return False
+            return False
 
         def _parse_in(self, this: Any, alias: bool = False) -> Any:
             found = super()._parse_in(this, alias)

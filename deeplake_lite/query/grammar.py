@@ -118,5 +118,10 @@ def _check_join(join: exp.Join) -> None:
 
 
 def _unknown(name: str, node: exp.Expr) -> QueryError:
+    if name == "sample":
+        return QueryError(
+            "SAMPLE BY draws rows, and USING SAMPLE and TABLESAMPLE are not part of the language. "
+            "Write SAMPLE BY 1 LIMIT 10, or LIMIT 50 PERCENT, at the end of the query."
+        )
     words = _WORDS.get((node.key, name)) or name.strip("_").replace("_", " ").upper()
     return QueryError(f"{words} is not part of the language: {text_of(node).strip()}.")

@@ -145,7 +145,8 @@ RULES = {
     ),
     "Chance": (
         "SAMPLE BY and `RANDOM()` without a seed draw one when the query runs. The result keeps "
-        "it, saved and pickled too."
+        "it, saved and pickled too. Each `RANDOM()` in a query gives numbers of its own; "
+        "`RANDOM(seed)` gives the same ones for the same seed."
     ),
     "Functions of yours": (
         "A view of a query's result, saved or pickled, asks the query again when it is opened: "

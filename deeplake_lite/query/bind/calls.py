@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from deeplake_lite.errors import NotFoundError, QueryError, QueryTypeError
-from deeplake_lite.query.bind import known
+from deeplake_lite.query.bind import beside_floats, known
 from deeplake_lite.query.bind.aggregates import grouped, ordered, picked, rewritten
 from deeplake_lite.query.bind.catalog import (
     catalog,
@@ -21,17 +21,21 @@ from deeplake_lite.query.bind.catalog import (
     takes_nanoseconds,
     takes_no_text,
 )
-from deeplake_lite.query.bind.constants import option
+from deeplake_lite.query.bind.constants import items_of, option
 from deeplake_lite.query.bind.digests import counted
 from deeplake_lite.query.bind.exact import fraction
 from deeplake_lite.query.bind.growth import bounded
 from deeplake_lite.query.bind.json_values import as_exact_number, as_number, json_key, json_order
 from deeplake_lite.query.bind.kinds import (
+    ITEM,
     as_json,
     as_list_of_json,
     as_part,
     as_text,
+    by_name,
+    check_column,
     check_ordered,
+    each,
     has_axes,
     is_json,
     is_null_constant,
@@ -54,6 +58,7 @@ from deeplake_lite.query.values import (
     NUMBER,
     REAL,
     TEXT,
+    Constant,
     Kind,
     Sql,
     Tensor,
@@ -354,6 +359,9 @@ def _wide_enough(value: Value, default: Value, low: Lowering, scope: Scope) -> V
 
 def _in_form_of_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
     """Return lists, and what is sought in them, in one form: as JSON where one of them is."""
+    if name in known.OF_ONE_KIND:
+        check_column(item for at, a in enumerate(args) for item in _items(name, at, a))
+        args = _as_floats(args, low, scope)
     kinds, seeks = [kind_of(a) for a in args], name in known.SEEKS
     lists = [kind.name == "list" or has_axes(a) for kind, a in zip(kinds, args, strict=True)]
     items = [kind.of_item if listed else kind for kind, listed in zip(kinds, lists, strict=True)]
@@ -367,6 +375,37 @@ def _in_form_of_items(name: str, args: list[Value], low: Lowering, scope: Scope)
         return args
     of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
     return [fraction(a) for a in args] if of_numbers else args
+
+
+def _as_floats(args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
+    """Return lists and values that go into them as floats where SQL would round integers."""
+    lists = [kind_of(a).name == "list" for a in args]
+    settled_ = [settled(a, low, scope) if not has_axes(a) else a for a in args]
+    items = [
+        Sql(ITEM.copy(), kind_of(a).item or kind_of(a).of_item) if listed else a
+        for a, listed in zip(settled_, lists, strict=True)
+    ]
+    kinds = [kind_of(item) for item in items]
+    if not any(beside_floats.are_mixed(a, b) for a in kinds for b in kinds):
+        return args
+    return [
+        Sql(each(low.as_sql(a, scope), low.as_sql(item, scope)), REAL.listed) if listed else item
+        for a, item, listed in zip(
+            settled_, beside_floats.as_floats(items, kinds), lists, strict=True
+        )
+    ]
+
+
+def _items(name: str, at: int, value: Value) -> list[Value]:
+    """Return values of the kinds that an argument brings into a list."""
+    if name in known.RESIZES and at == 1:
+        return []
+    if isinstance(value, Constant) and isinstance(value.value, list):
+        return list(items_of(value))
+    kind = kind_of(value)
+    if kind.name != "list":
+        return [] if has_axes(value) else [by_name(value)]
+    return [by_name(Sql(exp.null(), kind.of_item))]
 
 
 def _sought(value: Value, low: Lowering, scope: Scope) -> Value:

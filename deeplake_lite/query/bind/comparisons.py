@@ -8,6 +8,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind import beside_floats
 from deeplake_lite.query.bind.digests import alike, are_alike, is_null
 from deeplake_lite.query.bind.exact import beside_integers, equal_beside, number_of
 from deeplake_lite.query.bind.forms import with_names
@@ -170,6 +171,9 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         sides = [json_key(as_json(agree(*pair), low, scope)) for pair in pairs]
     else:
         sides = [low.as_sql(agree(*pair), scope) for pair in pairs]
+        kinds = kind_of(left), kind_of(right)
+        if beside_floats.are_mixed(*kinds):
+            sides = [beside_floats.key(*pair) for pair in zip(sides, kinds, strict=True)]
     return Sql(type(e)(this=sides[0], expression=sides[1]), BOOL)
 
 

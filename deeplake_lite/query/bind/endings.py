@@ -106,6 +106,10 @@ def _number_of_rows(
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
     if is_number and 0 <= number < MOST_ROWS and (percent or number == int(number)):
         return cast("int | float", number)
+    if what == "SEED":
+        raise QueryTypeError(
+            f"SEED is a whole number, 0 or more and below 2 ** 62, but it is {text_of(e)}."
+        )
     raise QueryTypeError(
         f"{what} is a whole number of rows, 0 or more and below 2 ** 62, but it is {text_of(e)}."
     )

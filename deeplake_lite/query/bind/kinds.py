@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
-from itertools import pairwise
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes import Scalar
+from deeplake_lite.query.bind import beside_floats
 from deeplake_lite.query.bind.constants import constant, items_of
 from deeplake_lite.query.bind.exact import fraction, said
 from deeplake_lite.query.bind.json_values import json_key, json_order, json_text
@@ -37,6 +39,8 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
 
@@ -132,13 +136,16 @@ def agree(value: Value, other: Value) -> Value:
     if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
         return constant(class_number(value.value, theirs))
     if theirs.name == "time" and isinstance(value, Constant) and isinstance(value.value, str):
-        moment = moment_beside(value.value, getattr(theirs.htype, "dtype", ""))
+        dtype = getattr(theirs.htype, "dtype", "")
+        moment = moment_beside(value.value, dtype)
+        if moment is None and dtype.startswith("datetime64"):
+            _check_moment(value.value)
         return value if moment is None else constant(moment)
     if theirs.name == "number" and isinstance(value, Constant) and isinstance(value.value, str):
         return said(value)
+    check_pair(value, mine, theirs)
     if mine.name == "list" and theirs.name == "list" and mine.names != theirs.names:
         return by_name(value)
-    check_pair(value, mine, theirs)
     if not isinstance(value, Sql):
         return value
     if mine.name == "class" and theirs.name == "class" and mine.names != theirs.names:
@@ -146,6 +153,21 @@ def agree(value: Value, other: Value) -> Value:
     if mine.name == "class" and theirs.name == "text" and not isinstance(other, Constant):
         return Sql(class_name(value.node, mine.names), TEXT)
     return value
+
+
+_LIKE_A_MOMENT = re.compile(
+    r"\s*[+-]?\d+[-/ ]\d+[-/ ]\d+.*|-?infinity|epoch", re.IGNORECASE | re.DOTALL
+)
+"""The beginning of texts that DuckDB reads as moments, if there is such a day."""
+
+
+def _check_moment(text: str) -> None:
+    """Refuse a text that is no moment beside moments. Raises QueryTypeError."""
+    if not _LIKE_A_MOMENT.fullmatch(text):
+        raise QueryTypeError(
+            "A time beside times is written '2026-01-31' or '2026-01-31T12:00:00', but it is "
+            f"{text!r:.60}."
+        )
 
 
 def fractions(values: list[Value]) -> list[Value]:
@@ -156,12 +178,39 @@ def fractions(values: list[Value]) -> list[Value]:
 
 
 def check_bytes(value: Value, other: Value) -> None:
-    """Refuse bytes beside anything else. Raises QueryTypeError."""
-    theirs = kind_of(other).name
-    if kind_of(value).name == "bytes" and theirs not in ("bytes", "any"):
+    """Refuse bytes beside anything else, on either side. Raises QueryTypeError."""
+    for side, beside in ((value, other), (other, value)):
+        theirs = kind_of(beside).name
+        if kind_of(side).name == "bytes" and theirs not in ("bytes", "any"):
+            raise QueryTypeError(
+                f"{_shown(side)} holds bytes, which go with bytes alone, but the other side is "
+                f"{WORDS[theirs]}. Pass bytes as a parameter, or write ENCODE('text')."
+            )
+
+
+def check_column(values: Iterable[Value]) -> None:
+    """Refuse values that no column or list holds together: bytes, or classes, and others.
+
+    Raises
+    ------
+    QueryTypeError
+        For bytes beside anything else, and for classes beside numbers.
+    """
+    of_kinds = {kind_of(value): value for value in values if not is_null_constant(value)}
+    for (mine, value), (theirs, other) in combinations(of_kinds.items(), 2):
+        check_bytes(value, other)
+        check_classes(mine, theirs)
+        check_pair(value, mine, theirs)
+
+
+def check_classes(*kinds: Kind) -> None:
+    """Refuse classes beside numbers in one column. Raises QueryTypeError."""
+    names = {kind.name for kind in kinds}
+    if "class" in names and names & {"number", "bool", "time"}:
         raise QueryTypeError(
-            f"{_shown(value)} holds bytes, which compare with bytes alone, but the other side is "
-            f"{WORDS[theirs]}. Pass bytes as a parameter, or write ENCODE('text')."
+            "A column of classes and numbers would have two meanings for a number. Take the "
+            "numbers of the classes, CAST(label AS BIGINT), or the texts of both: NAME(label) and "
+            "CAST(x AS TEXT)."
         )
 
 
@@ -190,7 +239,7 @@ WITHOUT_NAMES = (
 
 
 def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
-    """Refuse months, which SQL counts, beside years or days, and classes with and without names.
+    """Refuse what does not compare: months beside days, or texts beside numbers in two lists.
 
     Raises
     ------
@@ -199,6 +248,8 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
     """
     if mine.name == theirs.name == "class" and bool(mine.names) != bool(theirs.names):
         raise QueryTypeError(WITHOUT_NAMES)
+    for pair in _parts_of_both(mine, theirs):
+        _check_parts(*pair)
     items = [kind.item.name for kind in (mine, theirs) if kind.item is not None]
     if len(items) == 2 and (items[0] == "json") != (items[1] == "json") and "any" not in items:
         raise QueryTypeError(
@@ -213,6 +264,40 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
             "stands beside a time of another unit. Keep both in one unit, or compare counts: "
             "CAST(x AS BIGINT)."
         )
+
+
+def _parts_of_both(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
+    """Return the kinds of what two lists, or two structs, hold in the same place."""
+    if mine.name == theirs.name == "list":
+        return [(mine.of_item, theirs.of_item)]
+    if not mine.parts or not theirs.parts:
+        return []
+    named = dict(theirs.parts)
+    if all(name in named for name, _ in mine.parts):
+        return [(part, named[name]) for name, part in mine.parts]
+    return [(a, b) for (_, a), (_, b) in zip(mine.parts, theirs.parts, strict=False)]
+
+
+def _check_parts(mine: Kind, theirs: Kind) -> None:
+    """Refuse two values of lists or structs that would not compare by themselves.
+
+    Raises
+    ------
+    QueryTypeError
+        SQL would make texts of both.
+    """
+    for one, other in ((mine, theirs), (theirs, mine)):
+        is_text = one.name in ("text", "class")
+        if (is_text and other.name in _NOT_TEXT) or (
+            one.name == "bytes" and other.name not in ("bytes", "any")
+        ):
+            raise QueryTypeError(
+                f"Lists and structs compare part by part, but a part is {WORDS[one.name]} on one "
+                f"side, and {WORDS[other.name]} on the other. CAST the part, as in [CAST(x AS "
+                "TEXT)]."
+            )
+    for pair in _parts_of_both(mine, theirs):
+        _check_parts(*pair)
 
 
 def unit_of_months(kind: Kind) -> str:
@@ -316,12 +401,11 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
 
     Classes of the same names stay numbers, also beside the text of one; others become their names.
     """
+    check_column(values)
     values = fractions(_with_moments([settled(v, low, scope) for v in values]))
     kinds = [kind_of(v) for v in values if not is_null_constant(v)]
     if len({k.names for k in kinds if k.name == "list"}) > 1:
         return [by_name(v) for v in values], Kind("list", item=TEXT)
-    for value, other in pairwise(v for v in values if not is_null_constant(v)):
-        check_pair(value, kind_of(value), kind_of(other))
     classes = {k.names for k in kinds if k.name == "class"}
     if len(classes) == 1:
         [names] = classes
@@ -337,6 +421,7 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         return [
             v if is_null_constant(v) else Sql(as_text(v, low, scope), TEXT) for v in values
         ], TEXT
+    values = beside_floats.as_floats(values, [kind_of(v) for v in values])
     real = any(k.real for k in kinds)
     first = kinds[0] if kinds else ANY
     same = first.htype if len({str(k.htype) for k in kinds}) == 1 else _finest(kinds)
@@ -383,17 +468,17 @@ def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
 
 def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
     """Return the names of a list of classes."""
-    return _each(node, class_name(_ITEM, names))
+    return each(node, class_name(ITEM, names))
 
 
-_ITEM = exp.column("lake_item")
-"""An item of a list, in what `_each` makes of it."""
+ITEM = exp.column("lake_item")
+"""An item of a list, in what `each` makes of it."""
 
 
-def _each(node: exp.Expr, made: exp.Expr) -> exp.Expr:
-    """Return a list with something made of each `_ITEM` of another; NULL for NULL."""
+def each(node: exp.Expr, made: exp.Expr) -> exp.Expr:
+    """Return a list with something made of each `ITEM` of another; NULL for NULL."""
     listed = exp.Comprehension(
-        this=made, expression=exp.to_identifier(_ITEM.name), iterator=node.copy()
+        this=made, expression=exp.to_identifier(ITEM.name), iterator=node.copy()
     )
     is_there = exp.not_(exp.Is(this=node.copy(), expression=exp.null()))
     return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[listed]))])
@@ -408,7 +493,7 @@ def as_part(value: Value) -> Value:
     if isinstance(value, Sql) and value.kind.name == "json":
         return Sql(exp.cast(json_key(value.node), "JSON"), JSON)
     if isinstance(value, Sql) and value.kind.name == "list" and lists_json(value.kind):
-        return Sql(_each(value.node, exp.cast(json_key(_ITEM.copy()), "JSON")), value.kind)
+        return Sql(each(value.node, exp.cast(json_key(ITEM.copy()), "JSON")), value.kind)
     return by_name(value)
 
 
@@ -421,8 +506,8 @@ def as_list_of_json(value: Value, low: Lowering, scope: Scope) -> Value:
     named = as_part(value)
     if lists_json(kind_of(named)):
         return named
-    item = as_part(Sql(as_json(Sql(_ITEM.copy(), kind_of(named).of_item), low, scope), JSON))
-    return Sql(_each(low.as_sql(named, scope), low.as_sql(item, scope)), JSON.listed)
+    item = as_part(Sql(as_json(Sql(ITEM.copy(), kind_of(named).of_item), low, scope), JSON))
+    return Sql(each(low.as_sql(named, scope), low.as_sql(item, scope)), JSON.listed)
 
 
 def lists_json(kind: Kind) -> bool:

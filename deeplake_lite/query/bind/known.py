@@ -107,6 +107,15 @@ EXTENDS_LISTS = {
 }  # fmt: skip
 """Functions that give a list with more items."""
 
+RESIZES = {"ARRAY_RESIZE", "LIST_RESIZE"}
+"""Functions of a list, a number of items, and what stands in new ones."""
+
+OF_ONE_KIND = SEEKS | EXTENDS_LISTS | RESIZES | {
+    "ARRAY_HAS_ALL", "ARRAY_HAS_ANY", "ARRAY_INTERSECT", "ARRAY_VALUE", "LIST_HAS_ALL",
+    "LIST_HAS_ANY", "LIST_INTERSECT", "LIST_PACK", "LIST_VALUE",
+}  # fmt: skip
+"""Functions that put values into one list, or compare those of two."""
+
 HOLDS_VALUES = {"APPROX_TOP_K", "HISTOGRAM", "HISTOGRAM_EXACT"}
 """Aggregates that give values in a list or a map, which hold classes by name."""
 

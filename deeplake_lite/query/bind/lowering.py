@@ -18,6 +18,7 @@ from deeplake_lite.errors import InvalidValueError, NotFoundError, QueryError, Q
 from deeplake_lite.htypes import ClassLabel, Scalar
 from deeplake_lite.query.bind import (
     aggregates,
+    beside_floats,
     calls,
     casts,
     comparisons,
@@ -392,7 +393,12 @@ class Lowering:
         if kind_of(left).name == kind_of(right).name == "list":
             left, right = as_part(left), as_part(right)
         a, b = self.as_sql(left, scope), self.as_sql(right, scope)
-        return but_nan(kind(this=a, expression=b), [(a, left), (b, right)])
+        kinds = kind_of(left), kind_of(right)
+        is_mixed = beside_floats.are_mixed(*kinds)
+        node = (
+            beside_floats.compared(kind, (a, b), kinds) if is_mixed else kind(this=a, expression=b)
+        )
+        return but_nan(node, [(a, left), (b, right)])
 
     def condition(self, value: Value, scope: Scope) -> exp.Expr:
         """Return a condition. Raises QueryTypeError for a tensor."""

@@ -8,6 +8,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind import beside_floats
 from deeplake_lite.query.bind.constants import items_of
 from deeplake_lite.query.bind.exact import equal_beside
 from deeplake_lite.query.bind.json_values import json_key
@@ -16,6 +17,7 @@ from deeplake_lite.query.bind.kinds import (
     as_json,
     as_text,
     by_name,
+    check_bytes,
     check_pair,
     class_name,
     goes_as_json,
@@ -59,8 +61,11 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     this = settled(this, low, scope)
     is_searched = isinstance(this, Constant) and not all(isinstance(v, Constant) for v in values)
     has_nulls = kind_of(this).real and not all(map(is_present, values))
-    if is_searched or has_nulls or any(goes_as_json(this, v) for v in values):
+    is_mixed = any(beside_floats.are_mixed(kind_of(this), kind_of(v)) for v in values)
+    if is_searched or has_nulls or is_mixed or any(goes_as_json(this, v) for v in values):
         return Sql(_any([low.compare(exp.EQ, this, v, scope) for v in values]), BOOL)
+    for value in values:
+        agree(this, value)
     options = [agree(value, this) for value in values]
     if not options:
         return Sql(exp.false(), BOOL)
@@ -111,6 +116,7 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     for value, column in zip(values, found, strict=True):
         node, kind = exp.column(column.node.name, table=_SOUGHT), column.kind
         value = settled(equal_beside(value, Sql(node, kind)), low, scope)
+        check_bytes(value, Sql(node, kind))
         check_pair(value, kind_of(value), kind)
         plain.append((low.as_sql(value, scope), value))
         if goes_as_json(value, Sql(node, kind)):
@@ -119,6 +125,9 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
         elif kind.name == "class" and kind_of(value).names != kind.names:
             columns.append(class_name(node, kind.names))
             sides.append(as_text(value, low, scope))
+        elif beside_floats.are_mixed(kind_of(value), kind):
+            columns.append(beside_floats.key(node, kind))
+            sides.append(beside_floats.key(low.as_sql(value, scope), kind_of(value)))
         else:
             columns.append(node)
             sides.append(low.as_sql(agree(value, Sql(node, kind)), scope))

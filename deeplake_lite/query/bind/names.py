@@ -78,6 +78,9 @@ def _dotted(low: Lowering, first: str, rest: list[str], e: exp.Column, scope: Sc
     """Return ``source.column.key…`` or ``column.key…``."""
     found, keys = scope.find(rest[0], first), rest[1:]
     if found is None:
+        owners = [r for r in scope.relations if first in r.columns]
+        if len(owners) > 1 and first in scope.tables():  # the source is meant
+            raise scope.unknown(rest[0], first)
         found, keys = scope.find(first, None), rest
     if found is None:
         raise scope.unknown(rest[0], first)

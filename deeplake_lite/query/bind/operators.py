@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind import comparisons, growth
+from deeplake_lite.query.bind import beside_floats, comparisons, growth
 from deeplake_lite.query.bind.constants import list_of, negated, null_tensor
 from deeplake_lite.query.bind.exact import fraction
 from deeplake_lite.query.bind.forms import in_one_form
@@ -19,7 +19,9 @@ from deeplake_lite.query.bind.kinds import (
     as_json,
     as_part,
     as_text,
+    by_name,
     check_bytes,
+    check_column,
     fractions,
     has_axes,
     is_json,
@@ -85,12 +87,14 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     if e.meta.get(WORDY):
         scope.check_word("array", "ARRAY[…] makes a list", '"array"[…]', "[…] alone for the list")
     parts = fractions([settled(low.value(p, scope), low, scope) for p in e.expressions])
+    check_column(map(by_name, parts))
     parts = [as_part(p) for p in parts]
     if any(map(is_json, parts)):
         parts = [as_part(Sql(as_json(p, low, scope), JSON)) for p in parts]
     constants = [p for p in parts if isinstance(p, Constant)]
     if len(constants) == len(parts):
         return list_of(constants)
+    parts = beside_floats.as_floats(parts, [kind_of(p) for p in parts])
     node = exp.Array(expressions=[low.as_sql(p, scope) for p in parts])
     kinds = {kind_of(p) for p in parts if not is_null_constant(p)}
     if len(kinds) > 1:

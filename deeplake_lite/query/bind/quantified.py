@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.query.bind import beside_floats
 from deeplake_lite.query.bind.exact import beside_integers
 from deeplake_lite.query.bind.json_values import is_number, is_of_type, json_key, json_order
 from deeplake_lite.query.bind.kinds import (
@@ -120,7 +121,11 @@ def _in_one_form(
     if column.kind.name == "class":  # the other side may have another list of names
         named = by_name(column)
         return low.as_sql(by_name(agree(left, named)), scope), low.as_sql(named, scope)
-    return low.as_sql(sides[0], scope), low.as_sql(sides[1], scope)
+    nodes = low.as_sql(sides[0], scope), low.as_sql(sides[1], scope)
+    kinds = kind_of(left), column.kind
+    if beside_floats.are_mixed(*kinds):
+        return beside_floats.key(nodes[0], kinds[0]), beside_floats.key(nodes[1], kinds[1])
+    return nodes
 
 
 def _order_beside(node: exp.Expr, value: Value, other: Value) -> exp.Expr:

@@ -144,11 +144,6 @@ class Binder:
     def _query(
         self, tree: exp.Expr, parent: Scope | None, *, outermost: bool, bare: bool
     ) -> Lowered:
-        if isinstance(tree, exp.Subquery):
-            inner = self.query(tree.this, parent, outermost=outermost, bare=bare)
-            if not any(tree.args.get(k) for k in ("order", "limit", "offset", CLAUSES, "with_")):
-                return inner
-            return self._wrapped(tree, inner, parent)
         if tree.args.get(CLAUSES) and not outermost:
             raise QueryError(
                 f"{tree.args[CLAUSES][0].key.upper()} BY ends a query, and cannot stand within "
@@ -156,7 +151,9 @@ class Binder:
             )
         named = self._with(tree, parent)
         try:
-            if isinstance(tree, exp.SetOperation):
+            if isinstance(tree, exp.Subquery):
+                found = self._in_parentheses(tree, parent, outermost=outermost, bare=bare)
+            elif isinstance(tree, exp.SetOperation):
                 found = set_operation(self, tree, parent)
             elif isinstance(tree, exp.Select):
                 found = self._select(tree, parent, outermost=outermost, bare=bare)
@@ -189,6 +186,20 @@ class Binder:
             self.ctes.append(cte)
         return True
 
+    def _in_parentheses(
+        self, tree: exp.Subquery, parent: Scope | None, *, outermost: bool, bare: bool
+    ) -> Lowered:
+        """Return a query in parentheses, with what stands behind them."""
+        if joins := tree.args.get("joins"):
+            with placed(self.low.text, joins[0].this):
+                raise QueryError(
+                    "A join is of sources in FROM, but this one follows a query. Write SELECT * "
+                    f"FROM {text_of(tree.this):.60} AS a JOIN …"
+                )
+        inner = self.query(tree.this, parent, outermost=outermost, bare=bare)
+        behind = ("order", "limit", "offset", UNGROUP, CLAUSES, "with_")
+        return self._wrapped(tree, inner, parent) if any(map(tree.args.get, behind)) else inner
+
     def _wrapped(self, tree: exp.Expr, inner: Lowered, parent: Scope | None) -> Lowered:
         """Return a query in parentheses with clauses behind them."""
         name = self.new_name("t")
@@ -196,7 +207,7 @@ class Binder:
         source = self.as_relation(inner.sql, name)
         relation = Relation("", name, columns, source=source)
         outer = exp.Select(expressions=[exp.Star()])
-        for key in ("order", "limit", "offset", CLAUSES):
+        for key in ("order", "limit", "offset", UNGROUP, CLAUSES):
             outer.set(key, tree.args.get(key))
         return self.finish(outer, Scope([relation], parent), source, [], outermost=True)
 

@@ -8,24 +8,37 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.query.bind import beside_floats
 from deeplake_lite.query.bind.digests import comparable
 from deeplake_lite.query.bind.forms import in_one_form
 from deeplake_lite.query.bind.json_values import json_key
 from deeplake_lite.query.bind.kinds import (
     WORDS,
+    agree,
     as_json,
     as_text,
-    check_bytes,
-    check_pair,
+    check_column,
     goes_as_json,
     is_numpys,
     kind_of,
 )
-from deeplake_lite.query.bind.places import placed
+from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.bind.row_order import by_position, numbered
 from deeplake_lite.query.bind.scope import Relation, Scope, imported
-from deeplake_lite.query.dialect import CLAUSES, select_from
-from deeplake_lite.query.values import TEXT, Choice, Kind, KindName, Sql, Tensor, Value, rename_keys
+from deeplake_lite.query.dialect import CLAUSES, UNGROUP, select_from
+from deeplake_lite.query.values import (
+    REAL,
+    TEXT,
+    TIME,
+    Choice,
+    Constant,
+    Kind,
+    KindName,
+    Sql,
+    Tensor,
+    Value,
+    rename_keys,
+)
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.lowering import Lowering
@@ -67,17 +80,22 @@ def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) 
     found: dict[str, Value] = {}
     for at, ((label, a), b) in enumerate(columns):
         with placed(low.text, _item(tree, at)):
+            a, b = _as_moment(sides[0], a, b), _as_moment(sides[1], b, a)
             pair = _pair(low, name, label, a, b)
+            count = len(compared.pairs)
             found[label] = _compared(
                 low, label, pair, compared, carried, table, of_both=name == "UNION"
             )
+            start = start_of(_item(tree, at))
+            made = [node for both in compared.pairs[count:] for node in both if start is not None]
+            low.traces += [(start or 0, node) for node in made if isinstance(node, exp.Case)]
     selects = [
         select_from([*compared.items(at), *carried.items(at)], side.lowered.sql, side.table)
         for at, side in enumerate(sides)
     ]
     combined = _carrying(name, keep_all, selects, compared.names())
     outer = exp.Select(expressions=[exp.Star()])
-    for key in ("order", "limit", "offset", CLAUSES):
+    for key in ("order", "limit", "offset", UNGROUP, CLAUSES):
         outer.set(key, tree.args.get(key))
     source = binder.as_relation(combined, table)
     scope = Scope([Relation("", table, found, source=source)], parent)
@@ -113,7 +131,7 @@ def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
 
 def _continues(left: exp.Expr, tree: exp.SetOperation) -> bool:
     """Tell whether a query is the beginning of the same chain."""
-    ends = ("order", "limit", "offset", "with_", CLAUSES)
+    ends = ("order", "limit", "offset", "with_", UNGROUP, CLAUSES)
     same = type(left) is type(tree) and left.args.get("distinct") == tree.args.get("distinct")
     return same and not any(left.args.get(key) for key in ends)
 
@@ -169,6 +187,23 @@ def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
     return _scalar(low, a), _scalar(low, b)
 
 
+def _as_moment(side: _Side, value: Value, other: Value) -> Value:
+    """Return a text in quotes as the moment that it says beside moments; others as they are."""
+    dtype = getattr(kind_of(other).htype, "dtype", "") if kind_of(other).name == "time" else ""
+    if not (
+        dtype.startswith("datetime64") and isinstance(value, Sql) and value.kind.name == "text"
+    ):
+        return value
+    named = (item for item in side.lowered.sql.selects if item.alias == value.node.name)
+    literal = next((item.unalias() for item in named), None)
+    if not isinstance(literal, exp.Literal):
+        return value
+    moment = agree(Constant(literal.this, literal), other)
+    assert isinstance(moment, Constant)
+    is_text = isinstance(moment.value, str)  # of no finer unit than the other side's
+    return Sql(exp.cast(moment.node.copy(), "TIMESTAMP") if is_text else moment.node.copy(), TIME)
+
+
 def _scalar(low: Lowering, value: Value) -> Value:
     return Sql(low.as_sql(value, Scope()), kind_of(value)) if isinstance(value, Tensor) else value
 
@@ -214,10 +249,11 @@ def _compared(
         compared.add(*map(json_key, documents))
         name = carried.add(*documents)
         return Sql(exp.column(name, table=table), Kind("json", htype=kind.htype))
-    check_bytes(a, b)
-    check_pair(a, *kinds)
+    check_column(pair)
     names = [k.name for k in kinds]
     _check_kinds(label, names)
+    if beside_floats.are_mixed(*kinds):
+        return _mixed(low, pair, compared, carried, table, of_both=of_both)
     mixed = names.count("text") == 1 and not {"list", "any"} & set(names)
     other_classes = is_class and (names[0], kinds[0].names) != (names[1], kinds[1].names)
     if mixed or other_classes:
@@ -227,6 +263,25 @@ def _compared(
     else:
         name = compared.add(low.as_sql(a, Scope()), low.as_sql(b, Scope()))
     return Sql(exp.column(name, table=table), kind)
+
+
+def _mixed(
+    low: Lowering,
+    pair: Pair,
+    compared: _Columns,
+    carried: _Columns,
+    table: str,
+    *,
+    of_both: bool,
+) -> Sql:
+    """Add a column of integers on one side, and floats on the other."""
+    kinds = [kind_of(side) for side in pair]
+    if of_both:
+        floats = [low.as_sql(v, Scope()) for v in beside_floats.as_floats(pair, kinds)]
+        return Sql(exp.column(compared.add(*floats), table=table), REAL)
+    nodes = [low.as_sql(side, Scope()) for side in pair]
+    compared.add(*(beside_floats.key(*side) for side in zip(nodes, kinds, strict=True)))
+    return Sql(exp.column(carried.add(nodes[0], exp.null()), table=table), kinds[0])
 
 
 def _check_kinds(label: str, names: list[KindName]) -> None:

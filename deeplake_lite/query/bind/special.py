@@ -27,6 +27,7 @@ from deeplake_lite.query.bind.kinds import (
     kind_of,
     settled,
 )
+from deeplake_lite.query.bind.places import start_of
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.plan import ROW
@@ -205,8 +206,11 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Return a number in [0, 1) per row: a function of the seed and the row's position."""
-    seed = option(low, e.expressions[0], scope) if e.expressions else low.draw_seed()
+    """Return a number in [0, 1) per row: a function of the seed and the row's position.
+
+    Calls without a seed are told apart by where they are in the query.
+    """
+    seed = option(low, e.expressions[0], scope) if e.expressions else _seed_of_call(low, e)
     if len(e.expressions) > 1 or type(seed) is not int or not 0 <= seed < 1 << 64:
         raise QueryTypeError(
             "RANDOM takes a seed, a whole number from 0 to 2**64 - 1, but the call is "
@@ -222,6 +226,12 @@ def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
         f"{text_of(e)} is a number per row of a dataset, but FROM has a query alone. Draw it "
         f"within the query: FROM (SELECT *, {text_of(e)} AS random …)."
     )
+
+
+def _seed_of_call(low: Lowering, e: exp.Anonymous) -> int:
+    """Return a seed of the query's and of the call's place, the same whenever it is asked again."""
+    place = (start_of(e) or 0) + 1
+    return (low.draw_seed() + place * 0x9E3779B97F4A7C15) % (1 << 64)  # splitmix64's increment
 
 
 def _name(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:

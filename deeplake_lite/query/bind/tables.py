@@ -37,16 +37,25 @@ def read_from(
     binder: Binder, tree: exp.Select, scope: Scope
 ) -> tuple[exp.Expr | None, list[exp.Join]]:
     """Put what FROM names into the scope; return it as DuckDB's, with its joins."""
-    clause = tree.args.get("from_")
-    if clause is None:
-        if binder.default is None or (
-            scope.parent is not None and not tree.args.get("where") and not tree.find(exp.Column)
-        ):
-            return None, []
-        return source_table(binder, binder.default, OWN, scope), []
-    source = table(binder, clause.this, scope)
-    pending = [*(clause.this.args.get("joins") or ()), *(tree.args.get("joins") or ())]
-    return source, [joined(binder, join, scope) for join in pending]
+    clause, joins = tree.args.get("from_"), list(tree.args.get("joins") or ())
+    if clause is not None:
+        source = table(binder, clause.this, scope)
+        joins = [*(clause.this.args.get("joins") or ()), *joins]
+    elif binder.default is not None and (joins or scope.parent is None or _reads(tree)):
+        source = source_table(binder, binder.default, OWN, scope)
+    elif joins:
+        raise QueryError(
+            "A query that is asked of no dataset names what is joined first: SELECT … FROM 'url' "
+            f"JOIN {text_of(joins[0].this)}."
+        )
+    else:
+        return None, []
+    return source, [joined(binder, join, scope) for join in joins]
+
+
+def _reads(tree: exp.Select) -> bool:
+    """Tell whether a SELECT without FROM looks at rows: it has a condition, or names columns."""
+    return bool(tree.args.get("where")) or tree.find(exp.Column) is not None
 
 
 def renamed(columns: dict[str, Value], alias: exp.TableAlias | None) -> dict[str, Value]:
@@ -79,7 +88,8 @@ def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
 
 def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     if isinstance(e, exp.Subquery):
-        lowered = binder.query(e.this if not e.args.get("limit") else e, scope.parent)
+        parts = {key: part for key, part in e.args.items() if key not in ("alias", "joins")}
+        lowered = binder.query(exp.Subquery(**parts), scope.parent)
         name = binder.new_name("t")
         columns = renamed(dict(lowered.columns), e.args.get("alias"))
         scope.add(Relation(e.alias or name, name, imported(columns.items(), name, binder.count)))
@@ -178,6 +188,12 @@ def table_function(binder: Binder, e: exp.Table, scope: Scope) -> exp.Expr:
 def joined(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
     """Return a join."""
     left = list(scope.relations)
+    if nested := join.this.args.get("joins"):
+        with placed(binder.low.text, join.this):
+            raise QueryError(
+                "Joins stand one after another, each with its condition, but this one joins "
+                f"{text_of(nested[0].this)} first. Write JOIN (SELECT * FROM a JOIN b ON …) AS c."
+            )
     source = table(binder, join.this, scope)
     right = scope.relations[-1]
     right.tested = (join.kind or "").upper() in ("SEMI", "ANTI")

@@ -1,0 +1,164 @@
+"""Integers beside floats: compared exactly, and in one column as floats that hold them.
+
+SQL would round the integer. Rounding keeps the order, so the doubles of both sides decide unless
+they are equal, and then, from 2**53 on, the integers do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlglot import exp
+
+from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.htypes import Scalar
+from deeplake_lite.query.bind.constants import MOST
+from deeplake_lite.query.bind.exact import MIRRORED
+from deeplake_lite.query.dialect import func
+from deeplake_lite.query.values import Constant, Kind, Sql, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_EXACT = 2**53
+"""The greatest integer up to which doubles hold all."""
+
+_LEAST_ROUNDED = 2**24
+"""The greatest integer up to which floats of 32 bits hold all."""
+
+_SMALL = {"int8", "int16", "uint8", "uint16"}
+"""Integers that floats of 32 bits hold, too."""
+
+_OF_DOUBLES = _SMALL | {"int32", "uint32"}
+"""Integers that doubles hold."""
+
+
+def dtype_of(kind: Kind) -> str:
+    """Return the dtype of a number, as far as it is known: of computed ones, whether it is real.
+
+    >>> dtype_of(Kind("number", htype=Scalar("uint8"))), dtype_of(REAL)
+    ('uint8', 'float64')
+    """
+    if kind.name != "number":
+        return ""
+    dtype = kind.htype.dtype if isinstance(kind.htype, Scalar) else ""
+    return dtype or ("float64" if kind.real else "")
+
+
+def _is_integer(dtype: str) -> bool:
+    return bool(dtype) and np.dtype(dtype).kind in "iu"
+
+
+def _is_float(dtype: str) -> bool:
+    return bool(dtype) and np.dtype(dtype).kind == "f"
+
+
+def are_mixed(one: Kind, other: Kind) -> bool:
+    """Tell whether SQL would round an integer of one kind beside a float of the other."""
+    dtypes = dtype_of(one), dtype_of(other)
+    for a, b in (dtypes, dtypes[::-1]):
+        if _is_integer(a) and _is_float(b):
+            return a not in (_OF_DOUBLES if b == "float64" else _SMALL)
+    return False
+
+
+def _double(node: exp.Expr) -> exp.Expr:
+    return exp.cast(exp.paren(node.copy()), "DOUBLE")
+
+
+def _whole(node: exp.Expr) -> exp.Expr:
+    return exp.TryCast(this=exp.paren(node.copy()), to=exp.DataType.build("HUGEINT"))
+
+
+def compared(kind: type[exp.Expr], sides: Sequence[exp.Expr], kinds: Sequence[Kind]) -> exp.Expr:
+    """Return a comparison of an integer and a float, in either order, that rounds neither.
+
+    The equality of doubles stays a condition of its own, by which DuckDB joins.
+    """
+    if _is_float(dtype_of(kinds[0])):
+        return compared(MIRRORED[kind], sides[::-1], kinds[::-1])
+    number, real = sides
+    a, b = _double(number), _double(real)
+    if dtype_of(kinds[0]) in _OF_DOUBLES:
+        return kind(this=a, expression=b)
+    is_small = exp.Between(
+        this=exp.paren(number.copy()), low=exp.convert(-_EXACT), high=exp.convert(_EXACT)
+    )
+    whole = kind(this=exp.paren(number.copy()), expression=_whole(real))
+    same = exp.EQ(this=a, expression=b)
+    if kind is exp.EQ:
+        return exp.and_(same, exp.or_(is_small, whole))
+    strict = {exp.LTE: exp.LT, exp.GTE: exp.GT}.get(kind)
+    if strict is None:
+        tie = exp.and_(same, exp.not_(exp.paren(is_small)), whole)
+        return exp.paren(exp.or_(kind(this=a.copy(), expression=b.copy()), tie))
+    tie = exp.and_(same, exp.or_(is_small, whole))
+    return exp.paren(exp.or_(strict(this=a.copy(), expression=b.copy()), tie))
+
+
+def key(node: exp.Expr, kind: Kind) -> exp.Expr:
+    """Return what is equal where an integer or a float is: its double, and what that rounds off."""
+    double = exp.Add(this=_double(node), expression=exp.cast(exp.convert(0), "DOUBLE"))  # -0 is 0
+    rest: exp.Expr = exp.cast(exp.convert(0), "HUGEINT")
+    if not _is_float(dtype_of(kind)):
+        rest = exp.Sub(this=_whole(node), expression=_whole(_double(node)))
+    pair = func(
+        "struct_pack",
+        exp.PropertyEQ(this=exp.to_identifier("double"), expression=double),
+        exp.PropertyEQ(this=exp.to_identifier("rest"), expression=rest),
+    )
+    present = exp.not_(exp.Is(this=exp.paren(node.copy()), expression=exp.null()))
+    return exp.Case(ifs=[exp.If(this=present, true=pair)])
+
+
+_ROUNDED = (
+    "A column of integers and floats holds floats, and none of those is {} here. CAST the "
+    "integers AS DOUBLE, which rounds them, or the floats AS BIGINT."
+)
+
+
+def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
+    """Return numbers of one column in a type that holds all of them, if any would be rounded.
+
+    Parameters
+    ----------
+    kinds : sequence of Kind
+        Of the values; of null, any other.
+
+    Raises
+    ------
+    QueryTypeError
+        For a constant that no double is; DuckDB raises it for a column's integer.
+    """
+    dtypes = {
+        dtype_of(k) for k, v in zip(kinds, values, strict=True) if not isinstance(v, Constant)
+    }
+    floats = {dtype for dtype in dtypes if _is_float(dtype)}
+    if not floats:
+        return list(values)
+    wide = "float64" in floats or any(_is_integer(d) and d not in _SMALL for d in dtypes)
+    if not any(_is_integer(d) for d in dtypes) and not any(isinstance(v, Constant) for v in values):
+        return list(values)
+    return [_as_float(v, k, wide=wide) for v, k in zip(values, kinds, strict=True)]
+
+
+def _as_float(value: Value, kind: Kind, *, wide: bool) -> Value:
+    if isinstance(value, Constant):
+        number = value.value
+        if type(number) is not int or abs(number) <= _LEAST_ROUNDED or abs(number) > MOST:
+            return value
+        if float(number) != number:
+            raise QueryTypeError(_ROUNDED.format(number))
+        return Sql(_double(value.node), kind)
+    dtype = dtype_of(kind)
+    if not isinstance(value, Sql) or not wide or not dtype:
+        return value
+    node = _double(value.node)
+    if _is_integer(dtype) and dtype not in _OF_DOUBLES:
+        text = exp.Literal.string(_ROUNDED.format("an integer"))
+        is_rounded = exp.NEQ(this=_whole(value.node), expression=_whole(node))
+        ifs = [exp.If(this=is_rounded, true=func("error", text))]
+        node = exp.Case(ifs=ifs, default=node)
+    return Sql(node, replace(kind, htype=None, real=kind.real or _is_float(dtype)))
