@@ -254,7 +254,7 @@ class Note(TypedDict):
     """What an open transaction tells the others."""
 
     started: str
-    """When it began, ISO 8601, UTC."""
+    """When it began, ISO 8601, UTC; as it is read, no later than by the clock of the files."""
     version: str
     """Snapshot id of the version that it builds on."""
     claims: dict[str, int]
@@ -282,7 +282,7 @@ def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
                 path.with_suffix(".lock").unlink(missing_ok=True)
             except TimeoutError:
                 with contextlib.suppress(FileNotFoundError):  # it has just left
-                    notes.append(_read_note(path))
+                    notes.append(_with_time_of_files(_read_note(path), path))
     return notes
 
 
@@ -317,6 +317,17 @@ def _read_note(path: Path) -> Note:
             "tell which chunks it uses: wait until that writer has committed or ended, then try "
             "again."
         ) from error
+
+
+def _with_time_of_files(note: Note, path: Path) -> Note:
+    """Return a note that began no later than its files, whose times are those of chunks.
+
+    The clock of a file system elsewhere may be behind the writer's, or the writer's was set back.
+    """
+    files = (path, path.with_suffix(".lock"))
+    made = datetime.fromtimestamp(min(file.stat().st_mtime for file in files), UTC)
+    started = min(made, datetime.fromisoformat(note["started"]))
+    return Note(started=started.isoformat(), version=note["version"], claims=note["claims"])
 
 
 def _parse_note(document: Any) -> Note:

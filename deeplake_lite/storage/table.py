@@ -313,9 +313,9 @@ class Table(Snapshot):
             raise LostChunksError(
                 f"A transaction is committed before a vacuum deletes its chunks, but "
                 f"{len(error.keys):,} chunks of {', '.join(names)} are gone: it was open for "
-                f"longer than the grace period of somebody's vacuum. Nothing was committed, and "
-                "the edits are still in this handle: copy what can be read, ds.discard(), and "
-                "write the rows again. Commit more often, or vacuum with a longer spare=.",
+                "longer than the grace period of somebody's vacuum, or a clock was set back. "
+                "Nothing was committed, and the edits are still in this handle: copy what can be "
+                "read, ds.discard(), and write the rows again. Commit more often, or vacuum with a longer spare=.",
                 error.keys,
             ) from error
 

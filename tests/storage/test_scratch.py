@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -156,3 +158,35 @@ def test_a_handle_that_moves_on_gives_the_place_of_a_refused_edit_back(tmp_path)
     ds.refresh()
     assert not list((tmp_path / "lake" / ".writers").glob("*.json"))
     assert len(view) == 0
+
+
+def test_a_clock_ahead_of_the_file_system_s_costs_a_transaction_nothing(tmp_path, monkeypatch):
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.now(tz) + timedelta(hours=1)
+
+    ds = dl.create(str(tmp_path / "lake"), {"b": "bytes"})
+    with monkeypatch.context() as patch:
+        patch.setattr("deeplake_lite.storage.scratch.datetime", Ahead)
+        ds.append({"b": [bytes(5 * 2**20)]})
+    dl.open(ds.url).vacuum(spare="0s")
+    ds.commit("large")
+    assert dl.open(ds.url).verify()
+
+
+def test_a_commit_whose_chunks_are_gone_is_refused_whatever_the_clocks_say(tmp_path):
+    ds = dl.create(str(tmp_path / "lake"), {"b": "bytes"})
+    ds.append({"b": [bytes(5 * 2**20)]})
+    later = time.time() + 3600  # the file system's clock was set back behind its start
+    for name in places(tmp_path / "lake"):
+        path = tmp_path / "lake" / ".writers" / name
+        if path.suffix == ".json":
+            note = json.loads(path.read_text())
+            note["started"] = datetime.fromtimestamp(later, UTC).isoformat()
+            path.write_text(json.dumps(note))
+        os.utime(path, (later, later))
+    assert dl.open(ds.url).vacuum(spare="0s").chunks == 1
+    with pytest.raises(StorageError, match="1 chunks of 'b' are gone"):
+        ds.commit("large")
+    assert len(dl.open(ds.url)) == 0
