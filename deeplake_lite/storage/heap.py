@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import google_crc32c
 import numpy as np
 
-from deeplake_lite.errors import DamagedError
+from deeplake_lite.errors import DamagedError, StorageError
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ChunkCache
 from deeplake_lite.storage.compression import CRC32C, ZSTD, zstd
@@ -354,7 +354,20 @@ class Heap:
         return max(self._first, 0) * self.chunk_bytes + local
 
     async def _write_open(self, session: Session) -> None:
-        """Start writing the full chunk, and begin the next; wait while too many are under way."""
+        """Start writing the full chunk, and begin the next; wait while too many are under way.
+
+        Raises
+        ------
+        StorageError
+            When chunk numbers have run out.
+        """
+        if self._first + self._written >= HEAP_CHUNKS:
+            raise StorageError(
+                f"There are {HEAP_CHUNKS:,} chunks to a column, but all those of {self.path} "
+                "behind the last one taken are used up: transactions that overlap leave some "
+                "free. Discard the edits, number the chunks anew with ds.optimize(), then write "
+                "the rows again."
+            )
         chunk, data = self._first + self._written, self._open.take()
         self._written += 1
         key = f"{self.path}/values/c/{chunk}"

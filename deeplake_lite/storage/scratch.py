@@ -8,7 +8,7 @@ chunk behind: nobody uses its scratch.
 in ``.writers/``: each open transaction keeps a file there with its start, the version that it
 builds on and its claims, under a file lock that the operating system drops when the process dies.
 On an object store a claim begins at a random chunk near the end; the commit checks that nobody else
-took it.
+took it. Either way some chunks are left free that nobody ever takes, fewer where fewer are left.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from deeplake_lite.errors import DamagedError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo import in_thread, local_folder, run, translated_files
 from deeplake_lite.storage.repo.locks import take_lock
-from deeplake_lite.storage.state import State
+from deeplake_lite.storage.state import MOST_CHUNKS, State
 
 if TYPE_CHECKING:
     import secrets
+    from collections.abc import Iterable
     from io import FileIO
     from pathlib import Path
 
@@ -38,11 +39,14 @@ if TYPE_CHECKING:
 else:
     secrets = LazyModule("secrets")
 
-SPACING = 2**14
-"""Chunks left free behind another writer's claim (64 GiB), which still grows."""
+ROOM = 16
+"""Chunks left free behind another writer's claim, which still grows: what is left of the heap,
+shifted right by this. At first 4,096 of them, 16 GiB of encoded samples. On an object store a claim
+begins within as many chunks behind the last one taken."""
 
-WINDOW = 2**12
-"""On an object store a claim begins within this many chunks behind the last one taken."""
+LEAST_ROOM = 2**6
+"""Chunks left free at the least. A transaction that outgrows its room, and meets chunks of another,
+is copied by its commit."""
 
 
 class Scratch:
@@ -143,10 +147,11 @@ class Ranges:
     def claim(self, path: str) -> int:
         """Return the first of a free range of the chunks of the array at `path`."""
         if self._desk is None:
-            return self._end(path) + secrets.randbelow(WINDOW)
+            end = self._end(path)
+            return min(MOST_CHUNKS, end + secrets.randbelow(room(end)))
         with self._repository.lock("claims"):
             others = [claims[path] for claims in self._desk.others() if path in claims]
-            self._claims[path] = max([self._end(path), *(start + SPACING for start in others)])
+            self._claims[path] = first_free(self._end(path), others)
             self._desk.write(self._claims)
         return self._claims[path]
 
@@ -157,6 +162,31 @@ class Ranges:
         """
         tip = State.from_json(run(self._repository.writer(self._branch).attributes()))
         return max(self._state.heaps.get(path, 0), tip.heaps.get(path, 0))
+
+
+def room(end: int) -> int:
+    """Return how many chunks a claim behind `end` gets before the next may begin.
+
+    So 350,000 transactions that overlap fit into a heap, twice as many on an object store.
+
+    >>> room(0), room(2**27), room(2**28)
+    (4096, 2048, 64)
+    """
+    return max(LEAST_ROOM, (MOST_CHUNKS - end) >> ROOM)
+
+
+def first_free(end: int, claims: Iterable[int]) -> int:
+    """Return the first chunk at or behind `end` with room before the next of others' claims.
+
+    >>> first_free(5, []), first_free(5, [5]), first_free(5, [5, 4100]), first_free(5, [8192])
+    (5, 4100, 8196, 5)
+    """
+    size, start = room(end), end
+    for claim in sorted(claims):
+        if start + size <= claim:
+            break
+        start = max(start, claim + size)
+    return min(start, MOST_CHUNKS)
 
 
 class Direct:

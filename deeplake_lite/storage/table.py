@@ -315,7 +315,8 @@ class Table(Snapshot):
                 f"{len(error.keys):,} chunks of {', '.join(names)} are gone: it was open for "
                 "longer than the grace period of somebody's vacuum, or a clock was set back. "
                 "Nothing was committed, and the edits are still in this handle: copy what can be "
-                "read, ds.discard(), and write the rows again. Commit more often, or vacuum with a longer spare=.",
+                "read, ds.discard(), and write the rows again. Commit more often, or vacuum with "
+                "a longer spare=.",
                 error.keys,
             ) from error
 
