@@ -178,8 +178,8 @@ def room(end: int) -> int:
 def first_free(end: int, claims: Iterable[int]) -> int:
     """Return the first chunk at or behind `end` with room before the next of others' claims.
 
-    >>> first_free(5, []), first_free(5, [5]), first_free(5, [5, 4100]), first_free(5, [8192])
-    (5, 4100, 8196, 5)
+    >>> first_free(0, []), first_free(0, [0]), first_free(0, [0, 4096]), first_free(0, [8192])
+    (0, 4096, 8192, 0)
     """
     size, start = room(end), end
     for claim in sorted(claims):

@@ -265,6 +265,20 @@ class Session:
         """
         await self._metadata(path, length)
 
+    async def check_shape(self, path: str, shape: tuple[int, ...]) -> None:
+        """Refuse an array that is shorter than `shape` along its first axis, or has other axes.
+
+        Raises
+        ------
+        DamagedError
+        """
+        found = (await self._metadata(path))["shape"]
+        if found[0] < shape[0] or tuple(found[1:]) != shape[1:]:
+            raise DamagedError(
+                f"The array {path} must have the shape {shape}, as the lake's document says, but "
+                f"its shape is {found!r:.60}. Restore the lake from a copy."
+            )
+
     async def resize(self, path: str, old: int, new: int) -> None:
         """Set how many entries are along the first axis of an array that has `old` of them.
 
