@@ -181,6 +181,13 @@ class Rows:
         """Return the slots of some positions."""
         return positions if self.order is None else self.order[positions]
 
+    def are_live(self, start: int) -> NDArray[np.bool_]:
+        """Tell, (n,) bool, which of the slots from `start` on hold a row."""
+        found = np.full(self.slots - start, self.order is None)
+        if self.order is not None:
+            found[self.order[self.order >= start] - start] = True
+        return found
+
     def position(self, slot: int) -> int:
         """Return the position of the row in a slot."""
         return int(slot) if self.order is None else int(np.argmax(self.order == slot))

@@ -17,7 +17,7 @@ from deeplake_lite.errors import ConflictError
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.checksums import Checksums, first_rows
-from deeplake_lite.storage.defaults import default_cells
+from deeplake_lite.storage.defaults import cells_of_new_rows
 from deeplake_lite.storage.edits import Edits
 from deeplake_lite.storage.repo import TRANSACTION, LostChunksError, gather, in_thread, run, start
 from deeplake_lite.storage.rows import Rows
@@ -383,7 +383,8 @@ class Table(Snapshot):
             if f.id in other._columns:
                 await column.adopt(other._columns[f.id])
             elif moved and edits.appended:
-                await column.append(default_cells(f, edits.appended), self._open_edits()[1])
+                is_live = other.rows.are_live(other.slots - edits.appended)
+                await column.append(cells_of_new_rows(f, is_live), self._open_edits()[1])
         if moved:
             await self.rows.adopt(other.rows, edits.slots_deleted())
         else:
