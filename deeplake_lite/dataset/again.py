@@ -46,9 +46,10 @@ def answered_again(question: Question, count: int, slots: NDArray[np.int64], exp
     DamagedError
         When the rows are others.
     """
-    found = question.ask()
+    found = question.ask(count)
     if found._table.slots != count:
-        changed = f"returned {count:,} rows then, but now returns {found._table.slots:,}"
+        now = f"{found._table.slots:,}" if found._table.slots < count else "more"
+        changed = f"returned {count:,} rows then, but now returns {now}"
     elif fingerprint(found, slots) != expected:
         changed = "now returns other rows than it did then"
     else:

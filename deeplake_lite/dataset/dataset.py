@@ -578,6 +578,7 @@ class Dataset(View):
         with repository.lock():
             versions.check_new_name(repository, "branch", name)
             with versions.kept(repository, self.version):
+                versions.check_related(repository, self.version)
                 repository.create_branch(name, self.version)
 
     def checkout(self, branch: str) -> Self:
@@ -655,6 +656,7 @@ class Dataset(View):
         with repository.lock():
             versions.check_new_name(repository, "tag", name)
             with versions.kept(repository, self.version):
+                versions.check_related(repository, self.version)
                 repository.create_tag(name, self.version)
 
     def delete_tag(self, name: str) -> None:

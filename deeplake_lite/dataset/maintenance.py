@@ -117,6 +117,9 @@ def vacuum(ds: Dataset, older_than: Any, spare: Any, *, dry_run: bool) -> Vacuum
         _check_grace_of_store(grace, spare)
     cutoff = None if older_than is None else _cutoff(older_than, now)
     with repository.lock(), contextlib.ExitStack() as working:
+        repository = (
+            repository.reopened()
+        )  # past versions of which another vacuum has cut histories
         if not dry_run:
             working.enter_context(repository.announced(_earlier(now, grace)))
         _check_named(repository)

@@ -44,6 +44,6 @@ class Question:
         if self.kind == "query":
             object.__setattr__(self, "repeatable", not upward.has_own_functions())
 
-    def ask(self) -> View:
-        """Return the answer, the same as it was."""
-        return upward.ask(self)
+    def ask(self, most_rows: int | None = None) -> View:
+        """Return the answer, the same as it was; of one with more rows than that, only some."""
+        return upward.ask(self, most_rows)

@@ -45,15 +45,15 @@ async def query_async(
     return await in_thread(lambda: query(view, text, params, sources))
 
 
-def ask(question: Question) -> View:
-    """Answer a query, or rank by suspicion, again."""
+def ask(question: Question, most_rows: int | None = None) -> View:
+    """Answer a query, or rank by suspicion, again; an answer ends soon behind `most_rows`."""
     if question.kind == "suspects":
         from deeplake_lite.review import ask as rank
 
         return rank(question)
     from deeplake_lite.query import ask
 
-    return ask(question)
+    return ask(question, most_rows)
 
 
 def has_own_functions() -> bool:

@@ -248,6 +248,28 @@ def kept(repository: Repository, snapshot_id: str) -> Iterator[None]:
         yield
 
 
+def check_related(repository: Repository, snapshot_id: str) -> None:
+    """Refuse a version whose history no branch or tag shares any more: it could not be merged.
+
+    The caller keeps the version. It has expired, though its files may still be spared.
+
+    Raises
+    ------
+    VersionNotFoundError
+    """
+    named = {*repository.branches().values(), *repository.tags().values()}
+    if snapshot_id in named:
+        return
+    graph = Graph.read(repository.reopened(), [snapshot_id, *named])  # histories may have been cut
+    if graph.ancestors([snapshot_id]).isdisjoint(graph.ancestors(named)):
+        raise VersionNotFoundError(
+            f"A vacuum has let version {snapshot_id} expire, so that it has no history in common "
+            "with any branch: a branch or tag of it could never be merged. Go to the branch's "
+            "newest version with ds.refresh(), or copy the rows: "
+            "dl.open(url).append(ds.to_arrow())."
+        )
+
+
 def parents(commit: Commit) -> list[str]:
     """Return the versions that a commit was made from: its parent, and what it merged."""
     merged = commit.metadata.get("merge")

@@ -93,17 +93,21 @@ def query(
         return _answer(Question(text, params), Sources(view, sources), progress)
 
 
-def ask(question: Question) -> View:
-    """Answer a query again, as it was answered before."""
-    return _answer(question, Sources(question.asked, opened=question.sources), None)
+def ask(question: Question, most_rows: int | None = None) -> View:
+    """Answer a query again, as it was answered before; there may be fewer rows behind the most."""
+    sources = Sources(question.asked, opened=question.sources)
+    return _answer(question, sources, None, most_rows)
 
 
 def _answer(
-    question: Question, sources: Sources, progress: Callable[[int, int], None] | None
+    question: Question,
+    sources: Sources,
+    progress: Callable[[int, int], None] | None,
+    most_rows: int | None = None,
 ) -> View:
     plan = _planned(question, sources)
     try:
-        done = execute.run(plan, progress)
+        done = execute.run(plan, progress, None if plan.clauses else most_rows)
     except (QueryError, InvalidValueError) as error:
         if isinstance(error, QueryTypeError):
             error.args = (named(error.args[0], plan), *error.args[1:])

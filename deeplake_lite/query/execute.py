@@ -110,8 +110,12 @@ if hasattr(os, "register_at_fork"):  # the database does not live on in a child
     os.register_at_fork(after_in_child=_database.cache_clear)
 
 
-def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
-    """Run a plan.
+def run(
+    plan: Plan,
+    progress: Callable[[int, int], None] | None = None,
+    most_rows: int | None = None,
+) -> Run:
+    """Run a plan; a result that outgrows its sources, and `most_rows`, ends soon behind those.
 
     Raises
     ------
@@ -127,7 +131,7 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Run:
             query.create_functions()  # conditions that are checked first may call them
             for instance in plan.instances:
                 query.register(instance.table, staging.table(instance))
-            return query.finish()
+            return query.finish(most_rows)
 
     return _in_database(plan, work)
 
@@ -185,6 +189,7 @@ class _Query:
         self.aside = Aside(self._close)
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._functions: list[str] = []
+        self._most_rows: int | None = None
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -201,8 +206,9 @@ class _Query:
         """Let the query read a table."""
         self._call(lambda: self.connection.register(name, table))
 
-    def finish(self) -> Run:
+    def finish(self, most_rows: int | None) -> Run:
         """Run the query over its tables."""
+        self._most_rows = most_rows
         before, started = sum(len(i.source) for i in self._plan.instances), time.perf_counter()
         self.run.table = _in_order(self.ask(self._plan.sql), self._plan.order)
         self.run.note("sql", "", before, len(self.run.table), started)
@@ -256,14 +262,16 @@ class _Query:
         """Return the rows of a relation. Raises QueryError where they take too much memory."""
         if not grows or not hasattr(relation, "to_arrow_reader"):
             return relation.to_arrow_table()
-        batches, held = [], 0
+        batches, held, rows = [], 0, 0
         try:
             with relation.to_arrow_reader(BATCH_ROWS) as reader:
                 for batch in reader:
                     batches.append(batch)
-                    held += batch.nbytes
+                    held, rows = held + batch.nbytes, rows + batch.num_rows
                     if held > MOST_BYTES:
                         raise _too_large()
+                    if self._most_rows is not None and rows > self._most_rows:
+                        break
                 return pa.Table.from_batches(batches, reader.schema)
         except (pa.ArrowException, OSError) as error:
             if "maximum total string size" in str(error):

@@ -11,12 +11,13 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 import google_crc32c
 import numpy as np
 
-from deeplake_lite.errors import DamagedError, LakeError
+from deeplake_lite.errors import DamagedError, LakeError, TooLargeError
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.checksums import checksum
 from deeplake_lite.storage.compression import CRC32C, blosc, blosc_codec
@@ -56,6 +57,12 @@ WRITES_IN_FLIGHT = 8
 
 THREADED_BYTES = 64 * 1024
 """Chunks of this size and more are compressed in a thread."""
+
+CHECKED_BYTES = 2**20
+"""Before memory for more than this is set aside, an array is compared with the lake's document."""
+
+MANY_ROWS = 2**20
+"""An array of more rows than this must have its last chunk, too."""
 
 SPILL_BYTES = 32 * 2**20
 """Pending bytes of one array from which on its full chunks are written before the commit."""
@@ -185,6 +192,31 @@ class ArraySpec:
         }
 
 
+def room_for(shape: tuple[int, ...], dtype: str, path: str) -> NDArray[Any]:
+    """Return an array that is yet to be filled with what is read from `path`.
+
+    Raises
+    ------
+    TooLargeError
+        When there is no memory for it.
+
+    >>> room_for((2, 3), "int8", "0/c1/data").shape
+    (2, 3)
+    >>> room_for((2**60, 3), "int8", "0/c1/data")
+    Traceback (most recent call last):
+    deeplake_lite.errors.TooLargeError: Reading 1,152,921,504,606,846,976 entries of 0/c1/data takes
+    3,458,764,513,820,540,928 bytes, for which there is no memory. Read fewer rows at a time.
+    """
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError) as error:
+        nbytes = prod(shape) * np.dtype(dtype).itemsize
+        raise TooLargeError(
+            f"Reading {shape[0]:,} entries of {path} takes {nbytes:,} bytes, for which there is no "
+            "memory. Read fewer rows at a time."
+        ) from error
+
+
 def with_checksum(rows: NDArray[Any]) -> bytes:
     """Return the bytes of a chunk as Zarr's ``bytes`` and ``crc32c`` codecs write it.
 
@@ -261,7 +293,7 @@ class SlotArray:
         self._noted: dict[int, int] = {}  # those, and what the last write for a commit has written
         self._session, self._cache, self._new = session, cache, new
         self._stored = 0 if new else stored
-        self._spilled = False
+        self._spilled, self._is_checked = False, False
         self._appended: list[NDArray[Any]] = []
         self._shared = False  # whether another array has the same blocks of pending rows
         self._updates: list[tuple[Slots, NDArray[Any]]] = []
@@ -286,6 +318,41 @@ class SlotArray:
         """Return how many rows there are, pending ones included."""
         return await self.stored() + sum(map(len, self._appended))
 
+    async def check(self) -> None:
+        """Refuse an array that is smaller than the lake's document says, or has other rows.
+
+        What a document alone says would take memory for rows that do not exist.
+
+        Raises
+        ------
+        DamagedError
+        """
+        stored = await self.stored()
+        if self._new or self._spilled or self._is_checked or not stored:
+            return
+        await self._session.check_shape(self.path, (stored, *self.spec.shape))
+        last = self.spec.chunk_key(self.path, (stored - 1) // self.spec.chunk_rows)
+        if stored > MANY_ROWS and 0 not in self.spec.shape and not await self._session.has(last):
+            raise DamagedError(f"Chunk {last!r} is missing. Run ds.verify().")
+        self._is_checked = True
+
+    async def check_length(self) -> None:
+        """Refuse an array that is shorter or longer than the document says. Raises as `check`."""
+        await self.check()
+        await self._session.check_length(self.path, await self.stored())
+
+    async def read_all(self) -> NDArray[Any]:
+        """Return the values of all slots, (n, *shape)."""
+        if await self.stored() * np.dtype(np.int64).itemsize > CHECKED_BYTES:
+            await self.check()
+        return await self.read(np.arange(await self.length()))
+
+    async def _room(self, rows: int) -> NDArray[Any]:
+        """Return an array for the values of some slots, (rows, *shape), yet to be filled."""
+        if rows * self.spec.row_bytes > CHECKED_BYTES:
+            await self.check()
+        return room_for((rows, *self.spec.shape), self.spec.dtype, self.path)
+
     @property
     def dirty(self) -> bool:
         """Whether anything is pending."""
@@ -299,7 +366,7 @@ class SlotArray:
         stored = await self.stored()
         if not self._appended and not self._updates:
             return await self._read_stored(slots, out)
-        out = np.empty((len(slots), *self.spec.shape), self.spec.dtype)
+        out = await self._room(len(slots))
         old = slots < stored
         if old.any():
             out[old] = await self._read_stored(slots[old])
@@ -425,6 +492,7 @@ class SlotArray:
     async def _resize(self, session: Session, old: int, new: int) -> None:
         """Make the array longer, or shorter: chunks behind its end are removed."""
         size = self.spec.chunk_rows
+        await session.check_length(self.path, old)
         for chunk in range(-(-new // size), -(-old // size)):
             await session.delete(self.spec.chunk_key(self.path, chunk))
         await session.resize(self.path, old, new)
@@ -507,7 +575,7 @@ class SlotArray:
         if len(slots) == 1:
             slot = int(slots[0])
             return np.array((await self._chunk(slot // size))[slot % size])[None]
-        out = np.empty((len(slots), *self.spec.shape), self.spec.dtype)
+        out = await self._room(len(slots))
         order, groups = chunks.group(slots // size)
 
         async def fill(rows: slice) -> None:
@@ -547,7 +615,7 @@ class SlotArray:
         stop = min(span.stop, await self.stored())
         wanted_shape = (max(0, stop - span.start), *spec.shape)
         if out is None or out.shape != wanted_shape:
-            out = np.empty(wanted_shape, spec.dtype)
+            out = await self._room(wanted_shape[0])
         decoded: dict[int, NDArray[Any]] = {}
 
         def place(chunk: int) -> tuple[slice, slice]:

@@ -158,6 +158,10 @@ class Column(ABC):
         array.append(np.ones(await self.length(), bool))
         self.arrays["valid"] = array
 
+    async def check(self) -> None:
+        """Refuse a column with fewer slots than the lake's document says. Raises DamagedError."""
+        await next(iter(self.arrays.values())).check()
+
     async def length(self) -> int:
         """Return how many slots the column has."""
         return await next(iter(self.arrays.values())).length()

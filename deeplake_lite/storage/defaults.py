@@ -4,11 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.cells import concat, take
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
+
+
+def cells_of_new_rows(f: Field, is_live: NDArray[np.bool_]) -> Cells:
+    """Return the default for rows that are live, and blanks for those that were deleted again.
+
+    Raises
+    ------
+    InvalidValueError
+        When there are live rows, and the column has no default and takes no null.
+    """
+    live, gone = np.flatnonzero(is_live), np.flatnonzero(~is_live)
+    parts = [default_cells(f, len(live))] if len(live) or not len(gone) else []
+    if len(gone):
+        parts.append(f.htype.encode([f.htype.blank] * len(gone)))
+    if len(parts) == 1:
+        return parts[0]
+    return take(concat(parts), np.argsort(np.concatenate([live, gone])))
 
 
 def default_cells(f: Field, count: int) -> Cells:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
+from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.cells import Cells, DenseCells
 from deeplake_lite.storage import chunks, stats
 from deeplake_lite.storage.arrays import ArraySpec, SlotArray, Slots
@@ -145,8 +146,7 @@ class _Statistics:
 
     async def read(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return all bounds and all counts."""
-        every = np.arange(await self.arrays["bounds"].length())
-        return await self.arrays["bounds"].read(every), await self.arrays["counts"].read(every)
+        return await self.arrays["bounds"].read_all(), await self.arrays["counts"].read_all()
 
     async def note(self, first: int, rows: NDArray[Any], valid: NDArray[np.bool_] | None) -> None:
         """Take in `rows` that follow each other from slot `first`."""
@@ -184,9 +184,17 @@ class _Statistics:
 
 
 async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> list[Damage]:
-    """Read `slots` (all, where None) of each array; a chunk that fails damages its slots."""
+    """Read `slots` (all, where None) of each array; a chunk that fails damages its slots.
+
+    The array must be as long as the document says: nothing is set aside for what it says alone.
+    """
     found = []
     for name, array in arrays.items():
+        try:
+            await array.check_length()
+        except LakeError as error:
+            found.append(Damage(None, f"{name}: {error}"))
+            continue
         where = np.arange(await array.length()) if slots is None else slots
         keys = where // array.spec.chunk_rows
         order, runs = chunks.group(keys)

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import google_crc32c
 import numpy as np
 
-from deeplake_lite.errors import DamagedError
+from deeplake_lite.errors import DamagedError, StorageError, TooLargeError
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ChunkCache
+from deeplake_lite.storage.arrays import ChunkCache, room_for
 from deeplake_lite.storage.compression import CRC32C, ZSTD, zstd
 from deeplake_lite.storage.few import few_pieces
 from deeplake_lite.storage.frames import unzstd
@@ -284,7 +284,8 @@ class Heap:
             return np.frombuffer(b"".join(await self.read(extents)), np.uint8)
         self._check_extents(extents)
         starts, lengths = extents[extents[:, 1] > 0].T
-        out, to = np.empty(int(lengths.sum()), np.uint8), np.cumsum(lengths) - lengths
+        out = room_for((int(lengths.sum()),), "uint8", self.path)
+        to = np.cumsum(lengths) - lengths
         for name, mine in (("tail", starts < 0), ("values", starts >= 0)):
             if mine.any():
                 at = starts[mine] ^ (starts[mine] >> 63)  # of the tail, its complement
@@ -354,7 +355,20 @@ class Heap:
         return max(self._first, 0) * self.chunk_bytes + local
 
     async def _write_open(self, session: Session) -> None:
-        """Start writing the full chunk, and begin the next; wait while too many are under way."""
+        """Start writing the full chunk, and begin the next; wait while too many are under way.
+
+        Raises
+        ------
+        StorageError
+            When chunk numbers have run out.
+        """
+        if self._first + self._written >= HEAP_CHUNKS:
+            raise StorageError(
+                f"There are {HEAP_CHUNKS:,} chunks to a column, but all those of {self.path} "
+                "behind the last one taken are used up: transactions that overlap leave some "
+                "free. Discard the edits, number the chunks anew with ds.optimize(), then write "
+                "the rows again."
+            )
         chunk, data = self._first + self._written, self._open.take()
         self._written += 1
         key = f"{self.path}/values/c/{chunk}"
@@ -435,7 +449,13 @@ class Heap:
         Joining the parts would take the room of the cell twice. ``BytesIO`` hands the bytes that it
         was given out again without a copy.
         """
-        whole, at = io.BytesIO(bytes(length)), 0
+        try:
+            whole, at = io.BytesIO(bytes(length)), 0
+        except MemoryError as error:
+            raise TooLargeError(
+                f"A cell of {self.path} takes {length:,} bytes, for which there is no memory. Free "
+                "some, or leave the row out."
+            ) from error
         with whole.getbuffer() as room:
             pieces = chunks.pieces(start, length, self._chunk_size(name))
             for some in chunks.batches(pieces, IN_FLIGHT):

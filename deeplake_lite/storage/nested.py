@@ -14,7 +14,7 @@ import numpy as np
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.cells import Cells, NestedCells
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import ArraySpec, SlotArray, Slots
+from deeplake_lite.storage.arrays import MANY_ROWS, ArraySpec, SlotArray, Slots
 from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.digests import nested_digests
@@ -77,7 +77,7 @@ class NestedColumn(Column):
             memory for items that do not exist.
         """
         spans = await self.arrays["spans"].read(slots)
-        length = await self.items.length()
+        length = await self._items_length(spans)
         sound = are_within(spans, length)
         if not sound.all():
             first, count = spans[~sound][0].tolist()
@@ -94,6 +94,18 @@ class NestedColumn(Column):
                 )
         return spans
 
+    async def _items_length(self, spans: NDArray[np.int64]) -> int:
+        """Return how many items there are, which is looked at where cells have many of them.
+
+        Raises
+        ------
+        DamagedError
+            When there are fewer than the lake's document says.
+        """
+        if int(spans[:, 1].max(initial=0)) * len(spans) > MANY_ROWS:
+            await self.items.check()
+        return await self.items.length()
+
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
         """Return (n,) uint64 hashes as they were noted."""
         return await self.arrays["hashes"].read(slots)
@@ -104,7 +116,10 @@ class NestedColumn(Column):
         if damaged:
             return damaged
         spans = await self.arrays["spans"].read(slots)
-        length = await self.items.length()
+        try:
+            length = await self._items_length(spans)
+        except DamagedError as error:
+            return [Damage(None, f"items: {error}")]
         within = are_within(spans, length)
         if not within.all():
             return [Damage(s, "its items are not there") for s in slots[~within].tolist()]

@@ -103,6 +103,10 @@ class RaggedColumn(Column):
     async def verify(self, slots: Slots) -> list[Damage]:
         """Read every cell and compare its hash, chunk of the index by chunk."""
         found = []
+        try:
+            await self.place.session.check_length(f"{self.heap.path}/tail", self.heap.tail_bytes)
+        except DamagedError as error:
+            found.append(Damage(None, f"bytes: {error}"))
         for some in chunks.batches(slots.tolist(), 1024):
             part = np.array(some, np.int64)
             damaged = await check_arrays(self.arrays, part)

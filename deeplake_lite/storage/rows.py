@@ -19,6 +19,7 @@ from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import ArraySpec, SlotArray, Slots
 from deeplake_lite.storage.column import Damage
 from deeplake_lite.storage.dense import check_arrays
+from deeplake_lite.storage.nested import item_slots
 
 if TYPE_CHECKING:
     import secrets
@@ -154,8 +155,7 @@ class Rows:
     async def load(self) -> None:
         """Read the order, if there is one and it has not been read."""
         if not self._loaded:
-            every = np.arange(await self._order_array.length())
-            self.order = self._stored_order = await self._order_array.read(every)
+            self.order = self._stored_order = await self._order_array.read_all()
             self._loaded = True
 
     def keep_stored(self, other: Rows) -> None:
@@ -180,6 +180,13 @@ class Rows:
     def at(self, positions: NDArray[np.int64]) -> Slots:
         """Return the slots of some positions."""
         return positions if self.order is None else self.order[positions]
+
+    def are_live(self, start: int) -> NDArray[np.bool_]:
+        """Tell, (n,) bool, which of the slots from `start` on hold a row."""
+        found = np.full(self.slots - start, self.order is None)
+        if self.order is not None:
+            found[self.order[self.order >= start] - start] = True
+        return found
 
     def position(self, slot: int) -> int:
         """Return the position of the row in a slot."""
@@ -225,7 +232,7 @@ class Rows:
 
     async def has_any(self, ids: NDArray[np.int64]) -> bool:
         """Tell whether a row with one of the ids is there, or another row may get one of them."""
-        taken = await self.blocks.read(np.arange(await self.blocks.length()))
+        taken = await self.blocks.read_all()
         return bool(np.isin(ids >> COUNTER_BITS, taken).any())
 
     async def append(self, count: int, ids: NDArray[np.int64] | None = None) -> Slots:
@@ -233,7 +240,7 @@ class Rows:
         if ids is None:
             self.ids.append(await self._draw(count))
         else:
-            taken = await self.blocks.read(np.arange(await self.blocks.length()))
+            taken = await self.blocks.read_all()
             self.ids.append(ids)
             self.blocks.append(np.setdiff1d(ids >> COUNTER_BITS, taken))
         added = np.arange(self.slots, self.slots + count)
@@ -272,9 +279,20 @@ class Rows:
         found += await check_arrays({"blocks of row ids": self.blocks}, None)
         found += await self._verify_order()
         if not found:
+            found = await self._verify_blocks()
+        if not found:
             twice = (await self._live_runs()).repeated().tolist()
             found = [Damage(slot, "row ids: another row has this id, too") for slot in twice]
         return found
+
+    async def _verify_blocks(self) -> list[Damage]:
+        """Look whether the blocks of all ids are taken: others would be drawn again."""
+        runs, taken = await self._stored_ids.load(), await self.blocks.read_all()
+        first, last = runs.ids >> COUNTER_BITS, (runs.ids + runs.lengths - 1) >> COUNTER_BITS
+        spans = np.stack([first, last - first + 1], axis=1)
+        slots = np.repeat(runs.slots, spans[:, 1])[~np.isin(item_slots(spans), taken)]
+        reason = "row ids: another row may be given this id, too, whose block counts as free"
+        return [Damage(slot, reason) for slot in np.unique(slots).tolist()]
 
     async def _verify_order(self) -> list[Damage]:
         if self.order is None:
@@ -326,7 +344,7 @@ class Rows:
         return np.concatenate(found) if found else np.empty(0, np.int64)
 
     async def _free_block(self) -> int:
-        taken = await self.blocks.read(np.arange(await self.blocks.length()))
+        taken = await self.blocks.read_all()
         while (block := secrets.randbits(BLOCK_BITS)) in taken:
             pass
         return block
@@ -336,7 +354,7 @@ class Rows:
     ) -> NDArray[np.int64]:
         """Note `blocks` as taken; return `ids` without blocks that another writer has drawn."""
         ids = ids.copy()
-        taken = await self.blocks.read(np.arange(await self.blocks.length()))
+        taken = await self.blocks.read_all()
         for block in blocks.tolist():
             free = block if block not in taken else await self._free_block()
             of_block = (ids >> COUNTER_BITS) == block

@@ -8,7 +8,7 @@ chunk behind: nobody uses its scratch.
 in ``.writers/``: each open transaction keeps a file there with its start, the version that it
 builds on and its claims, under a file lock that the operating system drops when the process dies.
 On an object store a claim begins at a random chunk near the end; the commit checks that nobody else
-took it.
+took it. Either way some chunks are left free that nobody ever takes, fewer where fewer are left.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from deeplake_lite.errors import DamagedError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo import in_thread, local_folder, run, translated_files
 from deeplake_lite.storage.repo.locks import take_lock
-from deeplake_lite.storage.state import State
+from deeplake_lite.storage.state import MOST_CHUNKS, State
 
 if TYPE_CHECKING:
     import secrets
+    from collections.abc import Iterable
     from io import FileIO
     from pathlib import Path
 
@@ -38,11 +39,14 @@ if TYPE_CHECKING:
 else:
     secrets = LazyModule("secrets")
 
-SPACING = 2**14
-"""Chunks left free behind another writer's claim (64 GiB), which still grows."""
+ROOM = 16
+"""Chunks left free behind another writer's claim, which still grows: what is left of the heap,
+shifted right by this. At first 4,096 of them, 16 GiB of encoded samples. On an object store a claim
+begins within as many chunks behind the last one taken."""
 
-WINDOW = 2**12
-"""On an object store a claim begins within this many chunks behind the last one taken."""
+LEAST_ROOM = 2**6
+"""Chunks left free at the least. A transaction that outgrows its room, and meets chunks of another,
+is copied by its commit."""
 
 
 class Scratch:
@@ -143,10 +147,11 @@ class Ranges:
     def claim(self, path: str) -> int:
         """Return the first of a free range of the chunks of the array at `path`."""
         if self._desk is None:
-            return self._end(path) + secrets.randbelow(WINDOW)
+            end = self._end(path)
+            return min(MOST_CHUNKS, end + secrets.randbelow(room(end)))
         with self._repository.lock("claims"):
             others = [claims[path] for claims in self._desk.others() if path in claims]
-            self._claims[path] = max([self._end(path), *(start + SPACING for start in others)])
+            self._claims[path] = first_free(self._end(path), others)
             self._desk.write(self._claims)
         return self._claims[path]
 
@@ -157,6 +162,31 @@ class Ranges:
         """
         tip = State.from_json(run(self._repository.writer(self._branch).attributes()))
         return max(self._state.heaps.get(path, 0), tip.heaps.get(path, 0))
+
+
+def room(end: int) -> int:
+    """Return how many chunks a claim behind `end` gets before the next may begin.
+
+    So 350,000 transactions that overlap fit into a heap, twice as many on an object store.
+
+    >>> room(0), room(2**27), room(2**28)
+    (4096, 2048, 64)
+    """
+    return max(LEAST_ROOM, (MOST_CHUNKS - end) >> ROOM)
+
+
+def first_free(end: int, claims: Iterable[int]) -> int:
+    """Return the first chunk at or behind `end` with room before the next of others' claims.
+
+    >>> first_free(0, []), first_free(0, [0]), first_free(0, [0, 4096]), first_free(0, [8192])
+    (0, 4096, 8192, 0)
+    """
+    size, start = room(end), end
+    for claim in sorted(claims):
+        if start + size <= claim:
+            break
+        start = max(start, claim + size)
+    return min(start, MOST_CHUNKS)
 
 
 class Direct:
@@ -254,7 +284,7 @@ class Note(TypedDict):
     """What an open transaction tells the others."""
 
     started: str
-    """When it began, ISO 8601, UTC."""
+    """When it began, ISO 8601, UTC; as it is read, no later than by the clock of the files."""
     version: str
     """Snapshot id of the version that it builds on."""
     claims: dict[str, int]
@@ -282,7 +312,7 @@ def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
                 path.with_suffix(".lock").unlink(missing_ok=True)
             except TimeoutError:
                 with contextlib.suppress(FileNotFoundError):  # it has just left
-                    notes.append(_read_note(path))
+                    notes.append(_with_time_of_files(_read_note(path), path))
     return notes
 
 
@@ -317,6 +347,17 @@ def _read_note(path: Path) -> Note:
             "tell which chunks it uses: wait until that writer has committed or ended, then try "
             "again."
         ) from error
+
+
+def _with_time_of_files(note: Note, path: Path) -> Note:
+    """Return a note that began no later than its files, whose times are those of chunks.
+
+    The clock of a file system elsewhere may be behind the writer's, or the writer's was set back.
+    """
+    files = (path, path.with_suffix(".lock"))
+    made = datetime.fromtimestamp(min(file.stat().st_mtime for file in files), UTC)
+    started = min(made, datetime.fromisoformat(note["started"]))
+    return Note(started=started.isoformat(), version=note["version"], claims=note["claims"])
 
 
 def _parse_note(document: Any) -> Note:

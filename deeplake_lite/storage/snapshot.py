@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from deeplake_lite.storage.arrays import ChunkCache, Slots
+from deeplake_lite.storage.arrays import MANY_ROWS, ChunkCache, Slots
 from deeplake_lite.storage.checksums import Checksums
 from deeplake_lite.storage.column import Column, Damage, Place
 from deeplake_lite.storage.dense import DenseColumn
@@ -74,6 +74,8 @@ class Snapshot:
     async def _open(cls, repository: Repository, session: Session) -> Self:
         found = cls(repository, session, State.from_json(await session.attributes()))
         await session.check_length(found.rows.ids.path, found.slots)
+        if found.slots > MANY_ROWS:
+            await found.rows.ids.check()
         await found.rows.load()
         return found
 

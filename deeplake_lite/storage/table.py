@@ -17,7 +17,7 @@ from deeplake_lite.errors import ConflictError
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.checksums import Checksums, first_rows
-from deeplake_lite.storage.defaults import default_cells
+from deeplake_lite.storage.defaults import cells_of_new_rows
 from deeplake_lite.storage.edits import Edits
 from deeplake_lite.storage.repo import TRANSACTION, LostChunksError, gather, in_thread, run, start
 from deeplake_lite.storage.rows import Rows
@@ -313,9 +313,10 @@ class Table(Snapshot):
             raise LostChunksError(
                 f"A transaction is committed before a vacuum deletes its chunks, but "
                 f"{len(error.keys):,} chunks of {', '.join(names)} are gone: it was open for "
-                f"longer than the grace period of somebody's vacuum. Nothing was committed, and "
-                "the edits are still in this handle: copy what can be read, ds.discard(), and "
-                "write the rows again. Commit more often, or vacuum with a longer spare=.",
+                "longer than the grace period of somebody's vacuum, or a clock was set back. "
+                "Nothing was committed, and the edits are still in this handle: copy what can be "
+                "read, ds.discard(), and write the rows again. Commit more often, or vacuum with "
+                "a longer spare=.",
                 error.keys,
             ) from error
 
@@ -382,7 +383,8 @@ class Table(Snapshot):
             if f.id in other._columns:
                 await column.adopt(other._columns[f.id])
             elif moved and edits.appended:
-                await column.append(default_cells(f, edits.appended), self._open_edits()[1])
+                is_live = other.rows.are_live(other.slots - edits.appended)
+                await column.append(cells_of_new_rows(f, is_live), self._open_edits()[1])
         if moved:
             await self.rows.adopt(other.rows, edits.slots_deleted())
         else:

@@ -93,3 +93,51 @@ def test_rows_that_both_delete_are_gone_once(lake, gone):
     lake.merge("side")
     left = set(range(ROWS)) - {*gone, (gone[-1] + 1) % ROWS}
     assert lake["x"][:].tolist() == [values[i] for i in sorted(left)]
+
+
+@pytest.mark.parametrize("how", ["commit", "rebase", "merge"])
+@pytest.mark.parametrize(
+    ("htype", "value"), [("int32", 5), ("text", "a"), (dl.Sequence("text"), ["a"])]
+)
+def test_rows_that_are_gone_again_need_no_default_in_a_column_that_others_add(
+    make_lake, how, htype, value
+):
+    ds = make_lake({"x": "int32"}, x=[1])
+    ds.branch("side")
+    other = dl.open(ds.url, branch="side" if how == "merge" else "main")
+    ds.add_column("new", htype, values=[value])
+    ds.commit("a column")
+    other.append({"x": [2, 3]})
+    other.delete([1, 2])
+    other["x"][0] = 7
+    if how == "rebase":
+        other.rebase(on_conflict="ours")
+    other.commit("a cell")
+    if how == "merge":
+        ds.merge("side")
+    ds = dl.open(ds.url)
+    assert ds["x"][:].tolist() == [7]
+    assert list(ds["new"][:]) == [value]
+    assert ds.verify()
+
+
+def test_only_rows_that_stay_get_the_default_of_a_column_that_others_add(make_lake):
+    ds = make_lake({"x": "int32"}, x=[1])
+    other = dl.open(ds.url)
+    ds.add_column("new", dl.Scalar("int32", default=9), values=[5])
+    ds.commit("a column")
+    other.append({"x": [2, 3, 4]})
+    other.delete([2])
+    other.commit("rows")
+    assert dl.open(ds.url)["new"][:].tolist() == [5, 9, 9]
+
+
+def test_rows_that_stay_need_a_default_in_a_column_that_others_add(make_lake):
+    ds = make_lake({"x": "int32"}, x=[1])
+    other = dl.open(ds.url)
+    ds.add_column("new", "int32", values=[5])
+    ds.commit("a column")
+    other.append({"x": [2, 3, 4]})
+    other.delete([2])
+    with pytest.raises(dl.InvalidValueError, match="2 row"):
+        other.commit("rows")

@@ -211,3 +211,17 @@ def test_a_diff_across_versions_that_are_gone_reads_everything(tmp_path):
     ds.vacuum(older_than="0s", spare="0s")
     diff = dl.open(ds.url).diff("v1")
     assert len(diff.changed["x"]) == 2
+
+
+@pytest.mark.parametrize("options", [{}, {"older_than": "0s"}, {"dry_run": True}])
+def test_a_handle_that_has_read_what_another_s_vacuum_let_go_can_vacuum(tmp_path, options):
+    ds = dl.create(str(tmp_path / "lake"), {"x": "int32"})
+    for i in range(4):
+        ds.append({"x": [i]})
+        ds.commit(f"commit {i}")
+    other = dl.open(ds.url)
+    other.vacuum(spare="0s")  # reads all versions
+    assert ds.vacuum(older_than="0s", spare="0s").expired
+    assert not other.vacuum(spare="0s", **options).expired
+    assert other.verify()
+    assert other["x"][:].tolist() == [0, 1, 2, 3]

@@ -89,3 +89,31 @@ def test_a_handle_of_a_lake_that_was_replaced_says_so(tmp_path, use):
     dl.create(url, {"y": "int64"}, overwrite=True)
     with pytest.raises(dl.LakeError, match="the lake was created anew"):
         use(old)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("has_read", [False, True])
+def test_a_version_that_has_expired_is_not_named_where_it_could_not_be_merged(
+    make_lake, kind, has_read
+):
+    ds = make_lake({"x": "int32"}, x=[1])
+    ds.append({"x": [2]})
+    ds.commit("two")
+    old = dl.open(ds.url)
+    if has_read:
+        old.log()
+    ds.append({"x": [3]})
+    ds.commit("three")
+    assert ds.vacuum(older_than="0s").expired  # whose files are spared
+    if kind == "view":
+        old[[0]].save("kept")
+        assert ds.views()["kept"]["x"][:].tolist() == [1]
+        return
+    with pytest.raises(dl.VersionNotFoundError, match=r"expire.*ds\.refresh\(\)"):
+        KINDS[kind](old)("kept")
+    old.refresh()
+    KINDS[kind](old)("kept")
+    ds.append({"x": [4]})
+    ds.commit("four")
+    ds.merge("kept")
+    dl.open(ds.url, version="kept")

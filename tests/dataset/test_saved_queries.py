@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.dataset.again import answered_again
+from deeplake_lite.dataset.virtual import question_of
 
 
 @pytest.fixture
@@ -262,3 +264,13 @@ def test_a_view_of_edits_says_to_ask_again_after_the_commit(ds, of, way):
             keep(view)
         ds.commit("five") if ds.status() else None
     keep(made())
+
+
+def test_an_answer_that_outgrows_the_view_ends_soon(ds, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.query.execute.BATCH_ROWS", 2048)
+    others = " ".join(f"CROSS JOIN ds AS {name}" for name in "bcdefg")
+    question = question_of(ds.query(f"SELECT a.x + 0 AS x FROM ds AS a {others}"))
+    assert question.ask(6**7)._table.slots == 6**7
+    assert 5 < question.ask(5)._table.slots < 6**5
+    with pytest.raises(dl.DamagedError, match="returned 5 rows then, but now returns more"):
+        answered_again(question, 5, np.arange(5), "")

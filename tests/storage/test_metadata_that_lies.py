@@ -9,6 +9,7 @@ import icechunk
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.storage import state
 from deeplake_lite.storage.repo import Repository, Session, run
 from tests.dataset import everything
 
@@ -150,3 +151,106 @@ def test_metadata_that_aborts_the_engine_is_not_written_again(make_lake, monkeyp
     LIES[lie](document)
     with pytest.raises(dl.DamagedError, match=r"any does not open: .* Restore the lake"):
         run(session.grow("any", (5, 4)))
+
+
+def column(document, name):
+    return next(c for c in document["schema"]["columns"] if c["name"] == name)
+
+
+def lengths(kind, value):
+    def lie(document):
+        keys = [key for key in document["lengths"] if key.endswith(kind)]
+        document["lengths"].update(dict.fromkeys(keys, value))
+
+    return lie
+
+
+def forget_columns(document):
+    of_rows = {k: v for k, v in document["lengths"].items() if k.startswith("rows")}
+    document["schema"]["columns"], document["checksums"] = [], {}
+    document["lengths"] = of_rows
+
+
+DOCUMENTS = {
+    "items by the trillion": lengths("items", 2**40),
+    "a tail of terabytes": lengths("tail", 2**40),
+    "blocks by the trillion": lengths("block", 2**40),
+    "no block of row ids": lengths("block", 0),
+    "cells of half a gigabyte": lambda d: column(d, "embedding")["htype"].update(dim=2**27),
+    "columns left out": forget_columns,
+}
+
+
+def craft_document(url, lie):
+    """Commit another document, with its digest."""
+    storage = icechunk.local_filesystem_storage(url)
+    session = Session(icechunk.Repository.open(storage).writable_session("main")._session)
+    root = json.loads(bytes(run(session.get("zarr.json"))))
+    document = root["attributes"][state.KEY]
+    lie(document)
+    root["attributes"][state.KEY] = state.sealed(document)
+    run(session.put("zarr.json", json.dumps(root).encode()))
+    session.commit("crafted")
+
+
+@pytest.mark.parametrize("lie", DOCUMENTS)
+def test_a_document_that_lies_about_arrays_is_found_in_little_memory(sound, tmp_path, lie):
+    folder, _ = sound
+    url = str(shutil.copytree(folder, tmp_path / "a.lake"))
+    shutil.rmtree(tmp_path / "a.lake" / ".writers")
+    craft_document(url, DOCUMENTS[lie])
+    tracemalloc.start()
+    try:
+        assert bool(dl.open(url).verify()) == (lie == "columns left out")
+        for name in dl.open(url).columns:
+            with contextlib.suppress(dl.LakeError):
+                dl.open(url)[name][:]
+        assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+def test_metadata_that_agrees_with_a_document_takes_no_memory_for_rows_that_are_not_there(
+    sound, tmp_path
+):
+    folder, _ = sound
+    url = str(shutil.copytree(folder, tmp_path / "a.lake"))
+    shutil.rmtree(tmp_path / "a.lake" / ".writers")
+    assert craft(url, "id", lambda d: d.update(shape=[2**36]))
+    craft_document(url, lambda d: d.update(slots=2**36))
+    with pytest.raises(dl.DamagedError, match="is missing"):
+        dl.open(url)
+
+
+def test_arrays_that_the_document_does_not_name_stop_a_restore(sound, tmp_path):
+    folder, _ = sound
+    url = str(shutil.copytree(folder, tmp_path / "a.lake"))
+    before = dl.open(url).version
+    shutil.rmtree(tmp_path / "a.lake" / ".writers")
+    craft_document(url, forget_columns)
+    ds = dl.open(url)
+    ds.restore(before)
+    with pytest.raises(dl.DamagedError, match="something else is in its place"):
+        ds.commit("as it was")
+
+
+def test_row_ids_whose_blocks_count_as_free_are_damage(sound, tmp_path):
+    folder, _ = sound
+    url = str(shutil.copytree(folder, tmp_path / "a.lake"))
+    shutil.rmtree(tmp_path / "a.lake" / ".writers")
+    assert craft(url, "block", lambda d: d.update(shape=[0]))
+    craft_document(url, lengths("block", 0))
+    report = dl.open(url).verify()
+    assert not report
+    assert "counts as free" in repr(report)
+
+
+def test_memory_that_there_is_not_is_our_error(make_lake, monkeypatch):
+    ds = make_lake({"x": dl.Embedding(4)}, x=[[1, 2, 3, 4]] * 3)
+
+    def full(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("deeplake_lite.storage.arrays.np.empty", full)
+    with pytest.raises(dl.TooLargeError, match="for which there is no memory"):
+        ds["x"][:2]

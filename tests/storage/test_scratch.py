@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -13,7 +15,13 @@ import deeplake_lite as dl
 from deeplake_lite.errors import ConflictError, StorageError
 from deeplake_lite.storage.repo import Repository, Session
 from deeplake_lite.storage.repo.witnesses import Witnesses
-from deeplake_lite.storage.scratch import Desk, open_transactions
+from deeplake_lite.storage.scratch import (
+    LEAST_ROOM,
+    MOST_CHUNKS,
+    Desk,
+    first_free,
+    open_transactions,
+)
 
 
 def places(folder):
@@ -156,3 +164,81 @@ def test_a_handle_that_moves_on_gives_the_place_of_a_refused_edit_back(tmp_path)
     ds.refresh()
     assert not list((tmp_path / "lake" / ".writers").glob("*.json"))
     assert len(view) == 0
+
+
+def test_a_clock_ahead_of_the_file_system_s_costs_a_transaction_nothing(tmp_path, monkeypatch):
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.now(tz) + timedelta(hours=1)
+
+    ds = dl.create(str(tmp_path / "lake"), {"b": "bytes"})
+    with monkeypatch.context() as patch:
+        patch.setattr("deeplake_lite.storage.scratch.datetime", Ahead)
+        ds.append({"b": [bytes(5 * 2**20)]})
+    dl.open(ds.url).vacuum(spare="0s")
+    ds.commit("large")
+    assert dl.open(ds.url).verify()
+
+
+def test_a_commit_whose_chunks_are_gone_is_refused_whatever_the_clocks_say(tmp_path):
+    ds = dl.create(str(tmp_path / "lake"), {"b": "bytes"})
+    ds.append({"b": [bytes(5 * 2**20)]})
+    later = time.time() + 3600  # the file system's clock was set back behind its start
+    for name in places(tmp_path / "lake"):
+        path = tmp_path / "lake" / ".writers" / name
+        if path.suffix == ".json":
+            note = json.loads(path.read_text())
+            note["started"] = datetime.fromtimestamp(later, UTC).isoformat()
+            path.write_text(json.dumps(note))
+        os.utime(path, (later, later))
+    assert dl.open(ds.url).vacuum(spare="0s").chunks == 1
+    with pytest.raises(StorageError, match="1 chunks of 'b' are gone"):
+        ds.commit("large")
+    assert len(dl.open(ds.url)) == 0
+
+
+def overlapping(writers):
+    """Return how many transactions fit into a heap, so many of which are open at any time."""
+    end, count, alive = 0, 0, []
+    while (start := first_free(end, alive)) < MOST_CHUNKS:
+        alive.append(start)
+        count += 1
+        if len(alive) == writers:
+            end = max(end, alive.pop(0) + 1)
+    return count
+
+
+@pytest.mark.parametrize("writers", [2, 5])
+def test_hundreds_of_thousands_of_transactions_overlap_before_chunks_run_out(writers):
+    assert overlapping(writers) > 300_000
+
+
+@pytest.mark.parametrize("is_store", [False, True])
+@pytest.mark.usefixtures("tiny")
+def test_where_chunks_have_run_out_the_error_names_the_way_out(tmp_path, monkeypatch, is_store):
+    for place in ("heap.HEAP_CHUNKS", "scratch.MOST_CHUNKS"):
+        monkeypatch.setattr(f"deeplake_lite.storage.{place}", 4 * LEAST_ROOM)
+    if is_store:  # a claim begins at random behind the last one taken
+        monkeypatch.setattr("deeplake_lite.storage.scratch.local_folder", lambda _: None)
+    writers = [dl.create(str(tmp_path / "lake"), {"b": "bytes"}), dl.open(str(tmp_path / "lake"))]
+
+    def commit_after_the_other_has_begun():
+        for i in range(1, 4 * LEAST_ROOM):
+            writers[i % 2].append({"b": [bytes([i]) * 70]})
+            writers[(i - 1) % 2].commit("the one before")
+
+    writers[0].append({"b": [b"first" * 20]})
+    with pytest.raises(StorageError, match=r"used up.*ds\.optimize\(\)"):
+        commit_after_the_other_has_begun()
+    for writer in writers:
+        writer.discard()
+    ds = dl.open(writers[0].url)
+    before = ds["b"][:]
+    ds.optimize()
+    ds.append({"b": [b"more" * 20]})
+    ds.commit("there is room again")
+    ds = dl.open(ds.url)
+    assert ds["b"][:] == [*before, b"more" * 20]
+    assert ds.verify()
+    assert len(before) >= 3

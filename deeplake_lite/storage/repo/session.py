@@ -63,8 +63,9 @@ MOST_EXTENT, MOST_CHUNKS = 2**53, 2**28
 chunks of an array whose metadata is written, and aborts the process where memory runs out."""
 
 CONFIRM_AFTER = 60.0
-"""Seconds after which a commit looks whether its chunks are still there. A vacuum of somebody else
-deletes those that no version needs, once they are older than its grace period, which is longer."""
+"""Seconds after which a commit to an object store looks whether its chunks are still there. A
+vacuum of somebody else deletes those that no version needs, once they are older than its grace
+period, which is longer. On a local folder, where that may be zero, every commit looks."""
 
 type Range = tuple[int, int, int]
 
@@ -106,6 +107,7 @@ class Session:
         self._guard = None if files is None else partial(files.check_snapshot, self.snapshot_id)
         self._refs, self._land = refs, land
         self._written: set[str] = set()  # keys that are not as the files say
+        self._taken_over: set[str] = set()  # keys of chunks that were written in forks
         self._begun = time.time(), time.monotonic()
         self._is_fork = is_fork
         self._objects = session.store
@@ -263,6 +265,20 @@ class Session:
         """
         await self._metadata(path, length)
 
+    async def check_shape(self, path: str, shape: tuple[int, ...]) -> None:
+        """Refuse an array that is shorter than `shape` along its first axis, or has other axes.
+
+        Raises
+        ------
+        DamagedError
+        """
+        found = (await self._metadata(path))["shape"]
+        if found[0] < shape[0] or tuple(found[1:]) != shape[1:]:
+            raise DamagedError(
+                f"The array {path} must have the shape {shape}, as the lake's document says, but "
+                f"its shape is {found!r:.60}. Restore the lake from a copy."
+            )
+
     async def resize(self, path: str, old: int, new: int) -> None:
         """Set how many entries are along the first axis of an array that has `old` of them.
 
@@ -373,11 +389,13 @@ class Session:
             copy = compiled.PySession.from_bytes(saved)
         fork = Session(copy, self._files, is_fork=True)
         fork._written, fork._begun = set(self._written), self._begun
+        fork._taken_over = set(self._taken_over)
         return fork
 
     def merge(self, fork: Session) -> None:
         """Take over what `fork` collected, unchecked: the caller knows that it is disjoint."""
         self._written |= fork._written
+        self._taken_over.update(fork._chunks_written())
         with self._engine():
             self._session.merge(fork._session)
         self._begun = min(self._begun[0], fork._begun[0]), min(self._begun[1], fork._begun[1])
@@ -399,8 +417,8 @@ class Session:
         if lost := run(self._lost_chunks(keys)):
             raise LostChunksError(
                 f"{len(lost):,} chunks that this commit needs are gone, such as {lost[0]}: it was "
-                "open for longer than the grace period of a vacuum, which deleted them. Nothing "
-                "was committed; write them again.",
+                "open for longer than the grace period of a vacuum, which deleted them, or a clock "
+                "was set back meanwhile. Nothing was committed; write them again.",
                 lost,
             )
 
@@ -495,15 +513,18 @@ class Session:
     def _write_version(self, branch: str, before: str, message: str, notes: dict[str, Any]) -> str:
         """Make what was written a version, and the branch's tip.
 
-        On an object store that of an old session first gets no name but a pin: a vacuum that had
-        read the names before that may have deleted its chunks, or be about to.
+        On a local folder no vacuum is at work while the caller holds the writers' lock, but one may
+        have been since the chunks of forks were written. That is looked at, not reckoned: clocks
+        are set back, and that of a file system may differ from ours. On an object store, where a
+        look takes a request each, a young session is trusted. The version of an old one first gets
+        no name but a pin: a vacuum that had read the names before that may have deleted its chunks,
+        or be about to.
         """
-        if self._age < CONFIRM_AFTER:
+        if self._land is None:
+            self.check_chunks(self._taken_over)
+        if self._land is None or self._age < CONFIRM_AFTER:
             return str(self._session.commit(message, notes))
         keys = self._chunks_written()
-        if self._land is None:
-            self.check_chunks(keys)
-            return str(self._session.commit(message, notes))
         done = str(self._session.flush(message, notes))
         begun = datetime.fromtimestamp(time.time() - self._age, UTC)
         self._land(branch, before, done, begun, keys)
