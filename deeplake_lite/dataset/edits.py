@@ -23,7 +23,7 @@ from deeplake_lite.dataset.incoming import (
 )
 from deeplake_lite.dataset.modes import converted
 from deeplake_lite.dataset.positions import as_ids, is_position, many_positions, one_position
-from deeplake_lite.dataset.tables import column_values
+from deeplake_lite.dataset.tables import named_values
 from deeplake_lite.dataset.transfer import taken_from
 from deeplake_lite.dataset.updates import cells_for
 from deeplake_lite.dataset.upserts import column_blocks
@@ -202,7 +202,7 @@ def _add_column(
             "values are one per row, or one for all, got a function. Give it as compute=.",
             column=name,
         )
-    values = taken_from(column_values(values, added.htype), added.htype)
+    values = taken_from(named_values(name, values, added.htype), added.htype)
     if values is not None and not is_sequence(values):
         values = list(values) if isinstance(values, Iterator) else [values] * len(table)
     if values is not None and len(values) != len(table):

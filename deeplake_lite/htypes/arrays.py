@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import DamagedError, InvalidValueError
+from deeplake_lite.htypes.foreign import column_array, is_column
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.pool import Pool
 
@@ -215,7 +216,10 @@ def _numpy(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
     """Make an array of whatever stands for one."""
     mixed = np.dtype(dtype).kind in "mM" and _holds_int(value)  # NumPy would make a time of it
     try:
-        array = np.asarray(value, object if mixed else None)
+        if is_column(type(value)):
+            array = column_array(value)
+        else:
+            array = np.asarray(value, object if mixed else None)
     except (ValueError, TypeError, OverflowError) as error:
         reason = "lists of different lengths" if isinstance(value, list | tuple) else str(error)
         raise InvalidValueError(

@@ -30,6 +30,7 @@ class Bytes(Htype):
     """
 
     name: ClassVar[str] = "bytes"
+    nan_is_null: ClassVar[bool] = True
 
     @property
     @override

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.arrays import as_block, as_buffer, each, from_buffer
 from deeplake_lite.htypes.base import Check, Dense, Htype, Ragged
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.htypes.names import check_names
+from deeplake_lite.htypes.text import not_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +57,7 @@ class ClassLabel(Htype):
     """Whether a row holds any number of classes."""
 
     name: ClassVar[str] = "class_label"
+    nan_is_null: ClassVar[bool] = True
 
     @override
     def __post_init__(self) -> None:
@@ -170,6 +173,8 @@ class ClassLabel(Htype):
 
     def _unknown(self, name: str) -> InvalidValueError:
         """Build the error for a name that no class has."""
+        if isinstance(name, str) and (half := half_of_a_pair(name)) is not None:
+            return not_utf8(name, half)
         if not self.names:
             return InvalidValueError(
                 f"must be a class number, got {name!r:.60}. Declare the names: "

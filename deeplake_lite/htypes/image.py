@@ -117,6 +117,7 @@ class Image(Htype):
     """Of the pixels, where the codec keeps none itself."""
 
     name: ClassVar[str] = "image"
+    nan_is_null: ClassVar[bool] = True
 
     @override
     def __post_init__(self) -> None:

@@ -56,6 +56,7 @@ class Link(Htype):
     """What the files hold, an Htype."""
 
     name: ClassVar[str] = "link"
+    nan_is_null: ClassVar[bool] = True
 
     @override
     def __post_init__(self) -> None:

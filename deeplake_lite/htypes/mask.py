@@ -74,6 +74,7 @@ class Mask(Htype):
     """Of the classes."""
 
     name: ClassVar[str] = "mask"
+    nan_is_null: ClassVar[bool] = True
 
     @override
     def __post_init__(self) -> None:

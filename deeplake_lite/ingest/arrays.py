@@ -284,7 +284,10 @@ def _of_items(items: list[Any]) -> Htype:
         if all(isinstance(item, types) for item in items):
             return htype
     if all(isinstance(item, np.ndarray) or hasattr(item, "__array__") for item in items):
-        return _of_arrays([array_of(item) for item in items])
+        arrays = [array_of(item) for item in items]
+        if any(array.dtype == object for array in arrays):  # texts, or numbers with nulls
+            return _of_lists([array.tolist() for array in arrays])
+        return _of_arrays(arrays)
     if all(is_pillow(item) for item in items):
         return Image()
     if all(isinstance(item, list | tuple) for item in items):
@@ -338,7 +341,7 @@ def _sequence(name: str, values: Any) -> Any:
             f"{values!r:.60}.",
             column=name,
         )
-    if isinstance(values, list | np.ndarray) or hasattr(values, "htype"):
+    if isinstance(values, list) or hasattr(values, "htype"):
         return values
     if hasattr(values, "__array__"):
         return array_of(values)
