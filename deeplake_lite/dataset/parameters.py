@@ -20,6 +20,7 @@ import numpy as np
 from deeplake_lite.dataset.texts import plain
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes.base import is_null
+from deeplake_lite.htypes.json_values import check_keys
 from deeplake_lite.htypes.tensors import array_of
 from deeplake_lite.htypes.times import cast_time
 
@@ -176,8 +177,9 @@ def _with_none(values: np.ma.MaskedArray[Any, Any]) -> Any:
 def _json_object(value: dict[Any, Any]) -> Any:
     """Return a dict as JSON has it. Raises QueryTypeError where JSON has no such value."""
     try:
+        check_keys(value)
         return json.loads(json.dumps(value, default=_json_part))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise QueryTypeError(
             "A dict as a parameter is a JSON object, of texts, numbers, truth values, None, lists "
             f"and dicts, but it is {value!r:.60}: {error}."

@@ -424,7 +424,7 @@ def is_null(kind: type) -> bool:
 
 def is_nan(value: Any) -> bool:
     """Tell whether a value is a float that is NaN."""
-    return isinstance(value, float | np.floating) and value != value  # noqa: PLR0124
+    return isinstance(value, float | np.floating) and value != value
 
 
 def _as_block(values: Any) -> Any:

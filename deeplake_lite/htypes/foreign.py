@@ -1,7 +1,7 @@
-"""Columns of pandas, polars and Arrow where a value, or one value per row, is expected.
+r"""Columns of pandas, polars and Arrow where a value, or one value per row, is expected.
 
 NumPy has no nulls and cuts texts at a trailing NUL: it would make NaN of a null, floats of the
-integers beside it, and "a" of "a\\0". No library is imported; a column tells its own by its type.
+integers beside it, and "a" of "a\0". No library is imported; a column tells its own by its type.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ _COLUMNS = {
 }
 
 
+_SCALARS = {("pyarrow", "Scalar")}
 _FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame")}
 
 
@@ -120,10 +121,26 @@ def without_arrow(values: Any) -> Any:
     >>> without_arrow([pa.scalar("rose"), pa.scalar(None), 1])
     ['rose', None, 1]
     """
-    kinds = {kind for kind in set(map(type, values)) if _is_one_of(kind, {("pyarrow", "Scalar")})}
-    if not kinds:
+    try:
+        return _unwrapped(values) if _holds_scalar(values) else values
+    except RecursionError:  # a list within itself, which the type refuses
         return values
-    return [_python(value) if type(value) in kinds else value for value in values]
+
+
+def _unwrapped(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_unwrapped(item) for item in value]
+    return _python(value) if _is_one_of(type(value), _SCALARS) else value
+
+
+def _holds_scalar(values: Any) -> bool:
+    """Tell whether a list has a scalar of Arrow, however deep."""
+    kinds = set(map(type, values))
+    if any(_is_one_of(kind, _SCALARS) for kind in kinds):
+        return True
+    if not any(issubclass(kind, list | tuple) for kind in kinds):
+        return False
+    return any(_holds_scalar(item) for item in values if isinstance(item, list | tuple))
 
 
 def _python(scalar: Any) -> Any:

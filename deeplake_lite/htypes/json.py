@@ -12,7 +12,7 @@ from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.htypes.arrays import each
 from deeplake_lite.htypes.base import Check, Htype, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
-from deeplake_lite.htypes.json_values import built_in
+from deeplake_lite.htypes.json_values import built_in, check_keys
 from deeplake_lite.htypes.show import short_text
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ class Json(Htype):
     Notes
     -----
     Kept as compact UTF-8, keys in the order in which they came. NumPy numbers and arrays become
-    numbers and lists, tuples become lists, keys become text. A lone None is null. NaN and infinity
+    numbers and lists, tuples become lists, keys become text; two keys that become the same text
+    are refused. A lone None is null. NaN and infinity
     are refused, because JSON has none.
 
     Examples
@@ -75,6 +76,7 @@ _ENCODER = json.JSONEncoder(
 def _write(value: Any) -> bytes:
     """Return one value as JSON."""
     try:
+        check_keys(value)
         return _ENCODER.encode(value).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidValueError(

@@ -31,6 +31,7 @@ from deeplake_lite.htypes import (
     Text,
     resolve,
 )
+from deeplake_lite.htypes.foreign import without_arrow
 from deeplake_lite.htypes.pillow import is_pillow
 from deeplake_lite.htypes.tensors import array_of
 from deeplake_lite.ingest.columns import ArrowColumn
@@ -341,7 +342,9 @@ def _sequence(name: str, values: Any) -> Any:
             f"{values!r:.60}.",
             column=name,
         )
-    if isinstance(values, list) or hasattr(values, "htype"):
+    if isinstance(values, list | tuple):
+        return without_arrow(list(values))
+    if hasattr(values, "htype"):
         return values
     if hasattr(values, "__array__"):
         return array_of(values)

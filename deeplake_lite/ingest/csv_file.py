@@ -14,6 +14,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.types as kinds
 
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.quotes import check_quotes
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.ingest.tabular import chosen, reading
 
@@ -85,11 +86,13 @@ class CsvFile:
         if not self.is_large:
             return self.rows(texts)
         with reading(self.path), self._open(texts) as reader:
+            check_quotes(self.path, self.delimiter)
             return pa.Table.from_batches([reader.read_next_batch()])
 
     def rows(self, texts: Iterable[str]) -> pa.Table:
         """Return all rows, some columns as text. Raises InvalidValueError."""
         with reading(self.path):
+            check_quotes(self.path, self.delimiter)
             try:
                 return arrow_csv.read_csv(self.path, **self._how(texts))
             except pa.ArrowInvalid:  # only a single thread says in which row

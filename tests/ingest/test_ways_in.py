@@ -240,3 +240,14 @@ def test_a_name_is_not_cut_at_a_nul():
             dl.from_dataframe(table, "memory://ways-refused")
     with pytest.raises(dl.InvalidValueError, match="NUL"):
         dl.from_dataframe(pl.DataFrame({"x\0y": [1]}), "memory://ways-refused")
+
+
+def test_a_scalar_of_arrow_is_its_value_and_not_its_memory():
+    numbers = dl.Array("int64", (None,))
+    for cell in (pa.scalar("rose"), [pa.scalar("rose")], pa.scalar(b"rose")):
+        with pytest.raises(dl.InvalidValueError, match="must be"):
+            append(numbers, [cell])
+    assert append(numbers, [[pa.scalar(1), 2]])["x"][0].tolist() == [1, 2]
+    assert read(append(TEXT, [pa.scalar("rose"), pa.scalar(None)])) == ["rose", None]
+    dl.create("memory://ways-found", {}, overwrite=True)
+    assert dl.from_arrays({"x": [pa.scalar("a")]}, "memory://ways-found")["x"][:] == ["a"]
