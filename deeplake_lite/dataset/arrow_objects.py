@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow_types import dtype_of, is_list, is_text
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.base import Nested
@@ -175,4 +176,4 @@ def _dict(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
         rule = "a map must have each key once"
     else:
         return dict(pairs)
-    raise InvalidValueError(f"{rule}, but this one is {pairs!r:.60}. Make it a list of structs.")
+    raise InvalidValueError(f"{rule}, but this one is {brief(pairs)}. Make it a list of structs.")

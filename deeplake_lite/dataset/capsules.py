@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.foreign import is_column
 
@@ -74,7 +75,7 @@ def way_out(given: Any) -> str:
     if _is_lazy(given):
         return "A query of polars gives its rows on .collect()."
     name = getattr(given, "name", None) or "x"
-    return f"A column goes by its name: {{{name!r:.60}: values}}."
+    return f"A column goes by its name: {{{brief(name)}: values}}."
 
 
 def _is_lazy(given: Any) -> bool:
@@ -108,7 +109,7 @@ def _check_polars(kind: Any, name: str | None) -> None:
 def _check_name(name: str) -> None:
     """Refuse a name with a NUL: polars ends the process where it hands one to Arrow."""
     if "\0" in name:
-        raise InvalidValueError(f"names must have no NUL, but there is {name!r:.60}. Rename it.")
+        raise InvalidValueError(f"names must have no NUL, but there is {brief(name)}. Rename it.")
 
 
 def _parts(kind: Any) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel, Dense, Htype, Nested, Ragged
 from deeplake_lite.htypes.json_values import canonical_json
@@ -102,7 +103,7 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
 def _unordered(column: Column, other: Any) -> InvalidValueError:
     return InvalidValueError(
         f"column {column.name!r} is {column.htype!r}, whose values are neither less nor greater "
-        f"than {other!r:.60}. Compare them with ==, or with numbers, text or moments like theirs."
+        f"than {brief(other)}. Compare them with ==, or with numbers, text or moments like theirs."
     )
 
 
@@ -125,7 +126,7 @@ def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _O
     if not per_row and column.htype.name != "json" and _depth(other) < depth:
         raise InvalidValueError(
             f"values of column {column.name!r} have {depth} axes, but it is compared with "
-            f"{other!r:.60}. Compare it with a whole value, such as a list, or ask for elements "
+            f"{brief(other)}. Compare it with a whole value, such as a list, or ask for elements "
             "with ds.query: CONTAINS(x, …), ANY(x = …)."
         )
     try:

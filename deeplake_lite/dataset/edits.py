@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.incoming import (
     copy_blocks,
     encode_column,
@@ -254,7 +255,7 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
         raise SchemaError(f"classes are those of a ClassLabel, column {name!r} is {htype}.")
     if not htype.names:
         raise SchemaError(
-            f"column {name!r} takes class numbers of any size, without names, got {names!r:.60}"
+            f"column {name!r} takes class numbers of any size, without names, got {brief(names)}"
             ". Give it names in a new column: ds.add_column(…, dl.ClassLabel([…]), values=…)."
         )
     new = check_names(names, "class")

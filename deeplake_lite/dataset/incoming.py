@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.capsules import way_out, wrong_table
 from deeplake_lite.dataset.tables import Tabular, named_values, table_columns
 from deeplake_lite.dataset.transfer import Transfer, naming_types, taken_from, transferred
@@ -64,7 +65,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
     for name, values in columns.items():
         if not is_sequence(values):
             raise InvalidValueError(
-                f"takes one sequence of values, one per row, got {values!r:.60}. "
+                f"takes one sequence of values, one per row, got {brief(values)}. "
                 f"For a single row write [{{{name!r}: …}}] or {{{name!r}: […]}}.",
                 column=name,
             )
@@ -265,10 +266,10 @@ def _rows(data: Any) -> Iterable[Mapping[str, Any]]:
     if wrong_table(data):
         raise InvalidValueError(f"{_TAKEN}; got {type(data).__name__}. {way_out(data)}")
     if isinstance(data, str | bytes | set) or not np.iterable(data):
-        raise InvalidValueError(f"{_TAKEN}; got {type(data).__name__} {data!r:.60}.")
+        raise InvalidValueError(f"{_TAKEN}; got {type(data).__name__} {brief(data)}.")
     for i, row in enumerate(data):
         if not isinstance(row, Mapping):
-            raise InvalidValueError(f"{_TAKEN}; got {row!r:.60}.", row=i)
+            raise InvalidValueError(f"{_TAKEN}; got {brief(row)}.", row=i)
         yield row
 
 

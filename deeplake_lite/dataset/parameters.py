@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.texts import plain
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes.base import is_null
@@ -104,7 +105,7 @@ def plain_value(value: Any) -> Any:
     raise QueryTypeError(
         "A parameter is a number, a text, bytes, a truth value, a date or time, a list, a JSON "
         "object or an array, got "
-        f"{type(value).__name__} {value!r:.60}."
+        f"{type(value).__name__} {brief(value)}."
     )
 
 
@@ -182,7 +183,7 @@ def _json_object(value: dict[Any, Any]) -> Any:
     except (TypeError, ValueError, RecursionError) as error:
         raise QueryTypeError(
             "A dict as a parameter is a JSON object, of texts, numbers, truth values, None, lists "
-            f"and dicts, but it is {value!r:.60}: {error}."
+            f"and dicts, but it is {brief(value)}: {error}."
         ) from error
 
 
@@ -298,7 +299,7 @@ def _to_json(value: Any) -> Any:
         case None | bool() | int() | float() | str():
             return value
     raise InvalidValueError(
-        f"A saved query keeps the values that it was asked with, but one is {value!r:.60}, of "
+        f"A saved query keeps the values that it was asked with, but one is {brief(value)}, of "
         f"{type(value).__name__}, which has no form in JSON. Pass a number, a text, a time, a list "
         "or an array."
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.codecs.base import put
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import InvalidValueError, SchemaError
@@ -136,6 +137,11 @@ class Htype(ABC):
             self.encode([self.default])
         except InvalidValueError as error:
             raise SchemaError(f"The default of {type(self).__name__}: {error}") from error
+        except RecursionError as error:
+            raise SchemaError(
+                f"The default of {type(self).__name__} must be nested less deep, but it is "
+                f"{brief(self.default)}. Flatten it."
+            ) from error
 
     @property
     def limits(self) -> Limits:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.htypes.arrays import each
 from deeplake_lite.htypes.base import Check, Htype, Ragged
@@ -80,7 +81,7 @@ def _write(value: Any) -> bytes:
         return _ENCODER.encode(value).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidValueError(
-            f"must be a JSON value, got {type(value).__name__} {value!r:.60} ({error}). Use None "
+            f"must be a JSON value, got {type(value).__name__} {brief(value)} ({error}). Use None "
             "for NaN, text for anything that JSON lacks."
         ) from error
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import NestedCells
 from deeplake_lite.htypes.foreign import column_array, is_column
@@ -40,6 +41,6 @@ def _as_list(value: Any, row: int) -> Any:
     if is_column(type(value)):
         return column_array(value)
     raise InvalidValueError(
-        f"must be a list of items, got {type(value).__name__} {value!r:.60}. Put it in a list.",
+        f"must be a list of items, got {type(value).__name__} {brief(value)}. Put it in a list.",
         row=row,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.htypes.arrays import each
 from deeplake_lite.htypes.base import Check, Htype, Ragged
@@ -78,7 +79,7 @@ def encode_text(value: Any) -> bytes:
     value = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(value, str):
         raise InvalidValueError(
-            f"must be text, got {type(value).__name__} {value!r:.60}. Convert it: str(value)."
+            f"must be text, got {type(value).__name__} {brief(value)}. Convert it: str(value)."
         )
     try:
         return value.encode()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def _moment(value: Any, dtype: np.dtype[Any]) -> np.datetime64:
             raise _not_a_time(value, dtype) from None
         except OverflowError:
             raise InvalidValueError(
-                f"must lie in the years that its digits of a second allow, got {value!r:.60}. "
+                f"must lie in the years that its digits of a second allow, got {brief(value)}. "
                 "Write it with fewer digits of a second."
             ) from None
     raise _not_a_time(value, dtype)
@@ -206,5 +207,5 @@ def _not_a_time(value: Any, dtype: np.dtype[Any]) -> InvalidValueError:
     )
     kind = "moment" if dtype.kind == "M" else "duration"
     return InvalidValueError(
-        f"must be a {kind} ({dtype.name}), got {type(value).__name__} {value!r:.60}. {way}."
+        f"must be a {kind} ({dtype.name}), got {type(value).__name__} {brief(value)}. {way}."
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.series import is_arrow, is_series, series_values
 from deeplake_lite.dataset.tables import Exported, column_values
@@ -243,7 +244,12 @@ def found_htype(values: Any) -> Htype:
         )
         return replace(found, nullable=True) if nullable else found
     present = [v for v in _plain(values) if not _is_null(v)]
-    found = _of_items(present)
+    try:
+        found = _of_items(present)
+    except RecursionError as error:
+        raise SchemaError(
+            f"values must be nested less deep, but there is {brief(present)}. Flatten them."
+        ) from error
     return replace(found, nullable=True) if len(present) < len(values) else found
 
 
@@ -339,7 +345,7 @@ def _sequence(name: str, values: Any) -> Any:
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
         raise InvalidValueError(
             f"must be an array or a list with one value per row, got {type(values).__name__} "
-            f"{values!r:.60}.",
+            f"{brief(values)}.",
             column=name,
         )
     if isinstance(values, list | tuple):

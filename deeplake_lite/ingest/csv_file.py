@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 import pyarrow.types as kinds
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.quotes import check_quotes
 from deeplake_lite.ingest.source import Skipped
@@ -307,7 +308,7 @@ def _labelled(schema: pa.Schema, columns: Sequence[str] | None, delimiter: str) 
     if len(schema) == 1 and other:
         raise InvalidValueError(
             f"values of a CSV file must be separated by {delimiter!r}, but this one has a single "
-            f"column, {schema.names[0]!r:.80}. Give its delimiter: delimiter={other!r}."
+            f"column, {brief(schema.names[0], 80)}. Give its delimiter: delimiter={other!r}."
         )
     if columns is None:
         _check_named(schema.names)

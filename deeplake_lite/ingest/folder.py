@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, Image, Text
 from deeplake_lite.htypes.files import scheme_of
@@ -145,7 +146,9 @@ def folder_source(
     Raises NotFoundError, InvalidValueError.
     """
     if isinstance(path, str) and scheme_of(path) is not None:
-        raise InvalidValueError(f"from_folder reads folders of this machine, got {path!r:.120}.")
+        raise InvalidValueError(
+            f"from_folder reads folders of this machine, got {brief(path, 120)}."
+        )
     folder = Path(checks.location("path", path)).expanduser()
     found = scan(folder)
     if labels is None:
