@@ -8,7 +8,7 @@ goes unseen. Moments with a time zone become UTC.
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -187,6 +187,8 @@ def _duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
         return span
     if isinstance(value, timedelta):
         return np.timedelta64(value, "us")
+    if isinstance(value, time) and value.tzinfo is None:  # as Arrow's: since midnight
+        return np.timedelta64(datetime.combine(date.min, value) - datetime.min, "us")
     if dtype.name in COUNTED and isinstance(value, int | np.integer) and type(value) is not bool:
         unit: Any = np.datetime_data(dtype)[0]
         return np.timedelta64(int(value), unit)

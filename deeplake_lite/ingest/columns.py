@@ -88,7 +88,7 @@ def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
         return _list_htype(kind)
     if kinds.is_nested(kind):  # struct, map, union
         return Json()
-    raise SchemaError(f"There is no column type for Arrow's {kind}. Cast it first.")
+    raise SchemaError(f"There is no column type for Arrow's {kind}.")
 
 
 def _list_htype(kind: pa.DataType) -> Htype:
