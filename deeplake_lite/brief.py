@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BRACKETS = {list: "[]", tuple: "()", set: "{}", dict: "{}"}
+_BRACKETS = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), dict: ("{", "}")}
 
 
 def brief(value: Any, most: int = 60) -> str:

@@ -70,7 +70,7 @@ def series_values(values: Any) -> Any:
         return [None if is_missing(value) else value for value in column.tolist()]
 
 
-def _as_series(values: Any) -> pd.Series[Any]:
+def _as_series(values: Any) -> Any:
     """Return an index or an array of pandas as a Series; a Series as it is."""
     if hasattr(values, "iloc"):
         return values

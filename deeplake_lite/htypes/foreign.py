@@ -110,7 +110,7 @@ def text_objects(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     ['a', None]
     """
     objects = np.empty(array.shape, object)
-    objects.flat = [value if isinstance(value, str) else None for value in array.flat]
+    objects.ravel()[:] = [value if isinstance(value, str) else None for value in array.flat]
     return objects
 
 

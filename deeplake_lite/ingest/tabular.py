@@ -105,11 +105,11 @@ class TabularSource:
         for batch in self.read([column]):
             array = batch.column(0)
             if kinds.is_dictionary(array.type):
-                ordered.update(dict.fromkeys(texts_in(array.dictionary)))
+                ordered.update(dict.fromkeys(text for text in texts_in(array.dictionary) if text))
             else:
                 texts.update(texts_in(array.unique()))
         found = class_label(texts)
-        names = dict.fromkeys([*(name for name in ordered if name), *found.names])
+        names = dict.fromkeys([*ordered, *found.names])
         return ClassLabel(list(names), nullable=nullable or found.nullable)
 
 
