@@ -15,6 +15,7 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel, Dense, Htype, Nested, Ragged
+from deeplake_lite.htypes.foreign import column_array, is_column
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.htypes.tensors import array_of, is_tensor
 from deeplake_lite.htypes.times import read_time
@@ -139,6 +140,9 @@ def _as_values(other: Any) -> tuple[Any, Any]:
     """Return values of a Column, Series or Arrow array, and the object itself if it is one."""
     if hasattr(other, "to_pylist"):
         return other.to_pylist(), other
+    if is_column(type(other)):
+        array = column_array(other)
+        return (array.tolist() if array.dtype == object else array), other
     if hasattr(other, "to_numpy") and hasattr(other, "__len__"):
         return other.to_numpy(), other
     if hasattr(other, "htype"):

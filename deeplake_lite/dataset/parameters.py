@@ -21,6 +21,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.texts import plain
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes.base import is_null
+from deeplake_lite.htypes.foreign import column_array, is_column
 from deeplake_lite.htypes.json_values import check_keys
 from deeplake_lite.htypes.tensors import array_of
 from deeplake_lite.htypes.times import cast_time
@@ -140,8 +141,11 @@ def _with_nulls(value: Any) -> Any:
         return _of_arrow(value)
     if library == "pyarrow" and hasattr(value, "as_py"):
         return _of_arrow_scalar(value)
-    is_column = library == "pandas" and getattr(value, "ndim", 0) == 1 and hasattr(value, "isna")
-    if not is_column or (isinstance(value.dtype, np.dtype) and value.dtype.kind != "O"):
+    if library == "polars" and is_column(type(value)):
+        array = column_array(value)
+        return array.tolist() if array.dtype == object else array
+    has_nulls = library == "pandas" and getattr(value, "ndim", 0) == 1 and hasattr(value, "isna")
+    if not has_nulls or (isinstance(value.dtype, np.dtype) and value.dtype.kind != "O"):
         return value
     null = np.asarray(value.isna())
     if not null.any():

@@ -251,3 +251,17 @@ def test_a_scalar_of_arrow_is_its_value_and_not_its_memory():
     assert read(append(TEXT, [pa.scalar("rose"), pa.scalar(None)])) == ["rose", None]
     dl.create("memory://ways-found", {}, overwrite=True)
     assert dl.from_arrays({"x": [pa.scalar("a")]}, "memory://ways-found")["x"][:] == ["a"]
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS if "NumPy" not in k])
+def test_a_column_is_equal_to_the_values_that_it_came_from(kind):
+    htype, make, _ = KINDS[kind]
+    ds = append(htype, make())
+
+    assert (ds["x"] == make()).all()
+
+
+def test_a_parameter_of_polars_keeps_its_integers():
+    ds = append(WHOLE, [BIG, BIG - 1])
+    found = ds.query("SELECT x WHERE list_contains($given, x)", {"given": pl.Series([BIG, None])})
+    assert read(found) == [BIG]
