@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.codecs.limits import MOST_PIXELS
 from deeplake_lite.errors import OptionError
 
@@ -46,7 +47,7 @@ def integer(name: str, value: Any, least: int | None = None) -> int:
         number = None
     if number is None or (least is not None and number < least):
         rule = "an integer" if least is None else f"an integer of at least {least}"
-        raise OptionError(f"{name} must be {rule}, but it is {value!r:.60}.")
+        raise OptionError(f"{name} must be {rule}, but it is {brief(value)}.")
     return number
 
 
@@ -57,7 +58,7 @@ def text(name: str, value: Any) -> str:
     'species'
     """
     if not isinstance(value, str):
-        raise OptionError(f"{name} must be a text, but it is {value!r:.80}.")
+        raise OptionError(f"{name} must be a text, but it is {brief(value, 80)}.")
     return str(value)
 
 
@@ -83,7 +84,8 @@ def names(name: str, value: Any) -> tuple[str, ...]:
         return (value,)
     if not np.iterable(value) or isinstance(value, bytes | set | frozenset):
         raise OptionError(
-            f"{name} must be a list of names, such as ['image', 'label'], but it is {value!r:.80}. "
+            f"{name} must be a list of names, such as ['image', 'label'], but it is "
+            f"{brief(value, 80)}. "
             "Leave it out for all."
         )
     return tuple(value)
@@ -106,7 +108,8 @@ def location(name: str, value: Any) -> str:
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(text, str) or not text:
         raise OptionError(
-            f"{name} must be a path or a URL, such as 'flowers.lake', but it is {value!r:.80}. "
+            f"{name} must be a path or a URL, such as 'flowers.lake', but it is "
+            f"{brief(value, 80)}. "
             "Give a text or a pathlib.Path."
         )
     if "\0" in text or half_of_a_pair(text) is not None:
@@ -127,7 +130,7 @@ def mapping(name: str, value: Any) -> dict[str, Any]:
         return {}
     if not isinstance(value, Mapping):
         raise OptionError(
-            f"{name} must be a mapping, such as {{'key': 'value'}}, but it is {value!r:.80}. "
+            f"{name} must be a mapping, such as {{'key': 'value'}}, but it is {brief(value, 80)}. "
             "Leave it out for none."
         )
     return dict(value)
@@ -141,7 +144,7 @@ def seconds(name: str, value: Any) -> float:
     """
     number = isinstance(value, int | float | np.integer | np.floating)
     if not number or isinstance(value, bool) or not 0 <= value < math.inf:
-        raise OptionError(f"{name} must be a number of at least 0, but it is {value!r:.80}.")
+        raise OptionError(f"{name} must be a number of at least 0, but it is {brief(value, 80)}.")
     return float(value)
 
 
@@ -153,7 +156,7 @@ def choice[T](name: str, value: T, choices: Sequence[Any], way_out: str = "") ->
     """
     if not (value is None or isinstance(value, str)) or value not in choices:
         known = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
-        rule = f"{name} must be {known}, but it is {value!r:.80}."
+        rule = f"{name} must be {known}, but it is {brief(value, 80)}."
         raise OptionError(f"{rule} {way_out}".strip())
     return value
 
@@ -165,7 +168,7 @@ def flag(name: str, value: Any) -> bool:
     True
     """
     if not isinstance(value, bool | np.bool_):
-        raise OptionError(f"{name} must be True or False, but it is {value!r:.80}.")
+        raise OptionError(f"{name} must be True or False, but it is {brief(value, 80)}.")
     return bool(value)
 
 
@@ -173,7 +176,7 @@ def function(name: str, value: Any) -> None:
     """Refuse what is neither a function nor left out. Raises OptionError."""
     if value is not None and not callable(value):
         raise OptionError(
-            f"{name} must be a function, but it is {value!r:.80}. Leave it out for none."
+            f"{name} must be a function, but it is {brief(value, 80)}. Leave it out for none."
         )
 
 
@@ -190,12 +193,12 @@ def height_and_width(name: str, value: Any) -> tuple[int, int]:
         way = f" Write ({value}, {value}) for a square." if one else ""
         raise OptionError(
             f"{name} must be a height and a width in pixels, such as (224, 224), or a mapping of "
-            f"them by column, but it is {value!r:.80}.{way}"
+            f"them by column, but it is {brief(value, 80)}.{way}"
         ) from None
     if height * width > MOST_PIXELS:
         raise OptionError(
-            f"{name} may have at most {MOST_PIXELS:,} pixels, but {value!r:.80} has more. Choose a "
-            "smaller size."
+            f"{name} may have at most {MOST_PIXELS:,} pixels, but {brief(value, 80)} has more. "
+            "Choose a smaller size."
         )
     return height, width
 
@@ -223,7 +226,7 @@ def memory(name: str, value: Any) -> int:
     if found is None or not math.isfinite(found) or found < 0:
         raise OptionError(
             f"{name} must be a number of bytes, or a text such as '4GB' or '512 MiB', but it is "
-            f"{value!r:.80}."
+            f"{brief(value, 80)}."
         )
     return int(found)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import ColumnNotFoundError, FormatError, SchemaError
 from deeplake_lite.htypes import Htype, from_config, resolve
 from deeplake_lite.htypes.json_values import same_json
@@ -54,11 +55,11 @@ class Field:
         _check_name(self.name)
         if not isinstance(self.id, str) or not _ID.fullmatch(self.id):
             raise SchemaError(
-                f"A column's id must be 'c' and eight hexadecimal digits, got {self.id!r:.60}."
+                f"A column's id must be 'c' and eight hexadecimal digits, got {brief(self.id)}."
             )
         if not isinstance(self.htype, Htype):
             raise SchemaError(
-                f"The type of {self.name!r} must be an htype, got {self.htype!r:.60}."
+                f"The type of {self.name!r} must be an htype, got {brief(self.htype)}."
             )
         check_metadata("A column's metadata", self.metadata)
         object.__setattr__(self, "metadata", fixed(self.metadata))
@@ -91,7 +92,7 @@ class Schema:
             isinstance(column, Field) for column in self.fields
         ):
             raise SchemaError(
-                f"A schema is made of Fields, got {self.fields!r:.60}. Build it from names and "
+                f"A schema is made of Fields, got {brief(self.fields)}. Build it from names and "
                 "types: Schema.build({'label': 'int32'})."
             )
         object.__setattr__(self, "fields", tuple(self.fields))
@@ -124,7 +125,7 @@ class Schema:
         if not isinstance(columns, Mapping):
             raise SchemaError(
                 "A schema must be a dict of types by column name, such as {'label': 'int32'}, got "
-                f"{type(columns).__name__} {columns!r:.60}."
+                f"{type(columns).__name__} {brief(columns)}."
             )
         schema = cls()
         for name, spec in columns.items():
@@ -227,8 +228,8 @@ class Schema:
             case {"columns": [*columns]}:
                 return cls(tuple(_read_field(column) for column in columns))
         raise FormatError(
-            f"A schema must be an object with a list of 'columns', got {document!r:.120}. Restore "
-            "it."
+            f"A schema must be an object with a list of 'columns', got {brief(document, 120)}. "
+            "Restore it."
         )
 
     def compare(self, other: Schema) -> SchemaChanges:
@@ -307,7 +308,9 @@ def _check_name(name: Any) -> None:
     elif name.startswith("__"):
         rule = "free of two leading underscores, which are kept for the lake itself"
     if rule:
-        raise SchemaError(f"A column's name must be {rule}, got {name!r:.80}. Choose another name.")
+        raise SchemaError(
+            f"A column's name must be {rule}, got {brief(name, 80)}. Choose another name."
+        )
 
 
 def check_metadata(what: str, metadata: Any) -> dict[str, Any]:
@@ -317,17 +320,17 @@ def check_metadata(what: str, metadata: Any) -> dict[str, Any]:
     {'licence': 'CC0'}
     """
     if not isinstance(metadata, dict):
-        raise SchemaError(f"{what} must be a dict, but it is {metadata!r:.60}.")
+        raise SchemaError(f"{what} must be a dict, but it is {brief(metadata)}.")
     try:
         copy: dict[str, Any] = json.loads(json.dumps(metadata, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise SchemaError(
-            f"{what} must be JSON, but it is {metadata!r:.60} ({error}). Convert it to texts, "
+            f"{what} must be JSON, but it is {brief(metadata)} ({error}). Convert it to texts, "
             "numbers, lists and dicts."
         ) from error
     if not same_json(copy, metadata):
         raise SchemaError(
-            f"{what} must come back from JSON unchanged, but it is {metadata!r:.60}. Use texts as "
+            f"{what} must come back from JSON unchanged, but it is {brief(metadata)}. Use texts as "
             "keys, and lists in place of tuples."
         )
     return copy
@@ -339,8 +342,8 @@ def _read_field(column: Any) -> Field:
         case {"name": name, "id": id_, "htype": config}:
             return Field(name, id_, from_config(config), column.get("metadata", {}))
     raise FormatError(
-        f"A column must be an object with 'name', 'id' and 'htype', got {column!r:.120}. Restore "
-        "the schema."
+        f"A column must be an object with 'name', 'id' and 'htype', got {brief(column, 120)}. "
+        "Restore the schema."
     )
 
 

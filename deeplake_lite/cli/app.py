@@ -10,7 +10,7 @@ import json
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -27,12 +27,19 @@ SHOWN = 20
 INTERRUPTED = 130
 """What a shell gives for a program that Ctrl-C ended."""
 
+
+def _as_option(match: re.Match[str]) -> str:
+    """Return an option with its value, if it has one, as a shell takes it."""
+    option = f"--{match[1].replace('_', '-')}"
+    return f"{option} {match[2]}" if match.re.groups > 1 else option
+
+
 IN_THE_SHELL = (
     (r"""on_error=["'](\w+)["']""", r"--on-error \1"),
     (r"""update=["']force["']""", "--force"),
-    (r"\bolder_than=", "--older-than"),
-    (r"\bspare=", "--spare"),
-    (r"\bcommit_every=", "--commit-every"),
+    (r"\b(older_than|spare|commit_every)=['\"]?(\w[\w.]*)['\"]?", _as_option),
+    (r"\b(older_than|spare|commit_every)=", _as_option),
+    (r"query\(…, \{'(\w+)': value\}\)", r"--param \1=VALUE"),
     (r"\bon=…", "--on COLUMN"),
     (r"make one with dl\.create\([^)]*\)", "make one with deeplake-lite ingest"),
     (r"dl\.open\(…, version=('[^']*')\)", r"--version \1"),
@@ -98,7 +105,7 @@ def for_the_shell(message: str) -> str:
     'Or leave such rows out: --on-error skip.'
     """
     for python, shell in IN_THE_SHELL:
-        message = re.sub(python, shell, message)
+        message = re.sub(python, cast("str", shell), message)
     return message
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from deeplake_lite.dataset.arrow_types import dtype_of, is_list
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.arrow_types import dtype_of, is_list, is_text
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.base import Nested
 
@@ -87,7 +88,7 @@ def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     >>> objects_in(pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int64())))
     [{'a': 1}, None]
     """
-    values: list[Any] = column.to_pylist()
+    values = _listed(column)
     if not _has_maps(column.type):
         return values
     for row, value in enumerate(values):
@@ -96,6 +97,52 @@ def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
         except InvalidValueError as error:
             raise error.at(row=row) from None
     return values
+
+
+def _listed(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Return values as Python has them; those that hold text which is not UTF-8 are escaped.
+
+    Raises
+    ------
+    InvalidValueError
+        For a struct that has two fields of one name.
+    """
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        return [_escaped(item) for item in column]
+    except ValueError as error:  # pyarrow's: no dict holds two fields of one name
+        raise InvalidValueError(
+            f"a struct must have fields of different names, but it is {column.type}. Rename one."
+        ) from error
+
+
+def _escaped(item: pa.Scalar) -> Any:
+    r"""Return a value with each byte that is no UTF-8 as a lone surrogate, which no type takes.
+
+    So the error names the row, and `on_error="skip"` leaves it out.
+
+    >>> _escaped(pa.scalar(b"caf\xe9").cast(pa.binary()).cast(pa.string(), safe=False))
+    'caf\udce9'
+    """
+    kind = item.type
+    if not item.is_valid:
+        return None
+    if is_text(kind):
+        return item.as_buffer().to_pybytes().decode("utf-8", "surrogateescape")
+    if isinstance(kind, pa.BaseExtensionType) or kinds.is_dictionary(kind):
+        return _escaped(item.value)
+    if kinds.is_map(kind):
+        return [(_escaped(pair[0]), _escaped(pair[1])) for pair in _pairs(item)]
+    if is_list(kind):
+        return [_escaped(value) for value in item.values]
+    if kinds.is_struct(kind):
+        return {f.name: _escaped(item[i]) for i, f in enumerate(kind)}
+    return item.as_py()
+
+
+def _pairs(item: pa.MapScalar) -> list[Any]:
+    return [(pair[0], pair[1]) for pair in item.values]
 
 
 def _has_maps(kind: pa.DataType) -> bool:
@@ -129,4 +176,4 @@ def _dict(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
         rule = "a map must have each key once"
     else:
         return dict(pairs)
-    raise InvalidValueError(f"{rule}, but this one is {pairs!r:.60}. Make it a list of structs.")
+    raise InvalidValueError(f"{rule}, but this one is {brief(pairs)}. Make it a list of structs.")

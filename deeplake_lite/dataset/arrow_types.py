@@ -45,6 +45,28 @@ def unwrapped(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def without_views(kind: pa.DataType) -> pa.DataType:
+    """Return a type with plain texts and bytes in place of views, also within lists and structs.
+
+    >>> without_views(pa.list_(pa.string_view()))
+    ListType(list<item: large_string>)
+    """
+    if kinds.is_string_view(kind):
+        return pa.large_string()
+    if kinds.is_binary_view(kind):
+        return pa.large_binary()
+    if kinds.is_struct(kind):
+        return pa.struct([f.with_type(without_views(f.type)) for f in kind])
+    if kinds.is_map(kind):
+        return pa.map_(without_views(kind.key_type), without_views(kind.item_type))
+    if kinds.is_fixed_size_list(kind):
+        return pa.list_(without_views(kind.value_type), kind.list_size)
+    for test, make in ((kinds.is_list, pa.list_), (kinds.is_large_list, pa.large_list)):
+        if test(kind):
+            return make(kind.value_field.with_type(without_views(kind.value_type)))
+    return kind
+
+
 def shape_of(kind: pa.FixedShapeTensorType) -> tuple[int, ...]:
     """Return the shape of tensors as they are read, which may be stored in another order.
 

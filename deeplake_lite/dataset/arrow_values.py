@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.dataset.arrow_objects import are_tensors, item_of, objects_in, tensors_in
-from deeplake_lite.dataset.arrow_types import dtype_of, is_list, is_text, unwrapped
+from deeplake_lite.dataset.arrow_types import dtype_of, is_list, is_text, unwrapped, without_views
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.htypes import Array, Json, Sequence, Text
 
@@ -58,10 +58,20 @@ def _in_place(array: pa.Array) -> pa.Array:
     if kinds.is_run_end_encoded(kind):
         at = np.arange(array.offset, array.offset + len(array))
         runs = np.searchsorted(array.run_ends.to_numpy(), at, side="right")
-        return _in_place(array.values.take(pa.array(runs)))
+        return _in_place(_taken(array.values, pa.array(runs)))
     if kinds.is_dictionary(kind) and not is_text(kind.value_type):
-        return _in_place(array.dictionary.take(array.indices))
+        return _in_place(_taken(array.dictionary, array.indices))
     return array
+
+
+def _taken(values: pa.Array, at: pa.Array) -> pa.Array:
+    """Return some of the values; Arrow takes none of views, so these become plain first.
+
+    >>> _taken(pa.array(["a", "b"], pa.string_view()), pa.array([1, None])).to_pylist()
+    ['b', None]
+    """
+    kind = without_views(values.type)
+    return (values if kind == values.type else values.cast(kind)).take(at)
 
 
 def _plain(array: pa.Array) -> pa.Array:
@@ -73,7 +83,7 @@ def _plain(array: pa.Array) -> pa.Array:
     array = _in_place(array)
     kind = array.type
     if kinds.is_dictionary(kind):
-        return array.dictionary.take(array.indices)
+        return _taken(array.dictionary, array.indices)
     if isinstance(kind, pa.Bool8Type):
         return array.storage.cast(pa.bool_())
     if isinstance(array, pa.ExtensionArray) and not isinstance(kind, pa.FixedShapeTensorType):
@@ -94,7 +104,7 @@ def _values(array: pa.Array, of: Htype | None) -> Any:
     if is_list(kind):
         return _lists(array, of)
     if kinds.is_struct(kind) and of is not None and of.name in ("image", "bytes"):
-        return [_file(item) for item in array.to_pylist()]
+        return [_file(item) for item in objects_in(array)]
     return objects_in(array)
 
 

@@ -146,15 +146,17 @@ class Asks:
     def explain(self) -> str:
         """Return how the view came about: the plan of its query, with rows and times.
 
+        The time of a step is its own; that of the result is the sum of all steps.
+
         Examples
         --------
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://explain-doc", {"x": "int32"})
         >>> ds.append({"x": [1, 2, 3]})
         >>> print(ds.query("SELECT x WHERE x > 1").explain())
-        result [3 -> 2 rows, ... ms]
+        result [3 -> 2 rows, ... ms in all]
         ├─ read when looked at      x
-        └─ sql  SELECT t1.row AS c0 FROM t1 WHERE (t1.x > 1)
+        └─ sql  SELECT t1.row AS c0 FROM t1 WHERE (t1.x > 1) [... ms]
            ├─ t1 = dataset, 3 rows: x [3 -> 3 rows, 12 B read, ... ms]
         """
         return upward.explain(cast("View", self))

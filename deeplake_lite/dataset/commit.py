@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.brief import brief
 from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.dataset.changes import difference
 from deeplake_lite.dataset.conflicts import check_conflicts
@@ -32,7 +33,7 @@ WAY_OUT = "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit
 def check_message(message: Any) -> None:
     """Refuse a message that cannot be written as UTF-8. Raises InvalidValueError."""
     if not isinstance(message, str):
-        raise InvalidValueError(f"a commit's message must be text, but it is {message!r:.60}.")
+        raise InvalidValueError(f"a commit's message must be text, but it is {brief(message)}.")
     if (half := half_of_a_pair(message)) is not None:
         raise InvalidValueError(
             f"a commit's message must be Unicode text, but it has half a surrogate pair at "

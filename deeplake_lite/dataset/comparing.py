@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel, Dense, Htype, Nested, Ragged
+from deeplake_lite.htypes.foreign import column_array, is_column
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.htypes.tensors import array_of, is_tensor
 from deeplake_lite.htypes.times import read_time
@@ -102,7 +104,7 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
 def _unordered(column: Column, other: Any) -> InvalidValueError:
     return InvalidValueError(
         f"column {column.name!r} is {column.htype!r}, whose values are neither less nor greater "
-        f"than {other!r:.60}. Compare them with ==, or with numbers, text or moments like theirs."
+        f"than {brief(other)}. Compare them with ==, or with numbers, text or moments like theirs."
     )
 
 
@@ -125,7 +127,7 @@ def _other_side(column: Column, values: Any, other: Any, *, unknown: bool) -> _O
     if not per_row and column.htype.name != "json" and _depth(other) < depth:
         raise InvalidValueError(
             f"values of column {column.name!r} have {depth} axes, but it is compared with "
-            f"{other!r:.60}. Compare it with a whole value, such as a list, or ask for elements "
+            f"{brief(other)}. Compare it with a whole value, such as a list, or ask for elements "
             "with ds.query: CONTAINS(x, …), ANY(x = …)."
         )
     try:
@@ -138,6 +140,9 @@ def _as_values(other: Any) -> tuple[Any, Any]:
     """Return values of a Column, Series or Arrow array, and the object itself if it is one."""
     if hasattr(other, "to_pylist"):
         return other.to_pylist(), other
+    if is_column(type(other)):
+        array = column_array(other)
+        return (array.tolist() if array.dtype == object else array), other
     if hasattr(other, "to_numpy") and hasattr(other, "__len__"):
         return other.to_numpy(), other
     if hasattr(other, "htype"):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.html import ColumnSummary
 from deeplake_lite.dataset.html.words import count
 from deeplake_lite.htypes import (
@@ -180,4 +181,4 @@ def _short(htype: Htype) -> str:
     default: Any = htype.default
     if isinstance(htype, ClassLabel) and not isinstance(default, str):
         default = htype.to_names(default)
-    return f"{len(default):,} bytes" if isinstance(default, bytes) else f"{default!r:.40}"
+    return f"{len(default):,} bytes" if isinstance(default, bytes) else f"{brief(default, 40)}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.incoming import (
     copy_blocks,
     encode_column,
@@ -23,7 +24,7 @@ from deeplake_lite.dataset.incoming import (
 )
 from deeplake_lite.dataset.modes import converted
 from deeplake_lite.dataset.positions import as_ids, is_position, many_positions, one_position
-from deeplake_lite.dataset.tables import column_values
+from deeplake_lite.dataset.tables import named_values
 from deeplake_lite.dataset.transfer import taken_from
 from deeplake_lite.dataset.updates import cells_for
 from deeplake_lite.dataset.upserts import column_blocks
@@ -202,7 +203,7 @@ def _add_column(
             "values are one per row, or one for all, got a function. Give it as compute=.",
             column=name,
         )
-    values = taken_from(column_values(values, added.htype), added.htype)
+    values = taken_from(named_values(name, values, added.htype), added.htype)
     if values is not None and not is_sequence(values):
         values = list(values) if isinstance(values, Iterator) else [values] * len(table)
     if values is not None and len(values) != len(table):
@@ -254,7 +255,7 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
         raise SchemaError(f"classes are those of a ClassLabel, column {name!r} is {htype}.")
     if not htype.names:
         raise SchemaError(
-            f"column {name!r} takes class numbers of any size, without names, got {names!r:.60}"
+            f"column {name!r} takes class numbers of any size, without names, got {brief(names)}"
             ". Give it names in a new column: ds.add_column(…, dl.ClassLabel([…]), values=…)."
         )
     new = check_names(names, "class")

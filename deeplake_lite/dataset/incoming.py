@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.tables import Tabular, column_values, table_columns
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.capsules import way_out, wrong_table
+from deeplake_lite.dataset.tables import Tabular, named_values, table_columns
 from deeplake_lite.dataset.transfer import Transfer, naming_types, taken_from, transferred
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError
@@ -57,13 +59,13 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, Any], int]:
     InvalidValueError
         For columns of different lengths, or values that are no sequence.
     """
-    if not isinstance(data, Mapping | Tabular | View):
+    if not _is_columnar(data):
         data = list(_rows(data))
     columns = named_columns(data, schema)
     for name, values in columns.items():
         if not is_sequence(values):
             raise InvalidValueError(
-                f"takes one sequence of values, one per row, got {values!r:.60}. "
+                f"takes one sequence of values, one per row, got {brief(values)}. "
                 f"For a single row write [{{{name!r}: …}}] or {{{name!r}: […]}}.",
                 column=name,
             )
@@ -85,11 +87,11 @@ def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
     columns: dict[str, Any]
     if isinstance(data, View):
         columns = {name: data[name] for name in data.columns}
-    elif isinstance(data, Tabular):
+    elif isinstance(data, Tabular) and _is_columnar(data):
         columns = table_columns(data, schema)
     elif isinstance(data, Mapping):
         types = {f.name: f.htype for f in schema}
-        columns = {n: _listed(v, types.get(n)) for n, v in data.items()}
+        columns = {n: _listed(n, v, types.get(n)) for n, v in data.items()}
     else:
         columns = _transpose(list(_rows(data)), schema)
     for name, values in columns.items():
@@ -246,17 +248,28 @@ def sliceable(values: Any) -> Any:
     return values
 
 
-def _listed(values: Any, of: Htype | None) -> Any:
-    return list(values) if isinstance(values, Iterator) else column_values(sliceable(values), of)
+def _listed(name: str, values: Any, of: Htype | None) -> Any:
+    if isinstance(values, Iterator):
+        return list(values)
+    return named_values(name, sliceable(values), of)
+
+
+def _is_columnar(data: Any) -> bool:
+    """Tell whether rows come by column: a dict, a table, a view; a column alone is no rows."""
+    if isinstance(data, Mapping | View):
+        return True
+    return isinstance(data, Tabular) and not wrong_table(data)
 
 
 def _rows(data: Any) -> Iterable[Mapping[str, Any]]:
     """Return rows to go through; what is no row, or no rows at all, is refused."""
+    if wrong_table(data):
+        raise InvalidValueError(f"{_TAKEN}; got {type(data).__name__}. {way_out(data)}")
     if isinstance(data, str | bytes | set) or not np.iterable(data):
-        raise InvalidValueError(f"{_TAKEN}; got {type(data).__name__} {data!r:.60}.")
+        raise InvalidValueError(f"{_TAKEN}; got {type(data).__name__} {brief(data)}.")
     for i, row in enumerate(data):
         if not isinstance(row, Mapping):
-            raise InvalidValueError(f"{_TAKEN}; got {row!r:.60}.", row=i)
+            raise InvalidValueError(f"{_TAKEN}; got {brief(row)}.", row=i)
         yield row
 
 

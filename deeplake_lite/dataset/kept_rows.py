@@ -13,6 +13,7 @@ from uuid import uuid4
 import numpy as np
 import xxhash
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.again import answered_again, fingerprint
 from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.parameters import params_from_json, params_to_json
@@ -141,7 +142,7 @@ class Opener:
         """Refuse columns that are not there. Raises DamagedError."""
         if odd := next((name for name in names if name not in there), None):
             raise DamagedError(
-                f"A saved view has the column {odd!r:.60}, which its version has not. Delete the "
+                f"A saved view has the column {brief(odd)}, which its version has not. Delete the "
                 "view, and save it again."
             )
 
@@ -203,7 +204,7 @@ def damaged_view(name: str, error: Exception) -> DamagedError:
     """Return the error of a saved view whose document is damaged."""
     reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
     return DamagedError(
-        f"The saved view {name!r:.60} is damaged: {reason.removesuffix('.'):.200}. Delete it, or "
+        f"The saved view {brief(name)} is damaged: {reason.removesuffix('.'):.200}. Delete it, or "
         "restore the lake from a copy."
     )
 
@@ -219,7 +220,7 @@ def _check(document: Any, *, saved: bool, depth: int) -> None:
         raise ValueError("it is of another lake.")
     names = document["columns"]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"'columns' must be a list of names, but it is {names!r:.60}.")
+        raise TypeError(f"'columns' must be a list of names, but it is {brief(names)}.")
     if ("array" in document) != ("hash" in document):
         raise ValueError("'array' and 'hash' come together.")
     if saved:
@@ -235,15 +236,17 @@ def _check_query(query: Any, depth: int) -> None:
     _check_count(query)
     _check_text(query, "fingerprint", TEXTS["hash"])
     if query.get("kind", "query") not in ("query", "suspects"):
-        raise ValueError(f"'kind' is 'query' or 'suspects', but it is {query['kind']!r:.60}.")
+        raise ValueError(f"'kind' is 'query' or 'suspects', but it is {brief(query['kind'])}.")
     if not isinstance(query["params"], list | dict):
-        raise TypeError(f"'params' must be a list or an object, but it is {query['params']!r:.60}.")
+        raise TypeError(
+            f"'params' must be a list or an object, but it is {brief(query['params'])}."
+        )
     if query["seed"] is not None and type(query["seed"]) is not int:
-        raise TypeError(f"'seed' must be a whole number or null, but it is {query['seed']!r:.60}.")
+        raise TypeError(f"'seed' must be a whole number or null, but it is {brief(query['seed'])}.")
     if query["asked"] is not None:
         _check(query["asked"], saved=False, depth=depth + 1)
     if not isinstance(query["sources"], list):
-        raise TypeError(f"'sources' must be a list, but it is {query['sources']!r:.60}.")
+        raise TypeError(f"'sources' must be a list, but it is {brief(query['sources'])}.")
     for source in query["sources"]:
         _check_text(source, "name", ANY)
         if source["label"] is not None:
@@ -253,16 +256,16 @@ def _check_query(query: Any, depth: int) -> None:
 
 def _check_text(document: Any, key: str, pattern: str) -> None:
     if not isinstance(document, dict):
-        raise TypeError(f"it must be an object, but it is {document!r:.60}.")
+        raise TypeError(f"it must be an object, but it is {brief(document)}.")
     value = document[key]
     if not isinstance(value, str) or not re.fullmatch(pattern, value, re.DOTALL):
-        raise ValueError(f"{key!r} must be a text like {pattern}, but it is {value!r:.60}.")
+        raise ValueError(f"{key!r} must be a text like {pattern}, but it is {brief(value)}.")
 
 
 def _check_count(document: Mapping[str, Any]) -> None:
     value = document["rows"]
     if type(value) is not int or not 0 <= value <= MOST_ROWS:
-        raise ValueError(f"'rows' must be a whole number up to {MOST_ROWS}, not {value!r:.60}.")
+        raise ValueError(f"'rows' must be a whole number up to {MOST_ROWS}, not {brief(value)}.")
 
 
 def _hash(rows: NDArray[np.int64]) -> str:

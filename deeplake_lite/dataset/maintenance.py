@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset import saved, versions
 from deeplake_lite.dataset.commit import TRIES
 from deeplake_lite.dataset.contradictions import contradictions
@@ -316,7 +317,7 @@ def _parse_age(name: str, value: Any, example: str) -> timedelta:
     if found is None:
         kinds = "a time, a timedelta" if name == "older_than" else "a timedelta"
         raise OptionError(
-            f"{name} must be {kinds}, or a number with s, m, h, d or w, but it is {value!r:.60}. "
+            f"{name} must be {kinds}, or a number with s, m, h, d or w, but it is {brief(value)}. "
             f"For example: {name}={example!r}."
         )
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.dataset import Dataset
@@ -206,7 +207,7 @@ def _check_limits(limits: Any) -> None:
     """Refuse what are no limits. Raises OptionError."""
     if not isinstance(limits, Limits):
         raise OptionError(
-            f"limits are given as dl.Limits(max_pixels=…, max_bytes=…), got {limits!r:.80}."
+            f"limits are given as dl.Limits(max_pixels=…, max_bytes=…), got {brief(limits, 80)}."
         )
 
 

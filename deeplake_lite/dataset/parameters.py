@@ -17,9 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.texts import plain
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes.base import is_null
+from deeplake_lite.htypes.foreign import column_array, is_column
+from deeplake_lite.htypes.json_values import check_keys
 from deeplake_lite.htypes.tensors import array_of
 from deeplake_lite.htypes.times import cast_time
 
@@ -103,7 +106,7 @@ def plain_value(value: Any) -> Any:
     raise QueryTypeError(
         "A parameter is a number, a text, bytes, a truth value, a date or time, a list, a JSON "
         "object or an array, got "
-        f"{type(value).__name__} {value!r:.60}."
+        f"{type(value).__name__} {brief(value)}."
     )
 
 
@@ -138,8 +141,11 @@ def _with_nulls(value: Any) -> Any:
         return _of_arrow(value)
     if library == "pyarrow" and hasattr(value, "as_py"):
         return _of_arrow_scalar(value)
-    is_column = library == "pandas" and getattr(value, "ndim", 0) == 1 and hasattr(value, "isna")
-    if not is_column or (isinstance(value.dtype, np.dtype) and value.dtype.kind != "O"):
+    if library == "polars" and is_column(type(value)):
+        array = column_array(value)
+        return array.tolist() if array.dtype == object else array
+    has_nulls = library == "pandas" and getattr(value, "ndim", 0) == 1 and hasattr(value, "isna")
+    if not has_nulls or (isinstance(value.dtype, np.dtype) and value.dtype.kind != "O"):
         return value
     null = np.asarray(value.isna())
     if not null.any():
@@ -176,11 +182,12 @@ def _with_none(values: np.ma.MaskedArray[Any, Any]) -> Any:
 def _json_object(value: dict[Any, Any]) -> Any:
     """Return a dict as JSON has it. Raises QueryTypeError where JSON has no such value."""
     try:
+        check_keys(value)
         return json.loads(json.dumps(value, default=_json_part))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise QueryTypeError(
             "A dict as a parameter is a JSON object, of texts, numbers, truth values, None, lists "
-            f"and dicts, but it is {value!r:.60}: {error}."
+            f"and dicts, but it is {brief(value)}: {error}."
         ) from error
 
 
@@ -296,7 +303,7 @@ def _to_json(value: Any) -> Any:
         case None | bool() | int() | float() | str():
             return value
     raise InvalidValueError(
-        f"A saved query keeps the values that it was asked with, but one is {value!r:.60}, of "
+        f"A saved query keeps the values that it was asked with, but one is {brief(value)}, of "
         f"{type(value).__name__}, which has no form in JSON. Pass a number, a text, a time, a list "
         "or an array."
     )

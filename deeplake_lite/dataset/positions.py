@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, RowIndexError
 from deeplake_lite.htypes.tensors import array_of, is_tensor
 
@@ -53,7 +54,7 @@ def in_brackets(index: Any, length: int) -> NDArray[np.int64]:
     """
     if isinstance(index, tuple):
         raise RowIndexError(
-            f"rows are chosen by one index, got {index!r:.80}. Several rows are a list: "
+            f"rows are chosen by one index, got {brief(index, 80)}. Several rows are a list: "
             "ds[[0, 1]]; a cell is ds['name'][row]; the axes of values come behind: "
             "ds['name'][rows][:, 0]."
         )
@@ -95,7 +96,7 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
     if found.ndim != 1 or found.dtype.kind not in "iu":
         raise RowIndexError(
             "rows are chosen with an integer, a slice, a list of integers or a boolean mask, "
-            f"got {index!r:.80}."
+            f"got {brief(index, 80)}."
         )
     if (bad := (found < -length) | (found >= length)).any():
         raise RowIndexError(_out_of_range(int(found[bad][0]), length))
@@ -110,7 +111,7 @@ def _ends(index: slice, length: int) -> tuple[int, int, int]:
     except (TypeError, ValueError) as error:  # of a step of 0, and of what is no integer
         raise RowIndexError(
             f"a slice goes from an integer to an integer, by a step that is not 0, got "
-            f"{index!r:.80}."
+            f"{brief(index, 80)}."
         ) from error
 
 
@@ -137,7 +138,7 @@ def as_ids(ids: Any) -> NDArray[np.int64]:
     if found.ndim != 1 or not whole or (found > np.iinfo(np.int64).max).any():
         raise InvalidValueError(
             "ids must be integers, such as batch['_row_id'] of a loader with row_ids=True or "
-            f"view.row_ids, but they are {ids!r:.60}."
+            f"view.row_ids, but they are {brief(ids)}."
         )
     return found.astype(np.int64)
 

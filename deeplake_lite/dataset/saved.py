@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.kept_rows import (
     Keeper,
@@ -198,8 +199,8 @@ def damage_named(name: str) -> Iterator[None]:
         raise
     except DAMAGE as error:
         raise DamagedError(
-            f"The saved view {name!r:.60} does not open: {error!s:.200}. Delete it, or restore the "
-            "lake from a copy."
+            f"The saved view {brief(name)} does not open: {error!s:.200}. Delete it, or restore "
+            "the lake from a copy."
         ) from error
 
 
@@ -209,12 +210,12 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
     overwrite = checks.flag("overwrite", overwrite)
     if not isinstance(name, str) or not name or "/" in name:
         raise InvalidValueError(
-            f"A view's name is a text, not empty and without a slash, got {name!r:.80}. Choose "
-            "another."
+            f"A view's name is a text, not empty and without a slash, got {brief(name, 80)}. "
+            "Choose another."
         )
     if (half := checks.half_of_a_pair(name)) is not None:
         raise InvalidValueError(
-            f"A view's name must be Unicode text, but {name!r:.60} has half a surrogate pair at "
+            f"A view's name must be Unicode text, but {brief(name)} has half a surrogate pair at "
             f"character {half}. Choose another."
         )
     if not view.version:

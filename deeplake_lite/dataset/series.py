@@ -1,4 +1,4 @@
-"""A column of pandas, which may be NumPy's, Arrow's, or of Python objects.
+"""A column of pandas or polars, which may be NumPy's, Arrow's, or of Python objects.
 
 Appended and ingested columns are read by the same rules, of a frame or by themselves.
 """
@@ -11,15 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset.capsules import polars_column
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.foreign import is_column
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def is_series(values: Any) -> bool:
-    """Tell whether values are a column of pandas: a Series, and not a DataFrame."""
-    return hasattr(values, "iloc") and values.ndim == 1
+    """Tell whether values are a column of pandas or polars: a Series, an index, or pandas' array.
+
+    >>> import pandas as pd
+    >>> is_series(pd.array([1, None])), is_series(pd.DataFrame()), is_series(np.zeros(2))
+    (True, False, False)
+    """
+    has_series = hasattr(values, "iloc") and values.ndim == 1  # also of libraries like pandas
+    return has_series or (is_column(type(values)) and not is_arrow(values))
 
 
 def is_arrow(values: Any) -> bool:
@@ -27,7 +35,7 @@ def is_arrow(values: Any) -> bool:
     return hasattr(values, "to_pylist") and hasattr(values, "null_count")
 
 
-def series_values(column: pd.Series[Any]) -> Any:
+def series_values(values: Any) -> Any:
     """Return a column as an array of NumPy or Arrow, or as a list with None for null.
 
     NaN in an array of floats stays NaN. Raises InvalidValueError for periods, which have no type.
@@ -42,6 +50,9 @@ def series_values(column: pd.Series[Any]) -> Any:
     """
     import pyarrow as pa
 
+    if type(values).__module__.startswith("polars"):
+        return polars_column(values)
+    column = _as_series(values)
     if column.dtype == object:
         return _objects(column)
     if column.dtype.name.startswith("period"):
@@ -57,6 +68,15 @@ def series_values(column: pd.Series[Any]) -> Any:
         return pa.array(column)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return [None if is_missing(value) else value for value in column.tolist()]
+
+
+def _as_series(values: Any) -> Any:
+    """Return an index or an array of pandas as a Series; a Series as it is."""
+    if hasattr(values, "iloc"):
+        return values
+    import pandas as pd
+
+    return pd.Series(list(values) if isinstance(values, pd.MultiIndex) else values)
 
 
 def _objects(column: pd.Series[Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.apportion import apportioned
 from deeplake_lite.dataset.hashing import xxh3_64
 from deeplake_lite.dataset.keys import canonical, digests_by_value
@@ -183,7 +184,7 @@ def _shares(fractions: Sequence[float]) -> NDArray[np.float64]:
         shares = np.empty(())
     if shares.ndim != 1 or not len(shares):
         raise OptionError(
-            f"fractions must be a number per part, such as [0.9, 0.1], got {fractions!r:.60}."
+            f"fractions must be a number per part, such as [0.9, 0.1], got {brief(fractions)}."
         )
     if not (shares >= 0).all() or not np.isfinite(shares).all():
         bad = shares[~(np.isfinite(shares) & (shares >= 0))][0]
@@ -193,7 +194,7 @@ def _shares(fractions: Sequence[float]) -> NDArray[np.float64]:
     if (total := shares.sum()) == 0 or abs(total - 1) > TOLERANCE:
         way = "Give one that is not 0." if total == 0 else f"Divide them: {_divided(shares)}."
         raise OptionError(
-            f"fractions must add up to 1, got {list(fractions)!r:.60}, which add up to {total:g}. "
+            f"fractions must add up to 1, got {brief(list(fractions))}, which add up to {total:g}. "
             f"{way}"
         )
     return shares

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from deeplake_lite.dataset.capsules import arrow_table
 from deeplake_lite.dataset.series import is_arrow, is_series, series_values
 from deeplake_lite.errors import InvalidValueError, LakeError
 from deeplake_lite.htypes import Json, from_config
@@ -67,15 +68,13 @@ def table_columns(table: Any, schema: Schema) -> dict[str, Any]:
     types = {f.name: f.htype for f in schema}
     if hasattr(table, "iloc"):
         names = [str(name) for name in table.columns]
-        found = [column_values(table.iloc[:, i], types.get(n)) for i, n in enumerate(names)]
+        found = [named_values(n, table.iloc[:, i], types.get(n)) for i, n in enumerate(names)]
     else:
-        import pyarrow as pa
-
-        arrow = pa.table(table)
+        arrow = arrow_table(table)
         arrow = arrow.drop_columns(unnamed_indexes(arrow.schema))
         names = arrow.column_names
         found = [
-            parsed(column_values(arrow.column(i), noted_htype(f) or types.get(f.name)), f)
+            parsed(named_values(f.name, arrow.column(i), noted_htype(f) or types.get(f.name)), f)
             for i, f in enumerate(arrow.schema)
         ]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -97,6 +96,14 @@ def unnamed_indexes(schema: pa.Schema) -> list[str]:
 
 
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+
+
+def named_values(name: str, values: Any, of: Htype | None) -> Any:
+    """Return what `column_values` does; an error names the column."""
+    try:
+        return column_values(values, of)
+    except InvalidValueError as error:
+        raise error.at(column=name) from error.__cause__
 
 
 def column_values(values: Any, of: Htype | None = None) -> Any:

@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, VersionNotFoundError
 from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref
 
@@ -129,7 +130,7 @@ def version_name(version: Version) -> str:
     if not isinstance(version, str | date):
         raise VersionNotFoundError(
             "A version is a branch, tag, commit id, time, or a commit of ds.log(), got "
-            f"{type(version).__name__} {version!r:.60}. ds.log()[0] is the newest commit, "
+            f"{type(version).__name__} {brief(version)}. ds.log()[0] is the newest commit, "
             "ds.log()[1] the one before."
         )
     return str(version)
@@ -146,7 +147,7 @@ def _unknown(
     """
     near = get_close_matches(str(name), [*branches, *tags], n=NEAREST)
     left = MOST_NAMES - len(near)
-    text = f"There is no {kind} {name!r:.60}."
+    text = f"There is no {kind} {brief(name)}."
     text += f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     for title, names in (("Branches", branches), ("Tags", tags)):
         others = [n for n in names if n not in near]
@@ -198,7 +199,7 @@ def check_new_name(repository: Repository, kind: str, name: str) -> None:
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not re.fullmatch(pattern, name):
         raise SchemaError(
             f"A {kind} is named with letters, digits and ._+-/, at most {LONGEST_NAME} in all, and "
-            f"begins with a letter or digit, got {name!r:.60}. Choose another name."
+            f"begins with a letter or digit, got {brief(name)}. Choose another name."
         )
     for other, names in (("branch", branch_names(repository)), ("tag", tag_names(repository))):
         if name in names:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 import numpy as np
 
 from deeplake_lite import codecs
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.arrays import (
     Shape,
@@ -204,13 +205,13 @@ def check_shape(shape: Any, dtype: str) -> Shape:
     ):
         raise SchemaError(
             f"shape must be a tuple of 1 to {_MOST_AXES} positive sizes, None for an axis of any "
-            f"size, got {shape!r:.80}. A column of single numbers is Scalar({dtype!r})."
+            f"size, got {brief(shape, 80)}. A column of single numbers is Scalar({dtype!r})."
         )
     nbytes = np.dtype(dtype).itemsize
     for size in sized:
         nbytes *= size
     if nbytes > _LARGEST:
-        raise SchemaError(f"A cell may take up to 2 GiB, got shape {shape!r:.80} of {dtype}.")
+        raise SchemaError(f"A cell may take up to 2 GiB, got shape {brief(shape, 80)} of {dtype}.")
     return sizes
 
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError
+from deeplake_lite.htypes.foreign import column_array, is_column
 from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.pool import Pool
 
@@ -213,10 +215,13 @@ def show_shape(shape: Shape) -> str:
 
 def _numpy(value: Any, dtype: str, shape: Shape) -> NDArray[Any]:
     """Make an array of whatever stands for one."""
-    mixed = np.dtype(dtype).kind in "mM" and _holds_int(value)  # NumPy would make a time of it
     try:
-        array = np.asarray(value, object if mixed else None)
-    except (ValueError, TypeError, OverflowError) as error:
+        mixed = np.dtype(dtype).kind in "mM" and _holds_int(value)  # NumPy would make a time of it
+        if is_column(type(value)):
+            array = column_array(value)
+        else:
+            array = np.asarray(value, object if mixed else None)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         reason = "lists of different lengths" if isinstance(value, list | tuple) else str(error)
         raise InvalidValueError(
             f"must be one array of shape {show_shape(shape)}, got {type(value).__name__} "
@@ -277,7 +282,7 @@ def _misshapen(value: Any, array: NDArray[Any], dtype: str, shape: Shape) -> Inv
     if array.ndim == 0 and array.dtype.kind not in "biufcmM":
         return InvalidValueError(
             f"must be {dtype} of shape {show_shape(shape)}, got {type(value).__name__} "
-            f"{value!r:.60}."
+            f"{brief(value)}."
         )
     if not shape:
         return InvalidValueError(
@@ -305,8 +310,8 @@ def _out_of_range(value: Any, target: np.dtype[Any]) -> InvalidValueError:
     """Build the error for an integer that is too large or too small."""
     limits = np.iinfo(target)
     return InvalidValueError(
-        f"{target.name} holds {limits.min} to {limits.max}, got {value}. Declare the column with a "
-        "wider dtype."
+        f"{target.name} holds {limits.min} to {limits.max}, got {_number(value)}. Declare the "
+        "column with a wider dtype."
     )
 
 
@@ -342,4 +347,4 @@ def _wrong_kind(array: NDArray[Any], target: np.dtype[Any]) -> InvalidValueError
 
 def _number(value: Any) -> str:
     """Show an offending value without its type."""
-    return f"{value.item() if isinstance(value, np.generic) else value!r:.60}"
+    return brief(value.item() if isinstance(value, np.generic) else value)

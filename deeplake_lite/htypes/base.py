@@ -17,10 +17,12 @@ from zlib import crc32
 import numpy as np
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.codecs.base import put
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, take
+from deeplake_lite.htypes.foreign import is_column, without_arrow
 from deeplake_lite.htypes.json_values import canonical_json, same_json
 from deeplake_lite.htypes.plain import fixed, plain, to_json
 from deeplake_lite.htypes.tensors import array_of, without_tensors
@@ -124,6 +126,9 @@ class Htype(ABC):
     name: ClassVar[str]
     """Registry key, such as ``"image"``."""
 
+    nan_is_null: ClassVar[bool] = False
+    """Whether NaN, which pandas has in place of a missing text, stands for null."""
+
     def __post_init__(self) -> None:
         if not isinstance(self.nullable, bool):
             raise SchemaError(f"nullable must be True or False, got {self.nullable!r}.")
@@ -134,6 +139,11 @@ class Htype(ABC):
             self.encode([self.default])
         except InvalidValueError as error:
             raise SchemaError(f"The default of {type(self).__name__}: {error}") from error
+        except RecursionError as error:
+            raise SchemaError(
+                f"The default of {type(self).__name__} must be nested less deep, but it is "
+                f"{brief(self.default)}. Flatten it."
+            ) from error
 
     @property
     def limits(self) -> Limits:
@@ -361,8 +371,11 @@ class Htype(ABC):
         elif isinstance(values, np.ndarray) and values.dtype != object:
             return None
         else:
-            nulls = {kind for kind in set(map(type, values)) if is_null(kind)}
+            kinds = set(map(type, values))
+            nulls = {kind for kind in kinds if is_null(kind)}
             valid = np.array([type(value) not in nulls for value in values] if nulls else True)
+            if self.nan_is_null and any(issubclass(kind, float | np.floating) for kind in kinds):
+                valid = valid & np.array([not is_nan(value) for value in values])
         return None if valid.all() else valid
 
     def _plain_default(self, value: Any) -> Any:
@@ -422,12 +435,17 @@ def is_null(kind: type) -> bool:
     return kind is type(None) or kind.__name__ == "NAType"
 
 
+def is_nan(value: Any) -> bool:
+    """Tell whether a value is a float that is NaN."""
+    return isinstance(value, float | np.floating) and value != value
+
+
 def _as_block(values: Any) -> Any:
     """Return values as a list, tuple or array with one entry per row."""
     if isinstance(values, list | tuple):
-        return without_tensors(values)
-    if hasattr(values, "__array__"):  # pandas, torch, xarray
-        values = values if isinstance(values, np.ndarray) else array_of(values)
+        return without_tensors(without_arrow(values))
+    if hasattr(values, "__array__") or is_column(type(values)):  # torch, xarray, pandas, polars
+        values = array_of(values)
         if values.ndim:
             return values
     elif not isinstance(values, str | bytes | dict):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.arrays import as_array, as_buffer, each, from_buffer
@@ -124,8 +125,8 @@ class Boxes(Htype):
         """Return the boxes of a row."""
         if _is_box(value):
             raise InvalidValueError(
-                f"must be boxes of shape (n, 4), got a single one, {value!r:.60}. Wrap it: "
-                f"[{value!r:.60}]."
+                f"must be boxes of shape (n, 4), got a single one, {brief(value)}. Wrap it: "
+                f"[{brief(value)}]."
             )
         return as_array(value, self.dtype, (None, 4))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.arrays import each
 from deeplake_lite.htypes.base import Check, Htype, Ragged
@@ -30,6 +31,7 @@ class Bytes(Htype):
     """
 
     name: ClassVar[str] = "bytes"
+    nan_is_null: ClassVar[bool] = True
 
     @property
     @override
@@ -68,4 +70,4 @@ def _read(value: Any) -> Buffer:
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     way = "Encode it: value.encode()" if isinstance(value, str) else "Give bytes"
-    raise InvalidValueError(f"must be bytes, got {type(value).__name__} {value!r:.60}. {way}.")
+    raise InvalidValueError(f"must be bytes, got {type(value).__name__} {brief(value)}. {way}.")

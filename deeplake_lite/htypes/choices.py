@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def choice(
         if word in words:
             return words[word]
     raise SchemaError(
-        f"{what} must be one of {', '.join(known)}, got {given!r:.60}.{nearest(given, words)}"
+        f"{what} must be one of {', '.join(known)}, got {brief(given)}.{nearest(given, words)}"
         f"{else_ and ' '}{else_}"
     )
 

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from deeplake_lite.brief import brief
+from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.arrays import as_block, as_buffer, each, from_buffer
 from deeplake_lite.htypes.base import Check, Dense, Htype, Ragged
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.htypes.names import check_names
+from deeplake_lite.htypes.text import not_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,12 +58,13 @@ class ClassLabel(Htype):
     """Whether a row holds any number of classes."""
 
     name: ClassVar[str] = "class_label"
+    nan_is_null: ClassVar[bool] = True
 
     @override
     def __post_init__(self) -> None:
         self._set(names=check_names(self.names, "class"))
         if not isinstance(self.multiple, bool):
-            raise SchemaError(f"multiple must be True or False, got {self.multiple!r:.60}.")
+            raise SchemaError(f"multiple must be True or False, got {brief(self.multiple)}.")
         super().__post_init__()
 
     @property
@@ -150,7 +154,7 @@ class ClassLabel(Htype):
             return self.index(value)
         if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
             raise InvalidValueError(
-                f"must be one class per row, got {value!r:.60}. "
+                f"must be one class per row, got {brief(value)}. "
                 "Declare ClassLabel(…, multiple=True)."
             )
         return value
@@ -161,7 +165,7 @@ class ClassLabel(Htype):
             isinstance(value, np.ndarray) and value.ndim
         ):
             raise InvalidValueError(
-                f"must be a list of classes (multiple=True), got {value!r:.60}. Put it in a list."
+                f"must be a list of classes (multiple=True), got {brief(value)}. Put it in a list."
             )
         try:
             return self._read(value)
@@ -170,18 +174,20 @@ class ClassLabel(Htype):
 
     def _unknown(self, name: str) -> InvalidValueError:
         """Build the error for a name that no class has."""
+        if isinstance(name, str) and (half := half_of_a_pair(name)) is not None:
+            return not_utf8(name, half)
         if not self.names:
             return InvalidValueError(
-                f"must be a class number, got {name!r:.60}. Declare the names: "
-                f"ClassLabel([{name!r:.60}, …])."
+                f"must be a class number, got {brief(name)}. Declare the names: "
+                f"ClassLabel([{brief(name)}, …])."
             )
         near = [repr(match) for match in get_close_matches(str(name), self.names, n=3)]
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         shown = ", ".join(map(repr, self.names[:10])) + (", …" if len(self.names) > 10 else "")
         count = f"one of {len(self.names)} classes"
         return InvalidValueError(
-            f"must be {count}, got {name!r:.60}.{hint} Known: {shown}. "
-            f"A new class is added by ds.add_classes(column, [{name!r:.60}])."
+            f"must be {count}, got {brief(name)}.{hint} Known: {shown}. "
+            f"A new class is added by ds.add_classes(column, [{brief(name)}])."
         )
 
     @override

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.array import check_shape
 from deeplake_lite.htypes.arrays import as_block
@@ -56,7 +57,7 @@ class Embedding(Htype):
     def __post_init__(self) -> None:
         self._set(dtype=dtype_choice("dtype of an embedding", self.dtype, _DTYPES))
         if type(self.dim) is not int:
-            raise SchemaError(f"dim must be a positive whole number, got {self.dim!r:.60}.")
+            raise SchemaError(f"dim must be a positive whole number, got {brief(self.dim)}.")
         check_shape(self.dim, self.dtype)
         super().__post_init__()
 

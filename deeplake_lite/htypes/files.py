@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, MissingPackageError
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def local_path(url: str) -> str:
     parts = urlsplit(url)
     if parts.netloc not in ("", "localhost"):
         raise InvalidValueError(
-            f"a file:// URL has no host, got {url!r:.120}. Write file:///path, with three slashes."
+            f"a file:// URL has no host, got "
+            f"{brief(url, 120)}. Write file:///path, with three slashes."
         )
     path = unquote(parts.path)
     return path.lstrip("/") if os.name == "nt" else path
@@ -114,10 +116,12 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InvalidValueError(f"{text!r:.200} cannot be read: {reason}. Check it.") from error
+        raise InvalidValueError(
+            f"{brief(text, 200)} cannot be read: {reason}. Check it."
+        ) from error
     if not data:
         raise InvalidValueError(
-            f"{text!r:.200} is empty (0 bytes). Write it again, or leave it out."
+            f"{brief(text, 200)} is empty (0 bytes). Write it again, or leave it out."
         )
     return data
 
@@ -130,5 +134,5 @@ def _read_store(url: str) -> bytes:
         with fsspec.open(url, "rb") as file:
             data: bytes = file.read()
     except ImportError as error:
-        raise MissingPackageError(f"Reading {url!r:.120} needs a package: {error}.") from error
+        raise MissingPackageError(f"Reading {brief(url, 120)} needs a package: {error}.") from error
     return data

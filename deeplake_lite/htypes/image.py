@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
 import numpy as np
 
 from deeplake_lite import codecs
+from deeplake_lite.brief import brief
 from deeplake_lite.codecs.base import ImageCodec, put
 from deeplake_lite.codecs.limits import NO_LIMITS
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError, TooLargeError
@@ -117,6 +118,7 @@ class Image(Htype):
     """Of the pixels, where the codec keeps none itself."""
 
     name: ClassVar[str] = "image"
+    nan_is_null: ClassVar[bool] = True
 
     @override
     def __post_init__(self) -> None:
@@ -197,7 +199,7 @@ class Image(Htype):
             try:
                 return self._encode_file(data, check)
             except InvalidValueError as error:
-                message = f"{os.fspath(value)!r:.200}: {error.args[0]}"
+                message = f"{brief(os.fspath(value), 200)}: {error.args[0]}"
                 raise type(error)(message) from error.__cause__
         if isinstance(value, bytearray | memoryview):
             return self._encode_file(bytes(value), check)

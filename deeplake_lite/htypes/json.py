@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.htypes.arrays import each
 from deeplake_lite.htypes.base import Check, Htype, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
-from deeplake_lite.htypes.json_values import built_in
+from deeplake_lite.htypes.json_values import built_in, check_keys
 from deeplake_lite.htypes.show import short_text
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ class Json(Htype):
     Notes
     -----
     Kept as compact UTF-8, keys in the order in which they came. NumPy numbers and arrays become
-    numbers and lists, tuples become lists, keys become text. A lone None is null. NaN and infinity
+    numbers and lists, tuples become lists, keys become text; two keys that become the same text
+    are refused. A lone None is null. NaN and infinity
     are refused, because JSON has none.
 
     Examples
@@ -75,10 +77,11 @@ _ENCODER = json.JSONEncoder(
 def _write(value: Any) -> bytes:
     """Return one value as JSON."""
     try:
+        check_keys(value)
         return _ENCODER.encode(value).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidValueError(
-            f"must be a JSON value, got {type(value).__name__} {value!r:.60} ({error}). Use None "
+            f"must be a JSON value, got {type(value).__name__} {brief(value)} ({error}). Use None "
             "for NaN, text for anything that JSON lacks."
         ) from error
 

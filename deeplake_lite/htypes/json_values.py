@@ -54,6 +54,40 @@ def canonical_json(value: Any) -> str:
     return json.dumps(_with_whole_numbers(value), sort_keys=True, default=built_in)
 
 
+def check_keys(value: Any) -> None:
+    """Refuse a dict of which two keys are the same text in JSON, where one value would be lost.
+
+    Raises
+    ------
+    ValueError
+        With the text.
+
+    Examples
+    --------
+    >>> check_keys([{1: "a", "1": "b"}])
+    Traceback (most recent call last):
+        ...
+    ValueError: two keys of an object are '1' as text, of which one would be lost
+    """
+    if isinstance(value, dict):
+        if not all(type(key) is str for key in value):
+            texts: set[str] = set()
+            for key in value:
+                text = _key(key)
+                if text in texts:
+                    raise ValueError(
+                        f"two keys of an object are {text!r} as text, of which one would be lost"
+                    )
+                texts.add(text)
+        for item in value.values():
+            check_keys(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            check_keys(item)
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        check_keys(value.tolist())
+
+
 def built_in(value: Any) -> Any:
     """Return a NumPy value in built-in types. Raises TypeError for what is none."""
     if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biufUO":

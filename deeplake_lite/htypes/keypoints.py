@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.array import shapes_of
 from deeplake_lite.htypes.arrays import as_array, as_buffer, each, from_buffer, show_shape
@@ -57,7 +58,7 @@ class Keypoints(Htype):
         self._set(names=check_names(self.names, "point"))
         if type(self.dims) is not int or self.dims not in (2, 3):
             raise SchemaError(
-                f"dims must be 2 (x, y) or 3 (x, y, visibility), got {self.dims!r:.60}."
+                f"dims must be 2 (x, y) or 3 (x, y, visibility), got {brief(self.dims)}."
             )
         self._set(connections=_check_connections(self.connections, len(self.names)))
         super().__post_init__()
@@ -185,6 +186,6 @@ def _check_connections(connections: Any, count: int) -> tuple[tuple[int, int], .
             known = f" below {count}" if count else ""
             raise SchemaError(
                 f"connections must be pairs of point numbers{known}, counted from 0, got "
-                f"{pair!r:.60}."
+                f"{brief(pair)}."
             )
     return tuple((pair[0], pair[1]) for pair in pairs)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, override, runtime_che
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.arrays import each
 from deeplake_lite.htypes.base import Check, Htype, Ragged
@@ -56,6 +57,7 @@ class Link(Htype):
     """What the files hold, an Htype."""
 
     name: ClassVar[str] = "link"
+    nan_is_null: ClassVar[bool] = True
 
     @override
     def __post_init__(self) -> None:
@@ -115,7 +117,7 @@ class Link(Htype):
         try:
             return self.of.from_file(data)
         except InvalidValueError as error:
-            raise type(error)(f"the link {url!r:.200}: {error.args[0]}") from error
+            raise type(error)(f"the link {brief(url, 200)}: {error.args[0]}") from error
 
     @override
     def preview(self, value: Any) -> str:
@@ -126,11 +128,11 @@ def _read(value: Any) -> bytes:
     """Return one link as UTF-8."""
     if not isinstance(value, str | os.PathLike) or not isinstance(text := os.fspath(value), str):
         raise InvalidValueError(
-            f"must be a path or URL, got {type(value).__name__} {value!r:.60}. "
+            f"must be a path or URL, got {type(value).__name__} {brief(value)}. "
             f"To keep the file itself in the lake, declare the column without Link."
         )
     if not text or "\0" in text:
         raise InvalidValueError(
-            f"must be a path or URL, got {text!r:.60}. Leave the row out, or give None."
+            f"must be a path or URL, got {brief(text)}. Leave the row out, or give None."
         )
     return encode_text(text)

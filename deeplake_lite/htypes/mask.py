@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 import numpy as np
 
 from deeplake_lite import codecs
+from deeplake_lite.brief import brief
 from deeplake_lite.codecs.base import ImageCodec
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes.arrays import as_array, check_recorded, each, each_in_threads
@@ -74,6 +75,7 @@ class Mask(Htype):
     """Of the classes."""
 
     name: ClassVar[str] = "mask"
+    nan_is_null: ClassVar[bool] = True
 
     @override
     def __post_init__(self) -> None:
@@ -195,7 +197,7 @@ class Mask(Htype):
             try:
                 return self._encode_file(data, check)
             except InvalidValueError as error:
-                raise type(error)(f"{os.fspath(value)!r:.200}: {error.args[0]}") from error
+                raise type(error)(f"{brief(os.fspath(value), 200)}: {error.args[0]}") from error
         if isinstance(value, bytes | bytearray | memoryview):
             return self._encode_file(bytes(value), check)
         if is_file_struct(value):

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import NestedCells
+from deeplake_lite.htypes.foreign import column_array, is_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +38,9 @@ def _as_list(value: Any, row: int) -> Any:
     """Return the items of one row."""
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         return value
+    if is_column(type(value)):
+        return column_array(value)
     raise InvalidValueError(
-        f"must be a list of items, got {type(value).__name__} {value!r:.60}. Put it in a list.",
+        f"must be a list of items, got {type(value).__name__} {brief(value)}. Put it in a list.",
         row=row,
     )

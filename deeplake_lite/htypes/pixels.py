@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.htypes.pillow import is_pillow, pillow_pixels
 
@@ -40,7 +41,7 @@ def pixels_of(value: Any) -> NDArray[Any]:
         return pillow_pixels(value)
     raise InvalidValueError(
         f"must be a picture: a path, a URL, a file as bytes, an array or a Pillow image, got "
-        f"{type(value).__name__} {value!r:.60}. Lists of numbers need np.asarray(value, 'uint8')."
+        f"{type(value).__name__} {brief(value)}. Lists of numbers need np.asarray(value, 'uint8')."
     )
 
 

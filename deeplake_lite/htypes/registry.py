@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import FormatError, SchemaError
 from deeplake_lite.htypes.base import Htype
 from deeplake_lite.htypes.choices import dtype_name, nearest
@@ -94,7 +95,7 @@ def resolve(spec: Any) -> Htype:
     if isinstance(spec, str):
         return _from_word(spec)
     raise SchemaError(
-        f"A type must be an htype such as Image('jpeg'), a name or a dtype, got {spec!r:.80}."
+        f"A type must be an htype such as Image('jpeg'), a name or a dtype, got {brief(spec, 80)}."
     )
 
 
@@ -114,7 +115,7 @@ def from_config(config: Any) -> Htype:
     name = config.get("htype") if isinstance(config, dict) else None
     if not isinstance(name, str) or name not in CLASSES:
         raise FormatError(
-            f"A column's type must be an object with a known 'htype', got {config!r:.120}. "
+            f"A column's type must be an object with a known 'htype', got {brief(config, 120)}. "
             f"If a newer release wrote it, upgrade deeplake-lite."
         )
     cls = home(name)

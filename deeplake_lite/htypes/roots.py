@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.files import local_path, read, scheme_of
 
@@ -61,7 +62,7 @@ def _permitted_path(url: str, allow: tuple[str, ...]) -> Path:
         if real.is_file():
             return real
     raise InvalidValueError(
-        f"the link {url!r:.200} leads to no file under the allowed roots "
+        f"the link {brief(url, 200)} leads to no file under the allowed roots "
         f"({', '.join(map(repr, allow))}). "
         f"Restore the file, or mend the link."
     )
@@ -102,6 +103,6 @@ def _outside(url: str, allow: tuple[str, ...]) -> InvalidValueError:
     """Build the error for a link that leads elsewhere."""
     shown = ", ".join(map(repr, allow)) or "none"
     return InvalidValueError(
-        f"the link {url!r:.200} is outside the allowed roots ({shown}). If you trust the lake, "
-        f"name its folder: dl.open(url, allow=[…])."
+        f"the link {brief(url, 200)} is outside the allowed roots ({shown}). If you trust the "
+        f"lake, name its folder: dl.open(url, allow=[…])."
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes.arrays import as_block
 from deeplake_lite.htypes.base import Check, Dense, Htype, is_null
@@ -122,7 +123,7 @@ def check_dtype(dtype: Any) -> str:
         raise SchemaError(f"{dtype!r} is no dtype. Declare the column as {meant!r}.")
     raise SchemaError(
         f"A column's dtype must be one of {', '.join(DTYPES)}, or datetime64[unit] or "
-        f"timedelta64[unit] with a unit of {', '.join(UNITS)}, got {name!r:.60}."
+        f"timedelta64[unit] with a unit of {', '.join(UNITS)}, got {brief(name)}."
         f"{nearest(name, DTYPES)} Text columns are of type 'text'."
     )
 

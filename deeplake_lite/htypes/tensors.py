@@ -11,6 +11,13 @@ from typing import Any
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.foreign import (
+    column_array,
+    frame_array,
+    is_column,
+    is_frame,
+    text_objects,
+)
 
 
 def is_tensor(kind: type) -> bool:
@@ -56,13 +63,15 @@ def _holds_tensor(value: Any) -> bool:
 def array_of(value: Any) -> np.ndarray[Any, Any]:
     """Return a tensor, or what gives itself to NumPy, as an array; bfloat16 as float32.
 
+    Columns of pandas, polars and Arrow keep their nulls and texts: see `column_array`.
+
     Raises
     ------
     InvalidValueError
         For a tensor without values, as on the device "meta".
     """
     if not is_tensor(type(value)):
-        array = np.asarray(value)
+        array = _of_library(value)
         return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
     try:
         detached = value.detach()
@@ -75,6 +84,14 @@ def array_of(value: Any) -> np.ndarray[Any, Any]:
             f"a tensor must have values that NumPy reads, but it is of {value.dtype} on device "
             f"{str(value.device)!r}, {value.layout}. Give it as an array: x.numpy(force=True)."
         ) from error
+
+
+def _of_library(value: Any) -> np.ndarray[Any, Any]:
+    if isinstance(value, np.ndarray):
+        return text_objects(value) if value.dtype.kind == "T" else value
+    if is_column(type(value)):
+        return column_array(value)
+    return frame_array(value) if is_frame(type(value)) else np.asarray(value)
 
 
 _WITHOUT_NUMPY = ("torch.bfloat16", "torch.float8")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError
 from deeplake_lite.htypes.arrays import each
 from deeplake_lite.htypes.base import Check, Htype, Ragged
@@ -35,6 +36,7 @@ class Text(Htype):
     """
 
     name: ClassVar[str] = "text"
+    nan_is_null: ClassVar[bool] = True
 
     @property
     @override
@@ -77,15 +79,29 @@ def encode_text(value: Any) -> bytes:
     value = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(value, str):
         raise InvalidValueError(
-            f"must be text, got {type(value).__name__} {value!r:.60}. Convert it: str(value)."
+            f"must be text, got {type(value).__name__} {brief(value)}. Convert it: str(value)."
         )
     try:
         return value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidValueError(
-            f"must be text that UTF-8 can hold, got a lone surrogate at {error.start}. "
-            f"Replace it: value.encode(errors='replace').decode()."
-        ) from error
+        raise not_utf8(value, error.start) from error
+
+
+def not_utf8(text: str, at: int) -> InvalidValueError:
+    r"""Return the error for a text with a lone surrogate, which stands for a byte of no character.
+
+    >>> str(not_utf8("caf\udce9", 3))
+    "must be text in UTF-8, but the byte 0xe9 at 3 is no part of it. Decode its bytes by ..."
+    """
+    if 0xDC80 <= (code := ord(text[at])) <= 0xDCFF:
+        return InvalidValueError(
+            f"must be text in UTF-8, but the byte {code - 0xDC00:#x} at {at} is no part of it. "
+            "Decode its bytes by the encoding that they are in, such as 'latin-1'."
+        )
+    return InvalidValueError(
+        f"must be text that UTF-8 can hold, got a lone surrogate at {at}. "
+        f"Replace it: value.encode(errors='replace').decode()."
+    )
 
 
 def decode_text(data: Any) -> str:

@@ -8,11 +8,12 @@ goes unseen. Moments with a time zone become UTC.
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def _moment(value: Any, dtype: np.dtype[Any]) -> np.datetime64:
             raise _not_a_time(value, dtype) from None
         except OverflowError:
             raise InvalidValueError(
-                f"must lie in the years that its digits of a second allow, got {value!r:.60}. "
+                f"must lie in the years that its digits of a second allow, got {brief(value)}. "
                 "Write it with fewer digits of a second."
             ) from None
     raise _not_a_time(value, dtype)
@@ -186,6 +187,8 @@ def _duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
         return span
     if isinstance(value, timedelta):
         return np.timedelta64(value, "us")
+    if isinstance(value, time) and value.tzinfo is None:  # as Arrow's: since midnight
+        return np.timedelta64(datetime.combine(date.min, value) - datetime.min, "us")
     if dtype.name in COUNTED and isinstance(value, int | np.integer) and type(value) is not bool:
         unit: Any = np.datetime_data(dtype)[0]
         return np.timedelta64(int(value), unit)
@@ -206,5 +209,5 @@ def _not_a_time(value: Any, dtype: np.dtype[Any]) -> InvalidValueError:
     )
     kind = "moment" if dtype.kind == "M" else "duration"
     return InvalidValueError(
-        f"must be a {kind} ({dtype.name}), got {type(value).__name__} {value!r:.60}. {way}."
+        f"must be a {kind} ({dtype.name}), got {type(value).__name__} {brief(value)}. {way}."
     )

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
+import pyarrow as pa
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.series import is_arrow, is_series, series_values
 from deeplake_lite.dataset.tables import Exported, column_values
-from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.errors import InvalidValueError, LakeError, SchemaError
 from deeplake_lite.htypes import (
     Array,
     Bytes,
@@ -31,6 +33,7 @@ from deeplake_lite.htypes import (
     Text,
     resolve,
 )
+from deeplake_lite.htypes.foreign import without_arrow
 from deeplake_lite.htypes.pillow import is_pillow
 from deeplake_lite.htypes.tensors import array_of
 from deeplake_lite.ingest.columns import ArrowColumn
@@ -171,9 +174,7 @@ class MemorySource:
         try:
             return values.htype(classes=classes)
         except SchemaError as error:
-            raise SchemaError(
-                f"Column {name!r}: {error} Give it another type: schema={{{name!r}: 'text'}}."
-            ) from error
+            raise SchemaError(f"Column {name!r}: {error} {_advice(name, values)}") from error
 
     def _htype(self, name: str, values: Any) -> Htype:
         given = resolve(self.schema[name]) if name in self.schema else None
@@ -189,7 +190,7 @@ class MemorySource:
         try:
             found = found_htype(values)
         except SchemaError as error:
-            raise SchemaError(f"Column {name!r}: {error}") from error
+            raise SchemaError(f"Column {name!r}: {error} {_advice(name, values)}") from error
         if given is not None and isinstance(found, Text):
             names = sorted({str(v) for v in _plain(values) if v is not None})
             return ClassLabel(names, nullable=found.nullable)
@@ -242,7 +243,12 @@ def found_htype(values: Any) -> Htype:
         )
         return replace(found, nullable=True) if nullable else found
     present = [v for v in _plain(values) if not _is_null(v)]
-    found = _of_items(present)
+    try:
+        found = _of_items(present)
+    except RecursionError as error:
+        raise SchemaError(
+            f"values must be nested less deep, but there is {brief(present)}. Flatten them."
+        ) from error
     return replace(found, nullable=True) if len(present) < len(values) else found
 
 
@@ -256,13 +262,13 @@ def _of_array(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Htype:
         text: Htype = Text() if dtype.kind == "U" else Bytes()
         return Sequence(text) if shape else text
     if dtype.kind not in "biufcmM":
-        raise SchemaError(f"there is no type for dtype {dtype}. Give one: schema={{…}}.")
+        raise SchemaError(f"there is no type for dtype {dtype}.")
     return Array(dtype.name, shape) if shape else Scalar(dtype.name)
 
 
 _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
     ((bool, np.bool_), Scalar("bool")),
-    ((timedelta, np.timedelta64), Scalar("timedelta64[us]")),  # NumPy's is an np.integer, too
+    ((timedelta, time, np.timedelta64), Scalar("timedelta64[us]")),  # NumPy's is an np.integer, too
     ((int, np.integer), Scalar("int64")),
     ((int, float, np.integer, np.floating), Scalar("float64")),
     ((complex, np.complexfloating), Scalar("complex128")),
@@ -284,13 +290,47 @@ def _of_items(items: list[Any]) -> Htype:
         if all(isinstance(item, types) for item in items):
             return htype
     if all(isinstance(item, np.ndarray) or hasattr(item, "__array__") for item in items):
-        return _of_arrays([array_of(item) for item in items])
+        arrays = [array_of(item) for item in items]
+        if any(array.dtype == object for array in arrays):  # texts, or numbers with nulls
+            return _of_lists([array.tolist() for array in arrays])
+        return _of_arrays(arrays)
     if all(is_pillow(item) for item in items):
         return Image()
     if all(isinstance(item, list | tuple) for item in items):
         return _of_lists(items)
     kinds = ", ".join(sorted({type(item).__name__ for item in items}))
-    raise SchemaError(f"there is no one type for {kinds}. Give one: schema={{…: 'json'}}.")
+    raise SchemaError(f"there is no one type for {kinds}.")
+
+
+_GENERAL = (
+    *(Text(), Scalar("timedelta64[us]"), Scalar("float64")),
+    *(Array("int64", None), Array("float64", None), Json(), Bytes()),
+)
+"""Types that may take values in which none is found."""
+
+_TRIED = 1_000
+"""Rows on which they are tried."""
+
+
+def _advice(name: str, values: Any) -> str:
+    """Return which types take the values of a column, as a sentence.
+
+    >>> _advice("x", [1, "a", None])
+    "Give it a type: schema={'x': dl.Json(nullable=True)}."
+    """
+    for nullable in (False, True):
+        for htype in (replace(general, nullable=nullable) for general in _GENERAL):
+            if _takes(htype, values):
+                return f"Give it a type: schema={{{name!r}: dl.{htype!r}}}."
+    return "No type takes them: convert them to numbers, texts, lists or dicts."
+
+
+def _takes(htype: Htype, values: Any) -> bool:
+    try:
+        htype.encode(_part(values, 0, min(len(values), _TRIED), htype))
+    except (LakeError, pa.ArrowException):
+        return False
+    return True
 
 
 def _moment(item: Any) -> Any:
@@ -302,7 +342,7 @@ def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
     """Return the type for an array per row: axes that differ are ragged."""
     ranks = {array.ndim for array in arrays}
     if len(ranks) > 1:
-        raise SchemaError(f"arrays have one rank, got {sorted(ranks)}. Give them one.")
+        raise SchemaError(f"arrays must have one rank, but they have {sorted(ranks)}.")
     dtype = np.result_type(*{array.dtype for array in arrays})
     sizes = zip(*(array.shape for array in arrays), strict=True)
     shape = tuple(s[0] if len(set(s)) == 1 and s[0] else None for s in sizes)
@@ -332,13 +372,16 @@ def _sequence(name: str, values: Any) -> Any:
         values = _series(name, values)
     if is_arrow(values):
         return ArrowColumn.of(values)
-    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+    single = isinstance(values, str | bytes | Mapping) or getattr(values, "ndim", 1) == 0
+    if single or not hasattr(values, "__len__"):
         raise InvalidValueError(
             f"must be an array or a list with one value per row, got {type(values).__name__} "
-            f"{values!r:.60}.",
+            f"{brief(values)}.",
             column=name,
         )
-    if isinstance(values, list | np.ndarray) or hasattr(values, "htype"):
+    if isinstance(values, list | tuple):
+        return without_arrow(list(values))
+    if hasattr(values, "htype"):
         return values
     if hasattr(values, "__array__"):
         return array_of(values)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from deeplake_lite.checks import half_of_a_pair
+from deeplake_lite.dataset.arrow_objects import objects_in
 from deeplake_lite.dataset.arrow_types import (
     dtype_of,
     is_bytes,
@@ -86,7 +88,7 @@ def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
         return _list_htype(kind)
     if kinds.is_nested(kind):  # struct, map, union
         return Json()
-    raise SchemaError(f"There is no column type for Arrow's {kind}. Cast it first.")
+    raise SchemaError(f"There is no column type for Arrow's {kind}.")
 
 
 def _list_htype(kind: pa.DataType) -> Htype:
@@ -134,15 +136,27 @@ class ArrowColumn:
         if not classes and (noted := noted_htype(self.field)) is not None:
             return noted
         if kinds.is_dictionary(kind) and is_text(kind.value_type):
-            return htype_of(kind, nullable=nullable, names=self.array.dictionary.to_pylist())
+            texts = texts_in(self.array.dictionary)
+            names = [text for text in texts if text is not None]
+            return htype_of(kind, nullable=nullable or len(names) < len(texts), names=names)
         if classes and is_text(kind):
-            return class_label(set(self.array.unique().to_pylist()))
+            return class_label(set(texts_in(self.array.unique())))
         return htype_of(kind, nullable=nullable)
 
     def values(self, start: int, stop: int, htype: Htype) -> Any:
         """Return some of the values as `htype` takes them."""
         values = values_of(self.array.slice(start, stop - start), noted_htype(self.field) or htype)
         return values if self.field is None else parsed(values, self.field)
+
+
+def texts_in(array: pa.Array) -> list[str | None]:
+    """Return the texts of an array that are UTF-8: what is not is refused with its row, later.
+
+    >>> texts_in(pa.array(["a", None]))
+    ['a', None]
+    """
+    texts = objects_in(array)
+    return [text for text in texts if text is None or half_of_a_pair(text) is None]
 
 
 def class_label(texts: set[str | None]) -> ClassLabel:

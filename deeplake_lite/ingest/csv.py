@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow_types import is_text
 from deeplake_lite.dataset.opening import exists
 from deeplake_lite.dataset.opening import open as open_lake
@@ -139,7 +140,7 @@ class CsvSource(TabularSource):
         if exact:
             raise InvalidValueError(
                 f"{self.title} has {kind} in its first rows, but later "
-                f"{texts[wrong[0]].as_py()!r:.60}. Give its type: schema={{{name!r}: 'text'}}.",
+                f"{brief(texts[wrong[0]].as_py())}. Give its type: schema={{{name!r}: 'text'}}.",
                 column=name,
             )
         fits = pa.array(~np.isin(np.arange(len(texts)), wrong))

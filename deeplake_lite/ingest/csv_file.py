@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 import pyarrow.types as kinds
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.quotes import check_quotes
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.ingest.tabular import chosen, reading
 
@@ -85,11 +87,13 @@ class CsvFile:
         if not self.is_large:
             return self.rows(texts)
         with reading(self.path), self._open(texts) as reader:
+            check_quotes(self.path, self.delimiter)
             return pa.Table.from_batches([reader.read_next_batch()])
 
     def rows(self, texts: Iterable[str]) -> pa.Table:
         """Return all rows, some columns as text. Raises InvalidValueError."""
         with reading(self.path):
+            check_quotes(self.path, self.delimiter)
             try:
                 return arrow_csv.read_csv(self.path, **self._how(texts))
             except pa.ArrowInvalid:  # only a single thread says in which row
@@ -304,7 +308,7 @@ def _labelled(schema: pa.Schema, columns: Sequence[str] | None, delimiter: str) 
     if len(schema) == 1 and other:
         raise InvalidValueError(
             f"values of a CSV file must be separated by {delimiter!r}, but this one has a single "
-            f"column, {schema.names[0]!r:.80}. Give its delimiter: delimiter={other!r}."
+            f"column, {brief(schema.names[0], 80)}. Give its delimiter: delimiter={other!r}."
         )
     if columns is None:
         _check_named(schema.names)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-import pyarrow as pa
-
+from deeplake_lite.dataset.capsules import arrow_table, way_out, wrong_table
+from deeplake_lite.dataset.tables import Tabular
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.columns import ArrowColumn
@@ -64,20 +64,24 @@ def from_dataframe(
 
 def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
     """Return the source for a DataFrame. Raises InvalidValueError for anything else."""
-    if hasattr(df, "iloc") and hasattr(df, "columns"):
+    if wrong_table(df):
+        raise InvalidValueError(f"must be {_TABLES}, got {type(df).__name__}. {way_out(df)}")
+    if hasattr(df, "iloc"):
         is_named = any(name is not None for name in df.index.names)
         columns = _from_pandas(_with_index(df) if is_named else df)
-    elif hasattr(df, "__arrow_c_stream__") and not hasattr(df, "iloc"):
-        table = pa.table(df)
+    elif isinstance(df, Tabular):
+        table = arrow_table(df)
         columns = {
             f.name: ArrowColumn.of(table.column(f.name), f) for f in chosen(table.schema, None)
         }
     else:
         raise InvalidValueError(
-            f"must be a DataFrame (pandas, polars) or an Arrow table, got {type(df).__name__}. "
-            "A dict of arrays goes to dl.from_arrays."
+            f"must be {_TABLES}, got {type(df).__name__}. A dict of arrays goes to dl.from_arrays."
         )
     return MemorySource.of(columns, key, schema, "DataFrame")
+
+
+_TABLES = "a DataFrame (pandas, polars) or an Arrow table"
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:

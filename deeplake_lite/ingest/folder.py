@@ -9,19 +9,27 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from deeplake_lite import checks
-from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import InvalidValueError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, Image, Text
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.formats import formats_of, recognised
-from deeplake_lite.ingest.layout import Found, Layout, no_pictures, picture_column, scan
+from deeplake_lite.ingest.layout import (
+    Found,
+    Layout,
+    no_pictures,
+    own_columns,
+    picture_column,
+    scan,
+)
 from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.source import Block, Skipped
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from deeplake_lite.ingest.labels import Labels
     from deeplake_lite.ingest.options import Options, Types
@@ -57,7 +65,7 @@ def from_folder(
     url : str
         Where the lake is, or is to be.
     label : str
-        Name of the column of labels.
+        Name of the column of labels; none that the folder has by itself, such as ``path``.
     labels : str or Path, optional
         A CSV with a column of file names, and others: labels come from its column `label`, and its
         other columns are taken, too; ``path``, which the folder has by itself, as ``path_``. Only
@@ -138,7 +146,9 @@ def folder_source(
     Raises NotFoundError, InvalidValueError.
     """
     if isinstance(path, str) and scheme_of(path) is not None:
-        raise InvalidValueError(f"from_folder reads folders of this machine, got {path!r:.120}.")
+        raise InvalidValueError(
+            f"from_folder reads folders of this machine, got {brief(path, 120)}."
+        )
     folder = Path(checks.location("path", path)).expanduser()
     found = scan(folder)
     if labels is None:
@@ -146,15 +156,27 @@ def folder_source(
         if not files:
             raise no_pictures(folder, found.others)
         image, layout = picture_column(schema, [label]), Layout.of(files)
+        _check_label(label, own_columns(image, files))
         return FolderSource(folder, tuple(files), layout, label, None, tuple(left_out), image)
     from deeplake_lite.ingest.labels import Asked, read_labels  # pyarrow: 0.3 s
 
     table = read_labels(labels, folder, found, Asked(label, file_column, schema, known))
+    pictures = [f for f in table.files if f.path not in table.bare]
+    _check_label(label, own_columns(table.image, pictures))
     unlisted = {f.path for f in found.pictures} - {f.path for f in table.files}
     rest = [Skipped(path, "the table does not list it") for path in sorted(unlisted)]
     without = (*table.missing, *rest)  # first what may be a slip
-    layout = Layout.of([f for f in table.files if f.path not in table.bare])
+    layout = Layout.of(pictures)
     return FolderSource(folder, table.files, layout, label, table, without, table.image)
+
+
+def _check_label(label: str, own: Collection[str]) -> None:
+    """Refuse a name of labels that another column of the folder has; one would be lost."""
+    if label in own:
+        raise OptionError(
+            f"label must name a column of its own, but a folder has a column {label!r} already. "
+            f"Choose another name: label='{label}_label'."
+        )
 
 
 @dataclass(frozen=True)

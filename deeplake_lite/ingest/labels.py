@@ -123,6 +123,11 @@ def read_labels(
         When it names a file twice, or no column names files, or several do.
     """
     path = Path(table) if Path(table).exists() else folder / table
+    if path.is_dir():
+        raise InvalidValueError(
+            f"labels must be a CSV file, but {str(path)!r} is a folder. Leave labels= out where "
+            "its folders are the classes."
+        )
     if not path.is_file():
         raise NotFoundError(f"There is no file {str(table)!r}, here or in {str(folder)!r}.")
     rows = csv_table(str(path))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 import numpy as np
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import OptionError
 from deeplake_lite.schema import Schema
 
@@ -58,7 +59,8 @@ def _delimiter(name: str, value: Any) -> str:
     """Return the character between the values of a line. Raises OptionError."""
     if not isinstance(value, str) or len(value) != 1 or not value.isascii() or value in '\r\n"':
         raise OptionError(
-            f"{name} must be one ASCII character, such as ';' or '\\t', but it is {value!r:.80}."
+            f"{name} must be one ASCII character, such as ';' or '\\t', but it is "
+            f"{brief(value, 80)}."
         )
     return value
 
@@ -68,7 +70,7 @@ def _update(value: Any) -> Update:
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if not isinstance(value, str) or value != "force":
-        raise OptionError(f"update must be True, False or 'force', but it is {value!r:.80}.")
+        raise OptionError(f"update must be True, False or 'force', but it is {brief(value, 80)}.")
     return "force"
 
 

@@ -20,7 +20,7 @@ from deeplake_lite.dataset.arrow_types import is_text
 from deeplake_lite.dataset.tables import noted_htype, parsed, unnamed_indexes
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
-from deeplake_lite.ingest.columns import class_label, htype_of, values_of
+from deeplake_lite.ingest.columns import class_label, htype_of, texts_in, values_of
 from deeplake_lite.ingest.source import Block, Places, Skipped
 
 if TYPE_CHECKING:
@@ -105,11 +105,11 @@ class TabularSource:
         for batch in self.read([column]):
             array = batch.column(0)
             if kinds.is_dictionary(array.type):
-                ordered.update(dict.fromkeys(array.dictionary.to_pylist()))
+                ordered.update(dict.fromkeys(text for text in texts_in(array.dictionary) if text))
             else:
-                texts.update(array.unique().to_pylist())
+                texts.update(texts_in(array.unique()))
         found = class_label(texts)
-        names = dict.fromkeys([*(name for name in ordered if name), *found.names])
+        names = dict.fromkeys([*ordered, *found.names])
         return ClassLabel(list(names), nullable=nullable or found.nullable)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.checks import integer
 from deeplake_lite.dataset.loading import Loads
 from deeplake_lite.dataset.view import View
@@ -148,7 +149,7 @@ def _named(value: Any) -> str:
         return f"a {type(value).__name__} alone"
     if isinstance(value, tuple | list):
         return f"({', '.join(map(_named, value))})"
-    return f"{value!r:.60}"
+    return f"{brief(value)}"
 
 
 def samples_of(

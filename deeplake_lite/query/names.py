@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import LakeError, QueryError
 
 if TYPE_CHECKING:
@@ -89,4 +90,4 @@ def literal(value: Any) -> str:
         return repr(value)
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
-    raise LakeError(f"A filter takes texts, numbers and truth values, got {value!r:.60}.")
+    raise LakeError(f"A filter takes texts, numbers and truth values, got {brief(value)}.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.opening import open_for
 from deeplake_lite.dataset.saved import SavedViews
@@ -46,8 +47,8 @@ class Sources:
         for name, source in self._given.items():
             if not hasattr(source, "_as_it_is"):
                 raise OptionError(
-                    f"sources are views by name, got {name!r:.60}: {source!r:.80}. Open a lake: "
-                    "sources={'name': dl.open(url)}."
+                    f"sources are views by name, got {brief(name)}: {brief(source, 80)}. Open a "
+                    "lake: sources={'name': dl.open(url)}."
                 )
         self._opened = {key: Source(v, key[0]) for key, v in (opened or {}).items()}
 

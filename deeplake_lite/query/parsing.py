@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
+from deeplake_lite.brief import brief
 from deeplake_lite.checks import half_of_a_pair
 from deeplake_lite.errors import Place, QuerySyntaxError, QueryTypeError
 from deeplake_lite.query.dialect import Lakes
@@ -47,7 +48,7 @@ def parse(text: str) -> exp.Query:
     """
     if not isinstance(text, str):
         raise QueryTypeError(
-            f"A query is a text, such as 'SELECT …', got {type(text).__name__} {text!r:.60}."
+            f"A query is a text, such as 'SELECT …', got {type(text).__name__} {brief(text)}."
         )
     if (half := half_of_a_pair(text)) is not None:
         raise _not_unicode(text, half)

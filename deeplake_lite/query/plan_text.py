@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, cast
 
 from sqlglot import exp
@@ -21,14 +21,31 @@ _INTERNAL = re.compile(r'"?\b(t\d+\.)?([xi]\d+)\b"?')
 
 
 def plan_text(plan: Plan, steps: tuple[Step, ...] = ()) -> str:
-    """Return a plan as a tree, the result on top; with rows and times where it has run."""
-    lines = [f"result {_went(_of(steps, '', 'sql'))}".rstrip()]
+    """Return a plan as a tree, the result on top; with rows and times where it has run.
+
+    A step's time is its own, without those of the steps below it.
+    """
+    lines = [f"result {_result(steps)}".rstrip()]
     lines += [f"├─ {line}" for line in _outputs(plan.outputs)]
     lines += [f"├─ {type(c).__name__.lower()} by {_options(c)}" for c in reversed(plan.clauses)]
-    lines.append(f"└─ sql  {_named(plan.sql, plan)}")
+    took = _milliseconds(_of(steps, "", "sql"))
+    lines.append(f"└─ sql  {_named(plan.sql, plan)}{f' [{took}]' if took else ''}")
     for instance in plan.instances:
         lines += [f"   {line}" for line in _instance(instance, plan, steps)]
     return "\n".join(lines)
+
+
+def _result(steps: tuple[Step, ...]) -> str:
+    """Return the rows of a result, and the time of all steps together; each step has its own."""
+    sql = _of(steps, "", "sql")
+    if sql is None:
+        return ""
+    took = sum(step.seconds for step in steps) * 1e3
+    return f"[{sql.rows_in:,} -> {sql.rows_out:,} rows, {took:.1f} ms in all]"
+
+
+def _milliseconds(step: Step | None) -> str:
+    return "" if step is None else f"{step.seconds * 1e3:.1f} ms"
 
 
 def _outputs(outputs: tuple[Output, ...]) -> Iterator[str]:
@@ -76,14 +93,15 @@ def _compute(instance: Instance, name: str, steps: tuple[Step, ...]) -> str:
 
 def _of(steps: tuple[Step, ...], table: str, name: str) -> Step | None:
     found = [s for s in steps if s.table == table and s.name == name]
-    return found[-1] if found else None
+    # of rows that are computed part by part, up to a LIMIT, the last part's count, and all the time
+    return replace(found[-1], seconds=sum(s.seconds for s in found)) if found else None
 
 
 def _went(step: Step | None) -> str:
     if step is None:
         return ""
     read = f"{_bytes(step.nbytes)} read, " if step.nbytes else ""
-    return f"[{step.rows_in:,} -> {step.rows_out:,} rows, {read}{step.seconds * 1e3:.1f} ms]"
+    return f"[{step.rows_in:,} -> {step.rows_out:,} rows, {read}{_milliseconds(step)}]"
 
 
 def _bytes(count: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from sqlglot import exp
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import ExistsError, NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query.bind.allowed import ALLOWED, GRAMMAR
 from deeplake_lite.query.bind.calls import NAMED
@@ -90,7 +91,7 @@ def _check_name(key: str, *, override: bool) -> None:
     QueryTypeError, ExistsError
     """
     if not key.isidentifier():
-        raise QueryTypeError(f"A function's name is letters, digits and _, got {key!r:.60}.")
+        raise QueryTypeError(f"A function's name is letters, digits and _, got {brief(key)}.")
     if not _is_callable(key):
         raise QueryTypeError(
             f"A function's name is one that a query can write in front of arguments, but {key} is "

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.dataset.arrow_types import is_list, is_text
 from deeplake_lite.dataset.values import with_none
@@ -289,7 +290,7 @@ def _jsonable(value: Any) -> Any:
         case bytes():
             raise InvalidValueError(
                 "Structs and maps are given as JSON, which holds no bytes, but one has "
-                f"{value!r:.60}. Select them as a column of their own, or as text: BASE64(x)."
+                f"{brief(value)}. Select them as a column of their own, or as text: BASE64(x)."
             )
         case decimal.Decimal():
             is_whole = value.as_tuple().exponent == 0

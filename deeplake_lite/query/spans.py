@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ def _check_zone(text: str) -> None:
     if match is not None:
         raise QueryTypeError(
             "The time zone of a moment in quotes is its offset from UTC, such as +01:00, or Z, but "
-            f"it is {match['rest']!r:.30}. Write the moment in UTC, or pass a datetime with its "
-            "tzinfo as a parameter."
+            f"it is {brief(match['rest'], 30)}. Write the moment in UTC, or pass a datetime with "
+            "its tzinfo as a parameter."
         )
 
 

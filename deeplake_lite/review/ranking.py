@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.question import Question
 from deeplake_lite.dataset.reading import read_values
 from deeplake_lite.dataset.view import View
@@ -61,7 +62,7 @@ def suspects(
     """Return the rows in the order in which their label is suspicious; see `View.suspects`."""
     if not isinstance(by, str) or by not in _METHODS:
         raise OptionError(
-            f"by must be 'embedding' or 'scores', but it is {by!r:.80}. {_way_out(view, by)}"
+            f"by must be 'embedding' or 'scores', but it is {brief(by, 80)}. {_way_out(view, by)}"
         )
     neighbours = checks.integer("neighbours", neighbours, 1)
     asked = View(view._lake, *view._located(), view.columns, view.origin)

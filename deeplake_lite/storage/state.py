@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, FormatError, LakeError
 from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.schema import Schema, check_metadata
@@ -198,14 +199,14 @@ def _damaged(reason: str) -> DamagedError:
 def _number(document: Mapping[str, Any], key: str, most: int) -> int:
     value = document[key]
     if type(value) is not int or not 0 <= value <= most:
-        raise ValueError(f"{key!r} must be a whole number from 0 to {most}, got {value!r:.60}.")
+        raise ValueError(f"{key!r} must be a whole number from 0 to {most}, got {brief(value)}.")
     return value
 
 
 def _truth(document: Mapping[str, Any], key: str) -> bool:
     value = document[key]
     if not isinstance(value, bool):
-        raise TypeError(f"{key!r} must be true or false, got {value!r:.60}.")
+        raise TypeError(f"{key!r} must be true or false, got {brief(value)}.")
     return value
 
 
@@ -214,10 +215,10 @@ def _numbers(
 ) -> dict[str, int]:
     found = document[key]
     if not isinstance(found, dict):
-        raise TypeError(f"{key!r} must be an object, got {found!r:.60}.")
+        raise TypeError(f"{key!r} must be an object, got {brief(found)}.")
     for name in found:
         if not names.fullmatch(name):
-            raise ValueError(f"{key!r} has a name that there is not, {name!r:.60}.")
+            raise ValueError(f"{key!r} has a name that there is not, {brief(name)}.")
         _number(found, name, most)
     return dict(found)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite import htypes
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.base import Dense, Htype, Nested, Picture, Ragged
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells, concat, take
@@ -103,7 +104,7 @@ def check_refuses(htype: Htype, bad: Any, match: str) -> None:
             htype.encode([*[htype.blank] * before, bad])
         except InvalidValueError as error:
             raised = error
-        assert raised is not None, f"{htype!r} took {bad!r:.200}"
+        assert raised is not None, f"{htype!r} took {brief(bad, 200)}"
         assert raised.row == before, f"row {raised.row}, not {before}"
         assert re.search(match, str(raised)), f"{str(raised)!r} does not match {match!r}"
 

@@ -11,6 +11,7 @@ import numpy as np
 import traitlets as t
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.show import title_of
 from deeplake_lite.dataset.values import decode_pool
 from deeplake_lite.errors import InvalidValueError, LakeError, shown_briefly
@@ -483,7 +484,7 @@ class Browser(Display):
 
     def __repr__(self) -> str:
         shown = self._shown
-        asked = f", {shown.text!r:.60}" if shown.text else ""
+        asked = f", {brief(shown.text)}" if shown.text else ""
         return f"Browser of {title_of(shown.base.url)}: {len(shown.view):,} rows{asked}"
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, override
 import traitlets as t
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.show import title_of
 from deeplake_lite.errors import LakeError, OptionError
@@ -236,6 +237,6 @@ def browse_diff(
     """
     if not isinstance(ds, Dataset):
         raise OptionError(
-            f"A difference is of versions of a dataset, got {ds!r:.80}: dl.open(url)."
+            f"A difference is of versions of a dataset, got {brief(ds, 80)}: dl.open(url)."
         )
     return Difference(ds.diff(a, b), cache_bytes=cache_bytes)

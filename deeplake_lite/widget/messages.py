@@ -14,6 +14,7 @@ from contextvars import copy_context
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import LakeError, QuerySyntaxError
 
 if TYPE_CHECKING:
@@ -151,10 +152,12 @@ class Desk:
         kind = str(request.get("type"))
         handler = self._handlers.get(kind)
         if handler is None:
-            raise LakeError(f"There is no message {kind!r:.40}. Reload the page.")
+            raise LakeError(f"There is no message {brief(kind, 40)}. Reload the page.")
         now, asked = self._generation(), request.get("gen")
         if kind in ABOUT_ROWS and asked is not None and asked != now:
-            raise StaleError(f"Other rows are shown by now ({now}), got {asked!r:.20}. Ask again.")
+            raise StaleError(
+                f"Other rows are shown by now ({now}), got {brief(asked, 20)}. Ask again."
+            )
         return handler(request, pack)
 
     def _post(self, reply: dict[str, Any], data: bytes) -> None:

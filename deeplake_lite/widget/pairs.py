@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeError
@@ -83,7 +84,9 @@ class Pairs:
     def of(cls, diff: Diff, tab: str, column: Any) -> Pairs:
         """Return the rows of a kind of change, or those of which one column changed."""
         if tab not in TABS:
-            raise LakeError(f"Rows have 'changed', were 'added' or 'removed', got {tab!r:.40}.")
+            raise LakeError(
+                f"Rows have 'changed', were 'added' or 'removed', got {brief(tab, 40)}."
+            )
         name = str(column) if column is not None and tab == "changed" else None
         ids = ids_of(diff, tab, name)
         tables = {"a": diff._older, "b": diff._newer}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, override
 import numpy as np
 import traitlets as t
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import OptionError, RowIndexError
 
@@ -66,7 +67,8 @@ def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 1:
         raise OptionError(
-            f"Rows are selected by their positions, whole numbers, or by a mask, got {value!r:.80}."
+            f"Rows are selected by their positions, whole numbers, or by a mask, got "
+            f"{brief(value, 80)}."
         )
     low, high = int(array.min()), int(array.max())
     if low < -rows or high >= rows:

@@ -2,10 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import deeplake_lite as dl
 from deeplake_lite.htypes import Json, Scalar
 from deeplake_lite.htypes.json_values import canonical_json, same_json
 from deeplake_lite.schema import Schema
@@ -81,3 +83,33 @@ def test_equal_types_and_columns_have_one_hash(a, b):
 
 def test_the_sign_of_a_zero_is_part_of_a_default():
     assert Scalar("float64", default=0.0) != Scalar("float64", default=-0.0)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {1: "a", "1": "b"},
+        {True: 1, "true": 2},
+        {None: 1, "null": 2},
+        {"a": [({1.0: 1, "1.0": 2},)]},
+        np.array([{1: "a", "1": "b"}], object),
+    ],
+    ids=str,
+)
+def test_keys_that_become_the_same_text_are_refused(value):
+    ds = dl.create("memory://same-keys", {"x": "json"}, overwrite=True)
+    with pytest.raises(dl.InvalidValueError, match=r"two keys of an object are '.*' as text"):
+        ds.append([{"x": value}])
+    with pytest.raises(dl.SchemaError, match="two keys of an object"):
+        dl.Json(default=value)
+    with pytest.raises(dl.LakeError, match=r"must (be|come back from) JSON"):
+        ds.metadata["note"] = value
+    if isinstance(value, dict):
+        with pytest.raises(dl.LakeError, match=r"two keys of an object are '.*' as text"):
+            ds.query("SELECT x WHERE x = $v", {"v": value})
+
+
+def test_keys_that_are_other_texts_are_kept():
+    ds = dl.create("memory://same-keys", {"x": "json"}, overwrite=True)
+    ds.append([{"x": {1: "a", "2": "b", None: {2: 3}}}])
+    assert ds["x"][0] == {"1": "a", "2": "b", "null": {"2": 3}}

@@ -389,3 +389,17 @@ def test_a_pipe_in_a_folder_is_never_opened(photos, url):
         "2.png: no regular file",
         "pipe: no regular file",
     ]
+
+
+@pytest.mark.parametrize("label", ["image", "path", "split"])
+def test_labels_have_a_column_of_their_own(photos, label):
+    folder = photos("train/rose/1.png", "train/lily/1.png", "val/rose/1.png", "val/lily/1.png")
+    (folder / "l.csv").write_text(f"file_name,{label}\ntrain/rose/1.png,a\nval/rose/1.png,b\n")
+    for options in ({}, {"labels": "l.csv"}):
+        with pytest.raises(dl.OptionError, match=f"a folder has a column '{label}' already"):
+            dl.from_folder(folder, "memory://label-twice", label=label, **options)
+
+
+def test_labels_may_be_called_split_where_there_are_no_splits(photos):
+    ds = dl.from_folder(photos("rose/1.png", "lily/1.png"), "memory://label-split", label="split")
+    assert ds["split"].names == ("lily", "rose")

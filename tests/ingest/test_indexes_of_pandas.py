@@ -98,7 +98,7 @@ WITHOUT_NAMES = {
 @pytest.mark.parametrize("name", WITHOUT_NAMES)
 def test_what_are_no_names_of_classes_are_refused_with_the_column(name: str) -> None:
     given = {"petal": WITHOUT_NAMES[name]}
-    with pytest.raises(dl.errors.SchemaError, match=r"'petal'.*schema=\{'petal': 'text'\}"):
+    with pytest.raises(dl.SchemaError, match=r"'petal'.*schema=\{'petal': dl\.Text\(\)\}"):
         dl.from_arrays(given, url())
     ds = dl.from_arrays(given, url(), schema={"petal": "text"}, progress=False)
     assert rows(ds)["petal"] == pd.Series(WITHOUT_NAMES[name]).tolist()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from .plan_files import FOLDER, load, plan_of
@@ -15,3 +17,11 @@ def test_a_plan_is_as_its_file_says(path):
 
 def test_a_view_without_a_query_says_so(ds):
     assert "no query made them" in ds[2:5].explain()
+
+
+def test_the_time_of_the_result_is_the_sum_of_all_steps(ds):
+    found = ds.query("SELECT * WHERE MEAN(image) > 3 AND label = 'cat'").explain()
+    [whole] = re.findall(r"([\d.]+) ms in all\]", found)
+    parts = [float(ms) for ms in re.findall(r"([\d.]+) ms\]", found)]
+    assert len(parts) >= 3
+    assert abs(float(whole) - sum(parts)) < 0.1 * len(parts)

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.describe import dtype_of
 from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
 from deeplake_lite.htypes import Image
@@ -104,7 +105,8 @@ class JaxLoader(Loader):
         if not isinstance(self.sharding, self._jax.sharding.Sharding):
             raise OptionError(
                 "sharding is a jax.sharding.Sharding, such as NamedSharding(mesh, "
-                f"PartitionSpec('data')), got {self.sharding!r:.80}. Leave it out for one device."
+                f"PartitionSpec('data')), got "
+                f"{brief(self.sharding, 80)}. Leave it out for one device."
             )
         if self.options.on_error == "skip":
             raise OptionError(

@@ -6,6 +6,7 @@ import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.base import Nested
@@ -122,7 +123,8 @@ def _device(device: Any) -> torch.device:
         return torch.device("cpu" if device is None else device)
     except (RuntimeError, TypeError, ValueError) as error:
         raise OptionError(
-            f"device is what torch.device takes, such as 'cuda' or 'cuda:1', got {device!r:.80}. "
+            f"device is what torch.device takes, such as 'cuda' or 'cuda:1', got "
+            f"{brief(device, 80)}. "
             "Leave it out for tensors in memory."
         ) from error
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind import beside_floats
@@ -323,7 +324,7 @@ WORDS = {
 def _shown(value: Value) -> str:
     """Return how messages call a value: its column, or a constant as it is."""
     if isinstance(value, Constant):
-        return f"{value.value!r:.60}"
+        return f"{brief(value.value)}"
     plain = value.plain
     return "A value" if plain is None else f"{plain.field.name} ({plain.field.htype})"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind import beside_floats, comparisons, growth
 from deeplake_lite.query.bind.constants import list_of, negated, null_tensor
@@ -229,7 +230,7 @@ def _hint_at_glob(pattern: str, e: exp.Expr) -> None:
     """Warn of a pattern whose wildcards are those of GLOB."""
     if "*" in pattern and "%" not in pattern:
         warnings.warn(
-            f"LIKE knows the wildcards % and _, and compares * as it is: {pattern!r:.60}. For the "
+            f"LIKE knows the wildcards % and _, and compares * as it is: {brief(pattern)}. For the "
             f"wildcards * and ?, write {text_of(e.this)} GLOB "
             f"{text_of(exp.Literal.string(pattern[:60]))}.",
             stacklevel=2,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.constants import constant
 from deeplake_lite.query.dialect import AT
@@ -22,7 +23,7 @@ class Params:
         if isinstance(values, str | bytes) or not isinstance(values, Sequence | Mapping):
             raise QueryTypeError(
                 "Parameters are a list with a value per ?, or a dict with those of $names, got "
-                f"{type(values).__name__} {values!r:.60}. Write query(…, [value])."
+                f"{type(values).__name__} {brief(values)}. Write query(…, [value])."
             )
         found = list(tree.find_all(exp.Placeholder, exp.Parameter))
         self._values = values

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes.class_label import ClassLabel
 from deeplake_lite.query.functions.value_type import BoxNumbers, Type
@@ -56,7 +57,7 @@ def axes(ndim: int, axis: Axis, lead: int) -> tuple[int, ...]:
     chosen = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
     for a in chosen:
         if type(a) is not int:
-            raise ValueError(f"an axis must be a whole number, got {a!r:.60}")
+            raise ValueError(f"an axis must be a whole number, got {brief(a)}")
         if not -inner <= a < inner:
             raise ValueError(f"axis {a} is out of range for {inner} axes")
     found = tuple(sorted(lead + a % inner for a in chosen))

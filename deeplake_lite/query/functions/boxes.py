@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.htypes.boxes import FORMATS, Boxes, convert_boxes
 from deeplake_lite.htypes.mask import Mask
 from deeplake_lite.query.functions.base import Arg, Bound, function
@@ -151,7 +152,7 @@ def _box_convert(boxes: Arg, format: str) -> Bound:
     """Boxes in another format: 'xyxy', 'xywh' or 'cxcywh'."""
     box_type("BOX_CONVERT", boxes)
     if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r:.60}")
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {brief(format)}")
     source = format_of(boxes)
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.htypes.boxes import Boxes
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import align, bare, numbers, result_of, widened
@@ -81,7 +82,7 @@ def _round(x: Arg, decimals: int = 0) -> Bound:
     """Nearest number with so many decimals, halves to the even one."""
     numbers("ROUND", x)
     if type(decimals) is not int:
-        raise ValueError(f"decimals must be a whole number, got {decimals!r:.60}")
+        raise ValueError(f"decimals must be a whole number, got {brief(decimals)}")
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
         return np.round(widened(np.asarray(value)), decimals)

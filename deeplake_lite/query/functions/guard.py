@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import LakeError, QueryTypeError
 
 if TYPE_CHECKING:
@@ -157,20 +158,21 @@ def listed(value: Any, type_: Type) -> NDArray[Any] | None:
         return None
     if _has_none(value):  # which NumPy takes for NaN
         raise QueryTypeError(
-            f"{type_} takes numbers without null, but there is {value!r:.80}. Leave nulls out, as "
-            "LIST(x) FILTER (WHERE x IS NOT NULL) does, or put a number in their place: "
+            f"{type_} takes numbers without null, but there is {brief(value, 80)}. Leave nulls "
+            "out, as LIST(x) FILTER (WHERE x IS NOT NULL) does, or put a number in their place: "
             "COALESCE(x, 0)."
         )
     try:
         array = np.asarray(value, type_.dtype)
     except (TypeError, ValueError) as error:
         raise QueryTypeError(
-            f"{type_} takes numbers without null, but there is {value!r:.80}. CAST it, or compare "
-            "HASH(x) with HASH(y)."
+            f"{type_} takes numbers without null, but there is {brief(value, 80)}. CAST it, or "
+            "compare HASH(x) with HASH(y)."
         ) from error
     if array.dtype.kind == "f" and _loses_digits(np.asarray(value)):
         raise QueryTypeError(
-            f"{type_} does not hold integers beyond 2**53 exactly, but there is {value!r:.80}. "
+            f"{type_} does not hold integers beyond 2**53 exactly, but there is "
+            f"{brief(value, 80)}. "
             "CAST the items: CAST(x AS BIGINT)."
         )
     return array

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.htypes.boxes import Boxes, convert_boxes
 from deeplake_lite.htypes.mask import Mask
 from deeplake_lite.query.functions.base import Arg, Bound, function
@@ -48,7 +49,7 @@ def _crop(image: Arg, window: Arg) -> Bound:
         if isinstance(meaning, Boxes) and meaning.units == "fraction":
             corners = corners * [width, height, width, height]
         if corners.shape != (4,) or not np.isfinite(corners).all():
-            raise ValueError(f"a window is four numbers, got {corners.tolist()!r:.60}")
+            raise ValueError(f"a window is four numbers, got {brief(corners.tolist())}")
         x0, y0, x1, y1 = (max(int(v), 0) for v in np.rint(corners))
         return picture[(slice(None),) * lead + (slice(y0, y1), slice(x0, x1))].copy()
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import Axis, axes, numbers, result_of
 from deeplake_lite.query.functions.guard import all_null
@@ -116,7 +117,7 @@ def _position(name: str, summary: str, find: Callable[..., Any]) -> None:
     def bind(x: Arg, axis: int | None = None) -> Bound:
         numbers(name, x)
         if axis is not None and type(axis) is not int:
-            raise ValueError(f"axis must be a whole number, got {axis!r:.60}")
+            raise ValueError(f"axis must be a whole number, got {brief(axis)}")
 
         def found(value: Any, *, lead: int) -> Any:
             array = np.asarray(value)

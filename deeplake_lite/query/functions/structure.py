@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import axes, box_numbers, numbers, result_of
 from deeplake_lite.query.functions.value_type import Type
@@ -55,7 +56,7 @@ def _transpose(x: Arg, axes: list[int] | None = None) -> Bound:
     """Axes in another order, reversed if none is given."""
     numbers("TRANSPOSE", x)
     if axes is not None and not all(type(a) is int for a in axes):
-        raise ValueError(f"axes must be whole numbers, got {axes!r:.60}")
+        raise ValueError(f"axes must be whole numbers, got {brief(axes)}")
 
     def compute(value: Any, *, lead: int) -> Any:
         value = np.asarray(value)
@@ -74,7 +75,7 @@ def _reshape(x: Arg, shape: list[int] | int) -> Bound:
     numbers("RESHAPE", x)
     sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
     if not all(type(n) is int and n >= -1 for n in sizes) or sizes.count(-1) > 1:
-        raise ValueError(f"a shape is lengths, one of them at most -1, got {shape!r:.60}")
+        raise ValueError(f"a shape is lengths, one of them at most -1, got {brief(shape)}")
 
     def compute(value: Any, *, lead: int) -> Any:
         value = np.asarray(value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import (
     DamagedError,
     InvalidValueError,
@@ -76,7 +77,7 @@ def declared(returns: Returns) -> Type:
         return Type(known, tuple(shape))
     except (TypeError, ValueError):
         raise QueryTypeError(
-            f"returns must be a dtype, (dtype, shape) or an htype, got {returns!a:.60}."
+            f"returns must be a dtype, (dtype, shape) or an htype, got {brief(returns)}."
         ) from None
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import LakeNotFoundError, OptionError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo.engine import compiled, package
@@ -139,7 +140,7 @@ def _store(
     for name in options:
         if name not in known:
             raise OptionError(
-                f"storage_options must have options of {open_store.__name__}, but {name!r:.60} is "
+                f"storage_options must have options of {open_store.__name__}, but {brief(name)} is "
                 f"none. Known: {', '.join(known)}."
             )
     try:

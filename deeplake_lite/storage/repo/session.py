@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import ConflictError, DamagedError, StorageError
 from deeplake_lite.storage.repo.commits import (
     BRANCH,
@@ -367,7 +368,7 @@ class Session:
             return dict(json.loads(bytes(stored)).get("attributes") or {})
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedError(
-                f"The lake's document does not read: {error!r:.200}. Restore it from a copy."
+                f"The lake's document does not read: {brief(error, 200)}. Restore it from a copy."
             ) from error
 
     async def set_attributes(self, attributes: Mapping[str, Any]) -> None:
@@ -536,16 +537,16 @@ def _shape(metadata: Mapping[str, Any]) -> list[int]:
     shape = list(map(_extent, metadata["shape"]))
     chunk = list(map(_extent, metadata["chunk_grid"]["configuration"]["chunk_shape"]))
     if len(chunk) != len(shape) or not shape or min(chunk) < 1:
-        raise ValueError(f"its chunks have the shape {chunk!r:.60}.")
+        raise ValueError(f"its chunks have the shape {brief(chunk)}.")
     if prod(-(-n // size) for n, size in zip(shape, chunk, strict=True)) > MOST_CHUNKS:
-        raise ValueError(f"its shape {shape!r:.60} takes too many chunks.")
+        raise ValueError(f"its shape {brief(shape)} takes too many chunks.")
     return shape
 
 
 def _extent(value: Any) -> int:
     """Return an extent of an array or of its chunks. Raises ValueError where it cannot be one."""
     if type(value) is not int or not 0 <= value <= MOST_EXTENT:
-        raise ValueError(f"an axis must have 0 to {MOST_EXTENT} entries, got {value!r:.60}.")
+        raise ValueError(f"an axis must have 0 to {MOST_EXTENT} entries, got {brief(value)}.")
     return value
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import LakeError
 
 if TYPE_CHECKING:
@@ -63,4 +64,4 @@ def chosen(what: str, selected: NDArray[np.int64], rows: int) -> NDArray[np.int6
             return np.empty(0, np.int64)
         case "invert":
             return np.delete(np.arange(rows), selected)
-    raise LakeError(f"Rows are selected by 'all', 'none' or 'invert', got {what!r:.40}.")
+    raise LakeError(f"Rows are selected by 'all', 'none' or 'invert', got {brief(what, 40)}.")

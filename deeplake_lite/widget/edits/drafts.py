@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError, LakeError
 from deeplake_lite.htypes import Boxes
 from deeplake_lite.schema import Field, free_name
@@ -63,7 +64,8 @@ class Drafts:
                 yield from self._boxes(ds, f, position, wanted)
         else:
             raise LakeError(
-                f"An edit is 'set', 'take', 'add_tag', 'remove_tag' or 'set_boxes', got {op!r:.40}."
+                f"An edit is 'set', 'take', 'add_tag', 'remove_tag' or 'set_boxes', got "
+                f"{brief(op, 40)}."
             )
 
     def _positions(self, wanted: Any) -> Positions:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 from deeplake_lite.htypes import Boxes, ClassLabel, Json, Scalar, Sequence, Text
 from deeplake_lite.htypes.base import Dense
@@ -316,7 +317,7 @@ def _class_number(value: Any) -> Any:
     except ValueError:
         raise InvalidValueError(
             f"the classes of this column have no names, so a class must be a whole number, but it "
-            f"is {value!r:.60}. Type its number."
+            f"is {brief(value)}. Type its number."
         ) from None
 
 
@@ -358,7 +359,7 @@ def _typed(dtype: str, text: str) -> Any:
                 return _whole(text)
     except (ValueError, KeyError):
         kind = "true or false" if dtype == "bool" else "a number that it can hold"
-        raise InvalidValueError(f"takes {dtype}, got {text!r:.60}. Write {kind}.") from None
+        raise InvalidValueError(f"takes {dtype}, got {brief(text)}. Write {kind}.") from None
 
 
 def _whole(text: str) -> int:

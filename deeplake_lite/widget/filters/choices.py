@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlglot import exp
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.query.names import literal
 from deeplake_lite.query.parsing import parse
@@ -186,7 +187,7 @@ def _chosen_next(
     if kind in _RANGES:
         given = [] if op == "clear" else list(values)
         if given and len(given) != 2:
-            raise LakeError(f"A range has two ends, got {len(given)}: {given!r:.60}.")
+            raise LakeError(f"A range has two ends, got {len(given)}: {brief(given)}.")
         whole = _exactly if kind == "numbers" else str
         ends = [end if end is None else whole(end) for end in given]
         return ends if any(end is not None for end in ends) else []
@@ -195,7 +196,7 @@ def _chosen_next(
     if op == "clear":
         return []
     if op != "toggle":
-        raise LakeError(f"A filter is 'set', 'toggle' or 'clear', got {op!r:.40}.")
+        raise LakeError(f"A filter is 'set', 'toggle' or 'clear', got {brief(op, 40)}.")
     now = chosen(text, expression, kind) or []
     return [v for v in now if v not in values] + [v for v in values if v not in now]
 
@@ -208,7 +209,7 @@ def _exactly(end: Any) -> Any:
     """
     if isinstance(end, str):
         if not re.fullmatch(r"[+-]?\d{1,40}", end):
-            raise LakeError(f"An end of a range is a number, got {end!r:.60}.")
+            raise LakeError(f"An end of a range is a number, got {brief(end)}.")
         return int(end)
     is_large = isinstance(end, int) and abs(end) > EXACT
     return int(float(end)) if is_large else end
@@ -218,7 +219,7 @@ def _expression(text: str) -> exp.Expr:
     """Return the tree of what a facet is of. Raises QueryError for more than an expression."""
     tree = condition_of(text)
     if isinstance(tree, exp.Connector):
-        raise QueryError(f"A facet is of one expression, got {text!r:.80}.")
+        raise QueryError(f"A facet is of one expression, got {brief(text, 80)}.")
     return tree
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.changes import has_same
 from deeplake_lite.dataset.reading import read_values
 from deeplake_lite.dataset.virtual import source_of
@@ -83,7 +84,7 @@ class Map:
         It stays while rows and vectors do: a commit that mends labels moves nothing.
         """
         if method not in LAYOUTS:
-            raise SchemaError(f"A map is made by 'pca' or 'umap', got {method!r:.40}.")
+            raise SchemaError(f"A map is made by 'pca' or 'umap', got {brief(method, 40)}.")
         base = shown.base
         stored = f.name in base.columns and source_of(base, base.schema[f.name])
         over = base if stored == source_of(shown.view, f) else shown.view
