@@ -3062,8 +3062,9 @@ class MapPanel extends Painted {
 		const names = core.about.embeddings ?? [];
 		this.column = names[0];
 		this.method = "pca";
-		this.colour = core.settings.colour_by ?? core.kinds("class")[0]?.name ?? "";
-		const colours = core.kinds("class", "number", "bool").map((column) => column.name);
+		const colours = core.columns.filter((column) => column.colours).map((column) => column.name);
+		const wanted = core.settings.colour_by;
+		this.colour = colours.includes(wanted) ? wanted : core.kinds("class")[0]?.name ?? "";
 		this.canvas = h("canvas", { class: "dl-map", "aria-hidden": "true" });
 		this.tip = h("div", { class: "dl-tip", hidden: true });
 		this.note = h("p", { class: "dl-map-note", text: "" });
@@ -4706,7 +4707,8 @@ export class StaticModel extends Listeners {
 
 	/** The map of the rows that are shown. */
 	points({ column, colour }) {
-		const map = this.data.points?.[column]?.[colour ?? ""];
+		const maps = this.data.points?.[column];
+		const map = maps?.[colour ?? ""] ?? maps?.[""];
 		if (!map || this.shown === this.all) return map;
 		const [xy, rows, values] = [map.v.xy, map.v.positions, map.v.colour].map((at) => at && numbersAt(this.bytes, at, Uint32Array));
 		const of = this.shown.length;

@@ -69,11 +69,11 @@ export class FakeModel {
 
   columns() {
     if (this.options.kind === "text") {
-      return [{ name: "text", kind: "text", type: "text" }, { name: "meta", kind: "json", type: "json" }, { name: "embedding", kind: "embedding", type: "float32" }, { name: "label", kind: "class", type: "class_label", classes: CLASSES }];
+      return [{ name: "text", kind: "text", type: "text" }, { name: "meta", kind: "json", type: "json" }, { name: "embedding", kind: "embedding", type: "float32" }, { name: "label", kind: "class", type: "class_label", classes: CLASSES, colours: true }];
     }
     const boxes = this.options.overlays ? [{ name: "boxes", kind: "boxes", type: "bbox", classes: OBJECTS }, { name: "predicted", kind: "boxes", type: "bbox", classes: OBJECTS, role: "prediction" }, { name: "mask", kind: "mask", type: "segment_mask", classes: OBJECTS }] : [];
-    return [{ name: "image", kind: "image", type: "image", shape: [null, null, 3] }, { name: "label", kind: "class", type: "class_label", classes: CLASSES }, ...boxes,
-      { name: "tags", kind: "tags", type: "tags", classes: TAGS }, { name: "caption", kind: "text", type: "text" }, { name: "score", kind: "number", type: "float32" }, { name: "embedding", kind: "embedding", type: "float32", shape: [64] }];
+    return [{ name: "image", kind: "image", type: "image", shape: [null, null, 3] }, { name: "label", kind: "class", type: "class_label", classes: CLASSES, colours: true }, ...boxes,
+      { name: "tags", kind: "tags", type: "tags", classes: TAGS }, { name: "caption", kind: "text", type: "text", colours: true }, { name: "score", kind: "number", type: "float32", colours: true }, { name: "embedding", kind: "embedding", type: "float32", shape: [64] }];
   }
 
   // the face of a model

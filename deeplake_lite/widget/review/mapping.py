@@ -11,11 +11,12 @@ from deeplake_lite.dataset.changes import has_same
 from deeplake_lite.dataset.reading import read_values
 from deeplake_lite.dataset.virtual import source_of
 from deeplake_lite.errors import SchemaError
-from deeplake_lite.htypes import ClassLabel, Embedding, Scalar, Text
+from deeplake_lite.htypes import ClassLabel, Embedding
 from deeplake_lite.htypes.base import Dense
 from deeplake_lite.query.names import quoted
 from deeplake_lite.review.labels import Labels
 from deeplake_lite.storage.table import Table
+from deeplake_lite.widget.pictures.kinds import colouring
 from deeplake_lite.widget.review.embedding import (
     FITTED_ROWS,
     MOST_POINTS,
@@ -198,13 +199,13 @@ def colours(
     if not name or name not in view.columns:
         return None, None
     f = view.schema[str(name)]
-    match f.htype:
-        case ClassLabel(multiple=False) | Text() | Scalar(dtype="bool"):
+    match colouring(f.htype):
+        case "classes":
             labels = Labels.of(view[positions], f.name)
             names = _names(f.htype, labels)
             codes = np.where(labels.codes < MOST_NAMES, labels.codes, -1)
             return {"kind": "classes", "names": names[:MOST_NAMES]}, codes.astype("<i4")
-        case Scalar(dtype=dtype) if dtype[0] in "iufdt":
+        case "numbers":
             return _numbers(read_values(view, [f], positions)[f.name])
     raise SchemaError(f"Points are coloured by classes or numbers, column {name!r} is {f.htype}.")
 
