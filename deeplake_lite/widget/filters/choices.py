@@ -8,7 +8,7 @@ is added to them.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sqlglot import exp
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 type FacetKind = Literal["classes", "tags", "numbers", "times", "booleans"]
 type Op = Literal["set", "toggle", "clear"]
+
+KINDS: tuple[FacetKind, ...] = get_args(FacetKind.__value__)
 
 _RANGES = ("numbers", "times")
 
