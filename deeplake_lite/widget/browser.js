@@ -461,12 +461,15 @@ export function tokens(text) {
 	return found;
 }
 
+/** Offset behind the first so many characters of Python, which counts an emoji as one. */
+export const offsetOf = (text, characters) => [...text].slice(0, characters).join("").length;
+
 /** Offset of a line and column, both counted from 1, kept within the text. */
 export function caretOffset(text, line, column) {
 	const lines = text.split("\n");
 	const at = Math.min(Math.max(1, line), lines.length) - 1;
 	const before = lines.slice(0, at).reduce((sum, l) => sum + l.length + 1, 0);
-	return before + Math.min(Math.max(1, column) - 1, lines[at].length);
+	return before + offsetOf(lines[at], Math.max(1, column) - 1);
 }
 
 /** What an error marks: the token at the place, or the last one. */
@@ -539,6 +542,12 @@ export function short(n) {
 		if (size >= unit * (name === "k" ? 10 : 1)) return `${Number((n / unit).toPrecision(3))}${name}`;
 	}
 	return String(Number(n.toPrecision(size >= 1000 ? 4 : 3)));
+}
+
+/** An end of a range where there is room for 16 characters: with an exponent where it has more. */
+export function endText(/** @type {number|string} */ end) {
+	const text = typeof end === "string" ? end : String(Number(end.toPrecision(6)));
+	return text.length <= 16 ? text : Number(end).toExponential(5).replace(/\.?0*e\+?/, "e");
 }
 
 /** Milliseconds since 1970 as a date, with the time where the span is short. */
@@ -2604,8 +2613,8 @@ class QueryBox {
 		const asking = (this.asking = {});
 		if (!always && !/[\p{L}\p{N}_.'"(]$/u.test(text.slice(0, cursor))) return this.close();
 		try {
-			const { items, word } = await this.core.latest("complete", { text, cursor });
-			if (this.asking === asking && this.text === text && this.input.selectionStart === cursor) this.offer(items, word, always);
+			const { items, word } = await this.core.latest("complete", { text, cursor: [...text.slice(0, cursor)].length });
+			if (this.asking === asking && this.text === text && this.input.selectionStart === cursor) this.offer(items, offsetOf(text, word), always);
 		} catch {
 			this.close();
 		}
@@ -2929,8 +2938,10 @@ class HistogramFacet extends FacetFrame {
 		}, this.canvas);
 		this.low = this.field("at least");
 		this.high = this.field("below");
-		this.nulls = quiet("");
-		this.body.append(this.holder, div("dl-range", this.low, this.nulls, this.high));
+		this.pointed = quiet("");
+		this.beside = quiet("", "p");
+		this.range = div("dl-range", this.low, this.pointed, this.high);
+		this.body.append(this.holder, this.range, this.beside);
 		owner.core.sized(this.holder, () => this.draw());
 	}
 
@@ -2956,17 +2967,20 @@ class HistogramFacet extends FacetFrame {
 	put(range) {
 		this.said = range.map((end) => this.format(end));
 		[this.low.value, this.high.value] = this.said;
+		[this.low.title, this.high.title] = range.map((end) => String(end ?? "").replace("T", " "));
 	}
 
+	/** Beneath the chart: what is in none of its ranges. */
 	legend() {
-		const nulls = this.facet.nulls?.[0];
-		say(this.nulls, nulls ? `${short(nulls)} empty` : "");
+		this.range.classList.remove("dl-pointed");
+		say(this.beside, dotted(...(this.facet.beside ?? []).map(([count, what]) => `${grouped(count)} ${what}`)));
+		this.beside.hidden = !this.beside.textContent;
 	}
 
 	format(value) {
 		const { kind, edges } = this.facet;
 		if (value === null || value === undefined) return "";
-		if (kind !== "times") return typeof value === "string" ? value : String(Number(Number(value).toPrecision(6)));
+		if (kind !== "times") return endText(value);
 		const span = timeOf(edges[edges.length - 1]) - timeOf(edges[0]);
 		return span < 600_000 ? String(value).replace("T", " ") : shortTime(timeOf(value), span);
 	}
@@ -2986,6 +3000,7 @@ class HistogramFacet extends FacetFrame {
 		const width = this.holder.clientWidth;
 		drag(event, ({ x }) => {
 			this.brush = this.under(start, x, width);
+			this.legend();
 			this.put(this.brush);
 			this.draw();
 		}, (moved) => {
@@ -3008,10 +3023,11 @@ class HistogramFacet extends FacetFrame {
 
 	hover(event) {
 		const { edges, all, shown } = this.facet;
-		if (!all.length) return;
+		if (!all.length || this.brush) return;
 		const share = within(this.holder, event)[0] / this.holder.clientWidth;
 		const bin = clamp(Math.floor(share * all.length), 0, all.length - 1);
-		say(this.nulls, `${this.format(edges[bin])}: ${short(shown[bin])} / ${short(all[bin])}`);
+		this.range.classList.add("dl-pointed");
+		say(this.pointed, `${this.format(edges[bin])}: ${short(shown[bin])} / ${short(all[bin])}`);
 	}
 
 	draw() {

@@ -266,7 +266,7 @@ export class FakeModel {
     const chosen = (e) => this.where.find((w) => w.expression === e)?.values ?? null;
     return { ms: 3, facets: [
       { column: "label", expression: "label", kind: "classes", label: "label", values: CLASSES.map((c, i) => [i, c, all[i], shown[i], i]), nulls: [1, 0], rows, chosen: chosen("label"), more: 0, sort: null },
-      { column: "score", expression: "score", kind: "numbers", label: "score", edges, all: allBins, shown: shownBins, nulls: [12, 3], chosen: chosen("score"), sort: this.sorted ? (this.sorted.descending ? "desc" : "asc") : null },
+      { column: "score", expression: "score", kind: "numbers", label: "score", edges, all: allBins, shown: shownBins, nulls: [12, 3], beside: [[10, "null"], [2, "NaN or infinite"]], chosen: chosen("score"), sort: this.sorted ? (this.sorted.descending ? "desc" : "asc") : null },
       { column: "taken", expression: "taken", kind: "times", label: "taken", edges: edges.map((e) => new Date(1.6e12 + e * 1e11).toISOString().slice(0, 19)), all: allBins, shown: shownBins, nulls: [0, 0], chosen: null },
       { column: "day", expression: "day", kind: "booleans", label: "daylight", values: [[true, "true", 700, 400], [false, "false", 300, 200]], nulls: [0, 0], chosen: null },
       { column: "caption", expression: "LEN(caption)", kind: "numbers", label: "length of caption", ask: true, chosen: null },
