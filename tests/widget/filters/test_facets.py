@@ -300,3 +300,14 @@ def test_no_chart_shows_a_query_of_ours(make_lake, page):
     assert facet["problem"] == (
         "It has the first or the last moment of its unit, so its times are not counted."
     )
+
+
+def test_a_brush_keeps_a_condition_that_was_typed(make_lake, page):
+    p = page(make_lake({"i": "int32"}, i=range(10)))
+    p.w.query = "SELECT * WHERE i > 4"
+    reply = p.asks("filter", expression="i", kind="numbers", op="set", values=[2, 7])
+    assert (reply["query"], reply["rows"]) == ("SELECT * WHERE i > 4 AND i >= 2 AND i < 7", 2)
+    reply = p.asks("filter", expression="i", kind="numbers", op="set", values=[5, 6])
+    assert reply["query"] == "SELECT * WHERE i > 4 AND i >= 5 AND i < 6"
+    reply = p.asks("filter", expression="i", kind="numbers", op="clear", values=[])
+    assert reply["query"] == "SELECT * WHERE i > 4"
