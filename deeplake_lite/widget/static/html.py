@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
 
+from deeplake_lite.dataset.html.words import visible
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import LakeError
 from deeplake_lite.query.names import unused
@@ -88,7 +89,7 @@ def write(path: Path, found: dict[str, Any], pack: Pack) -> Path:
     policy = POLICY.format(script=_hash(script), style=_hash(style))
     page = PAGE.format(
         policy=policy,
-        title=escape(str(found["traits"]["about"]["title"])),
+        title=escape(visible(found["traits"]["about"]["title"])),
         style=style,
         rows=f"{len(found['cells']):,}",
         data=data.replace("<", "\\u003c"),
