@@ -3531,7 +3531,7 @@ class Edits {
 			close();
 			this.put("resolve", { choice });
 		};
-		const cells = rows.slice(0, 100).map((row) => h("tr", {}, h("td", { text: typeof row.p === "number" ? grouped(row.p) : row.id }), h("td", { text: row.column ?? row.kind }), ...[row.ours, row.theirs].map((value) => core.cell("td", row.column, asText(value)))));
+		const cells = rows.slice(0, 100).map((row) => h("tr", {}, h("td", { text: typeof row.p === "number" ? grouped(row.p) : row.id }), h("td", { text: row.column ?? row.kind }), ...[row.ours, row.theirs].map((value) => this.core.cell("td", row.column, asText(value)))));
 		const close = dialog(this.core.root, "Someone else wrote these rows", [
 			div("dl-dialog-body", h("p", { text: error.message }),
 				h("div", { class: "dl-table-scroll", tabindex: "0", role: "group", "aria-label": "Conflicts" }, h("table", { class: "dl-table" },

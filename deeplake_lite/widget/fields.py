@@ -53,16 +53,20 @@ def whole(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> int
     Traceback (most recent call last):
     deeplake_lite.widget.fields.MessageError: The page's message lacks 'p'. Reload the page.
     """
-    value = number(message, name, default)
+    value = _number(message, name, default, "a whole number")
     return int(value) if float(value).is_integer() else _refuse(name, "a whole number", value)
 
 
 def number(message: Mapping[str, Any], name: str, default: Any = REQUIRED) -> int | float:
     """Return a field with a finite number. Raises MessageError."""
+    return _number(message, name, default, "a number")
+
+
+def _number(message: Mapping[str, Any], name: str, default: Any, kind: str) -> int | float:
     value = _value(message, name, default)
     is_number = isinstance(value, int | float | np.integer) and not isinstance(value, bool)
     if not is_number or not abs(value) < 2**63:
-        _refuse(name, "a number", value)
+        _refuse(name, kind, value)
     found: int | float = value
     return found
 
