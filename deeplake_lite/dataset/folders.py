@@ -6,11 +6,13 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.dataset.html.words import is_hidden
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-_UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]')
+_RULED = frozenset('<>:"/\\|?*')  # by some system, in a name of a file
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _END = re.compile(r"[\s.]+$")  # Windows leaves dots and spaces out there
 _LONGEST = 100  # bytes of a folder's name
@@ -67,7 +69,8 @@ def safe_name(name: str) -> str:
     >>> safe_name(".net")
     '_.net'
     """
-    name = _UNSAFE.sub("_", unicodedata.normalize("NFC", name)).lstrip()[:_LONGEST]
+    safe = ("_" if char in _RULED or is_hidden(char) else char for char in _normal(name))
+    name = "".join(safe).lstrip()[:_LONGEST]
     name = _END.sub("", name)
     if not name or name.startswith(".") or _RESERVED.fullmatch(name):
         name = f"_{name}"
@@ -76,4 +79,8 @@ def safe_name(name: str) -> str:
 
 def _folded(name: str) -> str:
     """Return what file systems that ignore case compare."""
-    return unicodedata.normalize("NFC", name).casefold()
+    return _normal(name).casefold()
+
+
+def _normal(name: str) -> str:
+    return unicodedata.normalize("NFC", name)

@@ -461,12 +461,15 @@ export function tokens(text) {
 	return found;
 }
 
+/** Offset behind the first so many characters of Python, which counts an emoji as one. */
+export const offsetOf = (text, characters) => [...text].slice(0, characters).join("").length;
+
 /** Offset of a line and column, both counted from 1, kept within the text. */
 export function caretOffset(text, line, column) {
 	const lines = text.split("\n");
 	const at = Math.min(Math.max(1, line), lines.length) - 1;
 	const before = lines.slice(0, at).reduce((sum, l) => sum + l.length + 1, 0);
-	return before + Math.min(Math.max(1, column) - 1, lines[at].length);
+	return before + offsetOf(lines[at], Math.max(1, column) - 1);
 }
 
 /** What an error marks: the token at the place, or the last one. */
@@ -523,7 +526,21 @@ export function typeAhead(/** @type {string[]} */ names, typed, most = 200) {
 	return ranked.sort((a, b) => a.rank - b.rank || a.index - b.index).slice(0, most);
 }
 
-// ---- numbers
+// ---- names and numbers
+
+const HIDDEN = /\r\n|[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
+
+/** A name with its every character to be seen: controls and marks of direction as escapes, as reprs of Python have them. */
+export const visible = (text) => String(text).replace(HIDDEN, (found) => {
+	const code = found.codePointAt(0);
+	if (code === 9) return "⇥";
+	if (code === 10 || code === 13) return "↵";
+	if (/\p{Zs}/u.test(found)) return " ";
+	const [sign, digits] = code < 256 ? ["x", 2] : code < 65536 ? ["u", 4] : ["U", 8];
+	return `\\${sign}${code.toString(16).padStart(digits, "0")}`;
+});
+/** The same for several lines. */
+const visibleLines = (text) => String(text).split("\n").map(visible).join("\n");
 
 const GROUPED = new Intl.NumberFormat("en-US");
 /** The id of a commit as people say it; names of branches and tags as they are. */
@@ -539,6 +556,12 @@ export function short(n) {
 		if (size >= unit * (name === "k" ? 10 : 1)) return `${Number((n / unit).toPrecision(3))}${name}`;
 	}
 	return String(Number(n.toPrecision(size >= 1000 ? 4 : 3)));
+}
+
+/** An end of a range where there is room for 16 characters: with an exponent where it has more. */
+export function endText(/** @type {number|string} */ end) {
+	const text = typeof end === "string" ? end : String(Number(end.toPrecision(6)));
+	return text.length <= 16 ? text : Number(end).toExponential(5).replace(/\.?0*e\+?/, "e");
 }
 
 /** Milliseconds since 1970 as a date, with the time where the span is short. */
@@ -770,8 +793,12 @@ export function zoomAt(/** @type {{scale: number, x: number, y: number}} */ view
 
 // ---- parts of a page
 
+/** Attributes that people read. */
+const READ = new Set(["title", "aria-label", "placeholder"]);
+
 /**
- * An element: `on…` are listeners, `class`, `text` and properties are set, the rest are attributes.
+ * An element: `on…` are listeners, `class`, `text` and properties are set, the rest are attributes. Whatever is read is
+ * shown with its every character; `raw` stays as it is: values, which keep their direction, and what has to be aligned.
  * @param {string} tag @param {Record<string, any>} [with_] @param {...(Node|string|null|undefined|false)} children
  * @returns {any}
  */
@@ -782,12 +809,13 @@ function h(tag, with_ = {}, ...children) {
 	for (const [name, value] of Object.entries(with_)) {
 		if (value === undefined || value === null || value === false) continue;
 		if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-		else if (name === "text") node.textContent = value;
+		else if (name === "text") node.textContent = visible(value);
+		else if (name === "raw") node.textContent = value;
 		else if (name === "class") node.className = value;
 		else if (name === "type" || name === "value" || name === "checked" || name === "disabled" || name === "hidden") node[name] = value;
-		else node.setAttribute(name, value === true ? "" : String(value));
+		else node.setAttribute(name, value === true ? "" : READ.has(name) ? visible(value) : String(value));
 	}
-	node.append(...children.filter((child) => child || child === ""));
+	node.append(...children.filter((child) => child || child === "").map((child) => (typeof child === "string" ? visible(child) : child)));
 	return node;
 }
 
@@ -886,8 +914,9 @@ function attribute(node, name, value) {
 const pressed = (button, on) => button.setAttribute("aria-pressed", String(on));
 
 /** Shows `text` where it changed. */
-function say(node, text) {
-	if (node.textContent !== text) node.textContent = text;
+function say(node, text, { raw = false } = {}) {
+	const shown = raw ? text : visible(text);
+	if (node.textContent !== shown) node.textContent = shown;
 }
 
 /** Where in an element an event was. @returns {Point} */
@@ -1070,6 +1099,13 @@ class Core extends Listeners {
 	get static() { return Boolean(this.about.static); }
 
 	column(name) { return this.columns.find((column) => column.name === name); }
+
+	/** Whether cells of a column are texts of the data, and not names of classes. */
+	holdsData(name, kind = this.column(name)?.kind) { return Boolean(kind) && kind !== "class" && kind !== "tags"; }
+
+	/** An element with a cell of a column. */
+	cell(tag, name, text, kind = undefined) { return h(tag, this.holdsData(name, kind) ? { raw: text, dir: "auto" } : { text }); }
+
 	/** Columns of labels that can be set: not those that a query computes. */
 	get labelColumns() { return this.kinds("class").filter(({ stored = true }) => stored); }
 	/** The column that keys set. */
@@ -1592,10 +1628,10 @@ function stroke(context, colour, width = context.lineWidth) {
 	context.stroke();
 }
 
-/** A line of text, cut to a width. */
-function write(context, text, colour, x, y, width = Infinity) {
+/** A line of text, cut to a width. Values are `raw`: they keep their direction. */
+function write(context, text, colour, x, y, width = Infinity, { raw = false } = {}) {
 	context.fillStyle = colour;
-	context.fillText(cut(context, text, width), x, y);
+	context.fillText(cut(context, raw ? text : visible(text), width), x, y);
 }
 
 function circle(context, x, y, radius) {
@@ -1664,7 +1700,7 @@ function wrap(context, text, width, most) {
 /** A chip with the name of a class on its colour. */
 function drawChip(context, palette, text, colour, x, y, /** @type {Rect} */ within) {
 	context.font = `600 11px ${palette.font}`;
-	const shown = cut(context, text, within.w - 8);
+	const shown = cut(context, visible(text), within.w - 8);
 	if (!shown) return;
 	const width = context.measureText(shown).width + 8;
 	const left = Math.max(within.x, Math.min(x, within.x + within.w - width));
@@ -1774,7 +1810,7 @@ function drawCard(context, palette, card, at) {
 	context.font = `${px}px ${card.kind === "json" ? palette.mono : palette.font}`;
 	const step = Math.round(px * 1.42);
 	context.textBaseline = "top";
-	wrap(context, text, inner.w, Math.max(1, Math.floor(inner.h / step))).forEach((line, i) => write(context, line, palette.ink, inner.x, inner.y + i * step));
+	wrap(context, text, inner.w, Math.max(1, Math.floor(inner.h / step))).forEach((line, i) => write(context, line, palette.ink, inner.x, inner.y + i * step, Infinity, { raw: true }));
 }
 
 function drawNumbers(context, palette, { numbers }, at) {
@@ -1795,7 +1831,7 @@ function drawTable(context, palette, rows, at) {
 	context.textBaseline = "top";
 	rows.slice(0, Math.floor(at.h / 16)).forEach(([name, value], i) => {
 		write(context, name, palette.muted, at.x, at.y + i * 16, wide - 6);
-		write(context, value ?? "–", palette.ink, at.x + wide, at.y + i * 16, at.w - wide);
+		write(context, value ?? "–", palette.ink, at.x + wide, at.y + i * 16, at.w - wide, { raw: true });
 	});
 }
 
@@ -1827,7 +1863,7 @@ function drawPicture(context, palette, core, cell, at) {
 }
 
 /** Lines under a card. */
-function drawCaption(context, palette, cell, columns, at) {
+function drawCaption(context, palette, core, cell, columns, at) {
 	context.font = `12px ${palette.font}`;
 	columns.forEach((name, i) => {
 		const value = cell.caption?.[name];
@@ -1840,13 +1876,13 @@ function drawCaption(context, palette, cell, columns, at) {
 		}
 		if (columns.length > 1 && at.w >= LEAST_FOR_NAMES) {
 			context.font = `12px ${palette.font}`;
-			const label = cut(context, name, at.w * 0.6);
+			const label = cut(context, visible(name), at.w * 0.6);
 			write(context, label, palette.muted, x, y);
 			x += context.measureText(label + " ").width;
 		}
 		const staged = cell.staged?.includes(name);
 		context.font = `${staged ? "600 " : ""}12px ${palette.font}`;
-		write(context, (value?.t || "–") + (staged ? " ✎" : ""), staged ? palette.edit : value?.t ? palette.ink : palette.muted, x, y, at.x + at.w - x - 2);
+		write(context, (value?.t || "–") + (staged ? " ✎" : ""), staged ? palette.edit : value?.t ? palette.ink : palette.muted, x, y, at.x + at.w - x - 2, { raw: core.holdsData(name) });
 	});
 }
 
@@ -2079,7 +2115,7 @@ class Grid extends Painted {
 	}
 
 	caption(context, record, columns, at) {
-		drawCaption(context, this.palette, record, columns, at);
+		drawCaption(context, this.palette, this.core, record, columns, at);
 	}
 
 	/** Whether the ring of the keyboard is drawn: around the active row. */
@@ -2184,12 +2220,12 @@ class Grid extends Painted {
 	/** A row's caption: its words wherever they are not drawn. */
 	words(position) { return this.wordsOf(this.cells.lru.peek(position) ?? {}); }
 
-	wordsOf(record) { return Object.entries(record.caption ?? {}).map(([name, value]) => `${name} ${value?.t ?? "none"}`); }
+	wordsOf(record) { return Object.entries(record.caption ?? {}).map(([name, value]) => visible(`${name} ${value?.t ?? "none"}`)); }
 
 	labelOf(position) {
 		const record = this.cells.lru.peek(position);
 		const parts = this.words(position);
-		if (record?.card?.text) parts.push(String(record.card.text).slice(0, 80));
+		if (record?.card?.text) parts.push(visible(String(record.card.text).slice(0, 80)));
 		if (record?.staged?.length) parts.push("edited");
 		return `Row ${grouped(position)}${parts.length ? ": " + parts.join(", ") : ""}`;
 	}
@@ -2490,7 +2526,7 @@ class Banner {
 		this.level = level;
 		this.run = run;
 		this.element.dataset.level = level;
-		say(this.text, text);
+		say(this.text, visibleLines(text), { raw: true });
 		say(this.action, action);
 		this.action.hidden = !action;
 		this.element.hidden = false;
@@ -2583,7 +2619,7 @@ class QueryBox {
 		const marked = this.mark;
 		this.mirror.replaceChildren(...tokens(this.text).map(({ kind, start, stop, text }) => {
 			const wrong = marked && start < marked[1] && stop > marked[0];
-			return h("span", { class: `dl-t-${kind}${wrong ? " dl-wrong" : ""}`, text });
+			return h("span", { class: `dl-t-${kind}${wrong ? " dl-wrong" : ""}`, raw: text });
 		}), this.text.endsWith("\n") ? "\n " : "");
 		this.clear.hidden = !this.text;
 		this.input.style.height = "auto";
@@ -2604,8 +2640,8 @@ class QueryBox {
 		const asking = (this.asking = {});
 		if (!always && !/[\p{L}\p{N}_.'"(]$/u.test(text.slice(0, cursor))) return this.close();
 		try {
-			const { items, word } = await this.core.latest("complete", { text, cursor });
-			if (this.asking === asking && this.text === text && this.input.selectionStart === cursor) this.offer(items, word, always);
+			const { items, word } = await this.core.latest("complete", { text, cursor: [...text.slice(0, cursor)].length });
+			if (this.asking === asking && this.text === text && this.input.selectionStart === cursor) this.offer(items, offsetOf(text, word), always);
 		} catch {
 			this.close();
 		}
@@ -2630,9 +2666,9 @@ class QueryBox {
 
 	/** Under the word that is completed. */
 	place() {
-		const probe = span(this.text.slice(0, this.word) || "\u200b");
+		const probe = h("span", { raw: this.text.slice(0, this.word) || "\u200b" });
 		const mirror = this.mirror.cloneNode(false);
-		mirror.append(probe, span("\u200b"));
+		mirror.append(probe, h("span", { raw: "\u200b" }));
 		this.mirror.parentElement.append(mirror);
 		const end = mirror.lastChild.getBoundingClientRect();
 		const box = this.element.getBoundingClientRect();
@@ -2724,7 +2760,7 @@ class QueryBox {
 		this.element.classList.toggle("dl-faulty", Boolean(error));
 		this.input.setAttribute("aria-invalid", String(Boolean(error)));
 		if (!error) return;
-		this.error.replaceChildren(strong(errorTitle(error.kind)), span(error.message), quiet(error.hint ?? ""));
+		this.error.replaceChildren(strong(errorTitle(error.kind)), h("span", { raw: visibleLines(error.message) }), quiet(error.hint ?? ""));
 		if (this.mark && document.activeElement === this.input) {
 			const at = caretOffset(this.text, error.line, error.column ?? 1);
 			this.input.setSelectionRange(at, at);
@@ -2788,7 +2824,7 @@ class Facets {
 			}
 			part.element.classList.toggle("dl-uncounted", Boolean(facet.ask || facet.problem || facet.only));
 			part.facet = facet;
-			part.note.replaceChildren(...(facet.problem ? [facet.problem] : facet.only ? [`All are ${facet.only.replace("T", " ")}`] : facet.ask ? [link("Count", () => this.count(facet))] : []));
+			part.note.replaceChildren(...(facet.problem ? [visible(facet.problem)] : facet.only ? [`All are ${facet.only.replace("T", " ")}`] : facet.ask ? [link("Count", () => this.count(facet))] : []));
 			part.update({ values: [], edges: [0, 1], all: [], shown: [], ...facet });
 		});
 	}
@@ -2910,11 +2946,13 @@ class ValueFacet extends FacetFrame {
 		const tint = colour ?? (this.facet.kind === "classes" && typeof value === "number" ? value : null);
 		mark.hidden = tint === null;
 		if (tint !== null) mark.style.background = css(classColour(tint));
-		say(label, String(name ?? value));
-		label.title = String(name ?? value);
+		const raw = this.owner.core.holdsData(this.facet.column);
+		attribute(label, "dir", raw ? "auto" : undefined);
+		say(label, String(name ?? value), { raw });
+		label.title = visible(name ?? value);
 		say(count, shown === all ? grouped(all) : `${short(shown)} / ${short(all)}`);
 		pressed(row, chosen);
-		row.setAttribute("aria-label", `${name ?? value}: ${grouped(shown)} of ${grouped(all)} rows`);
+		row.setAttribute("aria-label", `${visible(name ?? value)}: ${grouped(shown)} of ${grouped(all)} rows`);
 	}
 }
 
@@ -2929,8 +2967,10 @@ class HistogramFacet extends FacetFrame {
 		}, this.canvas);
 		this.low = this.field("at least");
 		this.high = this.field("below");
-		this.nulls = quiet("");
-		this.body.append(this.holder, div("dl-range", this.low, this.nulls, this.high));
+		this.pointed = quiet("");
+		this.beside = quiet("", "p");
+		this.range = div("dl-range", this.low, this.pointed, this.high);
+		this.body.append(this.holder, this.range, this.beside);
 		owner.core.sized(this.holder, () => this.draw());
 	}
 
@@ -2956,17 +2996,20 @@ class HistogramFacet extends FacetFrame {
 	put(range) {
 		this.said = range.map((end) => this.format(end));
 		[this.low.value, this.high.value] = this.said;
+		[this.low.title, this.high.title] = range.map((end) => String(end ?? "").replace("T", " "));
 	}
 
+	/** Beneath the chart: what is in none of its ranges. */
 	legend() {
-		const nulls = this.facet.nulls?.[0];
-		say(this.nulls, nulls ? `${short(nulls)} empty` : "");
+		this.range.classList.remove("dl-pointed");
+		say(this.beside, dotted(...(this.facet.beside ?? []).map(([count, what]) => `${grouped(count)} ${what}`)));
+		this.beside.hidden = !this.beside.textContent;
 	}
 
 	format(value) {
 		const { kind, edges } = this.facet;
 		if (value === null || value === undefined) return "";
-		if (kind !== "times") return typeof value === "string" ? value : String(Number(Number(value).toPrecision(6)));
+		if (kind !== "times") return endText(value);
 		const span = timeOf(edges[edges.length - 1]) - timeOf(edges[0]);
 		return span < 600_000 ? String(value).replace("T", " ") : shortTime(timeOf(value), span);
 	}
@@ -2986,6 +3029,7 @@ class HistogramFacet extends FacetFrame {
 		const width = this.holder.clientWidth;
 		drag(event, ({ x }) => {
 			this.brush = this.under(start, x, width);
+			this.legend();
 			this.put(this.brush);
 			this.draw();
 		}, (moved) => {
@@ -3008,10 +3052,11 @@ class HistogramFacet extends FacetFrame {
 
 	hover(event) {
 		const { edges, all, shown } = this.facet;
-		if (!all.length) return;
+		if (!all.length || this.brush) return;
 		const share = within(this.holder, event)[0] / this.holder.clientWidth;
 		const bin = clamp(Math.floor(share * all.length), 0, all.length - 1);
-		say(this.nulls, `${this.format(edges[bin])}: ${short(shown[bin])} / ${short(all[bin])}`);
+		this.range.classList.add("dl-pointed");
+		say(this.pointed, `${this.format(edges[bin])}: ${short(shown[bin])} / ${short(all[bin])}`);
 	}
 
 	draw() {
@@ -3062,8 +3107,9 @@ class MapPanel extends Painted {
 		const names = core.about.embeddings ?? [];
 		this.column = names[0];
 		this.method = "pca";
-		this.colour = core.settings.colour_by ?? core.kinds("class")[0]?.name ?? "";
-		const colours = core.kinds("class", "number", "bool").map((column) => column.name);
+		const colours = core.columns.filter((column) => column.colours).map((column) => column.name);
+		const wanted = core.settings.colour_by;
+		this.colour = colours.includes(wanted) ? wanted : core.kinds("class")[0]?.name ?? "";
 		this.canvas = h("canvas", { class: "dl-map", "aria-hidden": "true" });
 		this.tip = h("div", { class: "dl-tip", hidden: true });
 		this.note = h("p", { class: "dl-map-note", text: "" });
@@ -3308,7 +3354,7 @@ class MapPanel extends Painted {
 		const canvas = h("canvas", {});
 		const context = sharpen(canvas, 112, 112);
 		drawPicture(context, this.core.palette, this.core, cell, { x: 0, y: 0, w: 112, h: 112 });
-		const lines = Object.values(cell.caption ?? {}).map((value) => div("dl-tip-line", dot(value.c), span(value.t || "–")));
+		const lines = Object.entries(cell.caption ?? {}).map(([name, value]) => div("dl-tip-line", dot(value.c), this.core.cell("span", name, value.t || "–")));
 		this.tip.replaceChildren(canvas, ...lines);
 		this.tip.hidden = false;
 		const [w, hgt] = [this.box.clientWidth, this.box.clientHeight];
@@ -3434,7 +3480,7 @@ class Edits {
 		const drafts = core.ended ? [] : core.drafts;
 		this.list.replaceChildren(...drafts.map((draft) => h("li", { class: "dl-edit" }, quiet(leftBehind(draft)),
 			link("Restore", () => core.restore(draft)), link("Discard", () => core.edit("forget", { id: draft.id })))), ...(more > 0 ? [h("li", { class: "dl-quiet dl-pad", text: `${grouped(more)} earlier edits` })] : []), ...[...staged].reverse().map((edit) =>
-			h("li", { class: "dl-edit" }, h("span", { class: "dl-edit-what" }, strong(edit.column), span(edit.what)),
+			h("li", { class: "dl-edit" }, h("span", { class: "dl-edit-what" }, strong(edit.column), core.cell("span", edit.column, edit.what)),
 				quiet(counted(edit.rows, "row")), iconButton("close", `Drop the edit of ${edit.column}`, () => core.edit("drop", { id: edit.id })))));
 	}
 
@@ -3485,7 +3531,7 @@ class Edits {
 			close();
 			this.put("resolve", { choice });
 		};
-		const cells = rows.slice(0, 100).map((row) => h("tr", {}, h("td", { text: typeof row.p === "number" ? grouped(row.p) : row.id }), h("td", { text: row.column ?? row.kind }), h("td", { text: asText(row.ours) }), h("td", { text: asText(row.theirs) })));
+		const cells = rows.slice(0, 100).map((row) => h("tr", {}, h("td", { text: typeof row.p === "number" ? grouped(row.p) : row.id }), h("td", { text: row.column ?? row.kind }), ...[row.ours, row.theirs].map((value) => this.core.cell("td", row.column, asText(value)))));
 		const close = dialog(this.core.root, "Someone else wrote these rows", [
 			div("dl-dialog-body", h("p", { text: error.message }),
 				h("div", { class: "dl-table-scroll", tabindex: "0", role: "group", "aria-label": "Conflicts" }, h("table", { class: "dl-table" },
@@ -3882,7 +3928,7 @@ class Detail {
 		this.viewer.show(cell);
 		this.viewer.element.parentElement.hidden = !main;
 		this.element.classList.toggle("dl-no-picture", !main);
-		this.viewer.element.setAttribute("aria-label", `${main?.name ?? "Picture"} of row ${this.position}`);
+		this.viewer.element.setAttribute("aria-label", `${visible(main?.name ?? "Picture")} of row ${this.position}`);
 		this.row = reply;
 		this.boxable = Boolean(core.writable && boxesIn(reply) && main);
 		if (this.boxable) this.editor?.take(reply);
@@ -3894,7 +3940,7 @@ class Detail {
 
 	/** Says which marks are not drawn, and why. */
 	sayUnmarked(...rows) {
-		say(this.unmarked, unmarkedIn(rows));
+		say(this.unmarked, visibleLines(unmarkedIn(rows)), { raw: true });
 		this.unmarked.hidden = !this.unmarked.textContent;
 	}
 
@@ -3945,7 +3991,8 @@ class Detail {
 		const field = column.editable && this.core.writable && this.field(column);
 		if (field) return column.nullable && column.kind !== "bool" ? div("dl-nullable", field, this.nullButton(column)) : field;
 		const tint = column.kind === "class" ? dot(column.value ?? column.c) : null;
-		const text = h(["json", "array", "embedding", "table"].includes(column.kind) ? "pre" : "span", { class: "dl-value-text", text: column.damaged ?? column.text ?? (column.v ? "as shown" : "–") });
+		const text = h(["json", "array", "embedding", "table"].includes(column.kind) ? "pre" : "span", { class: "dl-value-text", dir: "auto", raw: column.damaged ?? column.text ?? (column.v ? "as shown" : "–") });
+		if (!this.core.holdsData(column.name, column.kind)) say(text, text.textContent);
 		return tint ? h("span", { class: "dl-with-dot" }, tint, text) : text;
 	}
 
@@ -4002,7 +4049,7 @@ class Detail {
 	textField(column) {
 		const number = column.kind === "number";
 		const text = String(column.value ?? ""); // Python sends -0 as a text
-		const field = h(number ? "input" : "textarea", { class: "dl-input", "aria-label": column.name, value: text, placeholder: column.nullable && column.null ? "null" : null, rows: number ? null : Math.min(8, 1 + Math.floor(text.length / 38)) });
+		const field = h(number ? "input" : "textarea", { class: "dl-input", "aria-label": column.name, value: text, dir: number ? null : "auto", placeholder: column.nullable && column.null ? "null" : null, rows: number ? null : Math.min(8, 1 + Math.floor(text.length / 38)) });
 		let before = field.value; // has no carriage returns
 		const lines = before !== text && before.replaceAll("\n", "\r\n") === text ? "\r\n" : "\n";
 		field.addEventListener("keydown", (event) => {
@@ -4030,7 +4077,7 @@ class Detail {
 			note.remove();
 			details.append(h("ol", { class: "dl-changes" }, ...versions.map((version) => h("li", {}, strong(version.message || "(no message)"),
 				quiet(dotted(shortTime(timeOf(version.time), 0), version.author, brief(version.version))),
-				...version.changes.map((change) => div("dl-change", span(change.column), h("del", { text: asText(change.before) }), "→", h("ins", { text: asText(change.after) })))))),
+				...version.changes.map((change) => div("dl-change", span(change.column), this.core.cell("del", change.column, asText(change.before)), "→", this.core.cell("ins", change.column, asText(change.after))))))),
 			!versions.length && quiet("No version changed this row.", "p") || "", !all && quiet("Older versions were not searched.", "p") || "");
 		} catch (error) {
 			if (!(error instanceof Stale)) say(note, error.message);
@@ -4129,7 +4176,7 @@ function diffBar(core, ...tools) {
 		span(name), span(short(about.counts?.[tab] ?? 0), "dl-badge")));
 	const names = Object.entries(about.changed_columns ?? {});
 	const column = select(["", ...names.map(([name]) => name)], "", (value) => show("changed", value || null), "Changed column", "all columns");
-	[...column.options].forEach((option, i) => i && (option.textContent = `${names[i - 1][0]} (${short(names[i - 1][1])})`));
+	[...column.options].forEach((option, i) => i && (option.textContent = `${visible(names[i - 1][0])} (${short(names[i - 1][1])})`));
 	const mark = () => {
 		tabs.forEach((tab) => pressed(tab, tab.dataset.tab === core.state.tab));
 		column.hidden = core.state.tab !== "changed" || !names.length;
@@ -4217,9 +4264,10 @@ class PairDetail extends Detail {
 		this.info.inert = false;
 		this.info.replaceChildren(h("dl", {}, ...names.map((name) => {
 			const [before, after] = [valueOf(a, name), valueOf(b, name)];
+			const { kind } = after ?? before ?? {};
 			const differs = (after?.changed ?? before?.changed) ?? before?.text !== after?.text;
 			return h("div", { class: differs && a && b ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, span(name), quiet((after ?? before)?.type ?? "")),
-				h("dd", { class: "dl-change" }, ...(differs && a && b ? [h("del", { text: before?.text ?? "–" }), "→", h("ins", { text: after?.text ?? "–" })] : [span((after ?? before)?.text ?? "–")])));
+				h("dd", { class: "dl-change" }, ...(differs && a && b ? [this.core.cell("del", name, before?.text ?? "–", kind), "→", this.core.cell("ins", name, after?.text ?? "–", kind)] : [this.core.cell("span", name, (after ?? before)?.text ?? "–", kind)])));
 		})));
 	}
 
@@ -4706,7 +4754,8 @@ export class StaticModel extends Listeners {
 
 	/** The map of the rows that are shown. */
 	points({ column, colour }) {
-		const map = this.data.points?.[column]?.[colour ?? ""];
+		const maps = this.data.points?.[column];
+		const map = maps?.[colour ?? ""] ?? maps?.[""];
 		if (!map || this.shown === this.all) return map;
 		const [xy, rows, values] = [map.v.xy, map.v.positions, map.v.colour].map((at) => at && numbersAt(this.bytes, at, Uint32Array));
 		const of = this.shown.length;

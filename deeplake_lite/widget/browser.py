@@ -304,7 +304,7 @@ class Browser(Display):
                 column=column,
             )
         op = {"op": "set", "value": value} if take is None else {"op": "take", "value": take}
-        wanted = {"positions": "selected", "column": column, "new_class": new_class, **op}
+        wanted = {"positions": "selected", "column": str(column), "new_class": new_class, **op}
         with self._lock, shown_briefly():
             staged = self.part(Editing).stage({"edits": [wanted]}, Pack())
         self.tell({"type": "changed", "positions": staged["positions"]})

@@ -16,6 +16,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.show import title_of
 from deeplake_lite.errors import LakeError, OptionError
+from deeplake_lite.widget import fields
 from deeplake_lite.widget.display import Display
 from deeplake_lite.widget.messages import Desk
 from deeplake_lite.widget.pairs import SETTINGS, TABS, Pairs, ids_of, whole_view
@@ -79,8 +80,8 @@ class Difference(Display):
 
     def _tab(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         """Show another kind of change, or those of one column."""
-        column = request.get("column")
-        self._pairs = Pairs.of(self.diff, str(request["tab"]), column)
+        column = fields.text_or_none(request, "column")
+        self._pairs = Pairs.of(self.diff, fields.text(request, "tab"), column)
         self._generation += 1
         self.state = self._state()
         return {"rows": len(self._pairs)}
@@ -92,13 +93,13 @@ class Difference(Display):
 
     def _detail(self, request: Request, pack: Pack) -> dict[str, Any]:
         """Return one side of a row, large."""
-        name, pairs = str(request.get("side") or "b"), self._pairs
+        name, pairs = fields.text(request, "side", "b"), self._pairs
         if name not in pairs.sides:
             raise LakeError(
                 f"The row is not in version {getattr(self.diff, name, name)!r}. Look at the other "
                 "side."
             )
-        picture = request.get("picture") or self.settings.get("picture")
+        picture = fields.text_or_none(request, "picture") or self.settings.get("picture")
         return pairs.detail(name, {**request, "picture": picture}, self.thumbnails, pack)
 
     # ---- keeping

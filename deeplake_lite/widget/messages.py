@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from threading import RLock
@@ -18,7 +19,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import LakeError, QuerySyntaxError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from deeplake_lite.widget.parts import Handler
@@ -119,9 +120,10 @@ class Desk:
         self.base64 = False
         """Whether bytes go as text, for hosts that lose buffers."""
 
-    def take(self, request: Mapping[str, Any]) -> None:
+    def take(self, sent: Any) -> None:
         """Answer a request, at once or when it is its turn among those that take long."""
-        kind = request.get("type")
+        request = sent if isinstance(sent, Mapping) else {}
+        kind = _kind_of(request)
         if request.get("threads"):
             self._start(self._send, {"type": "thread"}, [])
         if kind == "thread":
@@ -149,7 +151,7 @@ class Desk:
     def _fields(self, request: Mapping[str, Any], pack: Pack) -> Mapping[str, Any]:
         with self._lock:
             self._ready()
-        kind = str(request.get("type"))
+        kind = _kind_of(request)
         handler = self._handlers.get(kind)
         if handler is None:
             raise LakeError(f"There is no message {brief(kind, 40)}. Reload the page.")
@@ -167,6 +169,11 @@ class Desk:
             self._send({**reply, "b64": b64encode(data).decode("ascii")}, [])
         else:
             self._send(reply, [data])
+
+
+def _kind_of(request: Mapping[str, Any]) -> str:
+    kind = request.get("type")
+    return kind if isinstance(kind, str) else repr(kind)
 
 
 class StaleError(LakeError):

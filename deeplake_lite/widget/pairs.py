@@ -16,8 +16,9 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.apply import slots_of
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeError
+from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits.editing import Editing
-from deeplake_lite.widget.pictures.cells import SIDES, Sight, positions_in
+from deeplake_lite.widget.pictures.cells import Sight, positions_in, side_in
 from deeplake_lite.widget.row.detail import Detail
 from deeplake_lite.widget.shown import Shown
 
@@ -104,7 +105,7 @@ class Pairs:
         """Return some rows as they were and as they are."""
         positions = positions_in(request, len(self))
         changed = self.changed(positions)
-        columns = dict.fromkeys(chain(request.get("columns") or (), *changed))
+        columns = dict.fromkeys(chain(fields.names(request, "columns"), *changed))
         found = [
             {"p": p, "id": str(i), "changed": names, "a": None, "b": None}
             for p, i, names in zip(
@@ -116,11 +117,11 @@ class Pairs:
                 side.view,
                 positions,
                 thumbnails,
-                side=min(max(int(request.get("size") or SETTINGS["size"]), SIDES[0]), SIDES[1]),
-                picture=side.name_of(request.get("picture")),
+                side=side_in(request, SETTINGS["size"]),
+                picture=side.name_of(fields.text_or_none(request, "picture")),
             )
             cells = sight.cells(side.names_of(columns), pack)
-            sight.draw_over(cells, side.names_of(request.get("overlays") or ()), pack)
+            sight.draw_over(cells, side.names_of(fields.names(request, "overlays")), pack)
             for pair, cell in zip(found, cells, strict=True):
                 pair[name] = side.renamed(cell)
         return found
@@ -130,11 +131,11 @@ class Pairs:
     ) -> dict[str, Any]:
         """Return one side of a row, large. Raises KeyError where that is not there."""
         side = self.sides[name]
-        picture = side.name_of(request.get("picture"))
+        picture = side.name_of(fields.text_or_none(request, "picture"))
         alone = SideHost(Shown.of(side.view), thumbnails, {"picture": picture})
         host = cast("Host", alone)  # a row asks for no more
         found = Detail(host).detail({**request, "picture": picture}, pack)
-        [changed] = self.changed(np.array([int(request["p"])]))
+        [changed] = self.changed(np.array([fields.whole(request, "p")]))
         for column in found["columns"]:
             column["name"] = side.now.get(column["name"], column["name"])
             column["changed"] = column["name"] in changed

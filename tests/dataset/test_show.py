@@ -1,5 +1,6 @@
 """What datasets, views, columns and diffs show: right, small, cheap, and never an error."""
 
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -126,6 +127,21 @@ def test_a_page_shows_every_type(full):
     assert "more columns" in page
     for name in SCHEMA:
         assert name in text_of(full[name])
+
+
+@pytest.mark.parametrize(("columns", "table", "preview"), [(28, 16, 20), (9, 0, 1), (8, 0, 0)])
+def test_a_page_counts_the_columns_that_it_leaves_out(columns, table, preview):
+    ds = dl.create(f"memory://left-out-{columns}", {f"c{i:02}": "int32" for i in range(columns)})
+    ds.append({f"c{i:02}": [i] for i in range(columns)})
+    left_out = [int(n) for n in re.findall(r"… (\d+) more columns?", ds._repr_html_())]
+    assert left_out == [n for n in (table, preview) if n]
+
+
+def test_pictures_of_a_preview_are_no_columns_that_it_leaves_out():
+    names = [f"c{i}" for i in range(8)]
+    ds = dl.create("memory://left-out-images", {"image": "image", **dict.fromkeys(names, "int32")})
+    ds.append({"image": [np.zeros((4, 4, 3), "uint8")], **{name: [1] for name in names}})
+    assert "more column" not in ds._repr_html_()
 
 
 def test_a_page_has_shapes_sizes_classes_and_versions():

@@ -69,11 +69,11 @@ export class FakeModel {
 
   columns() {
     if (this.options.kind === "text") {
-      return [{ name: "text", kind: "text", type: "text" }, { name: "meta", kind: "json", type: "json" }, { name: "embedding", kind: "embedding", type: "float32" }, { name: "label", kind: "class", type: "class_label", classes: CLASSES }];
+      return [{ name: "text", kind: "text", type: "text" }, { name: "meta", kind: "json", type: "json" }, { name: "embedding", kind: "embedding", type: "float32" }, { name: "label", kind: "class", type: "class_label", classes: CLASSES, colours: true }];
     }
     const boxes = this.options.overlays ? [{ name: "boxes", kind: "boxes", type: "bbox", classes: OBJECTS }, { name: "predicted", kind: "boxes", type: "bbox", classes: OBJECTS, role: "prediction" }, { name: "mask", kind: "mask", type: "segment_mask", classes: OBJECTS }] : [];
-    return [{ name: "image", kind: "image", type: "image", shape: [null, null, 3] }, { name: "label", kind: "class", type: "class_label", classes: CLASSES }, ...boxes,
-      { name: "tags", kind: "tags", type: "tags", classes: TAGS }, { name: "caption", kind: "text", type: "text" }, { name: "score", kind: "number", type: "float32" }, { name: "embedding", kind: "embedding", type: "float32", shape: [64] }];
+    return [{ name: "image", kind: "image", type: "image", shape: [null, null, 3] }, { name: "label", kind: "class", type: "class_label", classes: CLASSES, colours: true }, ...boxes,
+      { name: "tags", kind: "tags", type: "tags", classes: TAGS }, { name: "caption", kind: "text", type: "text", colours: true }, { name: "score", kind: "number", type: "float32", colours: true }, { name: "embedding", kind: "embedding", type: "float32", shape: [64] }];
   }
 
   // the face of a model
@@ -266,7 +266,7 @@ export class FakeModel {
     const chosen = (e) => this.where.find((w) => w.expression === e)?.values ?? null;
     return { ms: 3, facets: [
       { column: "label", expression: "label", kind: "classes", label: "label", values: CLASSES.map((c, i) => [i, c, all[i], shown[i], i]), nulls: [1, 0], rows, chosen: chosen("label"), more: 0, sort: null },
-      { column: "score", expression: "score", kind: "numbers", label: "score", edges, all: allBins, shown: shownBins, nulls: [12, 3], chosen: chosen("score"), sort: this.sorted ? (this.sorted.descending ? "desc" : "asc") : null },
+      { column: "score", expression: "score", kind: "numbers", label: "score", edges, all: allBins, shown: shownBins, nulls: [12, 3], beside: [[10, "null"], [2, "NaN or infinite"]], chosen: chosen("score"), sort: this.sorted ? (this.sorted.descending ? "desc" : "asc") : null },
       { column: "taken", expression: "taken", kind: "times", label: "taken", edges: edges.map((e) => new Date(1.6e12 + e * 1e11).toISOString().slice(0, 19)), all: allBins, shown: shownBins, nulls: [0, 0], chosen: null },
       { column: "day", expression: "day", kind: "booleans", label: "daylight", values: [[true, "true", 700, 400], [false, "false", 300, 200]], nulls: [0, 0], chosen: null },
       { column: "caption", expression: "LEN(caption)", kind: "numbers", label: "length of caption", ask: true, chosen: null },

@@ -320,6 +320,8 @@ describe("text of a query", () => {
 		assert.equal(logic.caretOffset("ab\ncd", 2, 2), 4);
 		assert.equal(logic.caretOffset("ab\ncd", 9, 99), 5);
 		assert.equal(logic.caretOffset("", 1, 1), 0);
+		assert.equal(logic.caretOffset("a\n😀b", 2, 2), 4);
+		assert.equal(logic.offsetOf("😀 la", 2), 3);
 	});
 
 	test("an error marks the token at its place, or the last one", () => {
@@ -366,6 +368,12 @@ describe("numbers", () => {
 		assert.equal(logic.shortTime(0), "1970-01-01");
 		assert.equal(logic.shortTime(3_600_000, 1000), "1970-01-01 01:00");
 		assert.equal(logic.shortTime(NaN), "–");
+	});
+
+	test("an end of a range keeps its size where it has many digits", () => {
+		const ends = [0.5, -1234567.891, 1e19, -1e19, 1.5e300, 2e-12, "9007199254740993", "18446744073709551615"];
+		assert.deepEqual(ends.map(logic.endText), ["0.5", "-1234570", "1e19", "-1e19", "1.5e+300", "2e-12", "9007199254740993", "1.84467e19"]);
+		for (const text of ends.map(logic.endText)) assert.ok(text.length <= 16);
 	});
 
 	test("times without a zone are of UTC", () => {

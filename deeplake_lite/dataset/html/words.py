@@ -25,10 +25,19 @@ def visible(text: object) -> str:
     return text if text.isprintable() else "".join(map(_visible, text))
 
 
+def is_hidden(char: str) -> bool:
+    r"""Tell whether a character does not show, or turns those around it: controls, bidi marks.
+
+    >>> is_hidden("\u202e"), is_hidden("\n"), is_hidden("\xa0"), is_hidden("é")
+    (True, True, False, False)
+    """
+    return not char.isprintable() and unicodedata.category(char) != "Zs"
+
+
 def _visible(char: str) -> str:
     if char.isprintable():
         return char
-    if unicodedata.category(char) == "Zs":
+    if not is_hidden(char):  # a space of some width
         return " "
     return _SIGNS.get(char) or char.encode("unicode_escape").decode("ascii")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import LakeError
+from deeplake_lite.widget import fields
 from deeplake_lite.widget.messages import problem_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Asking:
 
     def query(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
         """Show the answer of a query."""
-        text = str(request.get("text") or "")
+        text = fields.text(request, "text", "")
         try:
             return self._host.ask(text)
         except LakeError as error:
@@ -51,7 +52,9 @@ class Asking:
         """Return what may stand at the cursor, and where the word begins that it replaces."""
         from deeplake_lite.query import complete
 
-        text, cursor = str(request["text"]), int(request["cursor"])
+        text = fields.text(request, "text")
+        wanted = fields.whole(request, "cursor")
+        cursor = min(max(wanted, 0), len(text))  # a late message may have that of another text
         found = complete(text, cursor, self._host.shown.base)[:MOST_COMPLETIONS]
         return {"items": [list(item) for item in found], "word": word_start(text, cursor)}
 
@@ -77,7 +80,7 @@ def word_start(text: str, cursor: int) -> int:
     for quote in "'\"":
         if before.count(quote) % 2:
             return before.rindex(quote)
-    start = cursor
+    start = len(before)
     while start and (before[start - 1].isalnum() or before[start - 1] == "_"):
         start -= 1
     return start

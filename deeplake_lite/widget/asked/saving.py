@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.dataset.saved import SavedViews
 from deeplake_lite.errors import NotFoundError
 from deeplake_lite.query.names import literal
+from deeplake_lite.widget import fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,7 @@ class Saving:
 
     def save_view(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         """Keep what is shown under a name."""
-        name = str(request["name"]).strip()
+        name = fields.text(request, "name").strip()
         self._host.shown.view.save(name, overwrite=bool(request.get("overwrite")))
         return {"name": name}
 
@@ -40,7 +41,7 @@ class Saving:
 
     def show_view(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
         """Show what is kept under a name: as a source of the query, to filter further."""
-        name, saved = str(request["name"]), SavedViews(self._host.shown.base._lake)
+        name, saved = fields.text(request, "name"), SavedViews(self._host.shown.base._lake)
         if name not in saved:
             raise NotFoundError.named("saved view", name, saved)
         return self._host.ask(f"SELECT * FROM {literal(name)}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import LakeError
+from deeplake_lite.widget import fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,9 +34,9 @@ class Selecting:
         """Select all rows shown, none, those that were not, or runs of rows."""
         host = self._host
         rows = len(host.shown.view)
-        what = str(request.get("what"))
+        what = fields.text(request, "what")
         if what == "runs":
-            host.selected = positions_of(request["runs"], rows)
+            host.selected = positions_of(fields.runs(request, "runs"), rows)
         else:
             host.selected = chosen(what, host.selected, rows)
         return {"rows": len(host.selected)}

@@ -8,6 +8,7 @@ from deeplake_lite.dataset import versions
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.opening import at_branch
 from deeplake_lite.storage.table import Table
+from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits.editing import Editing
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Versions:
         """Browse a branch, to mend it, or a version that never moves."""
         host = self._host
         host.part(Editing).check_none("another version is shown")
-        host.browse(opened(host.shown.base._lake, str(request["version"])))
+        host.browse(opened(host.shown.base._lake, fields.text(request, "version")))
         about = host.about
         return {
             "rows": len(host.shown.view),

@@ -11,6 +11,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError, LakeError
 from deeplake_lite.htypes import Boxes
 from deeplake_lite.schema import Field, free_name
+from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits import inputs, writing
 from deeplake_lite.widget.edits.box_classes import box_classes
 from deeplake_lite.widget.edits.boxes import boxes_from
@@ -47,19 +48,19 @@ class Drafts:
     def edits(self, ds: Dataset, wanted: Mapping[str, Any]) -> Iterator[Edit]:
         """Yield the edits that the page wants."""
         self._check_rows()
-        positions = self._positions(wanted["positions"])
-        self._check_id(positions, wanted.get("row"))
-        op = str(wanted["op"])
+        positions = self._positions(wanted)
+        self._check_id(positions, fields.text_or_none(wanted, "row"))
+        op = fields.text(wanted, "op")
         if op in ("add_tag", "remove_tag"):
             yield self._tag(ds, op, wanted, positions)
         elif op == "set":
-            f = self._field(ds, str(wanted["column"]))
+            f = self._field(ds, fields.text(wanted, "column"))
             yield self._set(f, positions, _value(f, wanted.get("value"), wanted))
         elif op == "take":
-            f = self._field(ds, str(wanted["column"]))
+            f = self._field(ds, fields.text(wanted, "column"))
             yield from self._take(f, positions, wanted)
         elif op == "set_boxes":
-            f = self._field(ds, str(wanted["column"]))
+            f = self._field(ds, fields.text(wanted, "column"))
             for position in positions.tolist():
                 yield from self._boxes(ds, f, position, wanted)
         else:
@@ -68,23 +69,24 @@ class Drafts:
                 f"{brief(op, 40)}."
             )
 
-    def _positions(self, wanted: Any) -> Positions:
+    def _positions(self, wanted: Mapping[str, Any]) -> Positions:
         rows = len(self._host.shown.view)
-        if wanted == "all":
-            return np.arange(rows)
-        if wanted == "selected":
-            return np.asarray(self._host.selected, np.int64)
-        found = np.unique(np.asarray(wanted, np.int64).reshape(-1))
+        match wanted.get("positions"):
+            case "all":
+                return np.arange(rows)
+            case "selected":
+                return np.asarray(self._host.selected, np.int64)
+        found = np.unique(fields.positions(wanted, "positions"))
         if len(found) and not (found[0] >= 0 and found[-1] < rows):
             raise LakeError(f"Rows lie below {rows:,}, got {found[-1]:,}. Look again.")
         return found
 
-    def _check_id(self, positions: Positions, row_id: Any) -> None:
+    def _check_id(self, positions: Positions, row_id: str | None) -> None:
         """Refuse an edit of a row that is no longer where the page shows it. Raises LakeError."""
         if row_id is None:
             return
         now = self._host.shown.ids(positions)
-        if now is None or now.tolist() != [int(row_id)]:
+        if now is None or [str(i) for i in now.tolist()] != [row_id]:
             raise LakeError(
                 f"An edit goes to the row whose value was shown, but row {row_id} has moved or is "
                 "gone, so nothing was edited. Look for the row, and edit it there."
@@ -118,7 +120,7 @@ class Drafts:
     def _take(self, f: Field, positions: Positions, wanted: Mapping[str, Any]) -> Iterator[Edit]:
         """Yield edits that give cells what another column shown has: one edit for each value."""
         view = self._host.shown.view
-        source = view[str(wanted["value"])]._field
+        source = view[fields.text(wanted, "value")]._field
         inputs.check_alike(f, source)
         values = values_of(view, source, positions)
         if damaged := [v for v in values if isinstance(v, Exception)]:
@@ -132,15 +134,15 @@ class Drafts:
             yield self._set(f, np.array(rows), _value(f, value, wanted))
 
     def _tag(self, ds: Dataset, op: Any, wanted: Mapping[str, Any], positions: Positions) -> Edit:
-        f = self._tags_field(ds, wanted.get("column"))
-        tag = inputs.tag_of(f, wanted["value"], there=op == "remove_tag")
+        f = self._tags_field(ds, fields.text_or_none(wanted, "column"))
+        tag = inputs.tag_of(f, wanted.get("value"), there=op == "remove_tag")
         what = f"{'+' if op == 'add_tag' else '−'} {tag}"
         return self._staged.edit(f.name, f.id, op, self._ids(positions), tag, None, what)
 
-    def _tags_field(self, ds: Dataset, name: Any) -> Field:
+    def _tags_field(self, ds: Dataset, name: str | None) -> Field:
         """Return the column of tags: as named, the one there is, or one that is yet to be added."""
-        if name in ds.schema or name in self._host.shown.view.columns:
-            return self._field(ds, str(name))
+        if name is not None and (name in ds.schema or name in self._host.shown.view.columns):
+            return self._field(ds, name)
         if known := tag_column(ds.schema):
             return known
         pending = self._staged.columns().get(inputs.NEW)
@@ -153,10 +155,10 @@ class Drafts:
         """Yield the edit of a row's boxes, and that of their classes: they go together."""
         if not isinstance(f.htype, Boxes):
             raise InvalidValueError(f"boxes are drawn in a column of boxes, this is {f.htype}.")
-        value, at = wanted["value"], np.array([position])
+        value, at = fields.part(wanted, "value"), np.array([position])
         current = self._current(f, position)
         size = self._size(f, position, wanted)
-        drawn = boxes_from(value["boxes"], f.htype, size, current[:MOST])
+        drawn = boxes_from(fields.rows_of(value, "boxes", 4), f.htype, size, current[:MOST])
         boxes = np.concatenate([drawn, np.asarray(current[MOST:], drawn.dtype)])
         f.htype.encode([boxes])
         moved = self._set(f, at, boxes)
@@ -164,7 +166,7 @@ class Drafts:
         if known is None:
             yield moved
             return
-        classes = known.after(value.get("c"), drawn=len(boxes), before=len(current))
+        classes = known.after(_classes_in(value), drawn=len(boxes), before=len(current))
         if isinstance(classes, Exception):  # that does not read: it stays as it is
             yield moved
             return
@@ -186,7 +188,10 @@ class Drafts:
         """
         view, at = self._host.shown.view, np.array([position])
         parts = isinstance(f.htype, Boxes) and f.htype.units == "fraction"
-        names = (wanted["value"].get("picture"), self._host.settings.get("picture"))
+        names = (
+            fields.text_or_none(fields.part(wanted, "value"), "picture"),
+            self._host.settings.get("picture"),
+        )
         name = next((n for n in names if n in view.columns), picture_column(view))
         if name is None:
             if parts:
@@ -194,7 +199,7 @@ class Drafts:
             raise LakeError("Boxes in pixels need a picture. Choose its column in the grid.")
         [drawn] = self._host.thumbnails.of(view, name, at, SMALL)
         size = (drawn.width, drawn.height) if isinstance(drawn, Drawn) else None
-        shown, picture = str(wanted["column"]), view.schema[name]
+        shown, picture = fields.text(wanted, "column"), view.schema[name]
         marks = view.schema[shown] if shown in view.columns else f
         [why] = why_not_drawn(view, marks, picture, at, [size])
         if why is not None:
@@ -225,6 +230,11 @@ class Drafts:
         view = self._host.shown.view
         table, slots = rows_with(view, f.id, ids, self._pending.dataset)._located()
         return table.digests(f.id, slots)
+
+
+def _classes_in(value: Mapping[str, Any]) -> list[Any] | None:
+    """Return the class of each box that was drawn; None where the page knows of none."""
+    return None if value.get("c") is None else fields.items(value, "c")
 
 
 def _value(f: Field, value: Any, wanted: Mapping[str, Any]) -> Any:

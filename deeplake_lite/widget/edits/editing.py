@@ -14,6 +14,7 @@ from deeplake_lite.errors import (
     UncommittedError,
 )
 from deeplake_lite.lazy import LazyModule
+from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits import journal, writing
 from deeplake_lite.widget.edits.counts import check_counts, dependents
 from deeplake_lite.widget.edits.drafts import Drafts
@@ -88,7 +89,9 @@ class Editing:
     def stage(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         """Stage edits; all of them or none."""
         ds = self._dataset()
-        edits = [e for wanted in request["edits"] for e in self._drafts.edits(ds, wanted)]
+        edits = [
+            e for wanted in fields.parts(request, "edits") for e in self._drafts.edits(ds, wanted)
+        ]
         check_counts(ds, self.staged, Staged([*self.staged.edits, *edits]))
         self.staged.add(edits)
         self._keep(journal.added(edits))
@@ -110,10 +113,10 @@ class Editing:
 
     def drop(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
         """Take one edit out, with the one that belongs to it, and those that were made for it."""
-        number = int(request["id"])
+        number = fields.whole(request, "id")
         group = self.staged.group(number)
         if not group:
-            raise LakeError(f"There is no edit {request['id']!r} any more. Look at the list.")
+            raise LakeError(f"There is no edit {number} any more. Look at the list.")
         schema = self._dataset().schema
         also = [e.id for e in dependents(schema, self.staged.edits, group)]
         dropped = self.staged.drop(number, also)
@@ -223,9 +226,10 @@ class Editing:
 
     def _draft(self, request: Request) -> journal.Draft:
         found = {draft.id: draft for draft in self.drafts()}
-        if request["id"] not in found:
+        wanted = fields.text(request, "id")
+        if wanted not in found:
             raise LakeError("That draft is gone: another browser has restored or discarded it.")
-        return found[request["id"]]
+        return found[wanted]
 
     def _keep(self, line: dict[str, Any]) -> None:
         """Write down what was done, for after a restart of the kernel."""
@@ -269,10 +273,10 @@ class Editing:
         return done
 
     def _commit(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        return self._answer(str(request.get("message") or ""), "raise")
+        return self._answer(fields.text(request, "message", ""), "raise")
 
     def _resolve(self, request: Request, pack: Pack) -> dict[str, Any]:  # noqa: ARG002
-        choice: Any = str(request.get("choice"))
+        choice: Any = fields.text(request, "choice")
         return self._answer(self._message, choice)
 
     def _answer(self, message: str, on_conflict: Resolution) -> dict[str, Any]:

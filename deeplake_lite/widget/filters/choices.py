@@ -1,14 +1,14 @@
 """A facet's choice as a condition in the text of the query, and the choice that a query makes.
 
 The text is the one truth: a choice is written into it, and read off it again. A condition is a
-facet's where the facet itself would write it (`written`); all others stay as they are, and a choice
-is added to them.
+facet's where the facet itself would write it (`written`); all others stay as they are, ``x > 2``
+among them, since a range has its lower end in it, and a choice is added to them.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sqlglot import exp
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 type FacetKind = Literal["classes", "tags", "numbers", "times", "booleans"]
 type Op = Literal["set", "toggle", "clear"]
+
+KINDS: tuple[FacetKind, ...] = get_args(FacetKind.__value__)
 
 _RANGES = ("numbers", "times")
 
@@ -133,7 +135,7 @@ def order_of(text: str) -> dict[str, Any] | None:
 def chosen(text: str, expression: str, kind: FacetKind) -> list[Any] | None:
     """Return what a query chooses of a facet: values, or the ends of a range; None for all.
 
-    >>> text = "SELECT * WHERE label IN ('a', 'b') AND x > 2 AND LEN(s) > LEN(t)"
+    >>> text = "SELECT * WHERE label IN ('a', 'b') AND x >= 2 AND LEN(s) > LEN(t)"
     >>> chosen(text, "label", "classes"), chosen(text, "x", "numbers"), chosen(text, "s", "classes")
     (['a', 'b'], [2, None], None)
     """
@@ -229,7 +231,7 @@ def _own(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[in
     Where more have its form than it writes, a user has joined them with AND: its own is the last
     one in parentheses then.
 
-    >>> _own(["x > 2", "label = 'a'", "x < 9"], "x", "numbers")
+    >>> _own(["x >= 2", "label = 'a'", "x < 9"], "x", "numbers")
     [0, 2]
     >>> _own(["CONTAINS(t, 'a')", "CONTAINS(t, 'b')"], "t", "tags")
     []
@@ -272,10 +274,7 @@ def _parts(tree: exp.Expr, joint: type[exp.Connector]) -> list[exp.Expr]:
 def _is_part(tree: exp.Expr, facet: exp.Expr, kind: FacetKind) -> bool:
     """Tell whether a condition is one of those that a facet's choice joins."""
     match tree:
-        case exp.Between():
-            ends = (tree.args["low"], tree.args["high"])
-            return same(tree.this, facet) and all(_is_end(end, kind) for end in ends)
-        case exp.GT() | exp.GTE() | exp.LT() | exp.LTE():
+        case exp.GTE() | exp.LT():
             return same(tree.left, facet) and _is_end(tree.right, kind)
         case exp.Is():
             is_null = isinstance(tree.expression, exp.Null)
@@ -337,11 +336,8 @@ def _ends(parts: Sequence[exp.Expr]) -> tuple[list[Any], list[Any]]:
     lows, highs = [], []
     for part in parts:
         match part:
-            case exp.Between():
-                lows.append(_constant(part.args["low"]))
-                highs.append(_constant(part.args["high"]))
-            case exp.GT() | exp.GTE():
+            case exp.GTE():
                 lows.append(_constant(part.right))
-            case exp.LT() | exp.LTE():
+            case exp.LT():
                 highs.append(_constant(part.right))
     return lows, highs

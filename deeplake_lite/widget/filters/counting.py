@@ -81,17 +81,29 @@ def how_many(view: View, facet: Facet) -> tuple[int, int]:
     return int(found[v][0]), len(view) - int(found[n][0])
 
 
+TIMES = ("-200000-01-01", "200000-01-01")
+"""Times that a page can have lie between these."""
+
+
 def ends_of(view: View, facet: Facet) -> tuple[Any, Any] | None:
-    """Return the least and the greatest finite number, or time; None where a view has none."""
+    """Return the least and the greatest number, or time, that a chart can have; None for none."""
     if not len(view):
         return None
     finite = e = facet.expression
     if facet.kind == "numbers" and not facet.whole:
         finite = f"CASE WHEN {e} BETWEEN -1e300 AND 1e300 THEN {e} END"
+    elif facet.kind == "times" and _goes_far(view.schema[facet.column]):
+        first, last = map(literal, TIMES)
+        finite = f"CASE WHEN {e} BETWEEN {first} AND {last} THEN {e} END"
     names = unused(view.columns, "low", "high")
     found = view.query(f"SELECT MIN({finite}) AS {names[0]}, MAX({finite}) AS {names[1]}")
     low, high = (with_none(found[name][:])[0] for name in names)
     return None if low is None or high is None else (low, high)
+
+
+def _goes_far(f: Field) -> bool:
+    """Tell whether a column of times can have some that a page cannot, and a query names those."""
+    return np.datetime_data(np.dtype(str(getattr(f.htype, "dtype", "datetime64[ns]"))))[0] != "ns"
 
 
 def edges_of(facet: Facet, low: Any, high: Any) -> list[Any]:
@@ -116,6 +128,38 @@ def range_counts(view: View, facet: Facet, edges: Sequence[Any]) -> list[int]:
     for range_, count in zip(with_none(found[r][:]), found[n][:], strict=True):
         counts[-1 if range_ is None else range_] += int(count)
     return counts
+
+
+def beside_ranges(view: View, facet: Facet, count: int) -> list[tuple[int, str]]:
+    """Return what rows are that are in no range, and how many of each kind.
+
+    Parameters
+    ----------
+    count : int
+        How many are in none.
+
+    >>> import deeplake_lite as dl
+    >>> from deeplake_lite.widget.filters.facet import facets_of
+    >>> ds = dl.create("memory://beside-ranges-doc", {"x": dl.Scalar("float64", nullable=True)})
+    >>> ds.append({"x": [1.5, None, float("nan"), float("inf"), 1e305]})
+    >>> beside_ranges(ds, next(facets_of(ds.schema["x"])), 4)
+    [(1, 'null'), (2, 'NaN or infinite'), (1, 'beyond ±1e300')]
+    """
+    if not count:
+        return []
+    e = facet.expression
+    names = unused(view.columns, "there", "finite")
+    is_real = facet.kind == "numbers" and not facet.whole
+    finite = f"CASE WHEN ISFINITE({e}) THEN 1 END" if is_real else e
+    found = view.query(f"SELECT COUNT({e}) AS {names[0]}, COUNT({finite}) AS {names[1]}")
+    there, numbers = (int(found[name][0]) for name in names)
+    beyond = "beyond ±1e300" if is_real else "beyond the years ±200,000"
+    kinds = [
+        (len(view) - there, "null"),
+        (there - numbers, "NaN or infinite"),
+        (numbers - (len(view) - count), beyond),
+    ]
+    return [kind for kind in kinds if kind[0]]
 
 
 def range_of(expression: str, edges: Sequence[Any]) -> str:

@@ -56,8 +56,9 @@ def facets_of(f: Field) -> Iterator[Facet]:
         case "time" if not str(getattr(f.htype, "dtype", "")).startswith("timedelta"):
             yield Facet(name, e, "times", name)
         case "number":
-            whole = np.dtype(str(getattr(f.htype, "dtype", "float64"))).kind in "iu"
-            yield Facet(name, e, "numbers", name, whole)
+            kind = np.dtype(str(getattr(f.htype, "dtype", "float64"))).kind
+            if kind != "c":  # complex numbers have no order
+                yield Facet(name, e, "numbers", name, whole=kind in "iu")
         case "image" if isinstance(f.htype, Image):
             yield Facet(name, f"SHAPE({e})[1]", "numbers", f"width of {name}", whole=True)
             yield Facet(name, f"SHAPE({e})[0]", "numbers", f"height of {name}", whole=True)

@@ -13,9 +13,11 @@ import numpy as np
 
 from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.virtual import VirtualTable
-from deeplake_lite.errors import LakeError
+from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.htypes import ClassLabel, Sequence
+from deeplake_lite.widget import fields
 from deeplake_lite.widget.filters.counting import (
+    beside_ranges,
     edges_of,
     ends_of,
     how_many,
@@ -38,6 +40,11 @@ MOST_VALUES = 50
 
 FEW_VALUES = 200
 """Different texts that are still listed, and not only measured."""
+
+UNCOUNTED = {
+    "times": "It has the first or the last moment of its unit, so its times are not counted."
+}
+"""Why a query of ours does not count a column, by kind of facet; queries are not the reader's."""
 
 READ_ROWS = 200_000
 """Rows whose texts are read without being asked for: numbers and classes are always counted."""
@@ -62,7 +69,8 @@ class Facets:
         What is the same in all rows comes last: there is nothing to choose.
         """
         start = time.perf_counter()
-        names = request.get("columns")
+        is_asked = request.get("columns") is not None
+        names = fields.names(request, "columns") if is_asked else None
         found = sorted(self.counted(self._host.shown, names), key=_is_constant)
         return {"facets": found, "ms": round(1000 * (time.perf_counter() - start), 1)}
 
@@ -95,6 +103,8 @@ class Facets:
             if facet.kind in ("numbers", "times"):
                 return {**head, **self._histogram(facet, whole, part)}
             return {**head, **self._values(facet, f, whole, part)}
+        except QueryError:
+            return {**head, "problem": UNCOUNTED.get(facet.kind, "Its values cannot be counted.")}
         except LakeError as error:
             return {**head, "problem": f"{error!s:.300}"}
 
@@ -127,6 +137,7 @@ class Facets:
             "all": every[:-1],
             "shown": some[:-1],
             "nulls": [every[-1], some[-1]],
+            "beside": self._once((facet, "beside"), lambda: beside_ranges(whole, facet, every[-1])),
             "only": str(ends[0]) if ends and ends[0] == ends[1] and not every[-1] else None,
         }
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.errors import LakeError
+from deeplake_lite.widget import fields
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -29,15 +32,19 @@ class Filtering:
 
     def filter(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
         """Show the rows of another choice of a facet."""
-        from deeplake_lite.widget.filters.choices import filtered
+        from deeplake_lite.widget.filters.choices import KINDS, filtered
 
+        kind: Any = fields.text(request, "kind")
+        op: Any = fields.text(request, "op", "set")
+        if kind not in KINDS:
+            raise LakeError(f"A facet is one of {', '.join(KINDS)}, got {kind!r:.40}.")
         shown = self._filterable()
         text = filtered(
             shown.text,
-            str(request["expression"]),
-            request["kind"],
-            request.get("op", "set"),
-            request.get("values") or (),
+            fields.text(request, "expression"),
+            kind,
+            op,
+            fields.items(request, "values", []),
             columns=shown.base.columns,
             as_rows=shown.has_ids,
         )
@@ -47,7 +54,7 @@ class Filtering:
         """Show the rows in another order."""
         from deeplake_lite.widget.filters.choices import sorted_by
 
-        expression = request.get("expression")
+        expression = fields.text_or_none(request, "expression")
         descending = bool(request.get("descending"))
         text = self._filterable().text
         return self._host.ask(sorted_by(text, expression, descending=descending))

@@ -8,6 +8,7 @@ import numpy as np
 
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import Boxes
+from deeplake_lite.widget import fields
 from deeplake_lite.widget.pictures import cards
 from deeplake_lite.widget.pictures.belonging import why_not_drawn
 from deeplake_lite.widget.pictures.classes import class_column
@@ -56,11 +57,15 @@ class Cells:
             view,
             positions,
             host.thumbnails,
-            side=min(max(int(request.get("size") or 160), SIDES[0]), SIDES[1]),
-            picture=request.get("picture", picture_column(view)),
+            side=side_in(request, 160),
+            picture=(
+                fields.text_or_none(request, "picture")
+                if "picture" in request
+                else picture_column(view)
+            ),
         )
-        found = sight.cells(request.get("columns") or (), pack, progress)
-        sight.draw_over(found, request.get("overlays") or (), pack)
+        found = sight.cells(fields.names(request, "columns"), pack, progress)
+        sight.draw_over(found, fields.names(request, "overlays"), pack)
         ids = host.shown.ids(positions)
         for i, cell in enumerate(found):
             cell["id"] = None if ids is None else str(ids[i])
@@ -76,12 +81,18 @@ def positions_in(request: Request, rows: int) -> NDArray[np.int64]:
     ([3, 4], array([2]))
     """
     if "positions" in request:
-        found = np.array(request["positions"], np.int64).reshape(-1)
+        found = fields.positions(request, "positions")
     else:
-        found = np.arange(max(0, int(request["start"])), min(rows, int(request["stop"])))
+        start, stop = fields.whole(request, "start"), fields.whole(request, "stop")
+        found = np.arange(max(0, start), min(rows, stop))
     if len(found) > MOST_ROWS:
         raise LakeError(f"Up to {MOST_ROWS:,} rows are sent at a time, got {len(found):,}.")
     return found[(found >= 0) & (found < rows)]
+
+
+def side_in(request: Request, default: int) -> int:
+    """Return the longer side of pictures that a request asks for, within what the grid shows."""
+    return min(max(fields.whole(request, "size", default), SIDES[0]), SIDES[1])
 
 
 class Sight:

@@ -20,6 +20,7 @@ from deeplake_lite.htypes import (
     Link,
     Mask,
     Polygons,
+    Scalar,
     Sequence,
     Text,
 )
@@ -84,6 +85,20 @@ def kind_of(htype: Htype) -> Kind:
     return "bool" if np.dtype(layout.dtype) == bool else "number"
 
 
+def colouring(htype: Htype) -> Literal["classes", "numbers"] | None:
+    """Return how a column colours the points of a map; None for one that cannot.
+
+    >>> colouring(Text()), colouring(Scalar("datetime64[s]")), colouring(Scalar("complex64"))
+    ('classes', 'numbers', None)
+    """
+    match htype:
+        case ClassLabel(multiple=False) | Text() | Scalar(dtype="bool"):
+            return "classes"
+        case Scalar(dtype=dtype) if dtype[0] in "iufdt":
+            return "numbers"
+    return None
+
+
 def is_picture(htype: Htype) -> bool:
     """Tell whether values can be drawn as a picture: images, masks, arrays of two axes or three.
 
@@ -145,6 +160,7 @@ def about_column(f: Field) -> dict[str, Any]:
         "shape": shape(axes_of(htype)),
         "nullable": htype.nullable,
         "role": role_of(htype),
+        "colours": colouring(htype) is not None,
         "classes": list(names[:MOST_CLASSES]),
         "class_count": len(names),
     }

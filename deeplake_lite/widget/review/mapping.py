@@ -12,11 +12,13 @@ from deeplake_lite.dataset.changes import has_same
 from deeplake_lite.dataset.reading import read_values
 from deeplake_lite.dataset.virtual import source_of
 from deeplake_lite.errors import SchemaError
-from deeplake_lite.htypes import ClassLabel, Embedding, Scalar, Text
+from deeplake_lite.htypes import ClassLabel, Embedding
 from deeplake_lite.htypes.base import Dense
 from deeplake_lite.query.names import quoted
 from deeplake_lite.review.labels import Labels
 from deeplake_lite.storage.table import Table
+from deeplake_lite.widget import fields
+from deeplake_lite.widget.pictures.kinds import colouring
 from deeplake_lite.widget.review.embedding import (
     FITTED_ROWS,
     MOST_POINTS,
@@ -67,10 +69,10 @@ class Map:
         """Return where rows lie, and what colours them."""
         shown = self._host.shown
         view = shown.view
-        f = vector_column(view, str(request["column"]))
-        layout = self._layout(shown, f, str(request.get("method") or "pca"))
+        f = vector_column(view, fields.text(request, "column"))
+        layout = self._layout(shown, f, fields.text(request, "method", "pca"))
         positions, xy = layout.place(shown, f)
-        colour, values = colours(view, request.get("colour"), positions)
+        colour, values = colours(view, fields.text_or_none(request, "colour"), positions)
         spans: dict[str, Any] = {
             "xy": pack.add(xy.astype("<f4").tobytes(), BINARY)[:2],
             "positions": pack.add(positions.astype("<u4").tobytes(), BINARY)[:2],
@@ -193,19 +195,19 @@ def about_map(view: View) -> dict[str, Any]:
 
 
 def colours(
-    view: View, name: Any, positions: Positions
+    view: View, name: str | None, positions: Positions
 ) -> tuple[dict[str, Any] | None, NDArray[Any] | None]:
     """Return what colours mean, and a value for each row: a class, -1 for none, or a number."""
     if not name or name not in view.columns:
         return None, None
-    f = view.schema[str(name)]
-    match f.htype:
-        case ClassLabel(multiple=False) | Text() | Scalar(dtype="bool"):
+    f = view.schema[name]
+    match colouring(f.htype):
+        case "classes":
             labels = Labels.of(view[positions], f.name)
             names = _names(f.htype, labels)
             codes = np.where(labels.codes < MOST_NAMES, labels.codes, -1)
             return {"kind": "classes", "names": names[:MOST_NAMES]}, codes.astype("<i4")
-        case Scalar(dtype=dtype) if dtype[0] in "iufdt":
+        case "numbers":
             return _numbers(read_values(view, [f], positions)[f.name])
     raise SchemaError(f"Points are coloured by classes or numbers, column {name!r} is {f.htype}.")
 

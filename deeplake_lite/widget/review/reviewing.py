@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.htypes import ClassLabel, Embedding
 from deeplake_lite.review import compared, pairs
+from deeplake_lite.widget import fields
 from deeplake_lite.widget.review.mapping import about_map, is_vector, nearest_first
 
 if TYPE_CHECKING:
@@ -36,10 +37,10 @@ class Reviewing:
 
     def suspects(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
         """Show the browsed rows ranked by suspicion, or those where two columns disagree."""
-        base, column = self._host.shown.base, request.get("column")
-        label, by = str(request["label"]), str(request.get("by") or "embedding")
+        base, column = self._host.shown.base, fields.text_or_none(request, "column")
+        label, by = fields.text(request, "label"), fields.text(request, "by", "embedding")
         if by == "agreement":
-            threshold = float(request.get("below", AGREE_FROM))
+            threshold = fields.number(request, "below", AGREE_FROM)
             agree = bool(request.get("agree"))
             text = compared(base, label, str(column), agree=agree, threshold=threshold)
             return self._host.ask(text)
@@ -47,7 +48,8 @@ class Reviewing:
 
     def neighbours(self, request: Request, pack: Pack) -> Mapping[str, Any]:  # noqa: ARG002
         """Show all rows, the nearest to one of them first."""
-        return self._host.ask(nearest_first(self._host, int(request["p"]), str(request["column"])))
+        position, column = fields.whole(request, "p"), fields.text(request, "column")
+        return self._host.ask(nearest_first(self._host, position, column))
 
 
 def about_review(view: View) -> dict[str, Any]:

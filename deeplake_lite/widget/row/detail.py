@@ -12,6 +12,7 @@ from deeplake_lite.dataset.html.words import shape as axes_text
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import Boxes
 from deeplake_lite.htypes.base import Dense
+from deeplake_lite.widget import fields
 from deeplake_lite.widget.edits.box_classes import about_classes
 from deeplake_lite.widget.edits.editing import Editing
 from deeplake_lite.widget.pictures import cards
@@ -50,16 +51,16 @@ class Detail:
         shown = self._host.shown
         position = row_in(request, len(shown.view))
         ids = shown.ids(np.array([position]))
-        picture = request.get("picture") or self._host.settings.get("picture")
+        picture = fields.text_or_none(request, "picture") or self._host.settings.get("picture")
         if picture not in shown.view.columns:
             picture = picture_column(shown.view)
-        large = self._sight(position, picture, int(request.get("size") or 0))
+        large = self._sight(position, picture, fields.whole(request, "size", 0))
         [cell] = large.cells((), pack)
         large.draw_over([cell], [f.name for f in shown.view.schema], pack)
         pending = self._host.part(Editing).pending
         pending.mark([cell], np.array([position]))
-        fields = pending.fields(shown.view.schema, position)
-        columns = [self._column(shown.view, f, position, pack, cell) for f in fields]
+        listed = pending.fields(shown.view.schema, position)
+        columns = [self._column(shown.view, f, position, pack, cell) for f in listed]
         return {
             "id": None if ids is None else str(ids[0]),
             "position": position,
@@ -143,7 +144,7 @@ class Detail:
 
 def row_in(request: Request, rows: int) -> int:
     """Return the row that a request speaks of. Raises LakeError where there is none."""
-    position = int(request["p"])
+    position = fields.whole(request, "p")
     if not 0 <= position < rows:
         raise LakeError(f"Rows are 0 to {rows - 1:,}, got {position:,}. Ask again.")
     return position

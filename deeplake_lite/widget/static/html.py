@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
 
+from deeplake_lite.dataset.html.words import visible
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import LakeError
 from deeplake_lite.query.names import unused
@@ -26,7 +27,7 @@ from deeplake_lite.widget.filters.counting import range_of
 from deeplake_lite.widget.filters.facets import Facets
 from deeplake_lite.widget.messages import Pack
 from deeplake_lite.widget.pictures.cells import MOST_ROWS, Cells
-from deeplake_lite.widget.pictures.kinds import OVERLAYS, about_columns
+from deeplake_lite.widget.pictures.kinds import OVERLAYS, colouring
 from deeplake_lite.widget.review.mapping import Map
 from deeplake_lite.widget.row.detail import Detail
 
@@ -48,9 +49,6 @@ POLICY = (
 
 ABOUT = ("title", "version", "name", "branch", "total")
 """What the page says of the lake; where it is, is its owner's business."""
-
-COLOURS = ("class", "number", "bool")
-"""Kinds of columns that the page offers to colour the map by."""
 
 STYLE = "body{margin:0}main>.dl-browser{height:100vh;resize:none;border:0;border-radius:0}"
 """The browser fills the window."""
@@ -91,7 +89,7 @@ def write(path: Path, found: dict[str, Any], pack: Pack) -> Path:
     policy = POLICY.format(script=_hash(script), style=_hash(style))
     page = PAGE.format(
         policy=policy,
-        title=escape(str(found["traits"]["about"]["title"])),
+        title=escape(visible(found["traits"]["about"]["title"])),
         style=style,
         rows=f"{len(found['cells']):,}",
         data=data.replace("<", "\\u003c"),
@@ -153,7 +151,7 @@ def points(browser: Browser, name: str, pack: Pack) -> dict[str, Any]:
 
     Bytes that are the same for all are in the pack once.
     """
-    coloured = [c["name"] for c in about_columns(browser.view) if c["kind"] in COLOURS]
+    coloured = [f.name for f in browser.view.schema if colouring(f.htype)]
     asked = {"column": name, "method": "pca"}
     return {
         colour: browser.part(Map).points({**asked, "colour": colour}, pack)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.html.words import clip, count
+from deeplake_lite.dataset.html.words import clip, count, visible
 from deeplake_lite.dataset.show import title_of
 from deeplake_lite.widget.messages import Pack
 from deeplake_lite.widget.pictures.cells import Sight
@@ -85,7 +85,7 @@ def _strip(
 def _title(shown: Shown) -> str:
     version = shown.name or shown.base.version
     parts = [title_of(shown.base.url), count(len(shown.view), "row"), version]
-    return " · ".join(filter(None, [*parts, clip(shown.text, 200)]))
+    return visible(" · ".join(filter(None, [*parts, clip(shown.text, 200)])))
 
 
 def _body(cell: dict[str, Any], data: bytes, side: int) -> str:

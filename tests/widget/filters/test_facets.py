@@ -258,3 +258,56 @@ def test_a_bar_chooses_among_the_rows_of_what_is_typed(
     assert facet["chosen"] == [value]
     shown.asks("filter", expression=expression, kind=kind, op="toggle", values=[value])
     assert shown.w.query == f"SELECT * WHERE {typed}"
+
+
+def test_what_is_beside_a_chart_is_named(make_lake, page):
+    far = [np.datetime64(n, "s") for n in (2**62, -(2**62))]
+    ds = make_lake(
+        {
+            "x": dl.Scalar("float64", nullable=True),
+            "single": dl.Scalar("float32", nullable=True),
+            "whole": dl.Scalar("int64", nullable=True),
+            "when": dl.Scalar("datetime64[s]", nullable=True),
+            "none": dl.Scalar("float32", nullable=True),
+        },
+        x=[1.5, None, np.nan, np.inf, 1e305, -1.7e308],
+        single=[1.5, None, np.nan, -np.inf, 3.4e38, 0],
+        whole=[2**63 - 1, -(2**63), None, None, 0, 1],
+        when=[None, "2020-01-01", "2021-01-01", *far, "0001-01-01"],
+        none=[None, None, None, None, np.nan, None],
+    )
+    facets = {f["column"]: f for f in page(ds).asks("facets", columns=None)["facets"]}
+    assert {name: f["beside"] for name, f in facets.items()} == {
+        "x": [(1, "null"), (2, "NaN or infinite"), (2, "beyond ±1e300")],
+        "single": [(1, "null"), (2, "NaN or infinite")],
+        "whole": [(2, "null")],
+        "when": [(1, "null"), (2, "beyond the years ±200,000")],
+        "none": [(5, "null"), (1, "NaN or infinite")],
+    }
+    for facet in facets.values():
+        assert sum(count for count, _ in facet["beside"]) == facet["nulls"][0]
+        assert sum(facet["all"]) + facet["nulls"][0] == 6
+
+
+def test_no_chart_shows_a_query_of_ours(make_lake, page):
+    ds = make_lake(
+        {"c": "complex64", "t": "datetime64[ns]", "d": "timedelta64[s]", "b": "bytes", "j": "json"},
+        c=[1j, 2], t=[np.datetime64(2**63 - 1, "ns"), np.datetime64(5, "ns")], d=["1 s", "2 s"],
+        b=[b"", b"a"], j=[{}, []],
+    )  # fmt: skip
+    [facet] = page(ds).asks("facets", columns=None)["facets"]
+    assert facet["column"] == "t"
+    assert facet["problem"] == (
+        "It has the first or the last moment of its unit, so its times are not counted."
+    )
+
+
+def test_a_brush_keeps_a_condition_that_was_typed(make_lake, page):
+    p = page(make_lake({"i": "int32"}, i=range(10)))
+    p.w.query = "SELECT * WHERE i > 4"
+    reply = p.asks("filter", expression="i", kind="numbers", op="set", values=[2, 7])
+    assert (reply["query"], reply["rows"]) == ("SELECT * WHERE i > 4 AND i >= 2 AND i < 7", 2)
+    reply = p.asks("filter", expression="i", kind="numbers", op="set", values=[5, 6])
+    assert reply["query"] == "SELECT * WHERE i > 4 AND i >= 5 AND i < 6"
+    reply = p.asks("filter", expression="i", kind="numbers", op="clear", values=[])
+    assert reply["query"] == "SELECT * WHERE i > 4"

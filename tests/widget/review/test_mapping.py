@@ -1,5 +1,7 @@
 """The map: where rows lie, what colours them, and that it stays put while queries filter."""
 
+import json
+import re
 import sys
 import types
 
@@ -69,6 +71,58 @@ def test_colours_are_numbers_and_texts_too(lake, page):
     assert colour[:5].tolist() == [0, 1, 2, 3, 0]
     assert points(shown)[0]["colour"] is None
     assert "coloured by" in shown.fails("points", column="embedding", colour="embedding")["message"]
+
+
+IMAGE = [np.zeros((4, 4, 3), "uint8")] * 2
+COLUMNS = {
+    **{
+        name: (name, [1, 0])
+        for name in ("int8", "uint64", "float16", "float32", "float64", "complex64",
+                     "complex128")
+    },
+    "bool": ("bool", [True, False]),
+    "date": ("datetime64[s]", ["2020-01-01", "2021-01-01"]),
+    "moment": (dl.Scalar("datetime64[ns]", nullable=True), ["2020-01-01", None]),
+    "span": ("timedelta64[ms]", ["1 ms", "2 ms"]),
+    "null": (dl.Scalar("float32", nullable=True), [None, None]),
+    "odd": ("float64", [np.nan, np.inf]),
+    "class": (dl.ClassLabel(["a", "b"], nullable=True), ["a", None]),
+    "number": (dl.ClassLabel(), [3, 4]),
+    "classes": (dl.ClassLabel(["a"], multiple=True), [["a"], []]),
+    "text": (dl.Text(nullable=True), ["a", None]),
+    "texts": (dl.Sequence("text"), [["a"], []]),
+    "numbers": (dl.Sequence("int32"), [[1], []]),
+    "json": ("json", [{"a": 1}, 2]),
+    "bytes": ("bytes", [b"a", b""]),
+    "array": (dl.Array("float32", (3,)), np.zeros((2, 3), "float32")),
+    "any": (dl.Array("int16", None), [np.zeros((2, 2), "int16"), np.int16(3)]),
+    "image": ("image", IMAGE),
+    "mask": ("mask", [np.zeros((4, 4), "uint8")] * 2),
+    "boxes": ("boxes", [[[0, 0, 1, 1]], []]),
+    "polygons": ("polygons", [[], []]),
+    "keypoints": (dl.Keypoints(["a"]), [np.zeros((1, 1, 3)), np.zeros((0, 1, 3))]),
+    "embedding": (dl.Embedding(2), np.eye(2, dtype="float32")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("query", ["", "SELECT * LIMIT 2"])
+def test_the_page_is_offered_the_columns_that_colour_points_and_no_others(
+    query, make_lake, page, tmp_path
+):
+    schema = {name: htype for name, (htype, _) in COLUMNS.items()}
+    ds = make_lake(schema, **{name: values for name, (_, values) in COLUMNS.items()})
+    shown = page(ds)
+    shown.w.query = query
+    offered = {c["name"] for c in shown.w.about["columns"] if c["colours"]}
+    answers = {name: shown.ask("points", column="embedding", colour=name)[0] for name in COLUMNS}
+    assert {name for name, reply in answers.items() if reply["ok"]} == offered
+    assert not {"complex64", "complex128", "classes", "json", "embedding"} & offered
+    for name in COLUMNS.keys() - offered:
+        assert answers[name]["error"]["kind"] == "SchemaError"
+        assert name in answers[name]["error"]["message"]
+    text = shown.w.to_html(tmp_path / "page.html").read_text("utf-8")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
+    assert data["points"]["embedding"].keys() == {"", *offered}
 
 
 def test_the_map_stays_put_while_queries_filter(lake, page):

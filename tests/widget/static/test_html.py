@@ -154,7 +154,7 @@ def test_the_browser_answers_while_a_page_is_made(lake, tmp_path, page, monkeypa
 def test_the_map_is_coloured_as_the_cards_are(path):
     page = path.read_text("utf-8")
     data, packed = json.loads(element(page, "data")), base64.b64decode(element(page, "bytes"))
-    assert data["points"]["vector"].keys() == {"", "label", "x"}
+    assert data["points"]["vector"].keys() == {"", "label", END, "x", "when"}
     points = data["points"]["vector"]["label"]
     positions, colours = (
         np.frombuffer(packed[start : start + length], "<i4")
