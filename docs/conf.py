@@ -11,6 +11,7 @@ import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -63,6 +64,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "deeplake_lite"
 html_static_path = ["_static"]
 html_css_files = ["custom.css"]
+html_sidebars = {"tour": [], "notebooks_index": []}  # nothing beside them
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -74,3 +76,23 @@ html_theme_options = {
     "footer_end": ["theme-version"],
 }
 copybutton_exclude = ".linenos, .gp, .go"  # prompts and output of doctests
+
+RETURNED = {
+    *("Browser", "Column", "Dataset", "Diff", "Loader", "Mix", "Report", "SavedViews", "Status"),
+    *("Upserted", "Vacuumed", "View", "Commit", "Ingested", "IngestedDataset", "Skipped"),
+}
+"""Classes of objects that functions return; nobody calls their constructors."""
+
+
+def drop_signature(
+    _app: Any, what: str, name: str, _obj: Any, _options: Any, signature: str, returns: str
+) -> tuple[str | None, str | None]:
+    """Show no constructor for classes that users do not construct."""
+    if what == "class" and name.rpartition(".")[2] in RETURNED:
+        return None, None
+    return signature, returns
+
+
+def setup(app: Any) -> None:
+    """Register what autodoc is to call."""
+    app.connect("autodoc-process-signature", drop_signature)

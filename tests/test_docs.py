@@ -95,7 +95,7 @@ def test_the_lake_of_the_tour_is_whole(tour):
 
 def test_external_links_are_well_formed():
     for name, text in {**PAGES, **TOP}.items():
-        for url in re.findall(r"https?:[^\s)>`]*", text):
+        for url in re.findall(r"\]\((\w+:[^)]*)\)", text):
             parts = urlsplit(url)
             assert parts.scheme == "https", (name, url)
             assert re.fullmatch(r"([a-z0-9-]+\.)+[a-z]{2,}", parts.netloc), (name, url)

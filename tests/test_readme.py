@@ -39,9 +39,18 @@ def test_continuous_integration_runs_the_commands_of_the_readme():
 
 def test_the_extras_of_the_commands_exist():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert {"demo", "torch", "tensorflow", "jax", "media", "dask", "all", "test", "lint"} <= set(
-        project["optional-dependencies"]
-    )
+    assert {
+        "demo",
+        "torch",
+        "tensorflow",
+        "jax",
+        "media",
+        "dask",
+        "all",
+        "test",
+        "lint",
+        "docs",
+    } <= set(project["optional-dependencies"])
 
 
 def test_the_first_command_installs_no_framework_and_no_tool():
