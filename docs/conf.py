@@ -89,7 +89,7 @@ def drop_signature(
 ) -> tuple[str | None, str | None]:
     """Show no constructor for classes that users do not construct."""
     if what == "class" and name.rpartition(".")[2] in RETURNED:
-        return None, None
+        return "", None
     return signature, returns
 
 

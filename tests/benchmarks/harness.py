@@ -123,7 +123,7 @@ class Report:
         print("\n" + " | ".join(row.cells()), noise)  # noqa: T201 its job
 
     def save(self, path: Path) -> None:
-        """Put the tables into a file of results; those of which nothing was measured stay."""
+        """Replace, in a file of results, the tables of which something was measured."""
         known = json.loads(path.read_text())["tables"] if path.exists() else []
         tables = {table["title"]: table for table in known}
         keys = ("figure", "target", "measured", "peers", "verdict")
