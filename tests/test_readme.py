@@ -12,14 +12,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import deeplake_lite as dl
-from deeplake_lite.query.bind.special import SPECIAL
-from deeplake_lite.query.functions import REGISTRY
-from deeplake_lite.query.reference import reference
-from deeplake_lite.query.registering import unregister
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text()
-COMMANDS = re.search(r"```\n(pip install uv .*?)\n```", TEXT, re.DOTALL)[1].splitlines()
+COMMANDS = re.search(r"```\w*\n(pip install uv .*?)\n```", TEXT, re.DOTALL)[1].splitlines()
 
 
 def test_the_tour_runs(tmp_path, monkeypatch, capsys):
@@ -27,11 +23,12 @@ def test_the_tour_runs(tmp_path, monkeypatch, capsys):
     names = {}
     for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
         exec(block, names)
-    unregister("contrast")
-    printed = capsys.readouterr().out
-    assert "1 cell" in printed
-    assert "Both sides changed 1 thing, and nothing was written" in printed
+    assert "1 cell" in capsys.readouterr().out
     assert dl.open("flowers.lake").verify()
+
+
+def test_it_is_short():
+    assert len(TEXT.encode()) <= 8_192
 
 
 def test_continuous_integration_runs_the_commands_of_the_readme():
@@ -42,9 +39,18 @@ def test_continuous_integration_runs_the_commands_of_the_readme():
 
 def test_the_extras_of_the_commands_exist():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert {"demo", "torch", "tensorflow", "jax", "media", "dask", "all", "test", "lint"} <= set(
-        project["optional-dependencies"]
-    )
+    assert {
+        "demo",
+        "torch",
+        "tensorflow",
+        "jax",
+        "media",
+        "dask",
+        "all",
+        "test",
+        "lint",
+        "docs",
+    } <= set(project["optional-dependencies"])
 
 
 def test_the_first_command_installs_no_framework_and_no_tool():
@@ -74,26 +80,3 @@ def packages_of(name: str, extra: str, seen: set[str]) -> set[str]:
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(((?!http)[^)]+)\)", TEXT))))
 def test_a_link_leads_somewhere(target):
     assert (ROOT / target).exists()
-
-
-def test_every_type_of_a_column_is_in_the_table():
-    table = TEXT.split("## Types of columns")[1].split("##")[0]
-    for name in dl.__all__:
-        kind = getattr(dl, name)
-        if isinstance(kind, type) and issubclass(kind, dl.Htype) and kind is not dl.Htype:
-            assert f"`{name}" in table
-
-
-def test_the_page_on_queries_is_that_of_the_registry():
-    page = TEXT.split("<!-- reference: python -m deeplake_lite.query.reference -->\n")[1]
-    assert page.split("<!-- end of reference -->")[0].strip() == reference().strip()
-
-
-def test_every_function_and_clause_is_in_the_page():
-    page = reference()
-    for entry in REGISTRY.values():
-        assert entry.signature in page
-    for name in SPECIAL:
-        assert f"{name}(" in page
-    for name in ("WITH", "ARRANGE BY", "SAMPLE BY", "EXPAND BY", "VERSION", "HAVING", "OFFSET"):
-        assert name in reference()

@@ -29,18 +29,25 @@ _RULES: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        r"(?:Failed to parse format specifier|Unrecognized format for strftime/strptime:?) ([^\s:]+)",
+        (
+            r"(?:Failed to parse format specifier|Unrecognized format for strftime/strptime:?) "
+            r"([^\s:]+)"
+        ),
         "A format of times has codes such as %Y, %m, %d, %H, %M and %S, but it is '{0}'.",
     ),
     (
         r"(?i)invalid type specifier \"(.*?)\"|invalid (?:format specifier|format string)",
-        "A format does not go with a value that it takes: write {{}} or %s for texts, %d for "
-        "whole numbers and %f for fractions.",
+        (
+            "A format does not go with a value that it takes: write {{}} or %s for texts, %d for "
+            "whole numbers and %f for fractions."
+        ),
     ),
     (
-        r"^(missing [)\]].*|no argument for repetition operator.*|invalid escape sequence.*"
-        r"|bad repetition operator.*|invalid perl operator.*|invalid character class.*"
-        r"|unexpected \).*|invalid (?:repetition|named capture).*|trailing \\.*)",
+        (
+            r"^(missing [)\]].*|no argument for repetition operator.*|invalid escape sequence.*"
+            r"|bad repetition operator.*|invalid perl operator.*|invalid character class.*"
+            r"|unexpected \).*|invalid (?:repetition|named capture).*|trailing \\.*)"
+        ),
         "A pattern is no regular expression: {0}. REGEXP_ESCAPE('…') takes its signs as they are.",
     ),
     (
@@ -138,7 +145,10 @@ _RULES: tuple[tuple[str, str], ...] = (
         "UNNEST stands in the select list, once within an item.",
     ),
     (
-        r"A query makes values of at most .*|A column of integers and floats holds .*|SQL computes with (?:durations in whole|JSON in) .*",
+        (
+            r"A query makes values of at most .*|A column of integers and floats holds .*"
+            r"|SQL computes with (?:durations in whole|JSON in) .*"
+        ),
         "{0}",
     ),
 )

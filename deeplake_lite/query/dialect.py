@@ -322,7 +322,7 @@ class Lakes(DuckDB):
             return found
 
         def _parse_alias(self, this: Any, explicit: bool = False) -> Any:
-            """Read LEFT before JOIN as the join's, not as a name: FROM may be left out before it."""
+            """Read LEFT before JOIN as the join's, not as a name, as FROM may be left out."""
             return this if self._begins_join() else super()._parse_alias(this, explicit)
 
         def _begins_join(self) -> bool:

@@ -1,4 +1,4 @@
-"""The page of the manual on the language: clauses, rules, functions. The README has it."""
+"""The page of the manual on the language: clauses, rules, functions. docs/ has it."""
 
 from __future__ import annotations
 

@@ -18,6 +18,8 @@ type Race = Callable[..., Rounds]
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("benchmarks")
     group.addoption("--bench-table", type=Path, metavar="PATH", help="write the table there")
+    results = "put the results into that file, which the documentation shows"
+    group.addoption("--bench-results", type=Path, metavar="PATH", help=results)
     group.addoption("--bench-peers", action="store_true", help="run the peers' halves only")
     group.addoption("--bench-rounds", type=int, default=3, help="rounds of each race (3)")
     group.addoption("--bench-rows", type=int, default=1_000_000, help="rows of the wide lake")
@@ -35,6 +37,8 @@ def pytest_terminal_summary(
     report, path = config.stash[REPORT], config.getoption("--bench-table")
     if not report.rows:
         return
+    if results := config.getoption("--bench-results"):
+        report.save(results)
     if path:
         path.write_text(report.markdown())
     else:

@@ -8,6 +8,7 @@ with another one, so that a slow minute of a shared machine hits all of them.
 import contextlib
 import gc
 import importlib.metadata
+import json
 import os
 import platform
 import re
@@ -26,6 +27,11 @@ LIBRARIES = (
     *("deeplake", "pylance", "webdataset", "icechunk", "zarr", "numpy", "simplejpeg", "torch"),
     *("tensorflow", "jax", "grain", "array-record", "litdata", "mosaicml-streaming", "datasets"),
 )
+
+TABLES = {"test_query": "Queries", "test_loader": "Loader", "test_browser": "Browser"}
+"""Title of the table that the figures of a file go to; those of other files share one."""
+
+OTHERS = "Storage and versions"
 
 type Figures = dict[str, float]
 type Contender = Callable[[], Figures]
@@ -70,6 +76,8 @@ class Row:
     figure: str
     rounds: Rounds
     targets: Sequence[Target]
+    table: str = OTHERS
+    """Title of the table that it goes to in the documentation."""
 
     @property
     def medians(self) -> Medians:
@@ -108,10 +116,29 @@ class Report:
         self.other_cores.append((other_seconds() - others) / (time.perf_counter() - wall))
 
     def add(self, figure: str, rounds: Rounds, *targets: Target) -> None:
-        row = Row(figure, rounds, targets)
+        file = re.search(r"(\w+)\.py::", os.environ.get("PYTEST_CURRENT_TEST", ""))
+        row = Row(figure, rounds, targets, TABLES.get(file[1] if file else "", OTHERS))
         self.rows.append(row)
         noise = f"\n    rounds: {row.spread()}; other processes: {self.other_cores[-1]:.2f} cores"
         print("\n" + " | ".join(row.cells()), noise)  # noqa: T201 its job
+
+    def save(self, path: Path) -> None:
+        """Replace, in a file of results, the tables of which something was measured."""
+        known = json.loads(path.read_text())["tables"] if path.exists() else []
+        tables = {table["title"]: table for table in known}
+        keys = ("figure", "target", "measured", "peers", "verdict")
+        for title in dict.fromkeys(row.table for row in self.rows):
+            tables[title] = {
+                "title": title,
+                "machine": machine(),
+                "versions": versions(LIBRARIES),
+                "other_cores": round(max(self.other_cores, default=0.0), 2),
+                "rows": [
+                    dict(zip(keys, r.cells(), strict=True)) for r in self.rows if r.table == title
+                ],
+            }
+        document = {"tables": list(tables.values())}
+        path.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
 
     def markdown(self) -> str:
         head = ("Figure", "Target", "Measured", "Peers", "Verdict")

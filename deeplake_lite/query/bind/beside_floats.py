@@ -22,6 +22,9 @@ from deeplake_lite.query.values import Constant, Kind, Sql, Value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_STRICT: dict[type[exp.Expr], type[exp.Binary]] = {exp.LTE: exp.LT, exp.GTE: exp.GT}
+"""Comparisons that also hold for equal values, and what they are for others."""
+
 _EXACT = 2**53
 """The greatest integer up to which doubles hold all."""
 
@@ -90,7 +93,7 @@ def compared(kind: type[exp.Expr], sides: Sequence[exp.Expr], kinds: Sequence[Ki
     same = exp.EQ(this=a, expression=b)
     if kind is exp.EQ:
         return exp.and_(same, exp.or_(is_small, whole))
-    strict = {exp.LTE: exp.LT, exp.GTE: exp.GT}.get(kind)
+    strict = _STRICT.get(kind)
     if strict is None:
         tie = exp.and_(same, exp.not_(exp.paren(is_small)), whole)
         return exp.paren(exp.or_(kind(this=a.copy(), expression=b.copy()), tie))
