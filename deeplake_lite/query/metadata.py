@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.query import text_search
-from deeplake_lite.query.trees import masked, rows_of
+from deeplake_lite.query.trees import masked, objects, rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,10 +43,30 @@ def _of_rows(leaf: Meta, rows: Rows) -> Any:
         case "present":
             present = source.present(leaf.field, rows)
             return np.ma.MaskedArray(present, ~present)
-    found = _of_shapes(source, leaf.field, rows, what, of)
-    if what == "shape" and leaf.type.shape and leaf.type.shape[0] is not None:
-        return found[:, : leaf.type.shape[0]]  # as many as all values have
-    return found
+        case "shape":
+            axes = leaf.type.shape[0] if leaf.type.shape else None  # as many as all values have
+            shapes = source.shapes(leaf.field, rows).astype(np.int64)[:, :axes]
+            return _shapes(shapes, _nulls(source, leaf.field, rows, shapes))
+    return _of_shapes(source, leaf.field, rows, what, of)
+
+
+def _shapes(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> Any:
+    """Return shapes that are padded with -1: masked, or objects where a value has no axes.
+
+    A mask could not tell null from a value without axes, of which the shape is empty.
+
+    >>> _shapes(np.array([[2, -1], [-1, -1]]), np.array([False, True]))[1].tolist()
+    [None, None]
+    >>> _shapes(np.array([[2, -1], [-1, -1]]), None).tolist()
+    [array([2]), array([], dtype=int64)]
+    """
+    missing = shapes < 0
+    null = np.zeros(len(shapes), bool) if null is None else null
+    is_told = not (missing.all(axis=1) & ~null).any() if shapes.shape[1] else not null.any()
+    if is_told:
+        return np.ma.MaskedArray(shapes, missing) if missing.any() else shapes
+    each = zip(shapes, null.tolist(), strict=True)
+    return objects([None if is_null else shape[shape >= 0] for shape, is_null in each])
 
 
 def _of_shapes(source: Source, f: Field, rows: Rows, what: str, of: str) -> Any:
@@ -60,7 +80,7 @@ def _of_shapes(source: Source, f: Field, rows: Rows, what: str, of: str) -> Any:
         case "size":
             count = np.where(shapes < 0, 1, shapes).prod(axis=1)
             return masked(count, _nulls(source, f, rows, shapes))
-    return np.ma.MaskedArray(shapes, shapes < 0) if (shapes < 0).any() else shapes
+    raise AssertionError(what)
 
 
 def _nulls(

@@ -68,6 +68,8 @@ RULES = {
     ),
     "Lists, structs and maps": (
         "Hold classes by name, and JSON as JSON: `[label]`, `{'k': meta}`, `HISTOGRAM(label)`. "
+        "JSON that is put into one is written in one form per value, so that equal values are one: "
+        "`1.0` comes back as `1`, and keys are sorted; `LIST(meta)` leaves values as they are. "
         "Structs and maps come as JSON."
     ),
     "JSON": (

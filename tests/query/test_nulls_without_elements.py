@@ -95,3 +95,20 @@ def test_nulls_without_elements_survive_materialize_and_nesting(ds, tmp_path):
     assert present(ds.query(inner)["x"][:]) == PRESENT
     kept = ds.query("SELECT e[3:] AS x").materialize(str(tmp_path / "kept"))
     assert present(kept["x"][:]) == PRESENT
+
+
+def test_the_shape_of_null_is_null_and_that_of_a_value_without_axes_is_empty():
+    schema = {
+        "bytes": dl.Bytes(nullable=True),
+        "text": dl.Text(nullable=True),
+        "json": dl.Json(nullable=True),
+        "number": dl.Scalar("int32", nullable=True),
+        "any": dl.Array("int32", None, nullable=True),
+    }
+    ds = dl.create("memory://shapes-of-nulls", schema, overwrite=True)
+    ds.append(dict.fromkeys(schema, [None, None]))
+    ds.append({"bytes": [b"a"], "text": ["a"], "json": [1], "number": [1], "any": [np.array(1)]})
+    for name in schema:
+        for limit, expected in ((2, [None, None]), (3, [None, None, []])):
+            found = ds.query(f"SELECT SHAPE({name}) AS x LIMIT {limit}")["x"][:]
+            assert [None if x is None else [*x] for x in found] == expected, name
