@@ -1,6 +1,6 @@
 """Messages show the beginning of a value, whatever it is."""
 
-import time
+import tracemalloc
 from collections import deque
 
 import numpy as np
@@ -46,24 +46,30 @@ def test_values_that_have_no_repr_are_shown_by_type():
 
 def test_millions_of_items_are_not_written():
     values = ["x" * 1000] * 1_000_000
-    started = time.perf_counter()
-    brief([values])
-    assert time.perf_counter() - started < 0.1
+    tracemalloc.start()
+    try:
+        brief([values])
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 100_000
 
 
-@pytest.mark.parametrize("value", [DEEP, Raising(), 10**5000], ids=["deep", "raising", "huge"])
+VALUES = {"deep": DEEP, "raising": Raising(), "huge": 10**5000}
+TYPES = [
+    *("text", "json", "bytes", "int64", "datetime64[us]", "class_label", "image", "mask"),
+    *("boxes", "polygons", dl.Sequence("text"), dl.Array("int64", (None,)), dl.Embedding(2)),
+    *(dl.Keypoints(["a"]), dl.Link(dl.Image()), dl.ClassLabel(["a"], multiple=True)),
+]
+
+
 @pytest.mark.parametrize(
-    "htype",
-    [
-        *("text", "json", "bytes", "int64", "datetime64[us]", "class_label", "image", "mask"),
-        *("boxes", "polygons", dl.Sequence("text"), dl.Array("int64", (None,)), dl.Embedding(2)),
-        *(dl.Keypoints(["a"]), dl.Link(dl.Image()), dl.ClassLabel(["a"], multiple=True)),
-    ],
+    ("htype", "kind"),
+    [(h, k) for h in TYPES for k in VALUES if (h, k) != ("json", "huge")],  # JSON has such numbers
     ids=str,
 )
-def test_every_type_refuses_them_with_their_row(htype, value):
-    if isinstance(value, int) and htype == "json":
-        pytest.skip("JSON writes such a number, or Python refuses to")
+def test_every_type_refuses_them_with_their_row(htype, kind):
+    value = VALUES[kind]
     ds = dl.create("memory://brief", {"x": htype}, overwrite=True)
     with pytest.raises(dl.InvalidValueError, match="row 0"):
         ds.append({"x": [value]})

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
-
-pl = pytest.importorskip("polars")
 
 BIG = 2**53 + 1  # no float64
 WHOLE, BITS, FLOAT = (dl.Scalar(t, nullable=True) for t in ("int64", "uint64", "float64"))
@@ -91,8 +90,6 @@ def append(htype, values):
 
 
 def append_rows(htype, values):
-    if isinstance(getattr(values, "categories", None), pd.Index) and htype == WHOLE:
-        pytest.skip("iterates as NaN, which an integer column refuses")
     ds = empty(htype)
     ds.append([{"x": value, "k": 0} for value in values])
     return ds
@@ -100,15 +97,11 @@ def append_rows(htype, values):
 
 def append_frame(htype, values):
     ds = empty(htype)
-    if hasattr(values, "to_pandas"):
-        pytest.skip("is no column of pandas")
     ds.append(pd.DataFrame({"x": values, "k": range(len(values))}))
     return ds
 
 
 def append_polars(htype, values):
-    if not isinstance(values, pl.Series):
-        pytest.skip("is no column of polars")
     ds = empty(htype)
     ds.append(pl.DataFrame({"x": values, "k": range(len(values))}))
     return ds
@@ -159,8 +152,22 @@ def read(ds):
     return [None if n else v for v, n in zip(values.data, null, strict=True)]
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-@pytest.mark.parametrize("kind", KINDS)
+def goes(kind, way):
+    """Tell whether such values can be rows or a column in that way at all."""
+    values = KINDS[kind][1]()
+    if way is append_frame:
+        return not hasattr(values, "to_pandas")
+    if way is append_polars:
+        return isinstance(values, pl.Series)
+    is_whole = KINDS[kind][0] == WHOLE  # its categories iterate as NaN, which is no integer
+    return way is not append_rows or not (is_whole and isinstance(values, pd.Categorical))
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [(kind, way) for kind in KINDS for way in WAYS if goes(kind, way)],
+    ids=lambda part: getattr(part, "__name__", part),
+)
 def test_nulls_and_texts_are_the_same_by_every_way(kind, way):
     htype, make, expected = KINDS[kind]
 

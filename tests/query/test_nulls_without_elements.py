@@ -106,7 +106,7 @@ def test_the_shape_of_null_is_null_and_that_of_a_value_without_axes_is_empty():
         "any": dl.Array("int32", None, nullable=True),
     }
     ds = dl.create("memory://shapes-of-nulls", schema, overwrite=True)
-    ds.append(dict.fromkeys(schema, [None, None]))
+    ds.append({name: [None, None] for name in schema})
     ds.append({"bytes": [b"a"], "text": ["a"], "json": [1], "number": [1], "any": [np.array(1)]})
     for name in schema:
         for limit, expected in ((2, [None, None]), (3, [None, None, []])):
