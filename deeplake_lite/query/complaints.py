@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from deeplake_lite.query.parsing import TOO_DEEP
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -105,7 +107,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"(?i)max expression depth|maximum recursion depth|stack overflow",
-        "Expected less within one another: the query is nested too deep.",
+        f"{TOO_DEEP}.",
     ),
     (
         r"(?i)out of memory|failed to allocate|could not allocate|failed to offload",

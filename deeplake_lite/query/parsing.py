@@ -18,7 +18,10 @@ from deeplake_lite.query.dialect import Lakes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-TOO_DEEP = "Expected less within one another: the query is nested too deep"
+TOO_DEEP = (
+    "Expected at most some 250 expressions within one another (x IN (…) replaces a long OR, and "
+    "WITH names parts), but the query is nested too deep"
+)
 
 _STARTS = (
     TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM,

@@ -390,6 +390,8 @@ def test_what_the_language_does_not_have_is_refused(ds, query, message):
 
 
 MESSAGES = {
+    "SELECT meta -> 'a'": r"Write a subscript: meta\['key'\]",
+    "SELECT meta ->> 'a'": r"CAST\(meta\['key'\] AS TEXT\)",
     "SELECT id, COUNT(*)": "id has a value per row, and COUNT",
     "SELECT label, grid * 2 GROUP BY label": r"grid \* 2 has a value per row. Write LIST",
     "SELECT MEAN(image, dim=1)": r"MEAN has no option dim.* It is MEAN\(x, axis=None\)",

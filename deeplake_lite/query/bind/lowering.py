@@ -137,6 +137,12 @@ _udf_numbers = count()
 _MOST_TRACES = 200
 """Expressions whose places are kept."""
 
+_INSTEAD: dict[type[exp.Expr], str] = {
+    exp.JSONExtract: " Write a subscript: meta['key'].",
+    exp.JSONExtractScalar: " Write a subscript: CAST(meta['key'] AS TEXT).",
+}
+"""What to write for parts of other databases' SQL."""
+
 REBUILT = frozenset(
     [
         "attimezone",
@@ -355,7 +361,8 @@ class Lowering:
             For what DuckDB's grammar has and this language does not.
         """
         if e.key not in REBUILT:
-            raise QueryError(f"{e.key.upper()} is not part of the language: {text_of(e)}.")
+            way = _INSTEAD.get(type(e), "")
+            raise QueryError(f"{e.key.upper()} is not part of the language: {text_of(e)}.{way}")
         node, of_text = e.copy(), e.key in _OF_TEXTS
         for name, part in list(e.args.items()):
             if isinstance(part, exp.Expr):
