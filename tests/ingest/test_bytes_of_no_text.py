@@ -31,8 +31,6 @@ def frame(table, tmp_path, **options):
 
 
 def parquet(table, tmp_path, **options):
-    if pa.types.is_dictionary(table.schema.field("x").type):
-        pytest.skip("Arrow reads no such file")
     pq.write_table(table, tmp_path / "x.parquet")
     return dl.from_parquet(tmp_path / "x.parquet", str(tmp_path / "x.lake"), **options)
 
@@ -42,9 +40,16 @@ def values(ds):
     return [ds["x"].names[v] if label else v for v in ds["x"][:]]
 
 
+PAIRS = [  # Arrow reads no file with such a dictionary
+    (kind, way)
+    for kind in KINDS
+    for way in (frame, parquet)
+    if (kind, way) != ("dictionary", parquet)
+]
+
+
 @pytest.mark.parametrize("key", [None, "k"])
-@pytest.mark.parametrize("way", [frame, parquet])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "way"), PAIRS)
 def test_the_row_is_named_and_can_be_left_out(kind, way, key, tmp_path):
     column, rest = KINDS[kind]
     table = pa.table({"x": column, "k": [1, 2, 3]})
