@@ -258,7 +258,10 @@ def check_related(repository: Repository, snapshot_id: str) -> None:
     ------
     VersionNotFoundError
     """
-    named = {*repository.branches().values(), *repository.tags().values()}
+    named = set(repository.branches().values())
+    if snapshot_id in named:  # as ever so often, and tags cost requests of their own
+        return
+    named |= set(repository.tags().values())
     if snapshot_id in named:
         return
     graph = Graph.read(repository.reopened(), [snapshot_id, *named])  # histories may have been cut

@@ -566,7 +566,7 @@ class SlotArray:
         if span is not None and span.stop - span.start > size:
             return await self._read_span(span, out)
         if size == 1:  # a row is a whole chunk: the cache would hold as much again
-            out = np.empty((len(slots), *self.spec.shape), self.spec.dtype)
+            out = await self._room(len(slots))
             await stream(
                 (self._read_row(slot, out[i : i + 1]) for i, slot in enumerate(slots.tolist())),
                 READS_IN_FLIGHT,

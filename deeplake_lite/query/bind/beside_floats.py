@@ -41,6 +41,7 @@ _OF_DOUBLES = _SMALL | {"int32", "uint32"}
 def dtype_of(kind: Kind) -> str:
     """Return the dtype of a number, as far as it is known: of computed ones, whether it is real.
 
+    >>> from deeplake_lite.query.values import REAL
     >>> dtype_of(Kind("number", htype=Scalar("uint8"))), dtype_of(REAL)
     ('uint8', 'float64')
     """

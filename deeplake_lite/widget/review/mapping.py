@@ -168,6 +168,7 @@ def _are_alike(before: View, now: View, name: str) -> bool:
 def is_vector(htype: Htype) -> bool:
     """Tell whether a column has a map: embeddings, and rows of floats.
 
+    >>> from deeplake_lite.htypes import Scalar
     >>> is_vector(Embedding(4)), is_vector(Scalar("float32"))
     (True, False)
     """
