@@ -118,5 +118,7 @@ class Display(anywidget.AnyWidget):
         self._desk.take(content)
 
     def _failed(self, request: Mapping[str, Any], _pack: Any) -> dict[str, Any]:
-        logger.error("The page of the browser failed: %.2000s", request.get("message"))
+        message = str(request.get("message"))[:2000]  # half a surrogate pair fits no log file
+        whole = message.encode("utf-8", "backslashreplace").decode()
+        logger.error("The page of the browser failed: %s", whole)
         return {}

@@ -38,9 +38,7 @@ def test_arrays_of_any_number_of_axes_come_back(codec):
 
 def test_arrays_of_any_number_of_axes_have_at_most_eight():
     value = np.zeros((1,) * 9, "int16")
-    check_refuses(
-        Array("int16", None), value, r"must have at most 8 axes, but .* \(1, 1.*Reshape it"
-    )
+    check_refuses(Array("int16", None), value, r"must have at most 8 axes, but .*\(1, 1")
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "datetime64[s]"])
