@@ -565,7 +565,7 @@ REQUESTS = {
     "append": 1,
     "commit": 34,
     "old commit": 46,
-    "tag": 17,  # one looks whether the version has expired
+    "tag": 16,
     "refresh": 4,
 }
 """Most requests of each step; writing all figures down keeps them from growing unnoticed."""

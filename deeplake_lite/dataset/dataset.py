@@ -576,9 +576,9 @@ class Dataset(View):
         """
         repository = self._lake.repository
         with repository.lock():
-            versions.check_new_name(repository, "branch", name)
+            known = versions.check_new_name(repository, "branch", name)
             with versions.kept(repository, self.version):
-                versions.check_related(repository, self.version)
+                versions.check_related(repository, self.version, known)
                 repository.create_branch(name, self.version)
 
     def checkout(self, branch: str) -> Self:
@@ -654,9 +654,9 @@ class Dataset(View):
         self._check_clean("a version is tagged")
         repository = self._lake.repository
         with repository.lock():
-            versions.check_new_name(repository, "tag", name)
+            known = versions.check_new_name(repository, "tag", name)
             with versions.kept(repository, self.version):
-                versions.check_related(repository, self.version)
+                versions.check_related(repository, self.version, known)
                 repository.create_tag(name, self.version)
 
     def delete_tag(self, name: str) -> None:

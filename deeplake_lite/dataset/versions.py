@@ -188,8 +188,8 @@ def _in_utc(when: datetime) -> datetime:
         return when.replace(tzinfo=UTC)
 
 
-def check_new_name(repository: Repository, kind: str, name: str) -> None:
-    """Refuse a name that a branch or tag has, or that cannot be one.
+def check_new_name(repository: Repository, kind: str, name: str) -> Collection[str]:
+    """Refuse a name that a branch or tag has, or that cannot be one; return the branches' names.
 
     Raises
     ------
@@ -201,9 +201,11 @@ def check_new_name(repository: Repository, kind: str, name: str) -> None:
             f"A {kind} is named with letters, digits and ._+-/, at most {LONGEST_NAME} in all, and "
             f"begins with a letter or digit, got {brief(name)}. Choose another name."
         )
-    for other, names in (("branch", branch_names(repository)), ("tag", tag_names(repository))):
+    branches = branch_names(repository)
+    for other, names in (("branch", branches), ("tag", tag_names(repository))):
         if name in names:
             raise ExistsError(f"There is a {other} {name!r} already. Choose another name.")
+    return branches
 
 
 def check_branch(repository: Repository, name: str) -> str:
@@ -249,7 +251,7 @@ def kept(repository: Repository, snapshot_id: str) -> Iterator[None]:
         yield
 
 
-def check_related(repository: Repository, snapshot_id: str) -> None:
+def check_related(repository: Repository, snapshot_id: str, branches: Collection[str]) -> None:
     """Refuse a version whose history no branch or tag shares any more: it could not be merged.
 
     The caller keeps the version. It has expired, though its files may still be spared.
@@ -258,7 +260,7 @@ def check_related(repository: Repository, snapshot_id: str) -> None:
     ------
     VersionNotFoundError
     """
-    named = set(repository.branches().values())
+    named = set(repository.branches(branches).values())
     if snapshot_id in named:  # as ever so often, and tags cost requests of their own
         return
     named |= set(repository.tags().values())

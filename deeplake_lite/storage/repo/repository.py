@@ -502,9 +502,13 @@ class Repository:
                 if is_pin(name) and (local or (made and made < older_than)):
                     self.delete_branch(name)
 
-    def branches(self) -> dict[str, str]:
-        """Return what each branch names, right or not, but for pins, vacuums and links."""
-        names = [n for n in self.branch_names() if not is_pin(n) and not is_link(n)]
+    def branches(self, known: Iterable[str] | None = None) -> dict[str, str]:
+        """Return what each branch names, right or not, but for pins, vacuums and links.
+
+        Names that are `known` already are not listed again.
+        """
+        listed = self.branch_names() if known is None else known
+        names = [n for n in listed if not is_pin(n) and not is_link(n)]
         return self._looked_up(names, branch_ref)
 
     def links(self) -> dict[str, set[str]]:
