@@ -63,7 +63,7 @@ def test_json_is_read_as_text():
 
 def test_a_slice_of_wide_rows_reads_its_bytes_alone():
     values = np.random.default_rng(0).integers(255, size=(50, 64, 64, 3), dtype=np.uint8)
-    ds = dl.create("memory://parts", {"x": dl.Array("uint8", (64, 64, 3))})
+    ds = dl.create("memory://wide-parts", {"x": dl.Array("uint8", (64, 64, 3))})
     ds.append({"x": values})
     ds.commit("wide")
     view = dl.open(ds.url)
