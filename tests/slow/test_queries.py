@@ -63,8 +63,28 @@ def varied(text: str, rng: random.Random) -> str:
     return text
 
 
+OPERATORS = (" + ", " - ", " * ", " / ", " || ", " AND ", " OR ", " = ", " < ", ", ")
+
+
+def chained(rng: random.Random) -> str:
+    """Return a query with a chain of operators or calls, of up to twice the depth allowed."""
+    length, column = rng.choice([2, 10, 100, 240, 260, 500]), rng.choice(COLUMNS)
+    if rng.random() < 0.3:
+        name = rng.choice(["NORMALIZE", "ABS", "FLATTEN", "TRANSPOSE", "-", "NOT "])
+        return f"SELECT {f'{name}(' * length}{column}{')' * length} AS x"
+    terms = [rng.choice([column, column, *LITERALS]) for _ in range(length)]
+    chain = rng.choice(OPERATORS).join(terms)
+    return rng.choice(["SELECT ", "SELECT id WHERE ", "SELECT id ORDER BY "]) + chain
+
+
+CHAINS = 0.005
+"""Part of the queries that are chains, which take longer than others."""
+
+
 def made(rng: random.Random) -> str:
-    """Return a query: words in any order, one with slips, or one about other columns."""
+    """Return a query: words in any order, one with slips, one about other columns, or a chain."""
+    if rng.random() < CHAINS:
+        return chained(rng)
     match rng.randrange(4):
         case 0:
             return generated(rng)
