@@ -17,6 +17,7 @@ import numpy as np
 from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.query import interrupt
 from deeplake_lite.query.functions.guard import listed, null_rows
+from deeplake_lite.query.functions.room import STACK_BYTES, TooMany
 from deeplake_lite.query.indexing import index_of, indexed, lies_beyond
 from deeplake_lite.query.metadata import metadata
 from deeplake_lite.query.trees import (
@@ -93,7 +94,7 @@ class Alike:
 
 
 def compute(tree: Tree, env: Env, count: int) -> NDArray[Any] | list[Any]:
-    """Return a tree's values.
+    """Return a tree's values; raise `TooMany` where these rows take too much together.
 
     Returns
     -------
@@ -130,6 +131,7 @@ class _Walk:
         self._env, self._every = env, np.arange(count)
         self._whole: Parts = (self._every,)
         self._found: dict[Tree, Alike] = {}
+        self._held = 0  # bytes
 
     def __call__(self, tree: Tree) -> Alike:
         """Return a tree's value in every row."""
@@ -142,7 +144,7 @@ class _Walk:
         match tree:
             case Call(bound=bound, args=args):
                 found = [self(arg) for arg in args]
-                return _each(_common(found, self._whole), found, partial(_called, bound))
+                return self._each(_common(found, self._whole), found, partial(_called, bound))
             case Index():
                 return self._indexed(tree)
             case Literal_(value) if tree.type.is_number:
@@ -191,7 +193,7 @@ class _Walk:
     def _indexed(self, tree: Index) -> Alike:
         base, index = self(tree.base), constant_index(tree)
         if index is not None:
-            return _each(base.rows, [base], partial(_indexed, index, tree.text))
+            return self._each(base.rows, [base], partial(_indexed, index, tree.text))
         found: dict[Tree, Alike] = {}
 
         def note(item: Tree) -> int:
@@ -205,20 +207,28 @@ class _Walk:
             return indexed(values[0], index_of(tree, row.__getitem__), tree.text)
 
         every = [base, *found.values()]
-        return _each(_common(every, self._whole), every, partial(_one_by_one, one))
+        return self._each(_common(every, self._whole), every, partial(_one_by_one, one))
 
+    def _each(
+        self, rows: Parts, found: Sequence[Alike], apply: Callable[[tuple[Any, ...], Rows], Any]
+    ) -> Alike:
+        """Apply a function to the values of each part, and the numbers of its rows."""
+        parts, whole = [], True
+        values = [alike.over(rows) for alike in found]
+        for at, part in enumerate(rows):
+            made = apply(tuple(v[at] for v in values), part)
+            self._hold(made)
+            parts.append(_parted(made, part))
+            whole = whole and parts[-1].rows[0] is part
+        out = Alike.joined(parts)
+        return Alike(rows, out.values) if whole and len(out.rows) == len(rows) else out
 
-def _each(
-    rows: Parts, found: Sequence[Alike], apply: Callable[[tuple[Any, ...], Rows], Any]
-) -> Alike:
-    """Apply a function to the values of each part, and the numbers of its rows."""
-    parts, whole = [], True
-    values = [alike.over(rows) for alike in found]
-    for at, part in enumerate(rows):
-        parts.append(_parted(apply(tuple(v[at] for v in values), part), part))
-        whole = whole and parts[-1].rows[0] is part
-    out = Alike.joined(parts)
-    return Alike(rows, out.values) if whole and len(out.rows) == len(rows) else out
+    def _hold(self, made: Any) -> None:
+        """Count what is held until the block is done. Raises `TooMany`."""
+        items = made if isinstance(made, list) else [made]
+        self._held += sum(item.nbytes for item in items if isinstance(item, np.ndarray))
+        if self._held > STACK_BYTES and len(self._every) > 1:
+            raise TooMany
 
 
 def _called(bound: Any, values: tuple[Any, ...], rows: Rows) -> Any:

@@ -63,14 +63,27 @@ _LENT = (
 """Clauses of other databases, in whose places those of this language are."""
 
 
+NAMED = {"limit", "offset", "locks", "sample", "group"}
+"""Clauses of which an error may name the whole, so that its place is their first word."""
+
+
+def _note_start(e: Any, first: Any) -> None:
+    """Note where in the text an expression starts, unless the parser has."""
+    if isinstance(e, exp.Expression):
+        e.meta.setdefault("start", first.start)
+
+
 def _in_turn(token: TokenType, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return the parser of a clause that refuses behind it what belongs before it."""
     turn = next((at for at, tokens in enumerate(_TURNS) if token in tokens), 0)
     earlier = {token for tokens in _TURNS[:turn] for token in tokens}
 
     def parse_clause(parser: Any) -> Any:
-        name = parser._curr.text.upper()
-        found = parse(parser)
+        first = parser._curr
+        name, found = first.text.upper(), parse(parser)
+        parts = found[1] if isinstance(found[1], list) else [found[1]]
+        for part in parts if found[0] in NAMED else ():
+            _note_start(part, first)
         if parser._match_set(earlier, advance=False):
             parser.raise_error(f"{parser._curr.text.upper()} stands before {name}")
         return found
@@ -361,6 +374,12 @@ class Lakes(DuckDB):
                 elif kinds[:2] == (TokenType.SELECT, TokenType.ALIAS):
                     token.token_type = TokenType.UNKNOWN
             return super().parse(raw_tokens, sql)
+
+        def _parse_field(self, *args: Any, **kwargs: Any) -> Any:
+            first = self._curr
+            found = super()._parse_field(*args, **kwargs)
+            _note_start(found, first)
+            return found
 
         def _parse_type(self, *args: Any, **kwargs: Any) -> Any:
             """Read ``text[0]`` and ``date[1:]`` as columns, whose names are also those of types."""

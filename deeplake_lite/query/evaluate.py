@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deeplake_lite.query import interrupt, rowwise
+from deeplake_lite.query.functions.room import TooMany
 from deeplake_lite.query.metadata import metadata
 from deeplake_lite.query.sources import BLOCK_BYTES
 from deeplake_lite.query.trees import (
@@ -78,12 +79,16 @@ def blocks(tree: Tree, env: Env, count: int) -> Iterator[Any]:
     if not stacks(tree) and not _gives_lists(tree):
         yield from rowwise.blocks(tree, env, count, blocks)
         return
-    size = _block_rows(tree)
-    for start in range(0, count, size):
-        stop = min(start + size, count)
+    size, stop = _block_rows(tree), 0
+    while stop < count:
+        start, stop = stop, min(stop + size, count)
         part = {key: values[start:stop] for key, values in env.items()}
-        with np.errstate(all="ignore"):
-            found = _stacked(tree, part)
+        try:
+            with np.errstate(all="ignore"):
+                found = _stacked(tree, part)
+        except TooMany:
+            size, stop = (stop - start) // 2, start
+            continue
         if isinstance(found, list):
             yield found if len(found) == stop - start else found * (stop - start)
             continue

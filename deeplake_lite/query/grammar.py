@@ -95,10 +95,15 @@ def check_parts(tree: exp.Query, text: str) -> None:
     """
     for node in tree.walk():
         known = PARTS.get(node.key, _OPERANDS)
-        with placed(text, node):
-            for name, part in node.args.items():
-                if part and name not in known:
+        for name, part in node.args.items():
+            if part and name not in known:
+                first = part[0] if isinstance(part, list) else part
+                with (
+                    placed(text, node),
+                    placed(text, first if isinstance(first, exp.Expr) else None),
+                ):
                     raise _unknown(name, node)
+        with placed(text, node):
             if isinstance(node, exp.Join):
                 _check_join(node)
 

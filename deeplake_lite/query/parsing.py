@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TOO_DEEP = (
-    "Expected at most some 250 expressions within one another (x IN (…) replaces a long OR, and "
-    "WITH names parts), but the query is nested too deep"
+    "Expected at most some 250 expressions within one another (WITH names parts), but the query is "
+    "nested too deep"
 )
+
+LONG = 16
+"""Terms of AND or OR from which on they are paired."""
 
 _STARTS = (
     TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM,
@@ -71,7 +74,28 @@ def parse(text: str) -> exp.Query:
         raise QuerySyntaxError.at(text, 1, 1, "Expected what to SELECT, such as *")
     for order in found.find_all(exp.Order):
         order.set("expressions", [part for term in order.expressions for part in _parts(term)])
+    _balance(found)
     return found
+
+
+def _balance(tree: exp.Expr) -> None:
+    """Pair the terms of long chains of AND and OR, which the parser nests as deep as they are long.
+
+    >>> chain = parse("SELECT x WHERE " + " OR ".join(["a"] * 1024)).args["where"].this
+    >>> max(node.depth for node in chain.walk()) - chain.depth
+    11
+    """
+    for chain in list(tree.find_all(exp.And, exp.Or)):
+        kind, terms = type(chain), list(chain.flatten(unnest=False))
+        if type(chain.parent) is kind or len(terms) < LONG:
+            continue
+        whole = exp.Null()  # in its place meanwhile
+        chain.replace(whole)
+        while len(terms) > 1:
+            pairs = zip(terms[::2], terms[1::2], strict=False)
+            rest = terms[-1:] if len(terms) % 2 else []
+            terms = [*(kind(this=a, expression=b) for a, b in pairs), *rest]
+        whole.replace(terms[0])
 
 
 def _parts(term: exp.Expr) -> list[exp.Expr]:

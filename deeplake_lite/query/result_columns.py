@@ -15,7 +15,13 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow import numbers_in, numbers_of
 from deeplake_lite.dataset.arrow_types import is_list, is_text
 from deeplake_lite.dataset.values import with_none
-from deeplake_lite.errors import InvalidValueError, LakeError, QueryError, QueryTypeError
+from deeplake_lite.errors import (
+    InvalidValueError,
+    LakeError,
+    QueryError,
+    QueryTypeError,
+    SchemaError,
+)
 from deeplake_lite.htypes import Json, Scalar, Sequence, Text
 from deeplake_lite.htypes.base import Ragged
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
@@ -61,7 +67,11 @@ class HeldColumn:
         adds_up: bool = False,
     ) -> Self:
         """Return a column of DuckDB's result."""
-        array = settled(in_one(column))
+        try:
+            array = settled(in_one(column))
+        except QueryTypeError as error:
+            locate(error)
+            raise
         return cls(array, htype_of_arrow(array, kind), locate, adds_up)
 
     def read(self, rows: Rows) -> Cells:
@@ -108,8 +118,13 @@ class ComputedColumn:
 
     @property
     def htype(self) -> Htype:
-        """What the tree gives."""
-        return htype_of_tree(self.tensor.tree)
+        """What the tree gives. Raises QueryTypeError for cells that are too large for a column."""
+        try:
+            return htype_of_tree(self.tensor.tree)
+        except SchemaError as error:
+            ours = QueryTypeError(*error.args)
+            self.locate(ours, self.tensor.text)
+            raise ours from error
 
     def read(self, rows: Rows) -> Cells:
         """Compute the cells of some rows."""

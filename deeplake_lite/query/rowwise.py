@@ -8,7 +8,6 @@ not in rows.
 from __future__ import annotations
 
 import math
-from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from deeplake_lite.htypes.base import Dense, Nested, Ragged
 from deeplake_lite.pool import Job, Pool
 from deeplake_lite.query import alike, groups, interrupt
 from deeplake_lite.query.functions.guard import listed
+from deeplake_lite.query.functions.room import TooMany
 from deeplake_lite.query.indexing import index_of, indexed
 from deeplake_lite.query.metadata import metadata
 from deeplake_lite.query.trees import (
@@ -81,11 +81,21 @@ def blocks(tree: Tree, env: Env, count: int, inner: Blocks) -> Iterator[Any]:
         part = {key: values[span] for key, values in env.items()}
         rows = span.stop - span.start
         if _are_small(tree, part, rows):
-            return partial(alike.compute, tree, part, rows)
-        return partial(_rows, tree, _Reader(tree, part, inner), rows)
+            return lambda: list(_alike(tree, part, rows))
+        return lambda: [_rows(tree, _Reader(tree, part, inner), rows)]
 
     for compute in _ahead(read, _spans(tree, env, count)):
-        yield compute()
+        yield from compute()
+
+
+def _alike(tree: Tree, env: Env, count: int) -> Iterator[Any]:
+    """Yield values of small rows, in halves where results are too large for all of them at once."""
+    try:
+        yield alike.compute(tree, env, count)
+    except TooMany:
+        for half in (slice(count // 2), slice(count // 2, count)):
+            part = {key: values[half] for key, values in env.items()}
+            yield from _alike(tree, part, len(range(count)[half]))
 
 
 def _are_small(tree: Tree, env: Env, count: int) -> bool:

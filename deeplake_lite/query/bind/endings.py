@@ -74,7 +74,8 @@ def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int |
         e = limit.args.get("expression") or limit.args.get("count")
         options = limit.args.get("limit_options")
         percent = options is not None and options.args.get("percent")
-        count = whole_number(binder, e, scope, "LIMIT", percent=bool(percent))
+        with placed(binder.low.text, limit):
+            count = whole_number(binder, e, scope, "LIMIT", percent=bool(percent))
         if percent:
             out.set(
                 "limit",
@@ -84,7 +85,8 @@ def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int |
             out.set("limit", exp.Limit(expression=exp.convert(count)))
             end = int(count)
     if offset := tree.args.get("offset"):
-        skip = whole_number(binder, offset.expression, scope, "OFFSET")
+        with placed(binder.low.text, offset):
+            skip = whole_number(binder, offset.expression, scope, "OFFSET")
         out.set("offset", exp.Offset(expression=exp.convert(int(skip))))
         end = None if end is None else end + int(skip)
     return end

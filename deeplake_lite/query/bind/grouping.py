@@ -27,14 +27,10 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
     group = tree.args.get("group")
     if group is None:
         return []
-    if not group.expressions and not group.args.get("all"):
-        raise QueryError(f"GROUP BY takes expressions, got {text_of(group).strip()}.")
+    with placed(low.text, group):
+        _check_keys(group)
     keys = []
     for part in group.expressions:
-        if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):
-            raise QueryError(f"GROUP BY takes expressions, got {text_of(part)}. UNION them.")
-        if isinstance(part, exp.Tuple):
-            raise QueryError(f"GROUP BY a, b stands without parentheses, got {text_of(part)}.")
         with placed(low.text, part):
             keys.append(_key(meant(part, tree, scope, "GROUP BY"), scope, low))
     if group.args.get("all"):
@@ -46,6 +42,17 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
             if not inner.aggregated:
                 keys.append(_key(item.unalias(), scope, low))
     return keys
+
+
+def _check_keys(group: exp.Group) -> None:
+    """Refuse what SQL has for several groupings at once. Raises QueryError."""
+    if not group.expressions and not group.args.get("all"):
+        raise QueryError(f"GROUP BY takes expressions, got {text_of(group).strip()}.")
+    for part in group.expressions:
+        if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):
+            raise QueryError(f"GROUP BY takes expressions, got {text_of(part)}. UNION them.")
+        if isinstance(part, exp.Tuple):
+            raise QueryError(f"GROUP BY a, b stands without parentheses, got {text_of(part)}.")
 
 
 def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:

@@ -31,6 +31,7 @@ from deeplake_lite.query.bind.sets import set_operation
 from deeplake_lite.query.bind.special import is_sequence, unnested
 from deeplake_lite.query.bind.subqueries import one_value
 from deeplake_lite.query.bind.tables import read_from, renamed
+from deeplake_lite.query.bind.unread import leave_out
 from deeplake_lite.query.dialect import CLAUSES, UNGROUP, as_source, func, text_of
 from deeplake_lite.query.plan import Instance, Output, Plan
 from deeplake_lite.query.trees import reads
@@ -104,6 +105,7 @@ class Binder:
             for name, value in lowered.columns.items()
         )
         udfs = tuple(self.low.udfs.values())
+        leave_out(lowered.sql)
         used = {(c.table, c.name) for c in lowered.sql.find_all(exp.Column)}
         for i in self.instances:
             i.scalars = {name: f for name, f in i.scalars.items() if (i.table, name) in used}
@@ -154,7 +156,7 @@ class Binder:
             if isinstance(tree, exp.Subquery):
                 found = self._in_parentheses(tree, parent, outermost=outermost, bare=bare)
             elif isinstance(tree, exp.SetOperation):
-                found = set_operation(self, tree, parent)
+                found = set_operation(self, tree, parent, outermost=outermost)
             elif isinstance(tree, exp.Select):
                 found = self._select(tree, parent, outermost=outermost, bare=bare)
             else:
@@ -196,11 +198,15 @@ class Binder:
                     "A join is of sources in FROM, but this one follows a query. Write SELECT * "
                     f"FROM {text_of(tree.this):.60} AS a JOIN …"
                 )
-        inner = self.query(tree.this, parent, outermost=outermost, bare=bare)
         behind = ("order", "limit", "offset", UNGROUP, CLAUSES, "with_")
-        return self._wrapped(tree, inner, parent) if any(map(tree.args.get, behind)) else inner
+        if not any(map(tree.args.get, behind)):
+            return self.query(tree.this, parent, outermost=outermost, bare=bare)
+        inner = self.query(tree.this, parent)
+        return self._wrapped(tree, inner, parent, outermost=outermost, bare=bare)
 
-    def _wrapped(self, tree: exp.Expr, inner: Lowered, parent: Scope | None) -> Lowered:
+    def _wrapped(
+        self, tree: exp.Expr, inner: Lowered, parent: Scope | None, *, outermost: bool, bare: bool
+    ) -> Lowered:
         """Return a query in parentheses with clauses behind them."""
         name = self.new_name("t")
         columns = imported(inner.columns.items(), name, self.count)
@@ -209,7 +215,8 @@ class Binder:
         outer = exp.Select(expressions=[exp.Star()])
         for key in ("order", "limit", "offset", UNGROUP, CLAUSES):
             outer.set(key, tree.args.get(key))
-        return self.finish(outer, Scope([relation], parent), source, [], outermost=True)
+        scope = Scope([relation], parent)
+        return self.finish(outer, scope, source, [], outermost=outermost, bare=bare)
 
     def _select(
         self, tree: exp.Select, parent: Scope | None, *, outermost: bool, bare: bool
@@ -261,7 +268,7 @@ class Binder:
                 if clause == "qualify":
                     with placed(low.text, part.this):
                         _check_windows(part.this, [node, *_nodes(*values.values())])
-                self._note_ungrouped(part.this, [node], keys, scope)
+                self._note_ungrouped(part.this, [node], keys, scope, groups=clause == "having")
                 out.set(clause, kind(this=node))
         scope.names_first = False
         projection = Projection()
@@ -358,10 +365,11 @@ class Binder:
         known = [e for _, _, e in items] + [exp.column(name) for name, _, _ in items]
         missing = [part for part in parts if part not in known and not split]
         if missing:
-            raise QueryError(
-                f"UNGROUP BY takes columns of the select list, or SPLIT for all of its lists, but "
-                f"it is {text_of(missing[0])}."
-            )
+            with placed(self.low.text, missing[0]):
+                raise QueryError(
+                    f"UNGROUP BY takes columns of the select list, or SPLIT for all of its lists, "
+                    f"but it is {text_of(missing[0])}."
+                )
         out = []
         for name, value, e in items:
             if is_sequence(value) if split else e in parts or exp.column(name) in parts:
@@ -401,10 +409,16 @@ class Binder:
         return found
 
     def _note_ungrouped(
-        self, e: exp.Expr, nodes: list[exp.Expr], keys: list[exp.Expr], scope: Scope
+        self,
+        e: exp.Expr,
+        nodes: list[exp.Expr],
+        keys: list[exp.Expr],
+        scope: Scope,
+        *,
+        groups: bool = False,
     ) -> None:
         """Note an expression over a group that takes the value of a row."""
-        start = start_of(e) if scope.grouped or scope.aggregated else None
+        start = start_of(e) if groups or scope.grouped or scope.aggregated else None
         if start is not None and any(_takes_rows(node, keys) for node in nodes):
             self.ungrouped.append(start)
 

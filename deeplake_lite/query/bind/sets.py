@@ -62,7 +62,9 @@ class _Side:
     """As they are named there."""
 
 
-def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) -> Lowered:
+def set_operation(
+    binder: Binder, tree: exp.SetOperation, parent: Scope | None, *, outermost: bool
+) -> Lowered:
     """Return UNION, INTERSECT or EXCEPT."""
     low, name = binder.low, tree.key.upper()
     keep_all = tree.args.get("distinct") is False
@@ -99,7 +101,7 @@ def set_operation(binder: Binder, tree: exp.SetOperation, parent: Scope | None) 
         outer.set(key, tree.args.get(key))
     source = binder.as_relation(combined, table)
     scope = Scope([Relation("", table, found, source=source)], parent)
-    return binder.finish(outer, scope, source, [], outermost=parent is None)
+    return binder.finish(outer, scope, source, [], outermost=outermost)
 
 
 def _item(tree: exp.SetOperation, at: int) -> exp.Expr:

@@ -27,6 +27,8 @@ from deeplake_lite.query.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
     from deeplake_lite.query.bind.select import Binder
@@ -198,9 +200,9 @@ def joined(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
     right = scope.relations[-1]
     right.tested = (join.kind or "").upper() in ("SEMI", "ANTI")
     out = exp.Join(this=source, side=join.side or None, kind=join.kind or None)
-    shared = [c.name for c in join.args.get("using") or ()]
+    shared = {c.name: c for c in join.args.get("using") or ()}
     if (join.args.get("method") or "").upper() == "NATURAL":
-        shared = [n for r in left for n in r.columns if n in right.columns]
+        shared = {n: join for r in left for n in r.columns if n in right.columns}
     if join.args.get("on") is not None:
         low = binder.low
         out.set("on", low.clause_of_rows(join.args["on"], scope, "ON"))
@@ -213,19 +215,20 @@ def joined(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
 
 def using(
     binder: Binder,
-    names: list[str],
+    names: Mapping[str, exp.Expr],
     left: list[Relation],
     right: Relation,
     join: exp.Join,
     scope: Scope,
 ) -> exp.Expr:
-    """Return the condition of USING."""
+    """Return the condition of USING; `names` has how each name of a column is written."""
     tests = []
     low = binder.low
-    for name in names:
+    for name, written in names.items():
         owner = next((r for r in left if name in r.columns), None)
         if owner is None or name not in right.columns:
-            raise scope.unknown(name, None)
+            with placed(low.text, written):
+                raise scope.unknown(name, None)
         a = scope.merged.get(name) or low.value(exp.column(name, table=owner.alias), scope)
         b = low.value(exp.column(name, table=right.alias), scope)
         tests.append(_is_same(a, b, low, scope))

@@ -27,6 +27,7 @@ import numpy as np
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.functions.guard import REFUSALS, Guarded, refusal
+from deeplake_lite.query.functions.room import check_room
 from deeplake_lite.query.functions.value_type import Type
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class Function:
         inputs = self._sort_out(call)
         try:
             made = self.binder(*call.args, **call.kwargs)
+            _check_type(made.type)
         except QueryError:
             raise
         except REFUSALS as error:
@@ -176,6 +178,12 @@ class Function:
                 "Write the value."
             )
         return arg.value.tolist() if hasattr(arg.value, "tolist") else arg.value
+
+
+def _check_type(result: Type) -> None:
+    """Refuse results that are known to be too large. Raises ValueError."""
+    if result.is_number and result.shape is not None and None not in result.shape:
+        check_room([n or 0 for n in result.shape], np.dtype(result.dtype).itemsize, lead=0)
 
 
 def _as_arg(value: Any) -> Arg:

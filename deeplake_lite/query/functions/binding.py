@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes.class_label import ClassLabel
+from deeplake_lite.query.functions.room import STACK_BYTES, check_room
 from deeplake_lite.query.functions.value_type import BoxNumbers, Type
 
 if TYPE_CHECKING:
@@ -69,6 +71,13 @@ def axes(ndim: int, axis: Axis, lead: int) -> tuple[int, ...]:
 def align(values: Sequence[Any], args: Sequence[Arg], lead: int) -> list[Any]:
     """Return values that broadcast row by row: axes of size 1 behind the leading one.
 
+    Raises
+    ------
+    TooMany, ValueError
+        Where the result is too large to be made, as `check_room` tells.
+
+    Examples
+    --------
     >>> from deeplake_lite.query.functions.base import Arg
     >>> rows = Arg("x", Type("float64")), Arg("y", Type("float64", (2, 3)))
     >>> a, b = align((np.zeros((5,)), np.zeros((5, 2, 3))), rows, lead=1)
@@ -76,15 +85,28 @@ def align(values: Sequence[Any], args: Sequence[Arg], lead: int) -> list[Any]:
     (5, 1, 1)
     """
     if not lead:
-        return list(values)
+        return _checked(values, lead)
     inner = [np.ndim(v) - (not a.is_constant) for v, a in zip(values, args, strict=True)]
     most = max(inner)
-    return [
+    aligned = [
         v
         if arg.is_constant or n == most
         else v.reshape(v.shape[:1] + (1,) * (most - n) + v.shape[1:])
         for v, arg, n in zip(values, args, inner, strict=True)
     ]
+    return _checked(aligned, lead)
+
+
+def _checked(values: Sequence[Any], lead: int) -> list[Any]:
+    """Return values that go together element by element."""
+    itemsize = max(np.asarray(v).itemsize for v in values)
+    if math.prod(max(1, np.size(v)) for v in values) * itemsize > STACK_BYTES:
+        try:
+            shape = np.broadcast_shapes(*map(np.shape, values))
+        except ValueError:
+            return list(values)  # the function itself says which do not fit
+        check_room(shape, itemsize, lead=lead)
+    return list(values)
 
 
 def weak(value: Any) -> Any:

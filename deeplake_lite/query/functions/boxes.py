@@ -13,6 +13,7 @@ from deeplake_lite.htypes.mask import Mask
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import numbers, result_of
 from deeplake_lite.query.functions.matching import best_matching
+from deeplake_lite.query.functions.room import check_room
 from deeplake_lite.query.functions.value_type import Type
 
 if TYPE_CHECKING:
@@ -107,6 +108,8 @@ def _pair(name: str, boxes: Arg, others: Arg) -> Callable[[Any, Any, int], NDArr
             _corners(v, format_of(arg), 0 if arg.is_constant else lead)
             for v, arg in ((value, boxes), (other, others))
         )
+        shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
+        check_room((*shape, 2), 8, lead=min(lead, len(shape) - 2))  # the sides of what they share
         return overlaps(a, b)
 
     return pairs

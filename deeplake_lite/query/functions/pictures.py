@@ -11,6 +11,7 @@ from deeplake_lite.htypes.boxes import Boxes, convert_boxes
 from deeplake_lite.htypes.mask import Mask
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import numbers
+from deeplake_lite.query.functions.room import check_room
 from deeplake_lite.query.functions.value_type import Type
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ def _resize(image: Arg, height: Arg, width: Arg) -> Bound:
         size = (int(h), int(w))
         if min(size) < 1:
             raise ValueError(f"height and width must be 1 or more, got {size[0]} and {size[1]}")
-        return _resized(np.asarray(value), size, nearest)
+        picture = np.asarray(value)
+        check_room((*size, *picture.shape[2:]), picture.itemsize, lead=0)
+        return _resized(picture, size, nearest)
 
     for side in (height, width):
         if side.is_constant and not int(side.value) > 0:

@@ -15,6 +15,7 @@ import numpy as np
 
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import Axis, align, axes, numbers, result_of, widened
+from deeplake_lite.query.functions.room import check_room
 from deeplake_lite.query.functions.value_type import Type
 
 if TYPE_CHECKING:
@@ -182,6 +183,8 @@ def _maxsim(x: Arg, query: Arg) -> Bound:
         a, b = np.asarray(value).astype(dtype), np.asarray(vectors).astype(dtype)
         if a.shape[-1] != b.shape[-1]:
             raise ValueError("vectors differ in length")
+        shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
+        check_room(shape, a.itemsize, lead=min(lead, len(shape) - 2))
         products = a @ np.swapaxes(b, -1, -2)
         if products.shape[-2]:
             return products.max(axis=-2).sum(axis=-1)
