@@ -45,6 +45,16 @@ class Kind:
     """Of a list: the kind of its items, where that is known."""
     parts: tuple[tuple[str, Kind], ...] = ()
     """Of a struct or a map: the kinds of its values, by their names where those are known."""
+    dtype: str = ""
+    """Of a computed number, where it is known; int128 for sums of integers."""
+
+    @property
+    def number_dtype(self) -> str:
+        """Dtype of a number, as far as it is known: of computed ones, whether it is real."""
+        if self.name != "number":
+            return ""
+        of_column = getattr(self.htype, "dtype", "")
+        return of_column or self.dtype or ("float64" if self.real else "")
 
     @property
     def holds_json(self) -> bool:

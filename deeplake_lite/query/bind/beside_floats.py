@@ -13,8 +13,8 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind.constants import MOST
+from deeplake_lite.query.bind.engine import HUGE
 from deeplake_lite.query.bind.exact import MIRRORED
 from deeplake_lite.query.dialect import func
 from deeplake_lite.query.values import Constant, Kind, Sql, Value
@@ -38,30 +38,17 @@ _OF_DOUBLES = _SMALL | {"int32", "uint32"}
 """Integers that doubles hold."""
 
 
-def dtype_of(kind: Kind) -> str:
-    """Return the dtype of a number, as far as it is known: of computed ones, whether it is real.
-
-    >>> from deeplake_lite.query.values import REAL
-    >>> dtype_of(Kind("number", htype=Scalar("uint8"))), dtype_of(REAL)
-    ('uint8', 'float64')
-    """
-    if kind.name != "number":
-        return ""
-    dtype = kind.htype.dtype if isinstance(kind.htype, Scalar) else ""
-    return dtype or ("float64" if kind.real else "")
-
-
 def _is_integer(dtype: str) -> bool:
-    return bool(dtype) and np.dtype(dtype).kind in "iu"
+    return dtype == HUGE or (bool(dtype) and np.dtype(dtype).kind in "iu")
 
 
 def _is_float(dtype: str) -> bool:
-    return bool(dtype) and np.dtype(dtype).kind == "f"
+    return dtype != HUGE and bool(dtype) and np.dtype(dtype).kind == "f"
 
 
 def are_mixed(one: Kind, other: Kind) -> bool:
     """Tell whether SQL would round an integer of one kind beside a float of the other."""
-    dtypes = dtype_of(one), dtype_of(other)
+    dtypes = one.number_dtype, other.number_dtype
     for a, b in (dtypes, dtypes[::-1]):
         if _is_integer(a) and _is_float(b):
             return a not in (_OF_DOUBLES if b == "float64" else _SMALL)
@@ -81,11 +68,11 @@ def compared(kind: type[exp.Expr], sides: Sequence[exp.Expr], kinds: Sequence[Ki
 
     The equality of doubles stays a condition of its own, by which DuckDB joins.
     """
-    if _is_float(dtype_of(kinds[0])):
+    if _is_float(kinds[0].number_dtype):
         return compared(MIRRORED[kind], sides[::-1], kinds[::-1])
     number, real = sides
     a, b = _double(number), _double(real)
-    if dtype_of(kinds[0]) in _OF_DOUBLES:
+    if kinds[0].number_dtype in _OF_DOUBLES:
         return kind(this=a, expression=b)
     is_small = exp.Between(
         this=exp.paren(number.copy()), low=exp.convert(-_EXACT), high=exp.convert(_EXACT)
@@ -106,7 +93,7 @@ def key(node: exp.Expr, kind: Kind) -> exp.Expr:
     """Return what is equal where an integer or a float is: its double, and what that rounds off."""
     double = exp.Add(this=_double(node), expression=exp.cast(exp.convert(0), "DOUBLE"))  # -0 is 0
     rest: exp.Expr = exp.cast(exp.convert(0), "HUGEINT")
-    if not _is_float(dtype_of(kind)):
+    if not _is_float(kind.number_dtype):
         rest = exp.Sub(this=_whole(node), expression=_whole(_double(node)))
     pair = func(
         "struct_pack",
@@ -137,15 +124,23 @@ def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
         For a constant that no double is; DuckDB raises it for a column's integer.
     """
     dtypes = {
-        dtype_of(k) for k, v in zip(kinds, values, strict=True) if not isinstance(v, Constant)
+        k.number_dtype for k, v in zip(kinds, values, strict=True) if not isinstance(v, Constant)
     }
     floats = {dtype for dtype in dtypes if _is_float(dtype)}
+    large = any(_is_integer(d) and d not in _OF_DOUBLES for d in dtypes)
+    if large and any(map(_is_fraction, values)):
+        floats.add("float64")
     if not floats:
         return list(values)
     wide = "float64" in floats or any(_is_integer(d) and d not in _SMALL for d in dtypes)
     if not any(_is_integer(d) for d in dtypes) and not any(isinstance(v, Constant) for v in values):
         return list(values)
     return [_as_float(v, k, wide=wide) for v, k in zip(values, kinds, strict=True)]
+
+
+def _is_fraction(value: Value) -> bool:
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(number, float) and not number.is_integer()
 
 
 def _as_float(value: Value, kind: Kind, *, wide: bool) -> Value:
@@ -156,7 +151,7 @@ def _as_float(value: Value, kind: Kind, *, wide: bool) -> Value:
         if float(number) != number:
             raise QueryTypeError(_ROUNDED.format(number))
         return Sql(_double(value.node), kind)
-    dtype = dtype_of(kind)
+    dtype = kind.number_dtype
     if not isinstance(value, Sql) or not wide or not dtype:
         return value
     node = _double(value.node)
@@ -165,4 +160,4 @@ def _as_float(value: Value, kind: Kind, *, wide: bool) -> Value:
         is_rounded = exp.NEQ(this=_whole(value.node), expression=_whole(node))
         ifs = [exp.If(this=is_rounded, true=func("error", text))]
         node = exp.Case(ifs=ifs, default=node)
-    return Sql(node, replace(kind, htype=None, real=kind.real or _is_float(dtype)))
+    return Sql(node, replace(kind, htype=None, dtype="", real=kind.real or _is_float(dtype)))

@@ -381,6 +381,7 @@ def _as_floats(args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
     """Return lists and values that go into them as floats where SQL would round integers."""
     lists = [kind_of(a).name == "list" for a in args]
     settled_ = [settled(a, low, scope) if not has_axes(a) else a for a in args]
+    settled_ = [low.types.refined(a) for a in settled_]
     items = [
         Sql(ITEM.copy(), kind_of(a).item or kind_of(a).of_item) if listed else a
         for a, listed in zip(settled_, lists, strict=True)
@@ -488,6 +489,8 @@ def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
         return Kind(same, kind.real, htype=kept, parts=kind.parts)
     if name in known.LIKE_ARGUMENT and len(args) > known.LIKE_ARGUMENT[name]:
         kind = kind_of(args[known.LIKE_ARGUMENT[name]], plain=True)
+        if kind.name in ("json", "class"):  # which are taken as texts
+            return TEXT
         return kind.of_item if name in known.ELEMENTS and kind.name == "list" else kind
     if name == "CONCAT" and not {"list", "any", "tensor"} & {kind_of(a).name for a in args}:
         return TEXT

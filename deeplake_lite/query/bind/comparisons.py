@@ -48,7 +48,7 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         raise chained(e)
     if (found := _of_hashes(low, e, scope)) is not None:
         return found
-    left, right = low.value(e.this, scope), low.value(e.expression, scope)
+    left, right = (low.types.refined(low.value(p, scope)) for p in (e.this, e.expression))
     _check_any(e, e.this, right)
     _check_any(e, e.expression, left)
     kind, left, right = beside_integers(type(e), *alike(left, right, low))
@@ -158,6 +158,7 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
             found = is_(low, exp.Is(this=side, expression=exp.null()), scope)
             node = low.as_sql(found, scope)
             return Sql(exp.not_(node) if isinstance(e, exp.NullSafeNEQ) else node, BOOL)
+    left, right = low.types.refined(left), low.types.refined(right)
     left, right = equal_beside(left, right), equal_beside(right, left)
     tensors = [low.as_tensor(side, text_of(e)) for side in (left, right) if is_numpys(side)]
     if len(tensors) == 2:

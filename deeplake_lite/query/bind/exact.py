@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind.constants import MOST, constant
+from deeplake_lite.query.bind.engine import HUGE
 from deeplake_lite.query.values import Constant, Sql, Tensor
 
 if TYPE_CHECKING:
@@ -173,9 +173,10 @@ def _integers(value: Value, given: Constant) -> tuple[int, int] | None:
         return None
     if value.kind.name == "class":
         return None if isinstance(given.value, str) else _OF_COLUMNS
-    htype = value.kind.htype if value.kind.name == "number" else None
-    is_integer = isinstance(htype, Scalar) and np.dtype(htype.dtype).kind in "iu"
-    return _OF_COLUMNS if is_integer else None
+    of_kind = value.kind.number_dtype
+    if of_kind == HUGE:
+        return -MOST, MOST
+    return _OF_COLUMNS if of_kind and np.dtype(of_kind).kind in "iu" else None
 
 
 # ---- texts

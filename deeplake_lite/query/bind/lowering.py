@@ -8,6 +8,7 @@ beforehand, of the source that it reads, or a function that DuckDB calls with th
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from deeplake_lite.query.bind import (
     subscripts,
 )
 from deeplake_lite.query.bind.constants import as_array
+from deeplake_lite.query.bind.engine import HUGE, Types
 from deeplake_lite.query.bind.exact import beside_integers
 from deeplake_lite.query.bind.folding import computed, folded
 from deeplake_lite.query.bind.forms import with_names_beside_texts, with_one_list_of_names
@@ -205,6 +207,7 @@ class Lowering:
     ) -> None:
         self.params, self._lower_query, self.one_value = params, subquery, one_value
         self.udfs: dict[str, Udf] = {}
+        self.types = Types(lambda: self.udfs)
         self.seed: int | None = None
         self.unfolded = 0
         """How often a name of the select list was replaced by what it stands for."""
@@ -262,7 +265,8 @@ class Lowering:
                 return self.as_tensor(Sql(exp.cast(exp.null(), "TINYINT"), kind), text)
             case Constant(constant):
                 return Tensor(Literal_(*as_array(constant)), {}, text)
-            case Sql(node, kind):
+            case Sql():
+                node, kind = _of_64_bits(self.types.refined(value))
                 if _is_span(kind):  # as DuckDB gives spans to Arrow, those of 292 years overflow
                     node = func("epoch_us", node.copy())
                 key = _key(node)
@@ -278,6 +282,7 @@ class Lowering:
         instance = self._instance_of(tensor, scope)
         if instance is not None:
             name = f"i{len(instance.islands)}"
+            self.types.note(instance.table, name, tensor.type.dtype)
             instance.islands[name] = tensor.tree
             instance.texts[name] = tensor.text
             return exp.column(name, table=instance.table)
@@ -383,8 +388,9 @@ class Lowering:
         """Return a comparison of scalars: classes by name, JSON by value, NaN equal to nothing."""
         if is_quantified(right):
             return compare_with_each(kind, left, right, self, scope)
-        kind, left, right = beside_integers(kind, left, right)
         left, right = settled(left, self, scope), settled(right, self, scope)
+        left, right = self.types.refined(left), self.types.refined(right)
+        kind, left, right = beside_integers(kind, left, right)
         if kind is exp.NEQ:
             return exp.not_(exp.paren(self.compare(exp.EQ, left, right, scope)))
         if goes_as_json(left, right):
@@ -481,6 +487,27 @@ class Lowering:
         return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, shown)
 
 
+def _of_64_bits(value: Value) -> tuple[exp.Expr, Kind]:
+    """Return a scalar as NumPy has it: sums of integers in 64 bits, or an error of DuckDB's."""
+    assert isinstance(value, Sql)
+    node, kind = value.node, value.kind
+    while kind.item is not None:
+        kind = kind.item
+    if kind.dtype != HUGE:
+        return node, value.kind
+    to = "BIGINT" + "[]" * _depth(value.kind)
+    return exp.cast(exp.paren(node.copy()), to), _with_dtype(value.kind, "int64")
+
+
+def _depth(kind: Kind) -> int:
+    return 0 if kind.item is None else 1 + _depth(kind.item)
+
+
+def _with_dtype(kind: Kind, dtype: str) -> Kind:
+    item = None if kind.item is None else _with_dtype(kind.item, dtype)
+    return replace(kind, item=item, dtype="" if item is not None else dtype)
+
+
 def _called(udf: Udf, tensor: Tensor) -> exp.Expr:
     return exp.Anonymous(this=udf.name, expressions=[tensor.env[k].copy() for k in udf.keys])
 
@@ -551,7 +578,7 @@ def _given_type(kind: Kind) -> Type:
             return Type("timedelta64[us]")
         case "time":
             return Type(getattr(kind.htype, "dtype", "datetime64[us]"))
-        case "number" if isinstance(kind.htype, Scalar):
-            return Type(kind.htype.dtype)
+        case "number" if kind.number_dtype:
+            return Type(kind.number_dtype)
         case _:
             return Type("float64")

@@ -54,10 +54,11 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
             )
         equal = [exp.EQ(this=e.this.copy(), expression=o.copy()) for o in e.expressions]
         return low.value(_any(equal), scope)
-    this = low.value(e.this, scope)
+    this = low.types.refined(low.value(e.this, scope))
     if is_numpys(this):
         raise _of_tensor(e.this)
     values = [settled(equal_beside(v, this), low, scope) for v in _listed(low, e, scope)]
+    values = [low.types.refined(v) for v in values]
     this = settled(this, low, scope)
     is_searched = isinstance(this, Constant) and not all(isinstance(v, Constant) for v in values)
     has_nulls = kind_of(this).real and not all(map(is_present, values))
@@ -116,6 +117,7 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     for value, column in zip(values, found, strict=True):
         node, kind = exp.column(column.node.name, table=_SOUGHT), column.kind
         value = settled(equal_beside(value, Sql(node, kind)), low, scope)
+        value = low.types.refined(value)
         check_bytes(value, Sql(node, kind))
         check_pair(value, kind_of(value), kind)
         plain.append((low.as_sql(value, scope), value))

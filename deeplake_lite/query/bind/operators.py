@@ -95,11 +95,12 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     constants = [p for p in parts if isinstance(p, Constant)]
     if len(constants) == len(parts):
         return list_of(constants)
+    parts = [low.types.refined(p) for p in parts]
     parts = beside_floats.as_floats(parts, [kind_of(p) for p in parts])
     node = exp.Array(expressions=[low.as_sql(p, scope) for p in parts])
     kinds = {kind_of(p) for p in parts if not is_null_constant(p)}
     if len(kinds) > 1:
-        kinds = {replace(kind, htype=None) for kind in kinds}
+        kinds = {replace(kind, htype=None, dtype="") for kind in kinds}
     return Sql(node, Kind("list", item=kinds.pop()) if len(kinds) == 1 else LIST)
 
 

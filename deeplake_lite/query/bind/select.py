@@ -209,6 +209,7 @@ class Binder:
     ) -> Lowered:
         """Return a query in parentheses with clauses behind them."""
         name = self.new_name("t")
+        self.low.types.note_query(name, inner.sql)
         columns = imported(inner.columns.items(), name, self.count)
         source = self.as_relation(inner.sql, name)
         relation = Relation("", name, columns, source=source)
@@ -276,7 +277,8 @@ class Binder:
         lazy = outermost and not (scope.grouped or scope.aggregated)
         merges = distinct is not None and distinct.args.get("on") is None
         columns = {
-            name: projection.value(v, lazy=lazy, merges=merges) for name, v in values.items()
+            name: projection.value(v if lazy else low.types.refined(v), lazy=lazy, merges=merges)
+            for name, v in values.items()
         }
         if distinct is not None:
             on = distinct.args.get("on")

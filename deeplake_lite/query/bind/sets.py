@@ -149,6 +149,7 @@ def _chained(parts: list[exp.Expr], tree: exp.SetOperation) -> exp.Expr:
 def _side(binder: Binder, lowered: Lowered, at: int) -> _Side:
     table = binder.new_name("u")
     binder.relations[table] = lowered.sql
+    binder.low.types.note_query(table, lowered.sql)
     return _Side(lowered, table, imported(lowered.columns.items(), table, at))
 
 
@@ -186,7 +187,7 @@ def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
         raise QueryTypeError(
             f"{name} takes columns of one kind, and {label!r} is a tensor on one side only."
         )
-    return _scalar(low, a), _scalar(low, b)
+    return low.types.refined(_scalar(low, a)), low.types.refined(_scalar(low, b))
 
 
 def _as_moment(side: _Side, value: Value, other: Value) -> Value:

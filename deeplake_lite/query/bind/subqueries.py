@@ -17,7 +17,7 @@ from deeplake_lite.query.bind.constants import as_array, null_tensor
 from deeplake_lite.query.bind.kinds import is_numpys
 from deeplake_lite.query.dialect import select_from, text_of
 from deeplake_lite.query.functions import Type
-from deeplake_lite.query.values import Literal_, Sql, Tensor, Value
+from deeplake_lite.query.values import ANY, TENSOR, Literal_, Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.projection import Lowered
@@ -43,7 +43,8 @@ def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
     if tensor is not None:
         return _answered(binder, tree, tensor.type)
     sql, [column] = binder.low.nested(tree, scope)
-    return Sql(exp.Subquery(this=sql), column.kind)
+    is_list = column.kind == TENSOR  # a constant one, as tensors were answered
+    return Sql(exp.Subquery(this=sql), ANY if is_list else column.kind)
 
 
 def _looks_outside(lowered: Lowered, scope: Scope) -> bool:

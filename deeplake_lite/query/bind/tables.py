@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
+from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.digests import are_alike, counted
 from deeplake_lite.query.bind.kinds import is_numpys, unified
 from deeplake_lite.query.bind.operators import case_of_tensors
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.scope import Scope
     from deeplake_lite.query.bind.select import Binder
     from deeplake_lite.query.sources import Source
+    from deeplake_lite.query.values import Kind
 
 
 def read_from(
@@ -56,8 +58,16 @@ def read_from(
 
 
 def _reads(tree: exp.Select) -> bool:
-    """Tell whether a SELECT without FROM looks at rows: it has a condition, or names columns."""
-    return bool(tree.args.get("where")) or tree.find(exp.Column) is not None
+    """Tell whether a SELECT without FROM looks at rows: it does not if it has constants alone."""
+    if any(tree.args.get(part) for part in ("where", "group", "having", "qualify")):
+        return True
+    called = {call.name.upper() for call in tree.find_all(exp.Anonymous)}
+    looks = tree.find(exp.Column, exp.Star, exp.Window) is not None
+    return looks or bool(called & (known.AGGREGATES | _OF_ROWS))
+
+
+_OF_ROWS = {"ROW_NUMBER", "ROW_ID", "RANDOM"}
+"""Functions that have a value per row without a column."""
 
 
 def renamed(columns: dict[str, Value], alias: exp.TableAlias | None) -> dict[str, Value]:
@@ -94,6 +104,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
         lowered = binder.query(exp.Subquery(**parts), scope.parent)
         name = binder.new_name("t")
         columns = renamed(dict(lowered.columns), e.args.get("alias"))
+        binder.low.types.note_query(name, lowered.sql)
         scope.add(Relation(e.alias or name, name, imported(columns.items(), name, binder.count)))
         return binder.as_relation(lowered.sql, name)
     if isinstance(e, exp.Unnest):
@@ -115,6 +126,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
         if name in names and not e.args.get("version"):
             inner, lowered = names[name]
             own = binder.new_name("t")
+            binder.low.types.note_query(own, lowered.sql)
             columns = imported(lowered.columns.items(), own, binder.count)
             scope.add(Relation(alias, own, renamed(columns, e.args.get("alias"))))
             binder.relations[own] = lowered.sql
@@ -159,6 +171,7 @@ def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> ex
         if kind is not None:
             kind = source.sharpened(f, kind)
             instance.scalars[f"x{number}"] = f
+            _note(binder, table, f"x{number}", kind)
             columns[f.name] = Sql(exp.column(f"x{number}", table=table), kind, plain)
         else:
             key = f"r_{table}"
@@ -166,6 +179,17 @@ def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> ex
             columns[f.name] = Tensor(tree, {key: row}, f.name, plain)
     scope.add(Relation(alias, table, columns, instance))
     return exp.to_table(table)
+
+
+_DTYPES = {"text": "str", "json": "object", "bytes": "bytes", "bool": "bool"}
+"""Dtypes of kinds of columns."""
+
+
+def _note(binder: Binder, table: str, column: str, kind: Kind) -> None:
+    """Note the type of a source's column; classes are left to their names."""
+    dtype = getattr(kind.htype, "dtype", "") if kind.name in ("number", "time") else ""
+    if found := dtype or _DTYPES.get(kind.name):
+        binder.low.types.note(table, column, found)
 
 
 def table_function(binder: Binder, e: exp.Table, scope: Scope) -> exp.Expr:

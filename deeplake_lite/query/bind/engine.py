@@ -1,0 +1,143 @@
+"""What types DuckDB gives to expressions: it alone knows them of what it computes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+import duckdb
+from sqlglot import exp
+
+from deeplake_lite.query.convert import sql_type
+from deeplake_lite.query.values import ANY, Kind, Sql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from deeplake_lite.query.plan import Udf
+    from deeplake_lite.query.values import Value
+
+HUGE = "int128"
+"""Dtype of integers of 128 bits, such as sums, of which NumPy has none."""
+
+_DTYPES = {
+    "TINYINT": "int8", "SMALLINT": "int16", "INTEGER": "int32", "BIGINT": "int64",
+    "UTINYINT": "uint8", "USMALLINT": "uint16", "UINTEGER": "uint32", "UBIGINT": "uint64",
+    "HUGEINT": HUGE, "UHUGEINT": HUGE, "BIGNUM": HUGE, "FLOAT": "float32", "DOUBLE": "float64",
+}  # fmt: skip
+
+
+class Types:
+    """Types of the expressions of one query, looked up where the language has to know them.
+
+    Nothing is computed: an expression is bound with typed nulls in place of its columns.
+
+    Parameters
+    ----------
+    udfs : callable
+        Returns what NumPy computes for DuckDB so far, by the names of the functions.
+    """
+
+    def __init__(self, udfs: Callable[[], Mapping[str, Udf]]) -> None:
+        self._udfs = udfs
+        self._columns: dict[tuple[str, str], str | exp.Expr | None] = {}
+        """Types by table and column, or expressions of what a query selects."""
+
+    def note(self, table: str, column: str, dtype: str) -> None:
+        """Note the dtype of a column of a table in FROM."""
+        self._columns[table, column] = sql_type(dtype)
+
+    def note_query(self, table: str, query: exp.Expr) -> None:
+        """Note what the columns of a query in FROM are."""
+        for item in query.selects if isinstance(query, exp.Select) else ():
+            if isinstance(item, exp.Alias):
+                self._columns[table, item.alias] = item.this
+
+    def refined(self, value: Value) -> Value:
+        """Return a number, or a list of them, with its dtype; anything else as it is."""
+        if not isinstance(value, Sql) or not _is_open(value.kind):
+            return value
+        found = self.of(value.node)
+        kind = None if found is None else _kind(found)
+        if kind is None:
+            return value
+        if kind.name == value.kind.name == "number":  # what is known of NaN stays
+            return replace(value, kind=replace(value.kind, dtype=kind.dtype))
+        return replace(value, kind=replace(kind, htype=value.kind.htype))
+
+    def of(self, node: exp.Expr) -> str | None:
+        """Return the type of an expression in DuckDB's words; None where that is not known."""
+        whole = exp.paren(node.copy())
+        for select in list(whole.find_all(exp.Select)):
+            for clause in ("from_", "joins", "where", "order", "limit", "offset", "distinct"):
+                select.set(clause, None)
+        for column in list(whole.find_all(exp.Column)):
+            if column.table:
+                found = self._of_column(column.table, column.name)
+                if found is None:
+                    return None
+                column.replace(_null(found))
+        udfs = self._udfs()
+        for call in list(whole.find_all(exp.Anonymous)):
+            if call.name in udfs:
+                dtype = udfs[call.name].tree.type.dtype
+                call.replace(_null(sql_type(dtype)))
+        return _described(whole.sql("duckdb"))
+
+    def _of_column(self, table: str, column: str) -> str | None:
+        found = self._columns.get((table, column))
+        if isinstance(found, exp.Expr):
+            found = self._columns[table, column] = self.of(found)
+        return found
+
+
+def _null(type_: str) -> exp.Expr:
+    as_named = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=type_)
+    return exp.Cast(this=exp.null(), to=as_named)
+
+
+def _is_open(kind: Kind) -> bool:
+    """Tell whether a value may be a number, or a list of numbers, of a dtype to be looked up."""
+    if kind.name == "number":
+        return kind.htype is None and not kind.dtype
+    if kind.name == "list":
+        return kind.item is None or _is_open(kind.item)
+    return kind == ANY
+
+
+def _kind(type_: str) -> Kind | None:
+    """Return the kind of a type: of numbers, and lists of them.
+
+    >>> _kind("HUGEINT").dtype, _kind("DOUBLE[][3]").item.item.dtype, _kind("VARCHAR")
+    ('int128', 'float64', None)
+    >>> _kind("DECIMAL(18,0)").dtype, _kind("DECIMAL(3,2)").dtype
+    ('int128', 'float64')
+    """
+    if type_.endswith("]"):
+        item = _kind(type_[: type_.rindex("[")])
+        return None if item is None else Kind("list", item=item)
+    dtype = _DTYPES.get(type_) or _of_decimals(type_)
+    return None if dtype is None else Kind("number", real=dtype.startswith("f"), dtype=dtype)
+
+
+def _of_decimals(type_: str) -> str | None:
+    """Return the dtype of decimals, which results hold as floats where they have fractions."""
+    if not type_.startswith("DECIMAL("):
+        return None
+    return HUGE if type_.endswith(",0)") else "float64"
+
+
+@cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
+@lru_cache(maxsize=4096)
+def _described(text: str) -> str | None:
+    try:
+        with _connection().cursor() as cursor:
+            [(_, type_, *_)] = cursor.execute(f"DESCRIBE SELECT {text}").fetchall()
+    except duckdb.Error:  # which comes, with its place, when the query runs
+        return None
+    return str(type_)
