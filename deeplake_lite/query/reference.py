@@ -10,7 +10,8 @@ CLAUSES = {
     "`SELECT [DISTINCT] expr [AS name], …`": "columns of the result; `*`, `* EXCLUDE (a, b)`",
     "`FROM source [VERSION 'v'] [AS a]`": (
         "a URL in quotes, a saved view's name in quotes, a name in `sources={…}`, `(select)`; left "
-        "out, what is asked; also `ds VERSION 'v1'`"
+        "out, what is asked, also in a query within another, unless that selects constants alone; "
+        "also `ds VERSION 'v1'`"
     ),
     "`[LEFT \\| RIGHT \\| FULL \\| CROSS] JOIN source ON condition`": (
         "or `USING (column)`: between lakes, and between versions of one"
@@ -53,9 +54,9 @@ RULES = {
         "n - 1; `STDDEV_POP` is by n. Of complex scalars, by n."
     ),
     "Integers": (
-        "Exact, or an error, also in comparisons with numbers of any size and with fractions: a "
-        "result that neither int64 nor uint64 holds is rounded by `CAST(x AS "
-        "DOUBLE)` alone."
+        "Exact, or an error, whether stored or computed, also in comparisons with numbers of any "
+        "size and with fractions: a result that neither int64 nor uint64 holds is rounded by "
+        "`CAST(x AS DOUBLE)` alone."
     ),
     "Times": (
         "Moments keep their nanoseconds, also where a span is added. Spans are in microseconds: a "
