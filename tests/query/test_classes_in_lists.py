@@ -136,8 +136,7 @@ def test_hashes_of_lists_of_a_group_go_by_name(sources: dict[str, dl.Dataset]) -
 
 def test_a_list_of_integers_beyond_float64_is_not_rounded(sources: dict[str, dl.Dataset]) -> None:
     query = f"SELECT HASH([i + {2**53 + 1}]) = HASH([i + {2**53}]) AS v"
-    with pytest.raises(QueryTypeError, match="does not hold integers beyond"):
-        sources["x"].query(query)["v"][:]
+    assert not sources["x"].query(query)["v"][:].any()
 
 
 # ---- several classes per row, masks, lists of texts

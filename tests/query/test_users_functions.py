@@ -227,7 +227,7 @@ def test_a_null_among_the_constants_makes_every_row_null(ds, name, args):
 CONSTANTS = {
     "$p / 2": [0.5, 1], "-$p": [-1, -2], "$p[::-1]": [2, 1], "SUM([1, 2])": 3, "1 + 1": 2,
     "$p * [1, 2] + 1": [2, 5], "$p[1]": 2, "TOTAL(1, 2)": 3, "SORT($p)": [1, 2],
-    "CASE WHEN TRUE THEN $p ELSE [0, 0] END": [1, 2], "SHAPE($p)": [2],
+    "SHAPE($p)": [2],
     "RESHAPE($p, [2, 1])": [1, 2],
 }  # fmt: skip
 """Constants that are computed, and what they are."""
@@ -247,6 +247,13 @@ def test_a_computed_constant_comes_as_the_constant_that_it_is(ds, name, call, co
         ds.query(f"SELECT k WHERE {text} > 3", params)["k"][:],
         ds.query(f"SELECT k WHERE {written} > 3")["k"][:],
     )
+
+
+@pytest.mark.usefixtures("counting")
+def test_a_list_that_differs_from_row_to_row_is_an_array(ds):
+    given = {"p": np.array([1.0, 2.0])}
+    found = ds.query("SELECT TOTAL(k, CASE WHEN k > 1 THEN $p ELSE [0, 0] END) AS r", given)
+    assert found["r"][:].tolist() == [0, 1, 5, 6]
 
 
 def test_a_function_of_blocks_gets_computed_constants_without_rows(ds):
