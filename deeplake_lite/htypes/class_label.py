@@ -38,10 +38,10 @@ class ClassLabel(Htype):
 
     Notes
     -----
-    Truth values are the classes 0 and 1 of a column with two names, or without names. Elsewhere, and
-    in a row of several classes, they are refused: a vector with True for each class that a row has
-    becomes class numbers by ``np.flatnonzero``. A row of several classes keeps their order, and may
-    name a class more than once, as do the objects of a picture.
+    Truth values are the classes 0 and 1 of a column with two names, or without names. Elsewhere,
+    and in a row of several classes, they are refused: a vector with True for each class that a row
+    has becomes class numbers by ``np.flatnonzero``. A row of several classes keeps their order, and
+    may name a class more than once, as do the objects of a picture.
 
     Examples
     --------

@@ -93,27 +93,28 @@ VECTORS = {
 }
 
 
+WAYS = {
+    "append": lambda ds, **given: ds.append({"c": given["values"]}),
+    "assign": lambda ds, **given: ds["c"].__setitem__(0, given["row"]),
+    "a default": lambda ds, **given: ds.set_default("c", given["row"]),
+    "from_arrays": lambda ds, **given: dl.from_arrays({"c": given["values"]}, ds.url),
+}
+
+
 def made(values):
     return values() if callable(values) else values
 
 
 @pytest.mark.parametrize("names", [["rose", "tulip", "daisy"], ["rose", "tulip"], []])
 @pytest.mark.parametrize("values", VECTORS.values(), ids=VECTORS)
-@pytest.mark.parametrize("way", ["append", "assign", "from_arrays", "default"])
+@pytest.mark.parametrize("way", WAYS)
 def test_truth_values_are_no_row_of_several_classes(names, values, way):
     htype, values = ClassLabel(names, multiple=True), made(values)
     ds = dl.create("memory://truths", {"c": htype}, overwrite=True)
     ds.append({"c": [[0]]})
     row = values[0].to_list() if hasattr(values[0], "to_list") else values[0]  # polars' Series
     with pytest.raises(dl.LakeError, match=r"is a truth value\. .*np\.flatnonzero\(row\)"):
-        if way == "append":
-            ds.append({"c": values})
-        elif way == "assign":
-            ds["c"][0] = row
-        elif way == "default":
-            ds.set_default("c", row)
-        else:
-            dl.from_arrays({"c": values}, "memory://truths-in", schema={"c": htype})
+        WAYS[way](ds, values=values, row=row)
 
 
 def test_the_numbers_that_flatnonzero_finds_are_taken():
