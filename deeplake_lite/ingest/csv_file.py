@@ -65,9 +65,6 @@ _WORDS = {word: [word, word.title(), word.upper()] for word in ("true", "false")
 _CODE = "^([+-]?0[0-9xX]|-0+$)"
 """Matches leading zeros, hexadecimal digits and -0: a number would not give them back."""
 
-_SIGNED = "^\\s*[+]"
-"""Matches a plus, which Arrow does not know before an integer."""
-
 _LONG = "^[+-]?[0-9]{16,}$"
 """An integer that a float64 may not hold."""
 
@@ -275,11 +272,16 @@ def nullable[T: (pa.Array, pa.ChunkedArray)](texts: T, kind: pa.DataType) -> T:
     >>> nullable(pa.array([" 5", "NA", "nan"]), pa.float64()).to_pylist()
     ['5', None, 'nan']
     """
-    trimmed = pc.replace_substring_regex(
-        pc.utf8_trim_whitespace(texts), pattern=r"^\+([0-9.])", replacement=r"\1"
-    )
+    trimmed = pc.utf8_trim_whitespace(texts)
+    if _any_plus(trimmed):
+        trimmed = pc.replace_substring_regex(trimmed, pattern=r"^\+([0-9.])", replacement=r"\1")
     nulls = NULLS_OF_FLOATS if kinds.is_floating(kind) else NULLS
     return pc.if_else(pc.is_in(trimmed, pa.array(nulls)), None, trimmed)
+
+
+def _any_plus(texts: pa.Array | pa.ChunkedArray) -> bool:
+    """Tell whether a text begins with a plus, which Arrow does not know before an integer."""
+    return bool(pc.any(pc.starts_with(texts, "+")).as_py())
 
 
 def _exact_type(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.DataType:
@@ -292,7 +294,7 @@ def _exact_type(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.DataType:
     >>> _exact_type(pa.chunked_array([["02139", "10115"]]), pa.int64())
     DataType(string)
     """
-    signed = pc.any(pc.match_substring_regex(texts, _SIGNED)).as_py()
+    signed = _any_plus(pc.utf8_trim_whitespace(texts))
     for exact in (pa.int64(), pa.uint64(), kind) if signed else (kind, pa.uint64()):
         if _converts(nullable(texts, exact), exact, exact=True):
             return exact
