@@ -92,6 +92,9 @@ _LAYOUTS = {
     "I": Layout("I", (), "int32"),
     "F": Layout("F", (), "float32"),
 }
+CONVERTED = ("CMYK", "YCbCr", "LAB", "HSV")
+"""Colour spaces that become RGB, which does not give their numbers back."""
+
 _TRANSPARENT = Layout("RGBA", (4,))
 _CANVAS_PIXEL = 3  # bytes, at the least
 
@@ -105,6 +108,16 @@ class PillowCodec(ImageCodec):
     def _unopened(self, data: bytes, reason: object) -> InvalidValueError:
         """Return the error for a file that Pillow does not open."""
         return not_whole(self, data, reason)
+
+    @override
+    def frames(self, data: bytes) -> int:
+        with opened(self, self.plugin, data, damaged) as image:
+            return int(getattr(image, "n_frames", 1))
+
+    @override
+    def colour_space(self, data: bytes) -> str:
+        with opened(self, self.plugin, data, damaged) as image:
+            return image.mode if image.mode in CONVERTED else ""
 
     @abstractmethod
     def _check_whole(self, data: bytes) -> None:

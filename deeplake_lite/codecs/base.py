@@ -122,6 +122,14 @@ class ImageCodec(Codec):
         """Tell whether pixels are the numbers of a sound file, neither stretched nor inverted."""
         return True
 
+    def frames(self, data: bytes) -> int:  # noqa: ARG002 (most formats have one)
+        """Return how many frames or pages a sound file has; `decode` gives the first."""
+        return 1
+
+    def colour_space(self, data: bytes) -> str:  # noqa: ARG002 (most formats have RGB)
+        """Return the colour space of a sound file that `decode` converts to RGB; or nothing."""
+        return ""
+
     def reads_fewer_bits(self, data: bytes) -> bool:  # noqa: ARG002 (most formats have 8 bits)
         """Tell whether `decode` gives fewer bits a channel than a sound file has."""
         return False

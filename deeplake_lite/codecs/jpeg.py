@@ -149,6 +149,11 @@ class Jpeg(ImageCodec):
     def probe(self, data: Buffer, limits: Limits = DEFAULT_LIMITS) -> Header:
         return Header(self._read_frame(as_bytes(data), limits).shape, "uint8")
 
+    @override
+    def colour_space(self, data: bytes) -> str:
+        color = _COLORS[self._read_frame(data).channels]
+        return color if color == "CMYK" else ""
+
     def orientation(self, data: Buffer) -> int:
         """Return how the pixels of a file lie, as EXIF numbers it: 1 for upright, up to 8.
 

@@ -55,7 +55,10 @@ class Column:
         """Names of the classes. Raises SchemaError for a type that has none."""
         names = getattr(self.htype, "names", None)
         if names is None:
-            raise SchemaError(f"Column {self.name!r} is {self.htype!r}, which names no classes.")
+            raise SchemaError(
+                f"Column {self.name!r} is {self.htype!r}, which names no classes. A new lake has "
+                f"its values as classes by schema={{{self.name!r}: 'class_label'}}."
+            )
         return tuple(names)
 
     @property

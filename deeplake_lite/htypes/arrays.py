@@ -2,7 +2,7 @@
 
 Steps: `as_block` tries a whole block at once; when it does not fit, `each` goes value by value with
 `as_array` to find the row and the number at fault. Casting never changes a value unseen, except
-that floats are rounded to the column's float width.
+that a float column rounds numbers, integers too, to its width.
 """
 
 from __future__ import annotations
@@ -310,9 +310,25 @@ def _out_of_range(value: Any, target: np.dtype[Any]) -> InvalidValueError:
     """Build the error for an integer that is too large or too small."""
     limits = np.iinfo(target)
     return InvalidValueError(
-        f"{target.name} holds {limits.min} to {limits.max}, got {_number(value)}. Declare the "
-        "column with a wider dtype."
+        f"{target.name} holds {limits.min} to {limits.max}, got {_number(value)}. "
+        f"{_wider(int(value), target)}"
     )
+
+
+def _wider(value: int, target: np.dtype[Any]) -> str:
+    """Return which types hold an integer beside those of a dtype, as a sentence.
+
+    >>> _wider(300, np.dtype("int8")), _wider(-1, np.dtype("uint8"))
+    ("Declare the column as 'int16'.", "Declare the column as 'int16'.")
+    """
+    names = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
+    of_one_kind_first = sorted(map(np.dtype, names), key=lambda dtype: dtype.kind != target.kind)
+    for dtype in of_one_kind_first:
+        if np.can_cast(target, dtype) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+            return f"Declare the column as {dtype.name!r}."
+    unsigned = "'uint64' if no number is negative, else as " if 0 <= value < 2**64 else ""
+    floats = "'float64', which rounds it, or " if abs(value) < 2**1023 else ""
+    return f"Declare the column as {unsigned}{floats}'text', and give str(value)."
 
 
 def _wrong_kind(array: NDArray[Any], target: np.dtype[Any]) -> InvalidValueError:

@@ -8,6 +8,7 @@ this folder and one line in `htypes/__init__.py`.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cached_property
@@ -284,8 +285,9 @@ class Htype(ABC):
             row = int(np.flatnonzero(~valid)[0])
             null = None if np.ma.is_masked(block[row]) else block[row]
             raise InvalidValueError(
-                f"takes no null, got {null}. Declare it nullable=True, or where the column "
-                "is there already: ds.set_nullable(…).",
+                f"takes no null, got {null}. Declare a type that does, schema={{…: "
+                f"{pasted(replace(self, nullable=True))}}}, or where the column is there already: "
+                "ds.set_nullable(…).",
                 row=row,
             )
         return _with_nulls(self._encode(_fill(block, valid, self.blank), check), valid)
@@ -433,6 +435,17 @@ def is_null(kind: type) -> bool:
     (True, False)
     """
     return kind is type(None) or kind.__name__ == "NAType"
+
+
+def pasted(htype: Htype) -> str:
+    """Return a type as users write it, who have imported the package as dl.
+
+    >>> from deeplake_lite.htypes import Sequence, ClassLabel
+    >>> pasted(Sequence(ClassLabel(["Text("])))
+    "dl.Sequence(dl.ClassLabel(['Text(']))"
+    """
+    names_and_texts = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\b([A-Z]\w*)(?=\()"""
+    return re.sub(names_and_texts, lambda m: m[1] or f"dl.{m[2]}", repr(htype))
 
 
 def is_nan(value: Any) -> bool:

@@ -36,6 +36,13 @@ class ClassLabel(Htype):
     multiple : bool
         Whether a row holds any number of classes.
 
+    Notes
+    -----
+    Truth values are the classes 0 and 1 of a column with two names, or without names. Elsewhere,
+    and in a row of several classes, they are refused: a vector with True for each class that a row
+    has becomes class numbers by ``np.flatnonzero``. A row of several classes keeps their order, and
+    may name a class more than once, as do the objects of a picture.
+
     Examples
     --------
     >>> flowers = ClassLabel(["rose", "tulip"])
@@ -131,6 +138,7 @@ class ClassLabel(Htype):
         """Return class numbers of numbers and names, one per row."""
         if isinstance(values, np.ndarray) and values.dtype.kind in "UO":
             values = values.tolist()
+        self._check_no_truths(values)
         kinds = set() if isinstance(values, np.ndarray) else set(map(type, values))
         if not all(issubclass(kind, int | np.integer) for kind in kinds):
             values = each(values, self._number)
@@ -147,6 +155,22 @@ class ClassLabel(Htype):
                 row=row,
             )
         return numbers
+
+    def _check_no_truths(self, values: Any) -> None:
+        """Refuse truth values where they may say for each class whether a row has it."""
+        if not self.multiple and len(self.names) in (0, 2):
+            return
+        row = _first_truth(values)
+        if row is None:
+            return
+        if self.multiple:
+            way = "Give the numbers of the classes that a row has: np.flatnonzero(row)."
+        else:
+            way = "Give class numbers: x.astype(int)."
+        raise InvalidValueError(
+            f"must be class numbers or names, but {brief(values[row])} is a truth value. {way}",
+            row=row,
+        )
 
     def _number(self, value: Any) -> Any:
         """Return a name's number, and anything else as it is."""
@@ -206,3 +230,24 @@ class ClassLabel(Htype):
     def preview(self, value: Any) -> str:
         names = self.to_names(value)
         return ", ".join(names) if isinstance(names, list) else str(names)
+
+
+def _first_truth(values: Sequence[Any] | NDArray[Any]) -> int | None:
+    """Return the position of the first truth value among the values of rows, or None.
+
+    >>> _first_truth([0, np.True_]), _first_truth([0, 1]), _first_truth(np.array([False]))
+    (1, None, 0)
+    """
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return 0 if values.dtype == bool and values.size else None
+    kinds = set(map(type, values))
+    if all(issubclass(kind, int | str | np.integer) and kind is not bool for kind in kinds):
+        return None
+    return next((row for row, value in enumerate(values) if _is_truth(value)), None)
+
+
+def _is_truth(value: Any) -> bool:
+    """Tell whether a value is a truth value: Python's, or of NumPy or PyTorch, without axes."""
+    if isinstance(value, bool | np.bool_):
+        return True
+    return getattr(value, "ndim", 1) == 0 and str(value.dtype) in ("bool", "torch.bool")

@@ -21,6 +21,7 @@ _COLUMNS = {
 
 
 _SCALARS = {("pyarrow", "Scalar")}
+_NULLS = {("pandas", "NAType"), ("pandas", "NaTType")}
 _FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame")}
 
 
@@ -115,11 +116,13 @@ def text_objects(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def without_arrow(values: Any) -> Any:
-    """Return a list of values with Arrow's scalars as Python's; NumPy would take their memory.
+    """Return a list of values with Arrow's scalars as Python's, and pandas' nulls as None.
 
-    >>> import pyarrow as pa
-    >>> without_arrow([pa.scalar("rose"), pa.scalar(None), 1])
-    ['rose', None, 1]
+    NumPy would take the memory of a scalar for its value.
+
+    >>> import pandas as pd, pyarrow as pa
+    >>> without_arrow([pa.scalar("rose"), pa.scalar(None), 1, [pd.NA, pd.NaT]])
+    ['rose', None, 1, [None, None]]
     """
     try:
         return _unwrapped(values) if _holds_scalar(values) else values
@@ -130,13 +133,15 @@ def without_arrow(values: Any) -> Any:
 def _unwrapped(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_unwrapped(item) for item in value]
+    if _is_one_of(type(value), _NULLS):
+        return None
     return _python(value) if _is_one_of(type(value), _SCALARS) else value
 
 
 def _holds_scalar(values: Any) -> bool:
-    """Tell whether a list has a scalar of Arrow, however deep."""
+    """Tell whether a list has a scalar of Arrow or a null of pandas, however deep."""
     kinds = set(map(type, values))
-    if any(_is_one_of(kind, _SCALARS) for kind in kinds):
+    if any(_is_one_of(kind, _SCALARS | _NULLS) for kind in kinds):
         return True
     if not any(issubclass(kind, list | tuple) for kind in kinds):
         return False

@@ -23,7 +23,15 @@ from deeplake_lite.htypes.base import Check, Htype, Picture, Ragged
 from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.choices import ALIASES, choice, dtype_choice
 from deeplake_lite.htypes.files import is_file_struct, read
-from deeplake_lite.htypes.pillow import CODECS, alone_with, is_pillow, pillow_pixels, untouched_file
+from deeplake_lite.htypes.pillow import (
+    CODECS,
+    RECOLOURED,
+    alone_with,
+    frames_of,
+    is_pillow,
+    pillow_pixels,
+    untouched_file,
+)
 from deeplake_lite.htypes.pixels import (
     check_pixels,
     convert_pixels,
@@ -32,7 +40,7 @@ from deeplake_lite.htypes.pixels import (
     pixels_of,
     resized,
 )
-from deeplake_lite.htypes.reencoding import changed, note, reduced
+from deeplake_lite.htypes.reencoding import changed, note, recoloured, reduced, shortened
 from deeplake_lite.htypes.show import THUMBNAIL, thumbnail
 
 if TYPE_CHECKING:
@@ -88,8 +96,14 @@ class Image(Htype):
     ``{"bytes": …, "path": …}``. Files are checked for a header and an end, with ``check="full"`` by
     decoding them. Files in the column's codec are stored untouched, also those that a Pillow image
     was opened from, while the image still shows them. Other files and images are decoded and
-    encoded again; where that loses detail, as in JPEG, a `ReencodedWarning` says so once per
-    column. The shape is that after EXIF orientation.
+    encoded again; where that loses detail, as in JPEG, or converts CMYK, LAB, HSV or YCbCr to RGB,
+    a `ReencodedWarning` says so once per column. The shape is that after EXIF orientation.
+
+    Of a file with several frames or pages, such as an animation, the first is read. The file is
+    kept with all of them; where it has to be encoded again, the first alone is, with a warning.
+
+    Picture files have no axis for a single channel: an array (h, w, 1) comes back as (h, w). WebP
+    drops an alpha that is opaque everywhere: (h, w, 4) comes back as (h, w, 3).
 
     Examples
     --------
@@ -222,9 +236,12 @@ class Image(Htype):
                         raise
                     except InvalidValueError:
                         pass  # Pillow reads what is not whole
+            frames = frames_of(image)  # before its stream is let go of
             pixels = pillow_pixels(image)
         what = f"a Pillow image that shows no unchanged {self.codec.upper()} file"
-        return self._encode_pixels(pixels, what)
+        space = image.mode if image.mode in RECOLOURED else ""
+        cell = self._encode_pixels(pixels, what)
+        return self._noting_loss(cell, "a Pillow image", frames, space)
 
     def _encode_file(self, data: bytes, check: Check) -> _Cell:
         """Keep a file that is in the column's codec; encode any other anew."""
@@ -234,7 +251,9 @@ class Image(Htype):
         notice = reduced(what) if source.reads_fewer_bits(data) else ""
         if self.codec not in ("auto", source.name):
             cell = self._encode_pixels(decode_file(source, data, header), what)
-            return cell if cell.notice or not notice else cell._replace(notice=notice)
+            cell = cell if cell.notice or not notice else cell._replace(notice=notice)
+            frames, space = source.frames(data), source.colour_space(data)
+            return self._noting_loss(cell, what, frames, space)
         if check == "full":
             decode_file(source, data, header)
         if self.mode and header.dtype != "uint8":
@@ -243,6 +262,13 @@ class Image(Htype):
                 "without mode."
             )
         return _Cell(data, _padded(self._shape(header.shape)), notice)
+
+    def _noting_loss(self, cell: _Cell, what: str, frames: int, space: str) -> _Cell:
+        """Return a cell with the warning for what no codec could have kept of a picture."""
+        codec = self._codec.name.upper()
+        if frames > 1:
+            return cell._replace(notice=shortened(what, frames, codec))
+        return cell._replace(notice=recoloured(what, space, codec)) if space else cell
 
     def _encode_pixels(self, pixels: NDArray[Any], source: str = "") -> _Cell:
         """Encode pixels in the column's codec; `source` says what they were, if not an array."""

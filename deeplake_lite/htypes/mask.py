@@ -236,6 +236,11 @@ class Mask(Htype):
         kept = source == self._codec and header.dtype == self.dtype
         if kept and check == "header":
             return data, header.shape
+        if not kept and (frames := source.frames(data)) > 1:
+            raise InvalidValueError(
+                f"a mask that is encoded anew has one frame, got a {source.name.upper()} of "
+                f"{frames} frames or pages. Give the numbers of one as an array."
+            )
         encoded = self._encode_numbers(decode_file(source, data, header))
         return (data, header.shape) if kept else encoded
 

@@ -39,6 +39,9 @@ CODECS = {
 }
 """Name of our codec by Pillow's name of the format."""
 
+_SINGLE = ("JPEG", "MPO", "BMP")
+"""Formats with one picture; the others of an MPO are previews, depths and the like."""
+
 _MODES = {
     "1": "L",
     "CMYK": "RGB",
@@ -51,6 +54,9 @@ _MODES = {
     "La": "LA",
 }
 """Modes that files rarely keep, and what images in them are converted to."""
+
+RECOLOURED = ("CMYK", "YCbCr", "LAB", "HSV")
+"""Those of them whose numbers RGB does not give back."""
 
 _LOCKS = [RLock() for _ in range(64)]
 
@@ -115,6 +121,34 @@ def loading(image: Image) -> Iterator[None]:
             f"must be a Pillow image that loads, but this {image.format or 'image'} of "
             f"{image.size} does not: {error}. Fetch its file again, or leave the row out."
         ) from error
+
+
+def frames_of(image: Image) -> int:
+    """Return how many frames or pages the file has that an image shows the first of; 1 otherwise.
+
+    TIFF counts them by moving to each, which would drop what was painted on the image: so a fresh
+    one is asked.
+
+    >>> from PIL import Image
+    >>> file, page = BytesIO(), Image.new("L", (4, 3))
+    >>> page.save(file, "tiff", save_all=True, append_images=[page])
+    >>> frames_of(Image.open(file)), frames_of(page)
+    (2, 1)
+    """
+    from PIL.ImageFile import ImageFile
+
+    if not isinstance(image, ImageFile) or image.format in _SINGLE:
+        return 1
+    try:
+        if image.tell() or image.format in ("PNG", "WEBP"):
+            return 1 if image.tell() else int(getattr(image, "n_frames", 1))
+        data = _read_again(image)
+        if data is None:
+            return 1
+        with type(image)(BytesIO(data)) as fresh:
+            return int(getattr(fresh, "n_frames", 1))
+    except Exception:  # plugins and streams of users raise whatever they like
+        return 1
 
 
 def pillow_pixels(image: Image) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from deeplake_lite.errors import FormatError
+from deeplake_lite.htypes.times import exact_span
 
 
 def plain(value: Any) -> Any:
@@ -42,7 +43,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, timedelta):
-        return _time_text(np.timedelta64(value))
+        return _time_text(exact_span(value))
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 

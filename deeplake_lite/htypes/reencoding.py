@@ -52,6 +52,30 @@ def changed(what: str) -> str:
     )
 
 
+def shortened(what: str, frames: int, codec: str) -> str:
+    """Return what a user is told of a picture, of whose frames or pages one was encoded."""
+    return (
+        f"{what} has {frames} frames or pages, and the first alone was encoded, as {codec}. "
+        f"{_KEEP} To store every frame, append each as an array, into a column of "
+        "dl.Sequence(dl.Image(…))."
+    )
+
+
+def recoloured(what: str, space: str, codec: str) -> str:
+    """Return what a user is told of a picture in a colour space that was converted to RGB."""
+    return (
+        f"{what} has colours in {space}, which were converted to RGB and encoded as {codec}. "
+        f"{_KEEP} To store the numbers of a Pillow image, append np.asarray(image) into a column "
+        "of Image('zstd')."
+    )
+
+
+_KEEP = (
+    "To keep the file as it is, append its path or bytes, or the image just as Image.open gives "
+    "it, into a column of the same codec or of Image('auto')."
+)
+
+
 def reduced(what: str) -> str:
     """Return what a user is told of a file, described in a few words, that has 16-bit colours."""
     return (

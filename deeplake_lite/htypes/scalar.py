@@ -46,8 +46,9 @@ class Scalar(Htype):
 
     Notes
     -----
-    Values are cast only where nothing is lost; floats are rounded to the column's width, and
-    refused where they would become infinite. Moments may be datetime, date, ISO 8601 text or
+    Values are cast only where nothing is lost, except that a column of floats rounds numbers,
+    integers too (those beyond 2**53 in float64), to its width, and refuses those that would become
+    infinite. Moments may be datetime, date, ISO 8601 text or
     datetime64; those with a time zone become UTC. Times are stored as int64. NaT is null.
 
     Examples

@@ -79,12 +79,30 @@ def encode_text(value: Any) -> bytes:
     value = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(value, str):
         raise InvalidValueError(
-            f"must be text, got {type(value).__name__} {brief(value)}. Convert it: str(value)."
+            f"must be text, got {type(value).__name__} {brief(value)}. {_conversion(value)}"
         )
     try:
         return value.encode()
     except UnicodeEncodeError as error:
         raise not_utf8(value, error.start) from error
+
+
+def _conversion(value: Any) -> str:
+    r"""Return how a value becomes the text that it means, as a sentence.
+
+    >>> _conversion(5), _conversion(b"a")
+    ('Convert it: str(value).', 'Decode it: value.decode().')
+    >>> _conversion(memoryview(b"caf\xe9"))
+    "Decode it by its encoding, such as bytes(value).decode('latin-1')."
+    """
+    if not isinstance(value, bytes | bytearray | memoryview):
+        return "Convert it: str(value)."
+    data = "bytes(value)" if isinstance(value, memoryview) else "value"
+    try:
+        bytes(value).decode()
+    except UnicodeDecodeError:
+        return f"Decode it by its encoding, such as {data}.decode('latin-1')."
+    return f"Decode it: {data}.decode()."
 
 
 def not_utf8(text: str, at: int) -> InvalidValueError:

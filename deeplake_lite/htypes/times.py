@@ -8,7 +8,7 @@ goes unseen. Moments with a time zone become UTC.
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,8 +150,7 @@ def _moment(value: Any, dtype: np.dtype[Any]) -> np.datetime64:
         stamp: np.datetime64 = value.to_datetime64()
         return stamp
     if isinstance(value, datetime):
-        utc = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-        return np.datetime64(utc, "us")
+        return _utc_of(value)
     if isinstance(value, date):
         return np.datetime64(value, "D")
     if isinstance(value, str) and (match := _MOMENT.fullmatch(value)):
@@ -178,6 +177,41 @@ def _utc(match: re.Match[str]) -> np.datetime64:
     return time
 
 
+def _utc_of(moment: datetime) -> np.datetime64:
+    """Return a datetime in UTC, also where that lies in a year that `datetime` does not have.
+
+    >>> from datetime import timezone
+    >>> _utc_of(datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=1))))
+    np.datetime64('10000-01-01T00:00:00.000000')
+    """
+    offset = moment.utcoffset()
+    local = np.datetime64(moment.replace(tzinfo=None), "us")
+    return local if offset is None else local - exact_span(offset)
+
+
+def exact_span(span: timedelta) -> np.timedelta64:
+    """Return a timedelta in microseconds or, where int64 holds too few of them, in a longer unit.
+
+    NumPy's own conversion wraps around beyond 292,271 years.
+
+    Raises
+    ------
+    InvalidValueError
+        For a timedelta that long with microseconds, which no unit holds.
+
+    >>> exact_span(timedelta(days=110_000_000))
+    np.timedelta64(9504000000000000,'ms')
+    """
+    count = span // timedelta(microseconds=1)
+    for unit, size in (("us", 1), ("ms", 1_000), ("s", 1_000_000)):
+        if count % size == 0 and abs(count // size) < 2**63:
+            return np.timedelta64(count // size, unit)  # type: ignore[call-overload,no-any-return]
+    raise InvalidValueError(
+        f"must be at most 2**63 microseconds long, or be whole seconds, got {span}. Round it: "
+        f"timedelta(days={span.days}, seconds={span.seconds})."
+    )
+
+
 def _duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
     """Read one duration in the unit that it comes in."""
     if isinstance(value, np.timedelta64):
@@ -186,9 +220,9 @@ def _duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
         span: np.timedelta64 = value.to_timedelta64()
         return span
     if isinstance(value, timedelta):
-        return np.timedelta64(value, "us")
+        return exact_span(value)
     if isinstance(value, time) and value.tzinfo is None:  # as Arrow's: since midnight
-        return np.timedelta64(datetime.combine(date.min, value) - datetime.min, "us")
+        return exact_span(datetime.combine(date.min, value) - datetime.min)
     if dtype.name in COUNTED and isinstance(value, int | np.integer) and type(value) is not bool:
         unit: Any = np.datetime_data(dtype)[0]
         return np.timedelta64(int(value), unit)

@@ -33,6 +33,7 @@ from deeplake_lite.htypes import (
     Text,
     resolve,
 )
+from deeplake_lite.htypes.base import pasted
 from deeplake_lite.htypes.foreign import without_arrow
 from deeplake_lite.htypes.pillow import is_pillow
 from deeplake_lite.htypes.tensors import array_of
@@ -81,6 +82,9 @@ def from_arrays(
 
     Notes
     -----
+    Numbers are never rounded where a type is found: a list of floats with an integer that float64
+    does not hold is refused until a type is given. A column that is declared as floats rounds.
+
     Arrays of pictures become `Array` columns. For pictures that are shown and compressed as such
     say ``schema={"image": dl.Image("png")}``; ``schema={"label": "class_label"}`` makes classes of
     texts.
@@ -288,6 +292,8 @@ def _of_items(items: list[Any]) -> Htype:
         items = [_moment(item) for item in items]
     for types, htype in _KINDS:
         if all(isinstance(item, types) for item in items):
+            if htype == Scalar("float64"):
+                _check_unrounded(items)
             return htype
     if all(isinstance(item, np.ndarray) or hasattr(item, "__array__") for item in items):
         arrays = [array_of(item) for item in items]
@@ -301,6 +307,24 @@ def _of_items(items: list[Any]) -> Htype:
     kinds = ", ".join(sorted({type(item).__name__ for item in items}))
     raise SchemaError(f"there is no one type for {kinds}.")
 
+
+def _check_unrounded(items: list[Any]) -> None:
+    """Refuse integers beside floats that a float64 does not hold. Raises SchemaError."""
+    for item in items:
+        if isinstance(item, int | np.integer) and abs(int(item)) > _EXACT:
+            try:
+                is_exact = int(float(item)) == int(item)
+            except OverflowError:
+                is_exact = False
+            if not is_exact:
+                raise SchemaError(
+                    f"there is no one type for floats and the integer {brief(int(item))}, which "
+                    "float64 rounds; texts keep it, str(value)."
+                )
+
+
+_EXACT = 2**53
+"""A float64 holds all integers up to here."""
 
 _GENERAL = (
     *(Text(), Scalar("timedelta64[us]"), Scalar("float64")),
@@ -321,7 +345,7 @@ def _advice(name: str, values: Any) -> str:
     for nullable in (False, True):
         for htype in (replace(general, nullable=nullable) for general in _GENERAL):
             if _takes(htype, values):
-                return f"Give it a type: schema={{{name!r}: dl.{htype!r}}}."
+                return f"Give it a type: schema={{{name!r}: {pasted(htype)}}}."
     return "No type takes them: convert them to numbers, texts, lists or dicts."
 
 
@@ -383,9 +407,11 @@ def _sequence(name: str, values: Any) -> Any:
         return without_arrow(list(values))
     if hasattr(values, "htype"):
         return values
-    if hasattr(values, "__array__"):
-        return array_of(values)
-    return list(values)
+    if not hasattr(values, "__array__"):
+        return list(values)
+    array = array_of(values)
+    is_list = array.dtype == object and array.ndim == 1 and not np.ma.isMaskedArray(array)
+    return without_arrow(list(array)) if is_list else array
 
 
 def _series(name: str, values: Any) -> Any:

@@ -22,10 +22,18 @@ from deeplake_lite.dataset.opening import exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes import ClassLabel, Scalar, Sequence, Text, resolve
+from deeplake_lite.htypes import ClassLabel, Link, Scalar, Sequence, Text, resolve
 from deeplake_lite.htypes.base import Nested
 from deeplake_lite.ingest.classes import takes_class_numbers
-from deeplake_lite.ingest.csv_file import CsvFile, converted, misfits, nullable, typed_rows
+from deeplake_lite.ingest.csv_file import (
+    NULLS,
+    NULLS_OF_FLOATS,
+    CsvFile,
+    converted,
+    misfits,
+    nullable,
+    typed_rows,
+)
 from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.tabular import TabularSource
@@ -40,6 +48,10 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.encoding import OnError
     from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
+
+
+_COARSE = [f"datetime64[{unit}]" for unit in ("Y", "M", "W", "h", "m")]
+"""Moments that are read as texts, because Arrow has no such units."""
 
 
 @takes_options
@@ -77,9 +89,14 @@ def from_csv(
 
     Notes
     -----
-    Types are found by Arrow: integers, floats, truth values, dates, timestamps, text. Empty values
-    are null, but for texts; ``nan`` is NaN in a column of floats. What an integer or a float would
-    not give back, such as the code 01234 or an integer of thirty digits, makes a column of texts.
+    Types are found by Arrow: integers, floats, truth values, dates, timestamps, text. In columns of
+    these, empty values are null, and so are words such as ``NA``, ``n/a``, ``NaN`` and ``null``
+    that pandas reads as missing; ``nan`` is NaN in a column of floats. In a column of texts they
+    are texts: empty ones and words. A column of nothing else is one of texts, unless the lake has
+    it with another type.
+
+    What an integer or a float would not give back, such as the code 01234 or an integer of thirty
+    digits, makes a column of texts. Spaces around a number, and a plus before it, do not.
 
     ``schema={"species": "class_label"}`` makes classes of the texts of a column; integers are kept
     as the numbers of classes without names. In a column of a lake, a class is looked up by its
@@ -110,6 +127,7 @@ def from_csv(
         schema={**written_types(known), **types_of(options.get("schema"))},
         named=named_by_numbers(known),
         numeric=of_numbers(known),
+        empty=types_without_values(known),
         on_error=options.get("on_error", "raise"),
     )
     return ingest(source, url, **options)
@@ -160,12 +178,14 @@ def csv_source(
     schema: Types = None,
     named: Collection[str] = (),
     numeric: Collection[str] = (),
+    empty: Mapping[str, pa.DataType] | None = None,
     on_error: OnError = "raise",
 ) -> CsvSource:
     """Return the source for a CSV file.
 
     Numbers are names in the columns `named`, and truth values are texts in those that are
-    `numeric`. Raises NotFoundError, InvalidValueError.
+    `numeric`. `empty` has the types of columns that have no value in the file. Raises
+    NotFoundError, InvalidValueError.
     """
     files = find_files(path, ".csv")
     if len(files) != 1:
@@ -173,8 +193,14 @@ def csv_source(
     file = CsvFile(files[0], delimiter, skips=on_error == "skip")
     given = types_of(schema)
     classes = [n for n, spec in given.items() if takes_class_numbers(resolve(spec))]
+    spans = types_without_values({n: resolve(spec) for n, spec in given.items()})
     rows, arrow, texts = typed_rows(
-        file, _arrow_types(given), columns, classes={*classes} - {*named}, numeric=numeric
+        file,
+        _arrow_types(given),
+        columns,
+        classes={*classes} - {*named},
+        numeric=numeric,
+        empty={**(empty or {}), **spans},
     )
     full = () if file.is_large else (f.name for f in arrow if not converted(rows, f).null_count)
     return CsvSource(
@@ -207,7 +233,7 @@ def written_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
     What such a column takes is never to be found by looking at the file: JSON takes any text, and a
     text or the name of a class may look like a number.
     """
-    forms = (written_as_json, _is_complex, _is_span, _is_written_as_text)
+    forms = (written_as_json, _is_complex, _is_span, _is_coarse, _is_written_as_text, _is_a_file)
     return {name: htype for name, htype in known.items() if any(form(htype) for form in forms)}
 
 
@@ -222,6 +248,17 @@ def named_by_numbers(known: Mapping[str, Htype]) -> list[str]:
         for name, htype in known.items()
         if isinstance(htype, ClassLabel) and not takes_class_numbers(htype)
     ]
+
+
+def types_without_values(known: Mapping[str, Htype]) -> dict[str, pa.DataType]:
+    """Return the Arrow types that columns of a lake have where a file has no value of them.
+
+    All there is are empty values and words such as NA, of which nan is a float.
+
+    >>> types_without_values({"a": Scalar("float32"), "b": Scalar("int8")})
+    {'a': DataType(double), 'b': DataType(null)}
+    """
+    return {name: pa.float64() if _is_float(htype) else pa.null() for name, htype in known.items()}
 
 
 def of_numbers(known: Mapping[str, Htype]) -> list[str]:
@@ -239,6 +276,10 @@ def of_numbers(known: Mapping[str, Htype]) -> list[str]:
 
 def _is_written_as_text(htype: Htype) -> bool:
     return isinstance(htype, Text) or (isinstance(htype, ClassLabel) and bool(htype.names))
+
+
+def _is_a_file(htype: Htype) -> bool:
+    return htype.takes_files or isinstance(htype, Link)
 
 
 def _batches(rows: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -273,6 +314,8 @@ def parse_values(values: Any, htype: Htype) -> Any:
     >>> parse_values([5, None], Scalar("timedelta64[s]"))
     [np.timedelta64(5,'s'), None]
     """
+    if _is_coarse(htype):
+        return [_moment(v) if isinstance(v, str) else v for v in with_none(values)]
     if not written_as_json(htype):
         return [_number(v, htype) for v in with_none(values)] if _has_form(htype) else values
     wrong = str.encode if htype.layout == resolve("json").layout else str
@@ -313,13 +356,27 @@ def _is_span(htype: Htype) -> bool:
     return isinstance(htype, Scalar) and htype.dtype.startswith("timedelta64")
 
 
+def _is_float(htype: Htype) -> bool:
+    return isinstance(htype, Scalar) and htype.dtype.startswith("float")
+
+
+def _is_coarse(htype: Htype) -> bool:
+    """Tell whether values are moments in a unit that Arrow does not have."""
+    return isinstance(htype, Scalar) and htype.dtype in _COARSE
+
+
 def _is_complex(htype: Htype) -> bool:
     return isinstance(htype, Scalar) and htype.dtype.startswith("complex")
 
 
+def _moment(text: str) -> str | None:
+    """Return a moment as its type reads it; None for a text that stands for nothing."""
+    return None if text.strip() in NULLS else text.strip()
+
+
 def _complex(text: str) -> Any:
     try:
-        return complex(text) if text.strip() else None
+        return None if text.strip() in NULLS_OF_FLOATS else complex(text)
     except ValueError:
         return text
 
@@ -340,7 +397,7 @@ def _arrow_types(schema: Mapping[str, Any]) -> dict[str, pa.DataType]:
     found: dict[str, pa.DataType] = {}
     for name, spec in schema.items():
         htype = resolve(spec)
-        if not isinstance(htype, Scalar) or _is_complex(htype):
+        if not isinstance(htype, Scalar) or _is_complex(htype) or _is_coarse(htype):
             found[name] = pa.string()
         elif htype.dtype == "float16":  # which Arrow does not read from texts
             found[name] = pa.float32()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -38,10 +40,24 @@ HEADER_BYTES = 2**16
 """The first line is looked for in so many bytes."""
 
 NULLS = arrow_csv.ConvertOptions().null_values
-"""Texts that stand for a missing number, date or truth value."""
+"""Texts that stand for a missing number, date or truth value: empty, and what pandas reads as such.
+
+In a column of texts they are texts, whatever is beside them.
+"""
 
 NAN = ("NaN", "nan", "-NaN", "-nan")
 """Those of them that are values of a float."""
+
+NULLS_OF_FLOATS = [text for text in NULLS if text not in NAN]
+"""Texts that stand for a missing float."""
+
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Encodings that files begin to say, by their marks; that of UTF-16 begins one of UTF-32."""
 
 _WORDS = {word: [word, word.title(), word.upper()] for word in ("true", "false")}
 """Truth values; 1 and 0 beside them are texts, as they would not come back."""
@@ -87,17 +103,19 @@ class CsvFile:
         if not self.is_large:
             return self.rows(texts)
         with reading(self.path), self._open(texts) as reader:
+            check_encoding(self.path)
             check_quotes(self.path, self.delimiter)
             return pa.Table.from_batches([reader.read_next_batch()])
 
     def rows(self, texts: Iterable[str]) -> pa.Table:
         """Return all rows, some columns as text. Raises InvalidValueError."""
         with reading(self.path):
+            check_encoding(self.path)
             check_quotes(self.path, self.delimiter)
             try:
-                return arrow_csv.read_csv(self.path, **self._how(texts))
+                return arrow_csv.read_csv(self._whole_lines(), **self._how(texts))
             except pa.ArrowInvalid:  # only a single thread says in which row
-                return arrow_csv.read_csv(self.path, **self._how(texts, threads=False))
+                return arrow_csv.read_csv(self._whole_lines(), **self._how(texts, threads=False))
 
     def stream(self, texts: Iterable[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of some columns, block by block. Raises InvalidValueError."""
@@ -105,6 +123,13 @@ class CsvFile:
         with reading(self.path, hint), self._open(texts) as reader:
             for batch in reader:
                 yield batch.select(columns)
+
+    def _whole_lines(self) -> str | pa.BufferReader:
+        """Return what Arrow reads: the file, or a header with the newline that it lacks."""
+        with pa.input_stream(self.path) as stream:
+            start = stream.read(HEADER_BYTES)
+        is_bare = start.strip() and len(start) < HEADER_BYTES and not re.search(rb"[\r\n]", start)
+        return pa.BufferReader(start + b"\n") if is_bare else self.path
 
     def _open(self, texts: Iterable[str]) -> arrow_csv.CSVStreamingReader:
         return arrow_csv.open_csv(self.path, **self._how(texts))
@@ -140,21 +165,26 @@ def csv_table(
     texts: Collection[str] = (),
     classes: Collection[str] = (),
     numeric: Collection[str] = (),
+    empty: Mapping[str, pa.DataType] | None = None,
 ) -> pa.Table:
     """Return all rows of a CSV file, in types that hold every value as it is written.
 
     The delimiter is the first of `DELIMITERS` that the header has. Columns of `texts` are read as
     texts; so are those of `classes` unless all their values are integers, and truth values of
-    `numeric`. Raises InvalidValueError.
+    `numeric`. `empty` is that of `typed_rows`. Raises InvalidValueError.
     """
     given = dict.fromkeys((*texts, *classes), pa.string())
     file, numbers = CsvFile(path, delimiter_of(path)), {*classes} - {*texts}
-    rows, types, _ = typed_rows(file, given, classes=numbers, numeric=numeric, at_once=True)
+    rows, types, _ = typed_rows(
+        file, given, classes=numbers, numeric=numeric, empty=empty, at_once=True
+    )
     return pa.table([converted(rows, f) for f in types], types)
 
 
 def delimiter_of(path: str) -> str:
     """Return the first of `DELIMITERS` that a file's header has. Raises InvalidValueError."""
+    with reading(path):
+        check_encoding(path)
     with reading(path), pa.input_stream(path) as stream:
         header = stream.read(HEADER_BYTES).split(b"\n")[0]
     return next((d for d in DELIMITERS if d.encode() in header), ",")
@@ -167,6 +197,7 @@ def typed_rows(
     *,
     classes: Collection[str] = (),
     numeric: Collection[str] = (),
+    empty: Mapping[str, pa.DataType] | None = None,
     at_once: bool = False,
 ) -> tuple[pa.Table, pa.Schema, list[str]]:
     """Return the first rows, or all; the columns and their types; and which are read as text.
@@ -182,6 +213,8 @@ def typed_rows(
         Columns of `given` that have their type unless all their values are integers.
     numeric : collection of str
         Columns of numbers in the lake that takes the rows. Truth values in them are texts.
+    empty : mapping, optional
+        Types of columns in which only texts of `NULLS` are found; texts if left out.
     at_once : bool
         Whether a large file is read as a whole, too.
     """
@@ -196,12 +229,20 @@ def typed_rows(
         if f.name not in classes or kinds.is_integer(f.type)
     ]
     words = [f.name for f in found if f.name in numeric and kinds.is_boolean(f.type)]
-    texts = [*dict.fromkeys((*given, *numbers, *words))]
+    nulls = _types_of_nulls(found, empty or {}) if rows.num_rows else {}
+    nulls = {name: kind for name, kind in nulls.items() if name not in given}
+    texts = [*dict.fromkeys((*given, *numbers, *words, *nulls))]
     if len(texts) > len(known):
         rows = read(texts)
-    types = {**given, **dict.fromkeys(words, pa.string())}
+    types = {**given, **dict.fromkeys(words, pa.string()), **nulls}
     types |= {name: _exact_type(rows.column(name), found.field(name).type) for name in numbers}
     return rows, pa.schema([f.with_type(types.get(f.name, f.type)) for f in found]), texts
+
+
+def _types_of_nulls(found: pa.Schema, empty: Mapping[str, pa.DataType]) -> dict[str, pa.DataType]:
+    """Return the types of columns without a value that Arrow knows, but for those of nulls."""
+    types = {f.name: empty.get(f.name, pa.string()) for f in found if kinds.is_null(f.type)}
+    return {name: kind for name, kind in types.items() if not kinds.is_null(kind)}
 
 
 # ---- converting
@@ -224,27 +265,37 @@ def converted(rows: pa.Table, f: pa.Field) -> pa.ChunkedArray:
 
 
 def nullable[T: (pa.Array, pa.ChunkedArray)](texts: T, kind: pa.DataType) -> T:
-    """Return texts without the space around them, null where they stand for nothing.
+    """Return texts without space around them and a plus, null where they stand for nothing.
 
-    >>> nullable(pa.array([" 5", "NA", "nan"]), pa.int64()).to_pylist()
+    >>> nullable(pa.array([" +5", "NA", "nan"]), pa.int64()).to_pylist()
     ['5', None, None]
     >>> nullable(pa.array([" 5", "NA", "nan"]), pa.float64()).to_pylist()
     ['5', None, 'nan']
     """
     trimmed = pc.utf8_trim_whitespace(texts)
-    nulls = [text for text in NULLS if not kinds.is_floating(kind) or text not in NAN]
+    if _any_plus(trimmed):
+        trimmed = pc.replace_substring_regex(trimmed, pattern=r"^\+([0-9.])", replacement=r"\1")
+    nulls = NULLS_OF_FLOATS if kinds.is_floating(kind) else NULLS
     return pc.if_else(pc.is_in(trimmed, pa.array(nulls)), None, trimmed)
+
+
+def _any_plus(texts: pa.Array | pa.ChunkedArray) -> bool:
+    """Tell whether a text begins with a plus, which Arrow does not know before an integer."""
+    return bool(pc.any(pc.starts_with(texts, "+")).as_py())
 
 
 def _exact_type(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.DataType:
     """Return the type that holds all numbers as they are written: `kind`, uint64, or texts.
+
+    Space around a number, and a plus before it, are no part of it. Arrow takes +5 for a float.
 
     >>> _exact_type(pa.chunked_array([["1", "18446744073709551615"]]), pa.float64())
     DataType(uint64)
     >>> _exact_type(pa.chunked_array([["02139", "10115"]]), pa.int64())
     DataType(string)
     """
-    for exact in (kind, pa.uint64()):
+    signed = _any_plus(pc.utf8_trim_whitespace(texts))
+    for exact in (pa.int64(), pa.uint64(), kind) if signed else (kind, pa.uint64()):
         if _converts(nullable(texts, exact), exact, exact=True):
             return exact
     return pa.string()
@@ -287,6 +338,18 @@ def _converts(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact: bo
 
 
 # ---- headers
+
+
+def check_encoding(path: str) -> None:
+    """Refuse a file that says to be UTF-16 or UTF-32. Raises InvalidValueError."""
+    with pa.input_stream(path) as stream:
+        start = stream.read(len(codecs.BOM_UTF32))
+    name = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
+    if name:
+        raise InvalidValueError(
+            f"a CSV file is UTF-8, but {path!r} begins with the mark of {name.upper()}. Convert "
+            f"the file: iconv -f {name} -t utf-8."
+        )
 
 
 def _labelled(schema: pa.Schema, columns: Sequence[str] | None, delimiter: str) -> pa.Schema:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Htype, Image, resolve
+from deeplake_lite.htypes.base import pasted
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
@@ -149,7 +150,9 @@ def _check_rest(ds: Dataset, columns: Mapping[str, Htype]) -> None:
 
 
 def _lacks(ds: Dataset, name: str, htype: Htype) -> SchemaError:
+    added = htype if htype.default is not None else replace(htype, nullable=True)
     return SchemaError(
         f"The lake {ds.url!r} has no column {name!r}. Add it first, ds.add_column({name!r}, "
-        f"{htype}), or leave it out of what is ingested. Known: {', '.join(map(repr, ds.columns))}."
+        f"{pasted(added)}), and commit; or leave it out of what is ingested. Known: "
+        f"{', '.join(map(repr, ds.columns))}."
     )

@@ -14,7 +14,13 @@ from deeplake_lite.dataset.values import with_none
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.htypes import ClassLabel, resolve
 from deeplake_lite.ingest.columns import ArrowColumn
-from deeplake_lite.ingest.csv import csv_source, named_by_numbers, of_numbers, written_types
+from deeplake_lite.ingest.csv import (
+    csv_source,
+    named_by_numbers,
+    of_numbers,
+    types_without_values,
+    written_types,
+)
 from deeplake_lite.ingest.csv_file import csv_table, delimiter_of
 from deeplake_lite.ingest.file_names import FileNames, find_column, is_empty
 from deeplake_lite.ingest.layout import Found, own_columns, picture_column
@@ -185,7 +191,9 @@ def _columns(
     numeric = [old for old, new in names.items() if new in {*of_numbers(known)}]
     given = {old: types[new] for old, new in names.items() if new in types}
     classes = [old for old, type_ in given.items() if resolve(type_) == ClassLabel()]
-    taken = csv_table(str(path), texts, classes, numeric).take(pa.array(at, pa.int64()))
+    empty = types_without_values({old: known[new] for old, new in names.items() if new in known})
+    rows = csv_table(str(path), texts, classes, numeric, empty)
+    taken = rows.take(pa.array(at, pa.int64()))
     columns: dict[str, Any] = {new: ArrowColumn.of(taken.column(old)) for old, new in names.items()}
     declared = {old: type_ for old, type_ in given.items() if old not in classes}
     typed = _typed(path, declared, texts) if declared else {}

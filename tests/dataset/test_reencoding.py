@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 import tifffile
 from PIL import Image as Pillow
+from PIL import ImageCms
 
 import deeplake_lite as dl
 
@@ -311,3 +312,130 @@ def test_grey_of_16_bits_is_read_with_all_of_them(make_lake, data):
     ds = make_lake({"i": dl.Image("auto")})
     ds.append({"i": [data]})
     assert ds["i"][0].tolist() == [[40_000] * 5] * 4
+
+
+CODECS = ["png", "tiff", "bmp", "webp", "jpeg", "raw", "zstd", "lz4", "blosc"]
+NAMED = {"png": "PNG", "tiff": "TIFF", "bmp": "BMP", "webp": "WEBP", "jpeg": "JPEG"}
+
+
+def image_in(space):
+    image = Pillow.fromarray(PIXELS)
+    if space != "LAB":
+        return image.convert(space)
+    spaces = map(ImageCms.createProfile, ("sRGB", "LAB"))
+    return ImageCms.applyTransform(image, ImageCms.buildTransform(*spaces, "RGB", "LAB"))
+
+
+def saved(image, format_, **options):
+    file = BytesIO()
+    image.save(file, format_, **options)
+    return file.getvalue()
+
+
+def notices(ds, value):
+    """Append a value twice; return what is said of it, which is said once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", dl.ReencodedWarning)
+        append(ds, value() if callable(value) else value)
+        append(ds, value() if callable(value) else value)
+    return [str(warning.message) for warning in caught]
+
+
+COLOURS = {
+    **{f"an image in {space}": image_in(space) for space in ("CMYK", "LAB", "HSV", "YCbCr")},
+    "a JPEG in CMYK": saved(image_in("CMYK"), "JPEG"),
+    "a TIFF in CMYK": saved(image_in("CMYK"), "TIFF"),
+    "a TIFF in LAB": saved(image_in("LAB"), "TIFF"),
+    "an opened JPEG in CMYK": lambda: opened(saved(image_in("CMYK"), "JPEG")),
+    "an opened TIFF in LAB": lambda: opened(saved(image_in("LAB"), "TIFF")),
+}
+
+
+@pytest.mark.parametrize("codec", [*CODECS, "auto"])
+@pytest.mark.parametrize("what", COLOURS)
+def test_colours_that_become_rgb_are_said_where_they_are_encoded(make_lake, codec, what):
+    is_kept = not what.startswith("an image") and (codec == "auto" or f" {codec.upper()} " in what)
+    said = notices(make_lake({"i": dl.Image(codec)}), COLOURS[what])
+    space = what.rpartition(" ")[2]
+    wanted = [] if is_kept else [f"has colours in {space}, which were converted to RGB"]
+    assert len(said) == len(wanted)
+    for message, expected in zip(said, wanted, strict=True):
+        assert expected in message
+
+
+@pytest.mark.parametrize("space", ["CMYK", "LAB", "HSV", "YCbCr"])
+def test_the_numbers_of_other_colours_are_kept_as_advised(make_lake, space):
+    ds = make_lake({"i": dl.Image("zstd")})
+    assert notices(ds, np.asarray(image_in(space))) == []
+    np.testing.assert_array_equal(ds["i"][0], np.asarray(image_in(space)))
+
+
+PAGES = [Pillow.fromarray(np.roll(PIXELS, i, axis=1)) for i in range(3)]
+SEVERAL = {
+    format_: saved(PAGES[0], format_, save_all=True, append_images=PAGES[1:], **options)
+    for format_, options in {"TIFF": {}, "WEBP": {"lossless": True}, "PNG": {}, "GIF": {}}.items()
+}
+
+
+@pytest.mark.parametrize("codec", [*CODECS, "auto"])
+@pytest.mark.parametrize("format_", SEVERAL)
+@pytest.mark.parametrize("how", ["file", "opened"])
+def test_frames_that_are_dropped_are_said(make_lake, codec, format_, how):
+    if (format_, how) == ("GIF", "file"):
+        return  # no codec of ours: it is refused
+    ds = make_lake({"i": dl.Image(codec)})
+    data = SEVERAL[format_]
+    said = notices(ds, data if how == "file" else lambda: opened(data))
+    is_kept = format_ != "GIF" and (codec == "auto" or NAMED.get(codec) == format_)
+    if is_kept:
+        assert said == []
+        assert bytes(ds["i"].encoded()[0]) == data
+    else:
+        [message] = said
+        assert "has 3 frames or pages, and the first alone was encoded" in message
+    if codec not in ("jpeg", "webp") and format_ != "GIF":
+        np.testing.assert_array_equal(ds["i"][0], PIXELS)
+
+
+@pytest.mark.parametrize("format_", SEVERAL)
+def test_a_frame_that_is_handed_in_is_not_said_to_be_one_of_several(make_lake, format_):
+    image = opened(SEVERAL[format_])
+    image.seek(1)
+    wanted = np.asarray(image.convert("RGB"))
+    ds = make_lake({"i": dl.Image("png")})
+    assert notices(ds, image) == []
+    np.testing.assert_array_equal(ds["i"][0], wanted)
+
+
+def test_looking_for_frames_keeps_what_was_painted(make_lake):
+    image = opened(SEVERAL["TIFF"])
+    image.putpixel((0, 0), (1, 2, 3))
+    ds = make_lake({"i": dl.Image("png")})
+    notices(ds, image)
+    assert ds["i"][0][0, 0].tolist() == [1, 2, 3]
+    assert image.getpixel((0, 0)) == (1, 2, 3)
+
+
+def test_a_mask_is_no_file_of_several_pages(make_lake):
+    pages = [Pillow.fromarray(np.full((2, 3), i, "uint8")) for i in range(2)]
+    data = saved(pages[0], "TIFF", save_all=True, append_images=pages[1:])
+    ds = make_lake({"m": dl.Mask()})
+    with pytest.raises(dl.InvalidValueError, match="has one frame, got a TIFF of 2 frames"):
+        ds.append({"m": [data]})
+
+
+@pytest.mark.parametrize(
+    ("codec", "shape", "read"),
+    [
+        ("png", (2, 3, 1), (2, 3)),
+        ("tiff", (2, 3, 1), (2, 3)),
+        ("jpeg", (2, 3, 1), (2, 3)),
+        ("auto", (2, 3, 1), (2, 3)),
+        ("zstd", (2, 3, 1), (2, 3, 1)),
+        ("webp", (2, 3, 4), (2, 3, 3)),
+        ("png", (2, 3, 4), (2, 3, 4)),
+    ],
+)
+def test_axes_that_files_do_not_have_are_dropped(make_lake, codec, shape, read):
+    ds = make_lake({"i": dl.Image(codec)}, i=[np.full(shape, 255, "uint8")])
+    assert ds["i"][0].shape == read

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
+import deeplake_lite as dl
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.testing.htypes import check_config, check_encode_decode, check_refuses
@@ -66,6 +69,86 @@ def test_several_classes_per_row_come_back():
 )
 def test_unknown_classes_are_refused_with_the_nearest_names(htype, bad, match):
     check_refuses(htype, bad, match)
+
+
+HOT = [True, False, True]
+VECTORS = {
+    "a list": [HOT],
+    "a tuple": [(True, False, True)],
+    "one item": [[True]],
+    "NumPy's items": [[np.False_]],
+    "items without axes": [[np.array(True)]],
+    "beside numbers": [[0, True]],
+    "beside names": [["rose", False]],
+    "an array": [np.array(HOT)],
+    "an array of objects": [np.array(HOT, object)],
+    "a block": np.array([HOT, HOT]),
+    "tensors": lambda: [pytest.importorskip("torch").tensor(HOT)],
+    "a block of tensors": lambda: pytest.importorskip("torch").tensor([HOT]),
+    "scalars of tensors": lambda: [[pytest.importorskip("torch").tensor(True)]],
+    "Arrow": pa.array([HOT]),
+    "Arrow's scalars": [[pa.scalar(True)]],
+    "pandas": pd.Series([HOT]),
+    "polars": lambda: pytest.importorskip("polars").Series([HOT]),
+}
+
+
+WAYS = {
+    "append": lambda ds, **given: ds.append({"c": given["values"]}),
+    "assign": lambda ds, **given: ds["c"].__setitem__(0, given["row"]),
+    "a default": lambda ds, **given: ds.set_default("c", given["row"]),
+    "from_arrays": lambda ds, **given: dl.from_arrays({"c": given["values"]}, ds.url),
+}
+
+
+def made(values):
+    return values() if callable(values) else values
+
+
+@pytest.mark.parametrize("names", [["rose", "tulip", "daisy"], ["rose", "tulip"], []])
+@pytest.mark.parametrize("values", VECTORS.values(), ids=VECTORS)
+@pytest.mark.parametrize("way", WAYS)
+def test_truth_values_are_no_row_of_several_classes(names, values, way):
+    htype, values = ClassLabel(names, multiple=True), made(values)
+    ds = dl.create("memory://truths", {"c": htype}, overwrite=True)
+    ds.append({"c": [[0]]})
+    row = values[0].to_list() if hasattr(values[0], "to_list") else values[0]  # polars' Series
+    with pytest.raises(dl.LakeError, match=r"is a truth value\. .*np\.flatnonzero\(row\)"):
+        WAYS[way](ds, values=values, row=row)
+
+
+def test_the_numbers_that_flatnonzero_finds_are_taken():
+    check_encode_decode(SEVERAL, [np.flatnonzero(HOT), np.flatnonzero([False] * 3)], [[0, 2], []])
+
+
+TRUTHS = {
+    "a list": [True, False],
+    "NumPy's": [np.True_, np.False_],
+    "an array": np.array([True, False]),
+    "objects": np.array([True, False], object),
+    "a tensor": lambda: pytest.importorskip("torch").tensor([True, False]),
+    "Arrow": pa.array([True, False]),
+    "pandas": pd.Series([True, False]),
+    "polars": lambda: pytest.importorskip("polars").Series([True, False]),
+}
+
+
+@pytest.mark.parametrize("names", [["no", "yes"], [], ["yes"], ["rose", "tulip", "daisy"]])
+@pytest.mark.parametrize("values", TRUTHS.values(), ids=TRUTHS)
+def test_truth_values_are_classes_of_two(names, values):
+    ds = dl.create("memory://truths-of-two", {"c": ClassLabel(names)}, overwrite=True)
+    if len(names) in (0, 2):
+        ds.append({"c": made(values)})
+        assert ds["c"][:].tolist() == [1, 0]
+        return
+    with pytest.raises(InvalidValueError, match=r"row 0: .*is a truth value\. .*astype\(int\)"):
+        ds.append({"c": made(values)})
+
+
+@pytest.mark.parametrize("row", [[0, 0], ["rose", 0], np.array([2, 1, 2])])
+def test_a_row_of_several_classes_may_name_one_twice(row):
+    wanted = [SEVERAL.index(c) if isinstance(c, str) else c for c in row]
+    check_encode_decode(SEVERAL, [row], [wanted])
 
 
 def test_names_and_numbers_translate():

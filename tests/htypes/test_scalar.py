@@ -52,7 +52,7 @@ def test_integers_are_kept_exactly_or_refused_at_their_row(values, dtype):
     [
         ("int32", 1.5, r"must be int32, got float64 1.5. Round it first, np.rint"),
         ("int32", 2.0, "Round it first"),
-        ("int8", -129, "int8 holds -128 to 127, got -129. Declare .* wider dtype"),
+        ("int8", -129, "int8 holds -128 to 127, got -129. Declare the column as .int16."),
         ("uint64", -1, "uint64 holds 0 to 18446744073709551615, got -1"),
         ("int64", 2**63, "got 9223372036854775808"),
         ("int32", 2**80, "got 1208925819614629174706176"),

@@ -1,8 +1,10 @@
 """Messages about columns without a type advise only what works."""
 
 import datetime as dt
+import re
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 import torch
@@ -66,3 +68,207 @@ def test_labels_are_no_folder(photos):
     folder = photos("rose/1.png")
     with pytest.raises(dl.InvalidValueError, match=r"is a folder. Leave labels= out"):
         dl.from_folder(folder, "memory://labels-folder", labels=folder / "rose")
+
+
+def advised_schema(error):
+    """Return the schema that a message shows, for the column x."""
+    shown = re.search(r"schema=(\{.*?\})[,.]", str(error.value))[1]
+    return eval(shown.replace("…", "'x'"), {"dl": dl})
+
+
+def as_objects(values):
+    array = np.empty(len(values), object)
+    for i, value in enumerate(values):
+        array[i] = value
+    return array
+
+
+CONTAINERS = {
+    "texts": (dl.Text(), lambda value: [value]),
+    "a sequence": (dl.Sequence("text"), lambda value: [[value]]),
+    "an array of objects": (dl.Text(), lambda value: as_objects([value])),
+    "Arrow": (dl.Text(), lambda value: pa.array([bytes(value)], pa.binary())),
+    "pandas": (dl.Text(), lambda value: pd.Series([value], dtype=object)),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_bytes_are_to_be_decoded(container, kind, encoding):
+    htype, put = CONTAINERS[container]
+    value = kind("café".encode(encoding))
+    ds = dl.create("memory://bytes", {"x": htype}, overwrite=True)
+    with pytest.raises(dl.InvalidValueError, match=r"must be text.* Decode it") as raised:
+        ds.append({"x": put(value)})
+    value = bytes(value) if container == "Arrow" else value
+    assert eval(re.search(r"(\S*value\)?\.decode\(.*?\))", str(raised.value))[1]) == "café"
+
+
+LACKING = {
+    "int64": [1, 2],
+    "float32": np.array([0.5, 1], "f4"),
+    "texts": ["a", "b"],
+    "lists": [["a"], ["b", "c"]],
+    "times": [dt.date(2026, 1, 2)] * 2,
+    "JSON": [{"a": 1}, {}],
+    "arrays": np.zeros((2, 3)),
+}
+
+
+@pytest.mark.parametrize("values", LACKING.values(), ids=LACKING)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_column_that_a_lake_lacks_is_added_as_advised(values, rows):
+    ds = dl.create("memory://lacking", {"n": "int64"}, overwrite=True)
+    ds.append({"n": [0] * rows})
+    ds.commit("first")
+    new = {"n": [1, 2], "w": values}
+    with pytest.raises(dl.SchemaError, match=r"has no column 'w'\. Add it first") as raised:
+        dl.from_arrays(new, ds.url)
+    eval(re.search(r"(ds\.add_column\(.*\)), and commit", str(raised.value))[1])
+    ds.commit("added")
+    assert len(dl.from_arrays(new, ds.url)["w"]) == rows + 2
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "wider"),
+    [
+        (300, "int8", "int16"),
+        (-1, "uint8", "int16"),
+        (256, "uint8", "uint16"),
+        (-1, "uint32", "int64"),
+        (2**31, "int32", "int64"),
+        (2**63, "int64", "uint64"),
+        (-1, "uint64", "float64"),
+        (2**64, "uint64", "float64"),
+        (2**64, "int64", "float64"),
+        (-(2**63) - 1, "int64", "float64"),
+        (2**70, "int8", "float64"),
+        pytest.param(10**400, "int64", "text", id="10**400"),
+    ],
+)
+@pytest.mark.parametrize("wrap", [lambda value: value, lambda value: [value]], ids=["", "list"])
+def test_an_integer_out_of_range_fits_the_type_that_is_named(value, dtype, wider, wrap):
+    make = (lambda d: d) if wrap(0) == 0 else dl.Sequence
+    ds = dl.create("memory://range", {"x": make(dtype)}, overwrite=True)
+    with pytest.raises(dl.InvalidValueError, match=f"{dtype} holds") as raised:
+        ds.append({"x": [wrap(value)]})
+    assert re.search(r"Declare the column as '(\w+)'", str(raised.value))[1] == wider
+    ds = dl.create("memory://range", {"x": make(wider)}, overwrite=True)
+    ds.append({"x": [wrap(str(value) if wider == "text" else value)]})
+
+
+@pytest.mark.parametrize("big", [2**63, 2**64, 2**70])
+def test_an_integer_beyond_64_bits_beside_others_is_stored_as_advised(big):
+    with pytest.raises(dl.InvalidValueError, match="'float64', which rounds it, or 'text'"):
+        dl.from_arrays({"x": [big, -1]}, "memory://beyond")
+    ds = dl.from_arrays({"x": [big, -1]}, "memory://beyond-f", schema={"x": "float64"})
+    assert ds["x"][:].tolist() == [float(big), -1.0]
+    dl.create("memory://beyond-f", {}, overwrite=True)
+
+
+PRESENT = {
+    "int": 1,
+    "float": 1.5,
+    "text": "a",
+    "truth": True,
+    "bytes": b"a",
+    "JSON": {"a": 1},
+    "list": [1],
+    "array": np.zeros(2),
+    "day": dt.date(2026, 1, 2),
+    "datetime": dt.datetime(2026, 1, 2),
+    "Timestamp": pd.Timestamp("2026-01-02"),
+    "Timedelta": pd.Timedelta(1, "s"),
+    "datetime64": np.datetime64("2026-01-02"),
+}
+
+
+@pytest.mark.parametrize("null", [pd.NA, pd.NaT], ids=["NA", "NaT"])
+@pytest.mark.parametrize("present", PRESENT.values(), ids=PRESENT)
+@pytest.mark.parametrize("column", [list, tuple, as_objects])
+def test_nulls_of_pandas_are_null_in_lists_as_in_frames(null, present, column):
+    url, like = "memory://nulls-of-pandas", "memory://nulls"
+    ds = dl.from_arrays({"x": column([present, null])}, url)
+    wanted = dl.from_arrays({"x": column([present, None])}, like)
+    assert ds["x"].htype == wanted["x"].htype
+    assert ds["x"][1] is None
+    ds.append({"x": [null, present]})
+    assert ds["x"][2] is None
+    for made in (url, like):
+        dl.create(made, {}, overwrite=True)
+
+
+@pytest.mark.parametrize("null", [pd.NA, pd.NaT, None], ids=str)
+@pytest.mark.parametrize("item", [1, 0.5, "a", np.datetime64("2026-01-02")])
+def test_nulls_of_pandas_are_null_within_lists(null, item):
+    ds = dl.from_arrays({"x": [[item, null], [item]]}, "memory://nulls-within")
+    assert ds["x"][0][1] is None
+    dl.create("memory://nulls-within", {}, overwrite=True)
+
+
+NOT_NULLABLE = ["int8", "datetime64[s]", "text", dl.Array("int8", (2,)), dl.ClassLabel(["a", "b"])]
+
+
+@pytest.mark.parametrize("htype", NOT_NULLABLE, ids=str)
+@pytest.mark.parametrize("null", [None, pd.NA, pd.NaT], ids=str)
+def test_the_type_that_is_advised_takes_null(htype, null):
+    with pytest.raises(dl.InvalidValueError, match="takes no null") as raised:
+        dl.from_arrays({"x": [null]}, "memory://takes-null", schema={"x": htype})
+    ds = dl.from_arrays({"x": [null]}, "memory://takes-null", schema=advised_schema(raised))
+    assert ds["x"][0] is None
+    dl.create("memory://takes-null", {}, overwrite=True)
+
+
+@pytest.mark.parametrize("labels", [["true", "false"], ["7.5", "8"], ["2026-01-02", "2026-01-03"]])
+@pytest.mark.parametrize("way", ["from_folder", "from_csv"])
+def test_labels_that_are_no_classes_become_some_as_advised(photos, labels, way):
+    folder = photos("a.png", "b.png")
+    (folder / "l.csv").write_text(f"file,label\na.png,{labels[0]}\nb.png,{labels[1]}\n")
+
+    def take(url, **options):
+        if way == "from_csv":
+            return dl.from_csv(folder / "l.csv", url, **options)
+        return dl.from_folder(folder, url, labels="l.csv", **options)
+
+    dl.create("memory://labels-first", {}, overwrite=True)
+    dl.create("memory://labels-again", {}, overwrite=True)
+    ds = take("memory://labels-first", progress=False)
+    with pytest.raises(dl.SchemaError, match="which names no classes") as raised:
+        _ = ds["label"].names
+    ds = take("memory://labels-again", schema=advised_schema(raised), progress=False)
+    assert ds["label"].htype.to_names(ds["label"][:]) == labels
+
+
+MIXED = {
+    "numbers": lambda big: [big, 0.5],
+    "with null": lambda big: [big, None, 0.5],
+    "NumPy's": lambda big: [np.int64(big), np.float32(0.5)],
+    "objects": lambda big: np.array([big, 0.5], object),
+    "lists": lambda big: [[big, 0.5], [1]],
+    "NaN": lambda big: [big, float("nan")],
+}
+
+
+@pytest.mark.parametrize("values", MIXED.values(), ids=MIXED)
+@pytest.mark.parametrize("big", [2**53 + 1, -(2**53) - 1, 2**62 + 1])
+def test_an_integer_beside_floats_is_rounded_only_where_that_is_asked_for(values, big):
+    with pytest.raises(dl.SchemaError, match=rf"integer {big}, which float64 rounds") as raised:
+        dl.from_arrays({"x": values(big)}, "memory://rounded")
+    ds = dl.from_arrays({"x": values(big)}, "memory://rounded", schema=advised_schema(raised))
+    assert np.ravel(ds["x"][0])[0] == float(big)
+    dl.create("memory://rounded", {}, overwrite=True)
+
+
+@pytest.mark.parametrize("values", MIXED.values(), ids=MIXED)
+@pytest.mark.parametrize("big", [2**53, -(2**53), 2**62])
+def test_an_integer_that_a_float_holds_is_one_beside_floats(values, big):
+    ds = dl.from_arrays({"x": values(big)}, "memory://rounded")
+    assert np.ravel(ds["x"][0])[0] == float(big)
+    dl.create("memory://rounded", {}, overwrite=True)
+
+
+def test_a_column_of_floats_rounds_integers():
+    ds = dl.create("memory://rounds", {"x": "float64"}, overwrite=True)
+    ds.append({"x": [2**53 + 1]})
+    assert ds["x"][0] == 2.0**53

@@ -1,0 +1,216 @@
+"""Empty values, words such as NA, signs and spaces in CSV files mean the same beside any others."""
+
+from itertools import count
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.ingest import csv_file
+from deeplake_lite.ingest.csv_file import NAN, NULLS
+from tests.dataset.everything import png
+
+fresh = count()
+
+WORDS = ["", "NA", "nan", "-NaN", "null", "#N/A"]
+"""Some of all texts that mean nothing, where there are many cases."""
+
+
+@pytest.fixture(params=["at once", "block by block"])
+def take(request, tmp_path, monkeypatch):
+    """Ingest a CSV text, the way that small files or that large files go."""
+    if request.param == "block by block":
+        monkeypatch.setattr(csv_file, "AT_ONCE", 0)
+
+    def take(text, url=None, **options):
+        path = tmp_path / f"{next(fresh)}.csv"
+        path.write_text(text, newline="")
+        url = url or f"memory://csv-nulls-{path.stem}"
+        return dl.from_csv(path, url, progress=False, **options)
+
+    return take
+
+
+def rows(*values):
+    return "n,t\n" + "".join(f"{i},{value}\n" for i, value in enumerate(values))
+
+
+@pytest.mark.parametrize("word", NULLS)
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize("others", [[], ["rose"], [""]])
+def test_a_column_of_texts_keeps_words_for_nothing_whatever_is_beside_them(
+    take, word, quote, others
+):
+    ds = take(rows(f"{quote}{word}{quote}", *others), on="n")
+    assert ds["t"][:] == [word, *others]
+    assert isinstance(ds["t"].htype, dl.Text)
+
+
+@pytest.mark.parametrize("word", NULLS)
+def test_a_row_that_has_not_changed_is_not_written_again(take, word):
+    first = take(rows(word), on="n")
+    again = take(rows(word, "rose"), url=first.url, on="n")
+    assert (again.ingested.added, again.ingested.changed, again.ingested.unchanged) == (1, 0, 1)
+    alone = take(rows(word), url=first.url, on="n")
+    assert (alone.ingested.changed, alone.ingested.unchanged) == (0, 1)
+
+
+VALUES = {
+    "int64": ("5", 5),
+    "float64": ("0.5", 0.5),
+    "bool": ("true", True),
+    "datetime64[D]": ("2026-01-02", np.datetime64("2026-01-02")),
+    "datetime64[s]": ("2026-01-02T03:04:05", np.datetime64("2026-01-02T03:04:05")),
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize("dtype", VALUES)
+def test_words_for_nothing_are_null_beside_numbers_truths_and_times(take, word, quote, dtype):
+    written, value = VALUES[dtype]
+    ds = take(rows(written, f"{quote}{word}{quote}"))
+    assert ds["t"].htype.dtype == dtype
+    assert ds["t"][0] == value
+    if dtype == "float64" and word in NAN:
+        assert np.isnan(ds["t"][1])
+    else:
+        assert ds["t"][1] is None
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize(
+    "type_",
+    ["int8", "uint64", "float16", "float32", "bool", "datetime64[D]", "datetime64[h]",
+     "datetime64[ns]", "timedelta64[s]", "complex64", "class_label"],
+)  # fmt: skip
+@pytest.mark.parametrize("where", ["in the schema", "in the lake"])
+def test_a_column_of_a_type_is_null_where_the_file_has_no_value_of_it(take, word, type_, where):
+    htype = dl.ClassLabel() if type_ == "class_label" else dl.Scalar(type_)
+    htype = type(htype)(*(() if type_ == "class_label" else (type_,)), nullable=True)
+    url = f"memory://csv-nulls-{next(fresh)}"
+    if where == "in the lake":
+        dl.create(url, {"n": "int64", "t": htype})
+        ds = take(rows(word, word), url=url)
+    elif type_ == "class_label":
+        return  # a class that is asked for may be called NA
+    else:
+        ds = take(rows(word, word), url=url, schema={"t": htype})
+    is_number = type_.startswith(("float", "complex")) and word in NAN
+    assert ds["t"].htype == htype
+    assert [value is None for value in map(ds["t"].__getitem__, range(2))] == 2 * [not is_number]
+
+
+@pytest.mark.parametrize("word", ["NA", "nan", "null"])
+def test_labels_that_are_all_words_for_nothing_are_classes(tmp_path, word):
+    for name in ("1.png", "2.png"):
+        (tmp_path / name).write_bytes(png((2, 3, 3)))
+    (tmp_path / "labels.csv").write_text(f"file,label,note\n1.png,{word},\n2.png,{word},\n")
+    url = f"memory://csv-nulls-{next(fresh)}"
+    for _ in range(2):
+        ds = dl.from_folder(tmp_path, url, labels="labels.csv", progress=False)
+        assert ds["label"].names == (word,)
+        assert ds["note"][:] == ["", ""]
+    assert ds.ingested.unchanged == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "dtype", "values"),
+    [
+        ([" 5", "7 "], "int64", [5, 7]),
+        (["+5", "7"], "int64", [5, 7]),
+        ([" +5 ", "-7", ""], "int64", [5, -7, None]),
+        (["+18446744073709551615", "7"], "uint64", [2**64 - 1, 7]),
+        (["+0.5", "+7"], "float64", [0.5, 7.0]),
+        (["+.5", "+inf"], "float64", [0.5, np.inf]),
+        (["+05", "7"], None, ["+05", "7"]),
+        (["++5", "7"], None, ["++5", "7"]),
+        (["+", "7"], None, ["+", "7"]),
+        ([" 05", "7"], None, [" 05", "7"]),
+        (["+5", " rose"], None, ["+5", " rose"]),
+    ],
+)
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_spaces_and_a_plus_are_no_part_of_a_number(take, written, dtype, values, quote):
+    ds = take("n,x\n" + "".join(f"{quote}{text}{quote},1\n" for text in written))
+    assert getattr(ds["n"].htype, "dtype", None) == dtype
+    found = ds["n"][:] if dtype is None else ds["n"][:].tolist()
+    assert found == values
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float32", "float64"])
+def test_a_type_that_is_given_takes_a_plus(take, dtype):
+    ds = take("n,x\n +5,1\n7 ,1\n", schema={"n": dtype})
+    assert ds["n"][:].tolist() == [5, 7]
+
+
+UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"]
+MOMENTS = [np.datetime64("2026-01-01"), np.datetime64("1965-12-02")]
+
+
+@pytest.mark.parametrize("nullable", [False, True])
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("way", ["schema", "lake", "lake and schema"])
+def test_moments_of_every_unit_are_read(take, unit, nullable, way):
+    htype = dl.Scalar(f"datetime64[{unit}]", nullable=nullable)
+    moments = [moment.astype(htype.dtype) for moment in MOMENTS]
+    url, options = f"memory://csv-nulls-{next(fresh)}", {}
+    if "lake" in way:
+        dl.create(url, {"n": "int64", "t": htype}).append({"n": [9], "t": [moments[0]]})
+        ds = dl.open(url)
+        ds.append({"n": [9], "t": [moments[0]]})
+        ds.commit("first")
+    if "schema" in way:
+        options = {"schema": {"t": htype}}
+    nothing = ["", "NA"] if nullable else []
+    ds = take(rows(*map(str, moments), *nothing), url=url, **options)
+    found = [ds["t"][row] for row in range("lake" in way, len(ds))]
+    assert found == [*moments, *(None for _ in nothing)]
+    with pytest.raises(dl.InvalidValueError, match=r"row 1: .*'soon'"):
+        take(rows(str(moments[0]), "soon"), url=url, **options)
+
+
+@pytest.mark.parametrize("nullable", [False, True])
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("again", [False, True])
+def test_moments_of_every_unit_survive_a_folder(tmp_path, unit, nullable, again):
+    htype = dl.Scalar(f"datetime64[{unit}]", nullable=nullable)
+    moments = [moment.astype(htype.dtype) for moment in MOMENTS] + [None] * nullable
+    source = dl.create(f"memory://csv-nulls-{next(fresh)}", {"image": "image", "t": htype})
+    pictures = [np.full((2, 3), i, "u1") for i in range(len(moments))]
+    source.append({"image": pictures, "t": moments})
+    folder = source.to_folder(str(tmp_path / "out"))
+    url = f"memory://csv-nulls-{next(fresh)}"
+    for options in [{"schema": source.schema}, {}][: 1 + again]:
+        table = f"{folder}/metadata.csv"
+        ds = dl.from_folder(folder, url, labels=table, progress=False, **options)
+    found = {int(ds["image"][row][0, 0]): ds["t"][row] for row in range(len(ds))}
+    assert found == dict(enumerate(moments))
+    assert not again or ds.ingested.unchanged == len(moments)
+
+
+@pytest.mark.parametrize("text", ["a,b", "a", "a,b\n", "a,b\r\n", "\ufeffa,b", '"a",b'])
+def test_a_header_alone_is_an_empty_table(tmp_path, text):
+    (tmp_path / "a.csv").write_text(text, newline="")
+    ds = dl.from_csv(tmp_path / "a.csv", f"memory://csv-nulls-{next(fresh)}", progress=False)
+    assert len(ds) == 0
+    assert ds.columns == tuple("ab"[: 1 + ("b" in text)])
+
+
+WAYS = {
+    "from_csv": lambda folder: dl.from_csv(folder / "a.csv", "memory://csv-marks"),
+    "from_folder": lambda folder: dl.from_folder(folder, "memory://csv-marks", labels="a.csv"),
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-16-le", "utf-16-be", "utf-32-be"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_file_whose_mark_names_another_encoding_says_so(tmp_path, encoding, way):
+    (tmp_path / "1.png").write_bytes(png((2, 3, 3)))
+    mark = "" if encoding in ("utf-16", "utf-32") else "\ufeff"
+    (tmp_path / "a.csv").write_bytes(f"{mark}file,label\n1.png,gr\xfcn\n".encode(encoding))
+    name = encoding[:6]
+    with pytest.raises(
+        dl.InvalidValueError, match=rf"the mark of {name.upper()}\. .*iconv -f {name} -t utf-8"
+    ):
+        WAYS[way](tmp_path)
