@@ -283,3 +283,12 @@ def test_a_moment_that_duckdb_takes_for_infinity_is_an_error(unit: str, end: int
         ds.query(f"SELECT {expression} AS y")["y"][:]
     near = lake(f"datetime64[{unit}]", [5, 10**9])
     assert len(near.query(f"SELECT {expression} AS y")) in (1, 2)
+
+
+@pytest.mark.parametrize("days", [110_000_000, -110_000_000])
+def test_a_duration_that_sql_does_not_hold_is_refused_as_a_parameter(days):
+    ds = dl.create(f"memory://long-{days}", {"x": "timedelta64[us]"})
+    ds.append({"x": [dt.timedelta(1)]})
+    for text in ("SELECT * WHERE x < ?", "SELECT x, ? AS y", "SELECT * ORDER BY x + ?"):
+        with pytest.raises(dl.QueryTypeError, match=r"up to 292,271 years, but a constant is"):
+            ds.query(text, [dt.timedelta(days=days)])["x"][:]

@@ -59,11 +59,21 @@ def constant(value: Any) -> Constant:
             text = np.datetime_as_string(value, unit="ns").replace("T", " ")
             return Constant(value, exp.cast(exp.Literal.string(text), exp.DType.TIMESTAMP_NS))
         case dt.timedelta():
-            span = f"{value // dt.timedelta(microseconds=1)} microseconds"
-            return Constant(value, exp.cast(exp.Literal.string(span), "INTERVAL"))
+            return Constant(value, partial(_span, value))
         case dt.time():
             return Constant(value, exp.cast(exp.Literal.string(value.isoformat()), "TIME"))
     return Constant(value, exp.convert(value))
+
+
+def _span(value: dt.timedelta) -> exp.Expr:
+    """Return a duration as SQL. Raises QueryTypeError for one of more than 64 bits."""
+    count = value // dt.timedelta(microseconds=1)
+    if abs(count) >= 2**63:
+        raise QueryTypeError(
+            "SQL computes with durations in whole microseconds, up to 292,271 years, but a "
+            f"constant is {value}. Compare counts in an int64 column."
+        )
+    return exp.cast(exp.Literal.string(f"{count} microseconds"), "INTERVAL")
 
 
 def list_of(parts: Sequence[Constant]) -> Constant:
