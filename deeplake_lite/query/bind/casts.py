@@ -16,6 +16,7 @@ from deeplake_lite.query.spans import moment_beside
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
+    JSON,
     NUMBER,
     REAL,
     TEXT,
@@ -81,6 +82,12 @@ def _kind_of_type(to: exp.DataType) -> Kind:
         return NUMBER
     if to.this == exp.DType.BOOLEAN:
         return BOOL
+    if to.this in exp.DataType.TEXT_TYPES:
+        return TEXT
+    if to.this == exp.DType.JSON:
+        return JSON
+    if to.this in (exp.DType.ARRAY, exp.DType.LIST) and to.expressions:
+        return Kind("list", item=_kind_of_type(to.expressions[0]))
     return TIME if to.this in exp.DataType.TEMPORAL_TYPES else ANY
 
 

@@ -11,7 +11,7 @@ from deeplake_lite.query.bind.allowed import ALLOWED, GRAMMAR
 from deeplake_lite.query.values import ANY, BOOL, BYTES, NUMBER, REAL, TEXT, TIME, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 _QUERY = """
     SELECT function_name, list(DISTINCT return_type),
@@ -64,9 +64,20 @@ def kind_returned(name: str) -> Kind:
 
     >>> [kind_returned(name).name for name in ("UPPER", "MAKE_DATE", "YEAR", "GREATEST")]
     ['text', 'time', 'number', 'any']
+    >>> kind_returned("STRING_SPLIT").of_item.name
+    'text'
     """
     types = catalog()[name.lower()].types
-    return next((kind for kind, known in _KINDS.items() if types <= known), ANY)
+    of_lists = {type_[:-2] for type_ in types if type_ is not None and type_.endswith("[]")}
+    if len(of_lists) == len(types):
+        item = _kind_of(of_lists)
+        return ANY if item == ANY else item.listed
+    return _kind_of(types)
+
+
+def _kind_of(types: Collection[str | None]) -> Kind:
+    """Return the kind of values of some types, ANY where they are of several kinds."""
+    return next((kind for kind, known in _KINDS.items() if {*types} <= known), ANY)
 
 
 def takes_no_text(name: str) -> bool:

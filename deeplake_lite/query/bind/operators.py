@@ -100,6 +100,8 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     kinds = {kind_of(p) for p in parts if not is_null_constant(p)}
     if len(kinds) > 1:
         kinds = {replace(kind, htype=None) for kind in kinds}
+    if len(kinds) > 1 and {kind.name for kind in kinds} == {"number"}:
+        kinds = {REAL}
     return Sql(node, Kind("list", item=kinds.pop()) if len(kinds) == 1 else LIST)
 
 
