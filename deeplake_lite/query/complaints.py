@@ -86,6 +86,10 @@ _RULES: tuple[tuple[str, str], ...] = (
         "+ adds numbers. Write || to join texts, or CAST a text that is a number.",
     ),
     (
+        r"'(?:array_extract|struct_extract)\(MAP\(",
+        "A map has values by their keys in a function: MAP_EXTRACT_VALUE(m, key).",
+    ),
+    (
         r"(?:given name and argument types|function call) ['\"](.*?)\((.*?)\)['\"]",
         "{0} does not take values of types {1}. CAST them, or use another function.",
     ),

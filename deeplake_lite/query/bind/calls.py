@@ -49,9 +49,16 @@ from deeplake_lite.query.bind.kinds import (
 )
 from deeplake_lite.query.bind.lambdas import LAMBDAS
 from deeplake_lite.query.bind.list_order import nan_last
-from deeplake_lite.query.bind.moments import IN_MICROSECONDS, as_timestamp, in_microseconds, is_fine
+from deeplake_lite.query.bind.moments import (
+    IN_MICROSECONDS,
+    as_timestamp,
+    floored,
+    in_microseconds,
+    is_fine,
+    takes_microseconds,
+)
 from deeplake_lite.query.bind.special import OF_OTHERS, SPECIAL
-from deeplake_lite.query.bind.structs import kind_of_parts
+from deeplake_lite.query.bind.structs import kind_of_map, kind_of_parts
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
@@ -61,6 +68,7 @@ from deeplake_lite.query.values import (
     NUMBER,
     REAL,
     TEXT,
+    TIME,
     Constant,
     Kind,
     Sql,
@@ -320,6 +328,8 @@ def _of_scalars(
         nodes = [
             in_microseconds(n, e) if is_fine(a) else n for n, a in zip(nodes, args, strict=True)
         ]
+    elif takes_microseconds(called, args):
+        nodes = [floored(n, a) for n, a in zip(nodes, args, strict=True)]
     if takes_nanoseconds(called):
         nodes = [as_timestamp(n, a) for n, a in zip(nodes, args, strict=True)]
     nodes = bounded(called, args, nodes, e)
@@ -362,6 +372,8 @@ def _wide_enough(value: Value, default: Value, low: Lowering, scope: Scope) -> V
 
 def _in_form_of_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
     """Return lists, and what is sought in them, in one form: as JSON where one of them is."""
+    if name == "MAP":  # of two lists, of kinds of their own
+        return args
     if name in known.OF_ONE_KIND:
         check_column(item for at, a in enumerate(args) for item in _items(name, at, a))
         args = _as_floats(args, low, scope)
@@ -472,7 +484,7 @@ def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
     if name in known.GIVES_JSON:
         return JSON
     if name in known.HOLDS_PARTS:
-        return kind_of_parts(args)
+        return kind_of_map(args) if name == "MAP" else kind_of_parts(args)
     if name in known.EXTENDS_LISTS and any(lists_json(kind_of(a)) for a in args):
         return JSON.listed
     if name in known.JOINS:
@@ -496,6 +508,8 @@ def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
     if name in known.LIKE_ARGUMENT and len(args) > known.LIKE_ARGUMENT[name]:
         like = args[known.LIKE_ARGUMENT[name]]
         kind = kind_of(by_name(like) if kind_of(like).name == "list" else like, plain=True)
+        if kind.name == "time":  # in microseconds
+            return TIME
         return kind.of_item if name in known.ELEMENTS and kind.name == "list" else kind
     if name == "CONCAT" and not {"list", "any", "tensor"} & {kind_of(a).name for a in args}:
         return TEXT

@@ -33,7 +33,7 @@ from deeplake_lite.query.bind.kinds import (
     settled,
     unified,
 )
-from deeplake_lite.query.bind.moments import as_timestamp, sum_of_moments
+from deeplake_lite.query.bind.moments import FINE_UNITS, as_timestamp, floored, sum_of_moments
 from deeplake_lite.query.dialect import WORDY, text_of
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.values import (
@@ -332,6 +332,8 @@ def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
     """Return a part of a date."""
     value = low.value(e.expression, scope)
     moment = as_timestamp(low.as_sql(value, scope), value)
+    if e.name.lower() not in FINE_UNITS:
+        moment = floored(moment, value)
     node = exp.Extract(this=e.this.copy(), expression=moment)
     return Sql(node, NUMBER)
 
