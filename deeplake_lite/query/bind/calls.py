@@ -332,7 +332,7 @@ def _of_scalars(
         nodes = [floored(n, a) for n, a in zip(nodes, args, strict=True)]
     if takes_nanoseconds(called):
         nodes = [as_timestamp(n, a) for n, a in zip(nodes, args, strict=True)]
-    nodes = bounded(called, args, nodes, e)
+    nodes = bounded(called, args, nodes, e, scope.lengths)
     if any(map(is_json, args)):
         called, nodes = _of_json(called, args, nodes, e)
     for at, part in enumerate(e.expressions):

@@ -16,6 +16,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind.constants import items_of
+from deeplake_lite.query.bind.growth import grows
 from deeplake_lite.query.bind.kinds import (
     WORDS,
     as_part,
@@ -26,6 +27,7 @@ from deeplake_lite.query.bind.kinds import (
     kind_of,
     settled,
 )
+from deeplake_lite.query.bind.list_order import with_name
 from deeplake_lite.query.bind.scope import Parameter
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.values import ANY, Constant, Kind, Sql, Tensor, Value
@@ -71,7 +73,7 @@ def transformed(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         made = as_part(settled(low.value(body.this, scope), low, scope))
         inner = low.as_sql(made, scope)
     kind = Kind("list", item=_item_kind_of(made))
-    return Sql(func("list_transform", node, _lambda(names, inner)), kind)
+    return Sql(_over(node, body, scope, "list_transform", _lambda(names, inner)), kind)
 
 
 def filtered(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
@@ -80,7 +82,7 @@ def filtered(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     with _parameters(body, [item, _POSITION], scope) as names:
         inner = low.condition(low.value(body.this, scope), scope)
     kind = item.listed if item.names else Kind("list", item=item)
-    return Sql(func("list_filter", node, _lambda(names, inner)), kind)
+    return Sql(_over(node, body, scope, "list_filter", _lambda(names, inner)), kind)
 
 
 def reduced(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
@@ -104,10 +106,8 @@ def reduced(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         if wider == kind:
             break
         kind = wider
-    arguments = [node, _lambda(names, inner)]
-    if start is not None:
-        arguments.append(low.as_sql(start, scope))
-    return Sql(func("list_reduce", *arguments), kind)
+    rest = [] if start is None else [low.as_sql(start, scope)]
+    return Sql(_over(node, body, scope, "list_reduce", _lambda(names, inner), *rest), kind)
 
 
 def _wider(kind: Kind, made: Kind, e: exp.Expr) -> Kind:
@@ -232,7 +232,9 @@ def _parameters(
             f"This lambda takes {least} to {len(kinds)} parameters of different names, but it is "
             f"{text_of(e)}."
         )
-    depth = 1 + max((p.depth for p in scope.parameters.values()), default=0)
+    depth, lengths = _depth(scope) + 1, scope.lengths
+    if grows(e.this):
+        scope.lengths = (*lengths, func("len", _list_at(depth)))
     outer, called = scope.parameters, [f"lake_p{depth}_{at}" for at in range(len(names))]
     scope.parameters = outer | {
         name: Parameter(Sql(exp.to_identifier(there), kind), depth, scope.in_aggregate)
@@ -241,7 +243,26 @@ def _parameters(
     try:
         yield called
     finally:
-        scope.parameters = outer
+        scope.parameters, scope.lengths = outer, lengths
+
+
+def _list_at(depth: int) -> exp.Identifier:
+    """Return the name of a list, of which the lambdas of that depth know how long it is."""
+    return exp.to_identifier(f"lake_l{depth}")
+
+
+def _depth(scope: Scope) -> int:
+    return max((p.depth for p in scope.parameters.values()), default=0)
+
+
+def _over(
+    node: exp.Expr, body: exp.Lambda, scope: Scope, name: str, *arguments: exp.Expr
+) -> exp.Expr:
+    """Return a function that goes over a list; where the lambda needs its length, under a name."""
+    if not grows(body.this):
+        return func(name, node, *arguments)
+    called = _list_at(_depth(scope) + 1)
+    return with_name(called, node, func(name, called.copy(), *arguments))
 
 
 def _lambda(names: list[str], body: exp.Expr) -> exp.Lambda:

@@ -38,7 +38,7 @@ def nan_last(name: str, args: Sequence[Value], node: exp.Anonymous) -> exp.Expr:
     parts = [nulls, *parts] if "NULLS FIRST" in words else [*parts, nulls]
     joined = func("list_concat", func("list_concat", parts[0], parts[1]), parts[2])
     sorted_ = func(node.name, given.copy(), *(n.copy() for n in node.expressions[1:]))
-    found = _with(given, node.expressions[0], _with(result, sorted_, joined))
+    found = with_name(given, node.expressions[0], with_name(result, sorted_, joined))
     present = exp.not_(is_null(node.expressions[0]))
     return exp.Case(ifs=[exp.If(this=present, true=found)])
 
@@ -55,7 +55,7 @@ def _only(items: exp.Expr, item: exp.Identifier, test: exp.Expr) -> exp.Expr:
     return func("list_filter", items.copy(), exp.Lambda(this=test, expressions=[item.copy()]))
 
 
-def _with(name: exp.Identifier, value: exp.Expr, body: exp.Expr) -> exp.Expr:
+def with_name(name: exp.Identifier, value: exp.Expr, body: exp.Expr) -> exp.Expr:
     """Return an expression in which a name stands for a value, which is computed once."""
     called = exp.Lambda(this=body, expressions=[name.copy()])
     listed = exp.Array(expressions=[value.copy()])

@@ -251,8 +251,12 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
             check_bytes(first, value)
         blobs = [low.as_sql(value, scope) for value in values]
         return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), blobs), BYTES)
-    nodes = growth.joined(values, [as_text(value, low, scope) for value in values], e)
-    return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), nodes), TEXT)
+    nodes = growth.joined(
+        values, [as_text(value, low, scope) for value in values], e, scope.lengths
+    )
+    kinds = {kind_of(by_name(value), plain=True) for value in values}
+    kind = kinds.pop() if {k.name for k in kinds} == {"list"} and len(kinds) == 1 else TEXT
+    return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), nodes), kind)
 
 
 def _with_or(e: exp.DPipe) -> str:

@@ -79,6 +79,8 @@ class Scope:
     """Whether we are before or within OVER, where aggregates may go over others."""
     parameters: dict[str, Parameter] = field(default_factory=dict)
     """Those of the lambdas that we are within."""
+    lengths: tuple[exp.Expr, ...] = ()
+    """How many items the lists of those have of which a lambda makes long values."""
 
     def add(self, relation: Relation) -> None:
         """Add what FROM names. Raises QueryError where its name is taken."""
