@@ -114,8 +114,8 @@ RULES = {
     "Lambdas": (
         "`LIST_TRANSFORM(x, v -> v + 1)`, `LIST_FILTER(x, v -> v > 0)` and `LIST_REDUCE(x, (a, b) "
         "-> a + b)` treat an item as a column of its type. They hold no query, and no aggregate of "
-        "an item. A further parameter is the position of the item, from 1. The texts that one makes "
-        "of a whole list are together as long as one value may be: 67,108,864 characters."
+        "an item. A further parameter is the position of the item, from 1. The texts that one "
+        "makes of a whole list are together as long as one value may be: 67,108,864 characters."
     ),
     "`LOG`": "Natural, for scalars and tensors.",
     "NaN": (
