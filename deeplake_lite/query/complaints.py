@@ -86,6 +86,18 @@ _RULES: tuple[tuple[str, str], ...] = (
         "+ adds numbers. Write || to join texts, or CAST a text that is a number.",
     ),
     (
+        r"window expressions cannot be volatile",
+        (
+            "PARTITION BY and ORDER BY within OVER take no function that checks the length of its "
+            "result, such as REPEAT, REPLACE or RANGE. Compute it in a query within: FROM (SELECT "
+            "*, REPEAT(…) AS x FROM …)."
+        ),
+    ),
+    (
+        r"'(?:array_extract|struct_extract)\(MAP\(",
+        "A map has values by their keys in a function: MAP_EXTRACT_VALUE(m, key).",
+    ),
+    (
         r"(?:given name and argument types|function call) ['\"](.*?)\((.*?)\)['\"]",
         "{0} does not take values of types {1}. CAST them, or use another function.",
     ),

@@ -112,10 +112,16 @@ RULES = {
         "HASH, as in `HASH(image) = HASH($p)`, both are of values, which are read, unless both are "
         "columns of one type. Complex numbers have hashes of their own."
     ),
+    "Lambdas": (
+        "`LIST_TRANSFORM(x, v -> v + 1)`, `LIST_FILTER(x, v -> v > 0)` and `LIST_REDUCE(x, (a, b) "
+        "-> a + b)` treat an item as a column of its type. They hold no query, and no aggregate of "
+        "an item. A further parameter is the position of the item, from 1. The texts that one "
+        "makes of a whole list are together as long as one value may be: 67,108,864 characters."
+    ),
     "`LOG`": "Natural, for scalars and tensors.",
     "NaN": (
         "Comparisons with NaN are false, `<>` is true; with null they are null. NaN sorts last, up "
-        "or down."
+        "or down, also in `LIST_SORT`."
     ),
     "Null": (
         "A null in an operation gives null; conditions take it as false; aggregates leave it out, "

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from deeplake_lite.htypes import Scalar
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from decimal import Decimal
@@ -45,6 +47,8 @@ class Kind:
     """Of a list: the kind of its items, where that is known."""
     parts: tuple[tuple[str, Kind], ...] = ()
     """Of a struct or a map: the kinds of its values, by their names where those are known."""
+    key: Kind | None = None
+    """Of a map: the kind of its keys."""
     dtype: str = ""
     """Of a computed number, where it is known; int128 for sums of integers."""
 
@@ -72,13 +76,22 @@ class Kind:
         """Kind of an item of such a list."""
         if self.names:
             return Kind("class", names=self.names)
-        return ANY if self.item is None else replace(self.item, htype=None)
+        return ANY if self.item is None else self.item.computed
+
+    @property
+    def computed(self) -> Kind:
+        """Kind of such values that are no column's any more; moments keep their nanoseconds."""
+        is_fine = getattr(self.htype, "dtype", "") == "datetime64[ns]"
+        return self if is_fine else replace(self, htype=None)
 
 
 ANY = Kind()
 NUMBER, REAL, BOOL = Kind("number"), Kind("number", real=True), Kind("bool")
 TEXT, JSON, TIME, LIST = Kind("text"), Kind("json"), Kind("time"), Kind("list")
 BYTES = Kind("bytes")
+
+NANOSECONDS = Kind("time", htype=Scalar("datetime64[ns]"))
+"""Of moments in nanoseconds."""
 
 TENSOR = Kind("tensor")
 """Of a tensor's digest, where a query has it for a column."""

@@ -6,7 +6,7 @@ Scalars go to DuckDB, under its names. Tensors go to the registry. What SQL and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -47,17 +47,28 @@ from deeplake_lite.query.bind.kinds import (
     settled,
     unified,
 )
-from deeplake_lite.query.bind.moments import IN_MICROSECONDS, as_timestamp, in_microseconds, is_fine
+from deeplake_lite.query.bind.lambdas import LAMBDAS
+from deeplake_lite.query.bind.list_order import nan_last
+from deeplake_lite.query.bind.moments import (
+    IN_MICROSECONDS,
+    as_timestamp,
+    floored,
+    in_microseconds,
+    is_fine,
+    takes_microseconds,
+)
 from deeplake_lite.query.bind.special import OF_OTHERS, SPECIAL
-from deeplake_lite.query.bind.structs import kind_of_parts
+from deeplake_lite.query.bind.structs import kind_of_map, kind_of_parts
 from deeplake_lite.query.dialect import text_of
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.values import (
+    ANY,
     JSON,
     NUMBER,
     REAL,
     TEXT,
+    TIME,
     Constant,
     Kind,
     Sql,
@@ -94,7 +105,7 @@ _SIDES = {
 """How many arguments those take: LOGICAL_AND and LOGICAL_OR at the least."""
 
 
-NAMED = _OPERATORS.keys() | SPECIAL.keys() | OF_OTHERS.keys() | {"COLUMNS"}
+NAMED = _OPERATORS.keys() | SPECIAL.keys() | OF_OTHERS.keys() | LAMBDAS.keys() | {"COLUMNS"}
 """Names that mean something here, before the registry and DuckDB are looked at."""
 
 
@@ -131,7 +142,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         return low.value(_OPERATORS[name](e), scope)
     if name in known.TAKES_NOTHING and e.expressions:
         raise QueryTypeError(f"{name}() takes no arguments, but it is {text_of(e)}.")
-    special = SPECIAL.get(name) or OF_OTHERS.get(name)
+    special = SPECIAL.get(name) or OF_OTHERS.get(name) or LAMBDAS.get(name)
     if special is not None:
         found: Value | None = special(low, e, scope)
         if found is not None:
@@ -317,9 +328,11 @@ def _of_scalars(
         nodes = [
             in_microseconds(n, e) if is_fine(a) else n for n, a in zip(nodes, args, strict=True)
         ]
+    elif takes_microseconds(called, args):
+        nodes = [floored(n, a) for n, a in zip(nodes, args, strict=True)]
     if takes_nanoseconds(called):
         nodes = [as_timestamp(n, a) for n, a in zip(nodes, args, strict=True)]
-    nodes = bounded(called, args, nodes, e)
+    nodes = bounded(called, args, nodes, e, scope.lengths)
     if any(map(is_json, args)):
         called, nodes = _of_json(called, args, nodes, e)
     for at, part in enumerate(e.expressions):
@@ -334,7 +347,7 @@ def _of_scalars(
         nodes[-1] = exp.Order(this=nodes[-1], expressions=given.order)
     if name == "LOG" and len(nodes) == 2:  # with a base
         called = name
-    return Sql(exp.Anonymous(this=called, expressions=nodes), kind)
+    return Sql(nan_last(name, args, exp.Anonymous(this=called, expressions=nodes)), kind)
 
 
 def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
@@ -359,6 +372,8 @@ def _wide_enough(value: Value, default: Value, low: Lowering, scope: Scope) -> V
 
 def _in_form_of_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
     """Return lists, and what is sought in them, in one form: as JSON where one of them is."""
+    if name == "MAP":  # of two lists, of kinds of their own
+        return args
     if name in known.OF_ONE_KIND:
         check_column(item for at, a in enumerate(args) for item in _items(name, at, a))
         args = _as_floats(args, low, scope)
@@ -470,13 +485,17 @@ def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
     if name in known.GIVES_JSON:
         return JSON
     if name in known.HOLDS_PARTS:
-        return kind_of_parts(args)
+        return kind_of_map(args) if name == "MAP" else kind_of_parts(args)
     if name in known.EXTENDS_LISTS and any(lists_json(kind_of(a)) for a in args):
         return JSON.listed
     if name in known.JOINS:
         return TEXT
     if name in known.COUNTS:
         return NUMBER
+    if name in ("RANGE", "GENERATE_SERIES"):  # of times they are refused
+        return NUMBER.listed
+    if name in known.EXTENDS_LISTS and (extended := _kind_extended(name, args)) is not None:
+        return extended
     if name in known.REAL:
         return REAL
     if name in known.SAME and first is not None:
@@ -488,13 +507,25 @@ def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
         same = kind.name if kind.name != "class" else "number"
         return Kind(same, kind.real, htype=kept, parts=kind.parts)
     if name in known.LIKE_ARGUMENT and len(args) > known.LIKE_ARGUMENT[name]:
-        kind = kind_of(args[known.LIKE_ARGUMENT[name]], plain=True)
+        like = args[known.LIKE_ARGUMENT[name]]
+        kind = kind_of(by_name(like) if kind_of(like).name == "list" else like, plain=True)
         if kind.name in ("json", "class"):  # which are taken as texts
             return TEXT
+        if kind.name == "time":  # in microseconds
+            return TIME
         return kind.of_item if name in known.ELEMENTS and kind.name == "list" else kind
     if name == "CONCAT" and not {"list", "any", "tensor"} & {kind_of(a).name for a in args}:
         return TEXT
     return TEXT if name in known.GIVES_TEXT else kind_returned(called)
+
+
+def _kind_extended(name: str, args: list[Value]) -> Kind | None:
+    """Return the kind of a list with more items; None where they are not known to be of one."""
+    items = {kind_of(item) for at, a in enumerate(args) for item in _items(name, at, a)}
+    if {kind.name for kind in items} == {"number"}:
+        return (REAL if any(kind.real for kind in items) else NUMBER).listed
+    items = {replace(kind, htype=None) for kind in items}
+    return items.pop().listed if len(items) == 1 and ANY not in items else None
 
 
 def unknown_function(name: str) -> NotFoundError:

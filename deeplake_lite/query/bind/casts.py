@@ -11,11 +11,14 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.constants import constant
 from deeplake_lite.query.bind.json_values import json_text
 from deeplake_lite.query.bind.kinds import as_text
+from deeplake_lite.query.bind.moments import floored
 from deeplake_lite.query.dialect import WRITTEN, text_of
 from deeplake_lite.query.spans import moment_beside
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
+    JSON,
+    NANOSECONDS,
     NUMBER,
     REAL,
     TEXT,
@@ -51,6 +54,8 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
         moment = moment_beside(found.value, "datetime64[ns]")  # its offset, which SQL ignores
         found = found if moment is None else constant(moment)
     node = as_text(found, low, scope) if is_text else low.as_sql(found, scope)
+    if to.this in _COARSE:
+        node = floored(node, found)
     if to.this == exp.DType.USERDEFINED:
         to = exp.DataType.build(_FLOATS.get(to.meta[WRITTEN].lower(), to))
     kind = TEXT if is_text else _kind_of_type(to)
@@ -64,6 +69,10 @@ _MOMENTS = {
     exp.DType.TIMESTAMP_S, exp.DType.TIMESTAMP_MS, exp.DType.TIMESTAMP_NS,
 }  # fmt: skip
 """Types of moments without a zone."""
+
+
+_COARSE = (_MOMENTS - {exp.DType.TIMESTAMP_NS}) | {exp.DType.TIME, exp.DType.TIMESTAMPTZ}
+"""Types of moments, and of times of a day, in microseconds or coarser."""
 
 
 def _is_list(value: Value) -> bool:
@@ -81,6 +90,14 @@ def _kind_of_type(to: exp.DataType) -> Kind:
         return NUMBER
     if to.this == exp.DType.BOOLEAN:
         return BOOL
+    if to.this in exp.DataType.TEXT_TYPES:
+        return TEXT
+    if to.this == exp.DType.JSON:
+        return JSON
+    if to.this in (exp.DType.ARRAY, exp.DType.LIST) and to.expressions:
+        return Kind("list", item=_kind_of_type(to.expressions[0]))
+    if to.this == exp.DType.TIMESTAMP_NS:
+        return NANOSECONDS
     return TIME if to.this in exp.DataType.TEMPORAL_TYPES else ANY
 
 

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import duckdb
 
 from deeplake_lite.query.bind.allowed import ALLOWED, GRAMMAR
-from deeplake_lite.query.values import ANY, BOOL, BYTES, NUMBER, REAL, TEXT, TIME, Kind
+from deeplake_lite.query.values import ANY, BOOL, BYTES, NANOSECONDS, NUMBER, REAL, TEXT, TIME, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 _QUERY = """
     SELECT function_name, list(DISTINCT return_type),
         bool_and(function_type <> 'macro' AND NOT list_has_any(
             parameter_types, ['VARCHAR', 'ANY', 'T', 'K', 'V', 'JSON', 'ANY[]', 'T[]'])),
         bool_or(list_contains(parameter_types, 'TIMESTAMP_NS'))
-            AND NOT bool_or(list_contains(parameter_types, 'TIMESTAMP_S'))
+            AND NOT bool_or(list_contains(parameter_types, 'TIMESTAMP_S')),
+        bool_and(function_type = 'scalar')
+            AND bool_or(list_contains(parameter_types, 'TIMESTAMP'))
+            AND NOT bool_or(list_contains(parameter_types, 'TIMESTAMP_NS'))
     FROM duckdb_functions() GROUP BY ALL
 """
 
@@ -47,6 +50,8 @@ class Function(NamedTuple):
     """Whether no form takes text, or values of any type."""
     takes_nanoseconds: bool
     """Whether a form takes moments in nanoseconds, and none takes those in seconds."""
+    casts_moments: bool
+    """Whether it takes moments in microseconds, and converts those in nanoseconds to them."""
 
 
 @cache
@@ -55,7 +60,9 @@ def catalog() -> Mapping[str, Function]:
     with duckdb.connect() as connection:
         rows = connection.sql(_QUERY).fetchall()
     listed = {name.lower(): Function(frozenset(types), *facts) for name, types, *facts in rows}
-    unlisted = Function(frozenset([None]), takes_no_text=False, takes_nanoseconds=False)
+    unlisted = Function(
+        frozenset([None]), takes_no_text=False, takes_nanoseconds=False, casts_moments=False
+    )
     return {name: listed.get(name, unlisted) for name in GRAMMAR | ALLOWED & listed.keys()}
 
 
@@ -64,9 +71,22 @@ def kind_returned(name: str) -> Kind:
 
     >>> [kind_returned(name).name for name in ("UPPER", "MAKE_DATE", "YEAR", "GREATEST")]
     ['text', 'time', 'number', 'any']
+    >>> kind_returned("STRING_SPLIT").of_item.name
+    'text'
     """
     types = catalog()[name.lower()].types
-    return next((kind for kind, known in _KINDS.items() if types <= known), ANY)
+    if types == {"TIMESTAMP_NS"}:
+        return NANOSECONDS
+    of_lists = {type_[:-2] for type_ in types if type_ is not None and type_.endswith("[]")}
+    if len(of_lists) == len(types):
+        item = _kind_of(of_lists)
+        return ANY if item == ANY else item.listed
+    return _kind_of(types)
+
+
+def _kind_of(types: Collection[str | None]) -> Kind:
+    """Return the kind of values of some types, ANY where they are of several kinds."""
+    return next((kind for kind, known in _KINDS.items() if {*types} <= known), ANY)
 
 
 def takes_no_text(name: str) -> bool:
@@ -81,3 +101,12 @@ def takes_no_text(name: str) -> bool:
 def takes_nanoseconds(name: str) -> bool:
     """Tell whether a function has a form for moments in nanoseconds, but none for seconds."""
     return catalog()[name.lower()].takes_nanoseconds
+
+
+def casts_moments(name: str) -> bool:
+    """Tell whether a function takes moments in microseconds alone.
+
+    >>> casts_moments("YEAR"), casts_moments("STRFTIME"), casts_moments("MAX")
+    (True, False, False)
+    """
+    return catalog()[name.lower()].casts_moments

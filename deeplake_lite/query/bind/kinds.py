@@ -50,7 +50,7 @@ def kind_of(value: Value, *, plain: bool = False) -> Kind:
     """Return the kind of a scalar; without the column's type where it is no longer the column."""
     match value:
         case Sql(_, kind):
-            return replace(kind, htype=None) if plain else kind
+            return kind.computed if plain else kind
         case Constant(constant):
             return kind_of_constant(constant)
         case Tensor():

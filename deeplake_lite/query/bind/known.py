@@ -73,7 +73,10 @@ ELEMENTS = {"ARRAY_EXTRACT", "LIST_ELEMENT", "LIST_EXTRACT"}
 """Functions that take an element of a list, or a character of a text."""
 
 LIKE_ARGUMENT = {
-    "ARRAY_SLICE": 0, "LIST_SLICE": 0, "REPEAT": 0,
+    "ARRAY_DISTINCT": 0, "ARRAY_INTERSECT": 0, "ARRAY_REVERSE": 0, "ARRAY_REVERSE_SORT": 0,
+    "ARRAY_SELECT": 0, "ARRAY_SLICE": 0, "ARRAY_SORT": 0, "ARRAY_WHERE": 0, "LIST_DISTINCT": 0,
+    "LIST_INTERSECT": 0, "LIST_REVERSE": 0, "LIST_REVERSE_SORT": 0, "LIST_SELECT": 0,
+    "LIST_SLICE": 0, "LIST_SORT": 0, "LIST_WHERE": 0, "REPEAT": 0,
     "DATETRUNC": 1, "DATE_TRUNC": 1, "TIME_BUCKET": 1,
 } | dict.fromkeys(ELEMENTS, 0)  # fmt: skip
 """Functions whose result is of the kind of an argument, by its place."""

@@ -23,6 +23,7 @@ from deeplake_lite.query.bind import (
     calls,
     casts,
     comparisons,
+    lambdas,
     membership,
     names,
     operators,
@@ -82,6 +83,8 @@ type Handler = Callable[[Any, Any, Scope], Value]
 HANDLERS: dict[str, Handler] = {
     "column": names.column,
     "dot": names.dot,
+    "identifier": lambdas.parameter_of_lambda,
+    "lambda": lambdas.refuse,
     "literal": names.literal,
     "boolean": names.boolean,
     "null": names.null,
@@ -161,8 +164,6 @@ REBUILT = frozenset(
         "escape",
         "glob",
         "hexstring",
-        "identifier",
-        "lambda",
         "localtime",
         "localtimestamp",
         "regexpilike",
@@ -340,7 +341,8 @@ class Lowering:
         except (QueryError, NotFoundError) as error:
             put(error, self.text, e)
             raise
-        self._trace(e, found)
+        if not scope.parameters:  # which mean nothing outside of their lambdas
+            self._trace(e, found)
         return found
 
     def _trace(self, e: exp.Expr, found: Value) -> None:

@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.htypes import Scalar
+from deeplake_lite.query.bind.catalog import casts_moments
 from deeplake_lite.query.bind.kinds import kind_of
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.spans import read_moment
-from deeplake_lite.query.values import Constant, Kind, Sql, Value
+from deeplake_lite.query.values import NANOSECONDS, Constant, Kind, Sql, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
-
-NANOSECONDS = Kind("time", htype=Scalar("datetime64[ns]"))
-"""Of moments in nanoseconds."""
 
 IN_MICROSECONDS = {"ADD", "AGE", "GENERATE_SERIES", "RANGE", "SUBTRACT"}
 """Functions that drop nanoseconds as `+` and `-` do."""
@@ -48,6 +47,34 @@ def as_timestamp(node: exp.Expr, value: Value) -> exp.Expr:
     nanoseconds since DuckDB 2.0.1, which end in 1677 and 2262.
     """
     return exp.cast(node, "TIMESTAMP") if is_coarse(value) else node
+
+
+def floored(node: exp.Expr, value: Value) -> exp.Expr:
+    """Return a moment in nanoseconds as the microsecond in which it lies; any other as it is.
+
+    DuckDB rounds towards 1970, so that the last nanosecond of 1969 would be in 1970.
+    """
+    return _floor(node) if is_fine(value) else node
+
+
+def takes_microseconds(name: str, args: Sequence[Value]) -> bool:
+    """Tell whether a function looks at whole microseconds of a moment, or at less."""
+    if name.upper() in _PARTS:
+        unit = args[0].value if isinstance(args[0], Constant) else None
+        units = {u.lower() for u in (unit if isinstance(unit, list) else [unit]) if u}
+        return bool(units) and not units & FINE_UNITS
+    return name.upper() in _OF_MICROSECONDS or casts_moments(name)
+
+
+_PARTS = {"DATE_PART", "DATEPART"}
+
+FINE_UNITS = {"nanosecond", "nanoseconds", "ns", "nsec", "nsecs", "epoch"}
+"""Parts of a moment in which nanoseconds are."""
+
+_OF_MICROSECONDS = {
+    "EPOCH_MS", "EPOCH_US", "HOUR", "MICROSECOND", "MILLISECOND", "MINUTE", "SECOND",
+}  # fmt: skip
+"""Functions with a form for nanoseconds that gives nothing finer than microseconds."""
 
 
 def _dtype(value: Value) -> str:

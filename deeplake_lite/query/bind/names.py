@@ -45,9 +45,17 @@ def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:
     found = None if called and _is_called_so(e, scope) else scope.find(first, None)
     if found is None and called:
         return _aliased(low, first, scope)
+    if found is None and (of_lambda := _parameter(first, scope)) is not None:
+        return low.value(of_lambda, scope)
     if found is None:
         raise _unknown(e, scope)
     return found
+
+
+def _parameter(name: str, scope: Scope) -> exp.Identifier | None:
+    """Return the one parameter of a lambda that a name means regardless of case."""
+    alike = [known for known in scope.parameters if known.casefold() == name.casefold()]
+    return exp.to_identifier(alike[0]) if len(alike) == 1 else None
 
 
 def _is_called_so(e: exp.Column, scope: Scope) -> bool:
@@ -126,7 +134,8 @@ def dot(low: Lowering, e: exp.Dot, scope: Scope) -> Value:
         For a function of a module of Python's.
     """
     parts = [part.name for part in e.this.find_all(exp.Identifier, bfs=False)]
-    is_name = bool(parts) and (
+    is_name = bool(parts) and parts[0] not in scope.parameters
+    is_name = is_name and (
         isinstance(e.this, exp.Identifier) or not e.this.find(exp.Column, exp.Func)
     )
     if not isinstance(e.expression, exp.Anonymous):

@@ -33,7 +33,7 @@ from deeplake_lite.query.bind.kinds import (
     settled,
     unified,
 )
-from deeplake_lite.query.bind.moments import as_timestamp, sum_of_moments
+from deeplake_lite.query.bind.moments import FINE_UNITS, as_timestamp, floored, sum_of_moments
 from deeplake_lite.query.dialect import WORDY, text_of
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.values import (
@@ -101,6 +101,8 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     kinds = {kind_of(p) for p in parts if not is_null_constant(p)}
     if len(kinds) > 1:
         kinds = {replace(kind, htype=None, dtype="") for kind in kinds}
+    if len(kinds) > 1 and {kind.name for kind in kinds} == {"number"}:
+        kinds = {REAL}
     return Sql(node, Kind("list", item=kinds.pop()) if len(kinds) == 1 else LIST)
 
 
@@ -250,8 +252,12 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
             check_bytes(first, value)
         blobs = [low.as_sql(value, scope) for value in values]
         return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), blobs), BYTES)
-    nodes = growth.joined(values, [as_text(value, low, scope) for value in values], e)
-    return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), nodes), TEXT)
+    nodes = growth.joined(
+        values, [as_text(value, low, scope) for value in values], e, scope.lengths
+    )
+    kinds = {kind_of(by_name(value), plain=True) for value in values}
+    kind = kinds.pop() if {k.name for k in kinds} == {"list"} and len(kinds) == 1 else TEXT
+    return Sql(reduce(lambda a, b: exp.DPipe(this=a, expression=b), nodes), kind)
 
 
 def _with_or(e: exp.DPipe) -> str:
@@ -331,6 +337,8 @@ def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
     """Return a part of a date."""
     value = low.value(e.expression, scope)
     moment = as_timestamp(low.as_sql(value, scope), value)
+    if e.name.lower() not in FINE_UNITS:
+        moment = floored(moment, value)
     node = exp.Extract(this=e.this.copy(), expression=moment)
     return Sql(node, NUMBER)
 

@@ -44,6 +44,17 @@ class Relation:
     """Columns that ``*`` leaves out: those of USING come from the left."""
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """A lambda's parameter."""
+
+    value: Sql
+    depth: int
+    """How many lambdas it lies within, its own among them."""
+    in_aggregate: bool
+    """Whether the lambda stands within an aggregate."""
+
+
 @dataclass(eq=False)
 class Scope:
     """One SELECT."""
@@ -66,6 +77,10 @@ class Scope:
     """Whether we are within one."""
     in_window: bool = False
     """Whether we are before or within OVER, where aggregates may go over others."""
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    """Those of the lambdas that we are within."""
+    lengths: tuple[exp.Expr, ...] = ()
+    """How many items the lists of those have of which a lambda makes long values."""
 
     def add(self, relation: Relation) -> None:
         """Add what FROM names. Raises QueryError where its name is taken."""

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from deeplake_lite.query.bind.constants import items_of
 from deeplake_lite.query.bind.kinds import as_part, kind_of, settled
-from deeplake_lite.query.values import ANY, Kind, Sql, Value
+from deeplake_lite.query.values import ANY, Constant, Kind, Sql, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from deeplake_lite.query.bind.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
@@ -42,10 +43,20 @@ def kind_of_parts(values: Iterable[Value]) -> Kind:
     return Kind(parts=tuple(parts))
 
 
+def kind_of_map(values: Sequence[Value]) -> Kind:
+    """Return the kind of a map of two lists, of its keys and of its values."""
+    kind = kind_of_parts(values)
+    keys = values[0] if len(values) == 2 else None
+    if isinstance(keys, Constant) and isinstance(keys.value, list):
+        kinds = {kind_of(item) for item in items_of(keys)}
+        return replace(kind, key=kinds.pop() if len(kinds) == 1 else ANY)
+    return kind if keys is None else replace(kind, key=kind_of(keys).of_item)
+
+
 def kind_of_part(kind: Kind, name: str) -> Kind:
     """Return the kind of a struct's part by its name."""
     return next((part for key, part in kind.parts if key == name), ANY)
 
 
 def _plain(value: Value) -> Kind:
-    return replace(kind_of(value), htype=None)
+    return kind_of(value).computed

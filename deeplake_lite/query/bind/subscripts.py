@@ -11,12 +11,13 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.bytes_values import byte_at, bytes_slice
 from deeplake_lite.query.bind.json_values import json_slice
-from deeplake_lite.query.bind.kinds import WORDS, kind_of
+from deeplake_lite.query.bind.kinds import WORDS, agree, as_part, kind_of, settled
 from deeplake_lite.query.bind.structs import kind_of_part
 from deeplake_lite.query.dialect import Ellipsis as Dots
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import (
+    ANY,
     BYTES,
     JSON,
     NUMBER,
@@ -24,6 +25,7 @@ from deeplake_lite.query.values import (
     Constant,
     Given,
     Index,
+    Kind,
     Literal_,
     Meta,
     Sql,
@@ -60,6 +62,8 @@ def subscript(
         )
     node, item = low.as_sql(base, scope), items[0]
     kind = kind_of(base)
+    if kind.key is not None and not isinstance(item, exp.Slice):
+        return _of_map(low, node, kind, low.value(item, scope), scope)
     is_key = isinstance(item, exp.Literal) and item.is_string
     if kind.name in ("number", "bool", "class", "time") and not is_key:
         raise QueryTypeError(
@@ -97,6 +101,14 @@ def subscript(
         return Sql(byte_at(node, position), NUMBER)
     item_kind = TEXT if kind.name == "text" else kind.of_item
     return Sql(func("array_extract", node, position), item_kind)
+
+
+def _of_map(low: Lowering, node: exp.Expr, kind: Kind, at: Value, scope: Scope) -> Sql:
+    """Return a map's value by its key, null where it has none."""
+    assert kind.key is not None
+    key = low.as_sql(as_part(agree(settled(at, low, scope), Sql(exp.null(), kind.key))), scope)
+    values = kind.parts[1][1] if len(kind.parts) == 2 else ANY
+    return Sql(func("map_extract_value", node, key), values.of_item)
 
 
 _WITHOUT_KEYS = {
