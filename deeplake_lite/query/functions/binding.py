@@ -10,9 +10,10 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
+from deeplake_lite.htypes.array import MOST_ANY_AXES
 from deeplake_lite.htypes.class_label import ClassLabel
 from deeplake_lite.query.functions.room import STACK_BYTES, check_room
-from deeplake_lite.query.functions.value_type import BoxNumbers, Type
+from deeplake_lite.query.functions.value_type import BoxNumbers, PictureNumbers, Type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 
 type Axis = int | tuple[int, ...] | list[int] | None
 
-_PICTURES: tuple[Shape, ...] = ((None, None, 3), (None, None))
-"""What stands for a shape with an unknown number of axes: coloured and grey pictures."""
+_PICTURES: tuple[Shape, ...] = ((None, None, None), (None, None))
+"""What stands for the unknown number of axes of pictures: coloured and grey ones."""
+
+_ARRAYS: tuple[Shape, ...] = tuple((None,) * ndim for ndim in range(MOST_ANY_AXES + 1))
+"""What stands for the unknown number of axes of arrays."""
 
 
 def numbers(name: str, *args: Arg) -> None:
@@ -144,12 +148,10 @@ def result_of(compute: Compute, *args: Arg) -> Type:
     """Return the type that a function gives: run on zeros, axes that vary being of size 1.
 
     An axis of the result is unknown where it is of size 1 and some argument's axis is unknown; so
-    this is for functions that keep axes, drop them or broadcast them.
+    this is for functions that keep axes, drop them or broadcast them. An argument whose number of
+    axes is unknown stands for each number that it may have.
     """
-    shapes = [
-        _PICTURES if arg.type.shape is None and not arg.is_constant else (arg.type.shape,)
-        for arg in args
-    ]
+    shapes = [_possible_shapes(arg) for arg in args]
     found, errors = [], []
     for chosen in product(*shapes):
         try:
@@ -160,7 +162,22 @@ def result_of(compute: Compute, *args: Arg) -> Type:
         raise errors[0]
     kinds = {t.shape for t in found}
     shape = found[0].shape if len(kinds) == 1 else _merged(kinds)
+    if shape is None and all(len(found_ or ()) in (2, 3) for found_ in kinds):
+        return Type(found[0].dtype, None, picture_numbers(*args))
     return Type(found[0].dtype, shape, box_numbers(found[0].dtype, shape, *args))
+
+
+def _possible_shapes(arg: Arg) -> tuple[Shape | None, ...]:
+    """Return shapes that stand for all that an argument may have."""
+    if arg.is_constant or arg.type.shape is not None:
+        return (arg.type.shape,)
+    return _PICTURES if arg.type.is_picture else _ARRAYS
+
+
+def picture_numbers(*args: Arg) -> PictureNumbers | None:
+    """Return what numbers of an unknown number of axes mean: pictures', if those alone vary so."""
+    unknown = [arg.type for arg in args if arg.type.shape is None]
+    return PictureNumbers() if all(type_.is_picture for type_ in unknown) else None
 
 
 def box_numbers(dtype: str, shape: Shape | None, *args: Arg) -> BoxNumbers | None:
