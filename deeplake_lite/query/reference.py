@@ -40,7 +40,9 @@ RULES = {
     "Small integers": (
         "Integers of a tensor are widened to 64 bits before arithmetic, and `SUM` and `PROD` give "
         "int64 (uint64 of uint64): `image + 10` and `SUM(a) - SUM(b)` do not wrap around. Beyond "
-        "64 bits, sums and products do, as in NumPy; those of scalars are errors."
+        "64 bits, sums and products do, as in NumPy; those of scalars are errors. Tensors of uint64 "
+        "beside signed integers become int64, in which too large ones are an error; beside truth "
+        "values and unsigned integers they stay uint64."
     ),
     "`MIN`, `MAX`, `SUM`, `MEAN`, `STD`, …": (
         "Without GROUP BY: of a tensor, per row; of a scalar column, SQL's aggregate. With GROUP "
@@ -55,7 +57,9 @@ RULES = {
     "Integers": (
         "Exact, or an error, also in comparisons with numbers of any size and with fractions: a "
         "result that neither int64 nor uint64 holds is rounded by `CAST(x AS "
-        "DOUBLE)` alone."
+        "DOUBLE)` alone. Between two tensors, or a tensor and a column, integers beside floats "
+        "are NumPy's: arithmetic and comparisons take both as floats, which round integers beyond "
+        "2**53. One column of both, as in CASE and UNION, does not round them."
     ),
     "Times": (
         "Moments keep their nanoseconds, also where a span is added. Spans are in microseconds: a "

@@ -18,6 +18,8 @@ from deeplake_lite.query.functions.value_type import BoxNumbers, PictureNumbers,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from deeplake_lite.query.functions.base import Arg, Compute
     from deeplake_lite.query.functions.value_type import Shape
 
@@ -137,6 +139,60 @@ def widened(value: Any) -> Any:
     if array.dtype.kind in "bi" or (array.dtype.kind == "u" and array.dtype.itemsize < 8):
         return array.astype(np.int64, copy=False)
     return array
+
+
+def without_rounding(values: Sequence[Any], args: Sequence[Arg]) -> list[Any]:
+    """Return whole numbers of which NumPy makes no floats, as it would of uint64 beside int64.
+
+    Beside signed integers, those of uint64 become int64. Otherwise uint64 holds the others, too:
+    truth values, unsigned integers, and a constant's integers where none of them is negative.
+    Python's numbers stay, and so does everything beside floats.
+
+    Raises
+    ------
+    QueryTypeError
+        For an integer of uint64, beside signed ones, that int64 does not hold.
+
+    Examples
+    --------
+    >>> from deeplake_lite.query.functions.base import Arg
+    >>> args = Arg("x", Type("uint64", (1,))), Arg("y", Type("bool", (1,)))
+    >>> a, b = without_rounding([np.array([2**63], "uint64"), np.array([True])], args)
+    >>> a + b
+    array([9223372036854775809], dtype=uint64)
+    """
+    arrays = {at: np.asarray(v) for at, v in enumerate(values) if not isinstance(v, int)}
+    dtypes = [array.dtype for array in arrays.values()]
+    if np.uint64 not in dtypes or any(dtype.kind not in "biu" for dtype in dtypes):
+        return list(values)
+    is_signed = any(
+        array.dtype.kind == "i" and not (args[at].is_constant and np.all(array >= 0))
+        for at, array in arrays.items()
+    )
+    found = list(values)
+    for at, array in arrays.items():
+        if not is_signed:
+            found[at] = array.astype(np.uint64, copy=False)
+        elif array.dtype == np.uint64:
+            found[at] = as_int64(array, args[at].text)
+    return found
+
+
+def as_int64(array: NDArray[Any], text: str) -> NDArray[np.int64]:
+    """Return integers of uint64 that stand beside signed ones.
+
+    Raises
+    ------
+    QueryTypeError
+        For one that int64 does not hold; `text` is what the query has for them.
+    """
+    most = np.iinfo(np.int64).max
+    if array.size and array.max() > most:
+        raise QueryTypeError(
+            f"Integers beside signed ones are int64, which holds up to {most}, but {text} has "
+            f"{array.max()}. CAST both sides: CAST(x AS DOUBLE) rounds."
+        )
+    return array.astype(np.int64)
 
 
 def bare(value: Any) -> Any:
