@@ -40,9 +40,9 @@ RULES = {
     "Small integers": (
         "Integers of a tensor are widened to 64 bits before arithmetic, and `SUM` and `PROD` give "
         "int64 (uint64 of uint64): `image + 10` and `SUM(a) - SUM(b)` do not wrap around. Beyond "
-        "64 bits, sums and products do, as in NumPy; those of scalars are errors. Tensors of uint64 "
-        "beside signed integers become int64, in which too large ones are an error; beside truth "
-        "values and unsigned integers they stay uint64."
+        "64 bits, sums and products do, as in NumPy; those of scalars are errors. Tensors of "
+        "uint64 beside signed integers become int64, in which too large ones are an error; beside "
+        "truth values and unsigned integers they stay uint64."
     ),
     "`MIN`, `MAX`, `SUM`, `MEAN`, `STD`, …": (
         "Without GROUP BY: of a tensor, per row; of a scalar column, SQL's aggregate. With GROUP "

@@ -246,7 +246,8 @@ def _rounded(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         floats = array.astype(dtype).real.astype(np.float64)
     within = floats < 2.0 ** (64 if array.dtype.kind == "u" else 63)  # others do not come back
     back = np.where(within, floats, 0).astype(array.dtype)
-    return np.asarray(array)[~within | (back != array)]
+    rounded: NDArray[Any] = np.asarray(array)[~within | (back != array)]
+    return rounded
 
 
 def _converted(
