@@ -111,9 +111,10 @@ RULES = {
     "`HASH`": (
         "Equal values have equal hashes, whatever their types: numbers go by value (`true` as 1), "
         "classes by name, times by the moment. Null's is null. Of a tensor column as it is, the "
-        "digest that is stored, of encoded bytes, unless it holds floats. Compared with another "
-        "HASH, as in `HASH(image) = HASH($p)`, both are of values, which are read, unless both are "
-        "columns of one type. Complex numbers have hashes of their own."
+        "digest that is stored, of encoded bytes, unless it holds floats, or arrays that differ in "
+        "how many axes they have: those without axes have the hash of their number. Compared with "
+        "another HASH, as in `HASH(image) = HASH($p)`, both are of values, which are read, unless "
+        "both are columns of one type. Complex numbers have hashes of their own."
     ),
     "`LOG`": "Natural, for scalars and tensors.",
     "NaN": (
