@@ -24,8 +24,8 @@ CLAUSES = {
     "`LIMIT n [OFFSET m]`": "the first rows",
     "`ARRANGE BY expr, …`": "puts rows of equal value together, by where each first comes",
     "`SAMPLE BY weight [REPLACE] [LIMIT n \\| n PERCENT] [SEED n]`": (
-        "draws rows by weight: a number, or `MAX_WEIGHT(label = 'cat': 10, score > 0.5: 2)`, "
-        "`SUM_WEIGHT(…)`"
+        "draws rows by weight: a finite number from 0 on (null is 0, NaN is an error), or "
+        "`MAX_WEIGHT(label = 'cat': 10, score > 0.5: 2)`, `SUM_WEIGHT(…)`"
     ),
     "`EXPAND BY before, after`": "adds the rows around each row; once each",
     "`UNION \\| INTERSECT \\| EXCEPT [ALL]`": "of two SELECTs",
@@ -86,9 +86,13 @@ RULES = {
     ),
     "Conditions": "One truth value per row: wrap a tensor in `ANY(…)` or `ALL(…)`.",
     "Division": (
-        "`/` is never rounded. Scalars: `-7 // 3` is -2 and `-7 % 3` is -1, towards zero; `x / 0` "
-        "is infinite, `x // 0` and `x % 0` are null. Tensors: -3 and 2, rounded down; of integers, "
-        "`x // 0` and `x % 0` are 0."
+        "`/` is never rounded. Scalars: `-7 // 3` is -2 and `-7 % 3` is -1, towards zero, and so "
+        "are floats: `-7.5 // 2` is -3.0. `x / 0` is infinite, `x // 0` and `x % 0` are null. "
+        "Tensors: -3 and 2, rounded down, of floats, too; of integers, `x // 0` and `x % 0` are 0."
+    ),
+    "Powers": (
+        "`**` groups to the left, and a sign binds tighter: `a ** b ** c` is `(a ** b) ** c`, and "
+        "`-a ** 2` is `(-a) ** 2`."
     ),
     "Subscripts": (
         "NumPy's, from 0: `x[10:20, ::2, -1]`, `x[..., 0]`, `x[[0, 2]]`, `x[x > 2]`, `x[None]`; "

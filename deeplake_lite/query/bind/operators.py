@@ -7,10 +7,12 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
+import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind import beside_floats, comparisons, growth
 from deeplake_lite.query.bind.constants import list_of, negated, null_tensor
 from deeplake_lite.query.bind.exact import fraction
@@ -34,7 +36,7 @@ from deeplake_lite.query.bind.kinds import (
     unified,
 )
 from deeplake_lite.query.bind.moments import as_timestamp, sum_of_moments
-from deeplake_lite.query.dialect import WORDY, text_of
+from deeplake_lite.query.dialect import WORDY, func, text_of
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.values import (
     BOOL,
@@ -123,7 +125,26 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     node = type(e)(this=sides[0], expression=sides[1])
     if isinstance(e, exp.Div):
         return Sql(node, REAL)
+    if not (_is_whole(left) and _is_whole(right)):
+        if isinstance(e, exp.IntDiv):
+            node = func("trunc", node)  # DuckDB's // of floats does not round
+        elif isinstance(e, exp.Mod) and not _is_divisor(right):
+            node.set("expression", func("nullif", sides[1], exp.convert(0)))  # NaN, of floats
     return Sql(node, kind_of_two(left, right))
+
+
+def _is_whole(value: Value) -> bool:
+    """Tell whether a scalar is surely an integer."""
+    if isinstance(value, Constant):
+        return type(value.value) is int
+    htype = kind_of(value).htype
+    return isinstance(htype, Scalar) and np.dtype(htype.dtype).kind in "iu"
+
+
+def _is_divisor(value: Value) -> bool:
+    """Tell whether a value is surely a number other than 0."""
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(number, int | float) and number != 0
 
 
 def _is_fraction(e: exp.Expr, modulus: Value) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @function("HASH(x)", group="Contents")
 def hash_(x: Arg) -> Bound:
-    """Digest of 64 bits, the same for values that are equal by =, whatever their dtype."""
+    """Digest of 64 bits, the same for equal values of any dtype; of classes, for equal names."""
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001 one row at a time
         if x.type.is_number and not np.ndim(value) and not np.iscomplexobj(value):
@@ -37,6 +37,7 @@ def hash_(x: Arg) -> Bound:
 
 def _of_number(number: float) -> int:
     """Return the hash of a single number: DuckDB's, which scalars have."""
+    given: float | str
     is_whole = isinstance(number, int) or number.is_integer()
     if not is_whole or not -(2**127) <= number < 2**127:
         given, type_ = float(number), "DOUBLE"
