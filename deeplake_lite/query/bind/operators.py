@@ -217,12 +217,26 @@ def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         return low.generic(e, scope, NUMBER)
     for part, value in zip(parts, values, strict=True):
         tensor = low.as_tensor(value, text_of(part))
+        if tensor.type.dtype != "bool" and isinstance(e, exp.BitwiseNot):
+            raise QueryTypeError(
+                f"~ turns a condition around, and {text_of(part)} is {tensor.type}. Write NOT "
+                f"{text_of(part)} for whether elements are zero{_complement(part, tensor)}."
+            )
         if tensor.type.dtype != "bool":
             raise QueryTypeError(
                 f"& and | connect conditions, and {text_of(part)} is {tensor.type}. They bind "
                 f"tighter than comparisons: write (x > 1) & (x < 2), or AND, got {text_of(e)}."
             )
     return low.call(_BITWISE[type(e)], values, {}, e)
+
+
+def _complement(part: exp.Expr, tensor: Tensor) -> str:
+    """Return how to write ``~x`` of integers: 255 - x of uint8. Floats have none."""
+    dtype = tensor.type.dtype
+    if not tensor.type.is_number or np.dtype(dtype).kind not in "iu":
+        return ""
+    most = np.iinfo(dtype).max if dtype.startswith("u") else -1
+    return f", or {most} - {text_of(part)} for numbers with their bits turned around"
 
 
 _BITWISE: dict[type[exp.Expr], str] = {
