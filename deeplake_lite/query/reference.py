@@ -120,6 +120,13 @@ RULES = {
         "another HASH, as in `HASH(image) = HASH($p)`, both are of values, which are read, unless "
         "both are columns of one type. Complex numbers have hashes of their own."
     ),
+    "Distinct tensors": (
+        "`DISTINCT`, `GROUP BY`, `UNION`, `COUNT(DISTINCT x)` and `IS NOT DISTINCT FROM` compare "
+        "columns of one type by what is stored, also behind a UNION of such: images by their files, "
+        "so that two files with the same pixels are two values. Computed values, and columns of "
+        "other types beside them, are compared by value: `image + 0` by its pixels. NaN is one "
+        "value there, whichever parts of a complex number are NaN."
+    ),
     "`LOG`": "Natural, for scalars and tensors.",
     "NaN": (
         "Comparisons with NaN are false, `<>` is true; with null they are null. NaN sorts last, up "

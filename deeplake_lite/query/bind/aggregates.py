@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind import known
-from deeplake_lite.query.bind.digests import digest
+from deeplake_lite.query.bind.digests import digest_of_rows
 from deeplake_lite.query.bind.json_values import as_exact_number
 from deeplake_lite.query.bind.kinds import is_json, is_numpys, key_of, kind_of, ordering
 from deeplake_lite.query.dialect import func, text_of
@@ -108,7 +108,7 @@ def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
         sought = [*e.expressions[0].expressions, *e.expressions[1:]]
         values = [low.value(p, scope) for p in sought]
         parts = [
-            low.as_sql(digest(v, low, null=True), scope)
+            low.as_sql(digest_of_rows(v, low, null=True), scope)
             if isinstance(v, Tensor) and is_numpys(v)
             else key_of(v, low, scope)
             for v in values

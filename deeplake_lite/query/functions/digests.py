@@ -89,7 +89,8 @@ def _by_value(array: NDArray[Any]) -> NDArray[Any]:
     array([0. , 0.5])
     """
     if array.dtype.kind == "c":
-        return array.astype(np.complex128) + 0 if array.imag.any() else _by_value(array.real)
+        array = np.where(np.isnan(array), np.nan, array.astype(np.complex128) + 0)  # one NaN
+        return array if array.imag.any() else _by_value(array.real)
     if array.dtype.kind == "f":
         wide = np.where(np.isnan(array), np.nan, array.astype(np.float64) + 0.0)
         low, high = _INT64 if not (wide >= 2.0**63).any() else (0, 2.0**64)
