@@ -122,10 +122,10 @@ RULES = {
     ),
     "Distinct tensors": (
         "`DISTINCT`, `GROUP BY`, `UNION`, `COUNT(DISTINCT x)` and `IS NOT DISTINCT FROM` compare "
-        "columns of one type by what is stored, also behind a UNION of such: images by their files, "
-        "so that two files with the same pixels are two values. Computed values, and columns of "
-        "other types beside them, are compared by value: `image + 0` by its pixels. NaN is one "
-        "value there, whichever parts of a complex number are NaN."
+        "columns of one type by what is stored, also behind a UNION of such: images by their "
+        "files, so that two files with the same pixels are two values. Computed values, and "
+        "columns of other types beside them, are compared by value: `image + 0` by its pixels. "
+        "NaN is one value there, whichever parts of a complex number are NaN."
     ),
     "`LOG`": "Natural, for scalars and tensors.",
     "NaN": (
