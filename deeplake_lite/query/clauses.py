@@ -65,7 +65,7 @@ def sample(
     Parameters
     ----------
     weights : ndarray, (n,) float64
-        Zero, NaN and null are never drawn.
+        Rows of weight 0 are never drawn.
     replace : bool
         Whether a row may come again.
     limit : float, optional
@@ -78,17 +78,19 @@ def sample(
     Raises
     ------
     QueryError
-        For a weight that is negative or infinite.
+        For a weight that is negative, infinite or NaN.
 
     Examples
     --------
     >>> sample(np.array([0.0, 1.0]), replace=True, limit=3, percent=False, seed=0).tolist()
     [1, 1, 1]
     """
-    weights = np.where(np.isnan(weights), 0.0, weights)
-    wrong = weights[(weights < 0) | np.isinf(weights)]
+    wrong = weights[~(np.isfinite(weights) & (weights >= 0))]
     if len(wrong):
-        raise QueryError(f"SAMPLE BY takes finite weights of 0 or more, got {wrong[0]:g}.")
+        raise QueryError(
+            f"SAMPLE BY takes finite weights of 0 or more, got {wrong[0]:g}. A row whose weight is "
+            "null is not drawn: IF(ISNAN(x), NULL, x)."
+        )
     likely, rng = np.flatnonzero(weights), np.random.default_rng(seed)
     wanted = len(weights) if limit is None else limit * len(weights) / 100 if percent else limit
     if replace and wanted > MOST_DRAWN:

@@ -156,7 +156,10 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"(?i)UNNEST.*not supported here|nested UNNEST",
-        "UNNEST stands in the select list, once within an item.",
+        (
+            "UNNEST stands in the select list, once within an item. Name it in a query within to "
+            "use its values elsewhere: FROM (SELECT UNNEST(x) AS item FROM …) WHERE item > 0."
+        ),
     ),
     (
         (

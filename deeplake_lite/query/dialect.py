@@ -63,6 +63,13 @@ _LENT = (
 """Clauses of other databases, in whose places those of this language are."""
 
 
+_BEFORE_CALLS = {
+    TokenType.SELECT, TokenType.L_PAREN, TokenType.COMMA, TokenType.GROUP_BY, TokenType.ORDER_BY,
+    TokenType.DISTINCT,
+}  # fmt: skip
+"""What ALL may stand behind as a word of SQL; in front of a parenthesis it is a function there."""
+
+
 NAMED = {"limit", "offset", "locks", "sample", "group"}
 """Clauses of which an error may name the whole, so that its place is their first word."""
 
@@ -361,17 +368,17 @@ class Lakes(DuckDB):
             return found
 
         def parse(self, raw_tokens: list[Any], sql: str) -> Any:
-            """Parse; ``SELECT ALL(x)`` is a function of x, not all rows of one.
+            """Parse; ``SELECT ALL(x)`` is a function of x, not all rows of one, and so elsewhere.
 
             AS right behind SELECT, which the parser would pass over, is a name.
             """
-            for before, token, after in zip(
-                raw_tokens, raw_tokens[1:], raw_tokens[2:], strict=False
-            ):
-                kinds = (before.token_type, token.token_type, after.token_type)
-                if kinds == (TokenType.SELECT, TokenType.ALL, TokenType.L_PAREN):
+            kinds = [token.token_type for token in raw_tokens]
+            for at, token in enumerate(raw_tokens[1:], 1):
+                is_query = kinds[at + 2 : at + 3] in ([TokenType.SELECT], [TokenType.WITH])
+                is_call = kinds[at - 1] in _BEFORE_CALLS and not is_query
+                if is_call and kinds[at : at + 2] == [TokenType.ALL, TokenType.L_PAREN]:
                     token.token_type = TokenType.VAR
-                elif kinds[:2] == (TokenType.SELECT, TokenType.ALIAS):
+                elif kinds[at - 1 : at + 1] == [TokenType.SELECT, TokenType.ALIAS]:
                     token.token_type = TokenType.UNKNOWN
             return super().parse(raw_tokens, sql)
 

@@ -25,8 +25,8 @@ CLAUSES = {
     "`LIMIT n [OFFSET m]`": "the first rows",
     "`ARRANGE BY expr, …`": "puts rows of equal value together, by where each first comes",
     "`SAMPLE BY weight [REPLACE] [LIMIT n \\| n PERCENT] [SEED n]`": (
-        "draws rows by weight: a number, or `MAX_WEIGHT(label = 'cat': 10, score > 0.5: 2)`, "
-        "`SUM_WEIGHT(…)`"
+        "draws rows by weight: a finite number from 0 on (null is 0, NaN is an error), or "
+        "`MAX_WEIGHT(label = 'cat': 10, score > 0.5: 2)`, `SUM_WEIGHT(…)`"
     ),
     "`EXPAND BY before, after`": "adds the rows around each row; once each",
     "`UNION \\| INTERSECT \\| EXCEPT [ALL]`": "of two SELECTs",
@@ -41,7 +41,9 @@ RULES = {
     "Small integers": (
         "Integers of a tensor are widened to 64 bits before arithmetic, and `SUM` and `PROD` give "
         "int64 (uint64 of uint64): `image + 10` and `SUM(a) - SUM(b)` do not wrap around. Beyond "
-        "64 bits, sums and products do, as in NumPy; those of scalars are errors."
+        "64 bits, sums and products do, as in NumPy; those of scalars are errors. Tensors of "
+        "uint64 beside signed integers become int64, in which too large ones are an error; beside "
+        "truth values and unsigned integers they stay uint64."
     ),
     "`MIN`, `MAX`, `SUM`, `MEAN`, `STD`, …": (
         "Without GROUP BY: of a tensor, per row; of a scalar column, SQL's aggregate. With GROUP "
@@ -56,7 +58,9 @@ RULES = {
     "Integers": (
         "Exact, or an error, whether stored or computed, also in comparisons with numbers of any "
         "size and with fractions: a result that neither int64 nor uint64 holds is rounded by "
-        "`CAST(x AS DOUBLE)` alone."
+        "`CAST(x AS DOUBLE)` alone. Between two tensors, or a tensor and a column, integers beside "
+        "floats are NumPy's: arithmetic and comparisons take both as floats, which round integers "
+        "beyond 2**53. One column of both, as in CASE and UNION, does not round them."
     ),
     "Times": (
         "Moments keep their nanoseconds, also where a span is added. Spans are in microseconds: a "
@@ -83,9 +87,13 @@ RULES = {
     ),
     "Conditions": "One truth value per row: wrap a tensor in `ANY(…)` or `ALL(…)`.",
     "Division": (
-        "`/` is never rounded. Scalars: `-7 // 3` is -2 and `-7 % 3` is -1, towards zero; `x / 0` "
-        "is infinite, `x // 0` and `x % 0` are null. Tensors: -3 and 2, rounded down; of integers, "
-        "`x // 0` and `x % 0` are 0."
+        "`/` is never rounded. Scalars: `-7 // 3` is -2 and `-7 % 3` is -1, towards zero, and so "
+        "are floats: `-7.5 // 2` is -3.0. `x / 0` is infinite, `x // 0` and `x % 0` are null. "
+        "Tensors: -3 and 2, rounded down, of floats, too; of integers, `x // 0` and `x % 0` are 0."
+    ),
+    "Powers": (
+        "`**` groups to the left, and a sign binds tighter: `a ** b ** c` is `(a ** b) ** c`, and "
+        "`-a ** 2` is `(-a) ** 2`."
     ),
     "Subscripts": (
         "NumPy's, from 0: `x[10:20, ::2, -1]`, `x[..., 0]`, `x[[0, 2]]`, `x[x > 2]`, `x[None]`; "
@@ -108,9 +116,17 @@ RULES = {
     "`HASH`": (
         "Equal values have equal hashes, whatever their types: numbers go by value (`true` as 1), "
         "classes by name, times by the moment. Null's is null. Of a tensor column as it is, the "
-        "digest that is stored, of encoded bytes, unless it holds floats. Compared with another "
-        "HASH, as in `HASH(image) = HASH($p)`, both are of values, which are read, unless both are "
-        "columns of one type. Complex numbers have hashes of their own."
+        "digest that is stored, of encoded bytes, unless it holds floats, or arrays that differ in "
+        "how many axes they have: those without axes have the hash of their number. Compared with "
+        "another HASH, as in `HASH(image) = HASH($p)`, both are of values, which are read, unless "
+        "both are columns of one type. Complex numbers have hashes of their own."
+    ),
+    "Distinct tensors": (
+        "`DISTINCT`, `GROUP BY`, `UNION`, `COUNT(DISTINCT x)` and `IS NOT DISTINCT FROM` compare "
+        "columns of one type by what is stored, also behind a UNION of such: images by their "
+        "files, so that two files with the same pixels are two values. Computed values, and "
+        "columns of other types beside them, are compared by value: `image + 0` by its pixels. "
+        "NaN is one value there, whichever parts of a complex number are NaN."
     ),
     "Lambdas": (
         "`LIST_TRANSFORM(x, v -> v + 1)`, `LIST_FILTER(x, v -> v > 0)` and `LIST_REDUCE(x, (a, b) "

@@ -241,6 +241,8 @@ TYPES = {
     "SELECT id EXPAND BY 1, 9999999999999999999999": "EXPAND BY is a whole number of rows",
     "SELECT id SAMPLE BY -1": "finite weights of 0 or more, got -1",
     "SELECT id SAMPLE BY 'inf'": "finite weights of 0 or more, got inf",
+    "SELECT id SAMPLE BY 'nan'": "finite weights of 0 or more, got nan.* IF.ISNAN",
+    "SELECT id SAMPLE BY 0 * CAST('inf' AS DOUBLE)": "finite weights of 0 or more, got nan",
     "SELECT id SAMPLE BY text": "SAMPLE BY takes a number per row",
     "SELECT id EXPAND BY -1, 2": "Expected EXPAND BY before, after: two numbers",
     "SELECT id FROM (SELECT id ARRANGE BY id)": r"ARRANGE BY ends a query",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 
 import deeplake_lite as dl
@@ -39,3 +42,69 @@ def ds() -> dl.Dataset:
 def test_messages_name_what_is_at_fault(ds: dl.Dataset, query: str, message: str) -> None:
     with pytest.raises(LakeError, match=rf"{message}(.|\n)*\^"):
         ds.query(query)
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, None, "2", True, [1]], ids=repr)
+@pytest.mark.parametrize(
+    "clause",
+    ["LIMIT {}", "LIMIT 1 OFFSET {}", "SAMPLE BY 1 LIMIT {}", "SAMPLE BY 1 SEED {}",
+     "EXPAND BY {}, 1", "EXPAND BY 1, {}"],
+)  # fmt: skip
+def test_numbers_of_rows_show_the_value_of_a_parameter(
+    ds: dl.Dataset, clause: str, value: object
+) -> None:
+    shown = re.escape(repr(value))
+    for mark, params in (("$p", {"p": value}), ("?", [value])):
+        message = rf"0 or more .* but it is {re.escape(mark)}, which is {shown}\.(.|\n)*\^"
+        with pytest.raises(dl.QueryTypeError, match=message):
+            ds.query(f"SELECT id {clause.format(mark)}", params)
+
+
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [
+        ("SELECT k AS id, COUNT(*) AS n GROUP BY k SAMPLE BY id", "id"),
+        ("SELECT k, COUNT(*) AS n GROUP BY k SAMPLE BY n + b", "n + b"),
+        ("SELECT k AS id, COUNT(*) AS n GROUP BY k ARRANGE BY id", "id"),
+        ("SELECT k, COUNT(*) AS n GROUP BY k ARRANGE BY k, b", "b"),
+        ("SELECT COUNT(*) AS n SAMPLE BY id", "id"),
+        ("SELECT COUNT(*) OVER (PARTITION BY SUM(b)) AS n", "COUNT(*) OVER"),
+        ("SELECT COUNT(*) OVER (ORDER BY MAX(b) DESC) AS n", "COUNT(*) OVER"),
+    ],
+)
+def test_columns_of_groups_that_are_not_grouped_are_shown(
+    ds: dl.Dataset, query: str, part: str
+) -> None:
+    with pytest.raises(dl.QueryTypeError, match="of a grouped query is grouped") as caught:
+        ds.query(query)
+    column = query.rindex(part) + 1
+    assert f"Line 1, column {column}:" in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "int8", "int64", "float32"])
+def test_the_complement_of_numbers_says_what_to_write(dtype: str) -> None:
+    x = np.array([[0, 1, 7]], dtype)
+    ds = dl.create(f"memory://complement-{dtype}", {"x": dl.Array(dtype, (3,))})
+    ds.append({"x": x})
+    with pytest.raises(dl.QueryTypeError, match=r"~ turns a condition .* NOT x for") as caught:
+        ds.query("SELECT ~x AS y")
+    if dtype.startswith("float"):
+        assert "bits" not in str(caught.value)
+        return
+    [way] = re.findall(r"zero, or (.*) for numbers with their bits", str(caught.value))
+    assert ds.query(f"SELECT {way} AS y")["y"][0].tolist() == (~x[0]).tolist()
+
+
+def test_unnested_values_are_named_in_a_query_within(ds: dl.Dataset) -> None:
+    with pytest.raises(dl.QueryTypeError, match=r"FROM \(SELECT UNNEST\(x\) AS item FROM …\)"):
+        ds.query("SELECT UNNEST([id, b]) AS r WHERE r > 0")
+    found = ds.query("SELECT r FROM (SELECT UNNEST([id, b]) AS r FROM ds) WHERE r > 0")
+    assert found["r"][:].tolist() == [1]
+
+
+def test_the_list_of_a_parameter_is_shown_where_its_items_do_not_go_together(
+    ds: dl.Dataset,
+) -> None:
+    for query in ("SELECT $p AS x", "SELECT id, [$p] AS x", "SELECT id WHERE id IN $p"):
+        with pytest.raises(dl.QueryTypeError, match=r"'a' cannot be converted(.|\n)*\^"):
+            ds.query(query, {"p": [1, "a"]})

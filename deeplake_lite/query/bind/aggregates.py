@@ -10,12 +10,12 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind import known
-from deeplake_lite.query.bind.digests import digest
+from deeplake_lite.query.bind.digests import digest_of_rows
 from deeplake_lite.query.bind.json_values import as_exact_number
 from deeplake_lite.query.bind.kinds import is_json, is_numpys, key_of, kind_of, ordering
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.functions import Arg, Type
-from deeplake_lite.query.functions.binding import box_numbers
+from deeplake_lite.query.functions.binding import box_numbers, picture_numbers
 from deeplake_lite.query.functions.sums import wide_dtype
 from deeplake_lite.query.values import (
     NUMBER,
@@ -92,7 +92,9 @@ def grouped(tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr]
         if aggregate in ("SUM", "PROD"):
             dtype = (wide_dtype(np.dtype(inner.dtype)) or np.dtype(inner.dtype)).name
         arg = Arg(text, inner)
-        type_ = Type(dtype, inner.shape, box_numbers(dtype, inner.shape, arg))
+        known = inner.shape is not None
+        meaning = box_numbers(dtype, inner.shape, arg) if known else picture_numbers(arg)
+        type_ = Type(dtype, inner.shape, meaning)
     return Tensor(Grouped(key, tensor.tree, aggregate, type_), {key: rows}, text)
 
 
@@ -106,7 +108,7 @@ def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
         sought = [*e.expressions[0].expressions, *e.expressions[1:]]
         values = [low.value(p, scope) for p in sought]
         parts = [
-            low.as_sql(digest(v, low, null=True), scope)
+            low.as_sql(digest_of_rows(v, low, null=True), scope)
             if isinstance(v, Tensor) and is_numpys(v)
             else key_of(v, low, scope)
             for v in values

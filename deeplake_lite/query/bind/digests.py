@@ -14,6 +14,7 @@ from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import (
     Call,
     Cell,
+    Choice,
     Literal_,
     Meta,
     Tensor,
@@ -32,8 +33,48 @@ def comparable(value: Value, low: Lowering, scope: Scope, *, stored: bool = True
     JSON has a text that all equal values share.
     """
     if isinstance(value, Tensor) and is_numpys(value):
-        return low.as_sql(digest(value, low, stored=stored), scope)
+        return low.as_sql(digest_of_rows(value, low, stored=stored), scope)
     return key_of(value, low, scope)
+
+
+def digest_of_rows(
+    tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = False
+) -> Tensor:
+    """Return the digest by which rows of one column are compared, also of a UNION's.
+
+    Columns of one type that a UNION has unchanged are compared by what is stored, as each is.
+    """
+    tree = tensor.tree
+    if not stored or not isinstance(tree, Choice) or not stored_type(tensor):
+        return digest(tensor, low, stored=stored, null=null)
+    return Tensor(_stored_digest(tree, null=null), tensor.env, tensor.text)
+
+
+def stored_type(tensor: Tensor) -> str:
+    """Return the type, with its codec, of a column that came unchanged, or of all in a UNION.
+
+    Of anything else it is "".
+    """
+    if tensor.plain is not None:
+        return str(tensor.plain.field.htype)
+    return _stored_type(tensor.tree) if isinstance(tensor.tree, Choice) else ""
+
+
+def _stored_type(tree: Tree) -> str:
+    if isinstance(tree, Cell):
+        return str(tree.field.htype)
+    types = {_stored_type(t) for t in tree.options} if isinstance(tree, Choice) else set()
+    return types.pop() if len(types) == 1 else ""
+
+
+def _stored_digest(tree: Tree, *, null: bool) -> Tree:
+    """Return the digests that are stored of cells, and of those in a UNION."""
+    if isinstance(tree, Choice):
+        options = tuple(_stored_digest(option, null=null) for option in tree.options)
+        return Choice(tree.key, options, Type("uint64"))
+    assert isinstance(tree, Cell)
+    what = "hash:present" if null and tree.field.htype.nullable else "hash"
+    return Meta(tree.key, tree.source, tree.field, what, Type("uint64"))
 
 
 def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = False) -> Tensor:
@@ -43,10 +84,7 @@ def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = F
     digest, too, by which nulls make one group; with `null`, it is null.
     """
     if stored and tensor.plain is not None and isinstance(tensor.tree, Cell):
-        leaf = tensor.tree
-        what = "hash:present" if null and leaf.field.htype.nullable else "hash"
-        tree = Meta(leaf.key, leaf.source, leaf.field, what, Type("uint64"))
-        return Tensor(tree, tensor.env, tensor.text)
+        return Tensor(_stored_digest(tensor.tree, null=null), tensor.env, tensor.text)
     return low.call("HASH", [tensor], {}, exp.Anonymous(this="HASH", expressions=[]))
 
 

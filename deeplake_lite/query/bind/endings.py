@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sqlglot import exp
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query import dialect
 from deeplake_lite.query.bind.aggregates import sorted_by
@@ -108,12 +109,15 @@ def _number_of_rows(
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
     if is_number and 0 <= number < MOST_ROWS and (percent or number == int(number)):
         return cast("int | float", number)
+    given = text_of(e)
+    if isinstance(value, Constant) and isinstance(e, exp.Placeholder | exp.Parameter):
+        given = f"{given}, which is {brief(value.value)}"
     if what == "SEED":
         raise QueryTypeError(
-            f"SEED is a whole number, 0 or more and below 2 ** 62, but it is {text_of(e)}."
+            f"SEED is a whole number, 0 or more and below 2 ** 62, but it is {given}."
         )
     raise QueryTypeError(
-        f"{what} is a whole number of rows, 0 or more and below 2 ** 62, but it is {text_of(e)}."
+        f"{what} is a whole number of rows, 0 or more and below 2 ** 62, but it is {given}."
     )
 
 

@@ -17,12 +17,13 @@ from deeplake_lite.htypes import Boxes, ClassLabel, Mask
 from deeplake_lite.query.bind.kinds import WITHOUT_NAMES
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.base import Arg, Bound
+from deeplake_lite.query.functions.binding import as_int64
 from deeplake_lite.query.functions.guard import Guarded
 from deeplake_lite.query.trees import objects
 from deeplake_lite.query.values import Call, Literal_, Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -197,6 +198,8 @@ def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) ->
         if t.type.dtype == dtype.name
         else _as_int64(t)
         if (t.type.dtype, dtype.name) == ("uint64", "int64")
+        else _as_floats(t, dtype)
+        if t.type.dtype in ("int64", "uint64") and dtype.kind in "fc"
         else low.call("CAST", [t], {"type": dtype.name}, e)
         for t in tensors
     ]
@@ -215,27 +218,58 @@ def _common(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 def _as_int64(tensor: Tensor) -> Tensor:
     """Return numbers of uint64 that stand beside signed ones; too large ones are an error."""
-    most = np.iinfo(np.int64).max
+    return _converted(tensor, "int64", lambda array: as_int64(array, tensor.text))
+
+
+def _as_floats(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
+    """Return integers that stand beside floats; those that no float is are an error."""
+
+    def convert(array: NDArray[Any]) -> NDArray[Any]:
+        if (rounded := _rounded(array, dtype)).size:
+            raise QueryTypeError(
+                f"A column of integers and floats holds floats, and none of {dtype} is "
+                f"{rounded.flat[0]}, which {tensor.text} has. CAST the integers AS DOUBLE, which "
+                "rounds them, or the floats AS BIGINT."
+            )
+        return array.astype(dtype)
+
+    return _converted(tensor, dtype.name, convert)
+
+
+def _rounded(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return the integers of an array that a dtype of floats does not hold.
+
+    >>> _rounded(np.array([2**24, 2**24 + 1, 2**63 - 1]), np.dtype("float32"))
+    array([           16777217, 9223372036854775807])
+    """
+    with np.errstate(over="ignore"):  # of float16
+        floats = array.astype(dtype).real.astype(np.float64)
+    within = floats < 2.0 ** (64 if array.dtype.kind == "u" else 63)  # others do not come back
+    back = np.where(within, floats, 0).astype(array.dtype)
+    rounded: NDArray[Any] = np.asarray(array)[~within | (back != array)]
+    return rounded
+
+
+def _converted(
+    tensor: Tensor, dtype: str, convert: Callable[[NDArray[Any]], NDArray[Any]]
+) -> Tensor:
+    """Return a tensor's values in another dtype, which may refuse some of them."""
 
     def compute(value: Any, *, lead: int) -> Any:
-        array = np.asarray(value)
-        if array.size and array.max() > most:
-            raise QueryTypeError(
-                f"Integers beside signed ones are int64, which holds up to {most}, but "
-                f"{tensor.text} has {array.max()}. CAST both sides: CAST(x AS DOUBLE) rounds."
-            )
-        return array.astype(np.int64)
+        return convert(np.asarray(value))
 
-    type_ = replace(tensor.type, dtype="int64")
-    arg = Arg(tensor.text, tensor.type)
-    bound = Bound(type_, Guarded(tensor.text, type_, compute, (arg,), (0,), sees_null=False))
-    return Tensor(Call("INT64", bound, (tensor.tree,)), tensor.env, tensor.text)
+    type_, arg = replace(tensor.type, dtype=dtype), Arg(tensor.text, tensor.type)
+    guarded = Guarded(tensor.text, type_, compute, (arg,), (0,), sees_null=False)
+    bound, options = Bound(type_, guarded), (("type", dtype),)
+    return Tensor(Call("CONVERT", bound, (tensor.tree,), options), tensor.env, tensor.text)
 
 
 def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
     """Tell whether a constant does not change much in a dtype: whole numbers not at all."""
-    if dtype.kind == "f" and value.dtype.kind in "fiu":
+    if dtype.kind == "f" and value.dtype.kind == "f":
         return bool(np.isfinite(value.astype(dtype)).all())
+    if dtype.kind in "fc" and value.dtype.kind in "iu":
+        return not _rounded(value, dtype).size
     with np.errstate(all="ignore"):
         return bool((value.astype(dtype) == value).all())
 
@@ -245,5 +279,5 @@ def _both(a: Type, b: Type) -> Type:
     shape = a.shape
     if a.shape is not None and b.shape is not None:
         shape = tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True))
-    named = names_of(a) == names_of(b)
+    named = names_of(a) == names_of(b) and (shape is not None or a.is_picture == b.is_picture)
     return replace(a, shape=shape, meaning=a.meaning if named else None)

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.aggregates import grouped, no_position, picked
-from deeplake_lite.query.bind.digests import comparable, digest
+from deeplake_lite.query.bind.digests import comparable, digest_of_rows
 from deeplake_lite.query.bind.endings import is_number, item_number
 from deeplake_lite.query.bind.kinds import is_json, is_numpys, kind_of
 from deeplake_lite.query.bind.names import in_brackets
@@ -102,7 +102,7 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
     if scope.keys.get(e) is not None:
         return value
     if isinstance(value, Tensor):
-        by = digest(value, low) if is_numpys(value) else value
+        by = digest_of_rows(value, low) if is_numpys(value) else value
         node = low.known_island(by, scope)
         if node is not None and node.sql("duckdb") in keys:
             return picked(value, "FIRST") if is_numpys(value) else Sql(node, kind_of(value))

@@ -352,6 +352,8 @@ class Lowering:
             if begins is not None:
                 self.starts.setdefault(found.text, begins)
         nodes: list[exp.Expr] = [found.node] if isinstance(found, Sql) else []
+        if isinstance(found, Constant) and isinstance(found.value, list):
+            nodes = [found.node] if len(found.value) <= _MANY else []
         if isinstance(found, Tensor) and isinstance(e, exp.Window | exp.Anonymous | exp.Filter):
             nodes = list(found.env.values())
         start = start_of(e) if nodes and len(self.traces) < _MOST_TRACES else None

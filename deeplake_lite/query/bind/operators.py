@@ -7,10 +7,12 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
+import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind import beside_floats, comparisons, growth
 from deeplake_lite.query.bind.constants import list_of, negated, null_tensor
 from deeplake_lite.query.bind.exact import fraction
@@ -34,7 +36,7 @@ from deeplake_lite.query.bind.kinds import (
     unified,
 )
 from deeplake_lite.query.bind.moments import FINE_UNITS, as_timestamp, floored, sum_of_moments
-from deeplake_lite.query.dialect import WORDY, text_of
+from deeplake_lite.query.dialect import WORDY, func, text_of
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.values import (
     BOOL,
@@ -126,7 +128,26 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     node = type(e)(this=sides[0], expression=sides[1])
     if isinstance(e, exp.Div):
         return Sql(node, REAL)
+    if not (_is_whole(left) and _is_whole(right)):
+        if isinstance(e, exp.IntDiv):
+            node = func("trunc", node)  # DuckDB's // of floats does not round
+        elif isinstance(e, exp.Mod) and not _is_divisor(right):
+            node.set("expression", func("nullif", sides[1], exp.convert(0)))  # NaN, of floats
     return Sql(node, kind_of_two(left, right))
+
+
+def _is_whole(value: Value) -> bool:
+    """Tell whether a scalar is surely an integer."""
+    if isinstance(value, Constant):
+        return type(value.value) is int
+    htype = kind_of(value).htype
+    return isinstance(htype, Scalar) and np.dtype(htype.dtype).kind in "iu"
+
+
+def _is_divisor(value: Value) -> bool:
+    """Tell whether a value is surely a number other than 0."""
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(number, int | float) and number != 0
 
 
 def _is_fraction(e: exp.Expr, modulus: Value) -> bool:
@@ -199,12 +220,26 @@ def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         return low.generic(e, scope, NUMBER)
     for part, value in zip(parts, values, strict=True):
         tensor = low.as_tensor(value, text_of(part))
+        if tensor.type.dtype != "bool" and isinstance(e, exp.BitwiseNot):
+            raise QueryTypeError(
+                f"~ turns a condition around, and {text_of(part)} is {tensor.type}. Write NOT "
+                f"{text_of(part)} for whether elements are zero{_complement(part, tensor)}."
+            )
         if tensor.type.dtype != "bool":
             raise QueryTypeError(
                 f"& and | connect conditions, and {text_of(part)} is {tensor.type}. They bind "
                 f"tighter than comparisons: write (x > 1) & (x < 2), or AND, got {text_of(e)}."
             )
     return low.call(_BITWISE[type(e)], values, {}, e)
+
+
+def _complement(part: exp.Expr, tensor: Tensor) -> str:
+    """Return how to write ``~x`` of integers: 255 - x of uint8. Floats have none."""
+    dtype = tensor.type.dtype
+    if not tensor.type.is_number or np.dtype(dtype).kind not in "iu":
+        return ""
+    most = np.iinfo(dtype).max if dtype.startswith("u") else -1
+    return f", or {most} - {text_of(part)} for numbers with their bits turned around"
 
 
 _BITWISE: dict[type[exp.Expr], str] = {

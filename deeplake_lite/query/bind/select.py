@@ -298,6 +298,8 @@ class Binder:
             out.set("windows", [window_parts(low, w, scope) for w in named])
         count = limit(self, tree, out, scope)
         ending = clauses(self, tree, scope, projection)
+        for e in _ends(tree) if scope.grouped or scope.aggregated else ():
+            self._note_ungrouped(e, _nodes(low.value(e, scope)), keys, scope)
         sorts = row_order.sorted_afterwards(out, scope) if outermost else []
         order = [projection.column(position).name for position in sorts]
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
@@ -420,8 +422,11 @@ class Binder:
         groups: bool = False,
     ) -> None:
         """Note an expression over a group that takes the value of a row."""
-        start = start_of(e) if groups or scope.grouped or scope.aggregated else None
-        if start is not None and any(_takes_rows(node, keys) for node in nodes):
+        is_group = groups or scope.grouped or scope.aggregated
+        start = start_of(e)
+        if start is not None and any(
+            _takes_rows(node, keys) if is_group else _has_windows_of_groups(node) for node in nodes
+        ):
             self.ungrouped.append(start)
 
     def as_relation(self, query: exp.Query, name: str) -> exp.Subquery:
@@ -478,6 +483,27 @@ def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
     return isinstance(node, exp.Column) or any(
         _takes_rows(part, keys) for part in node.iter_expressions()
     )
+
+
+def _has_windows_of_groups(node: exp.Expr) -> bool:
+    """Tell whether a window parts or sorts rows by an aggregate, which makes one row of all."""
+    parts = (
+        part
+        for window in node.find_all(exp.Window)
+        for part in (*(window.args.get("partition_by") or ()), window.args.get("order"))
+        if part is not None
+    )
+    return any(
+        call.name.upper() in known.AGGREGATES
+        for part in parts
+        for call in part.find_all(exp.Anonymous)
+    )
+
+
+def _ends(tree: exp.Expr) -> list[exp.Expr]:
+    """Return the expressions of ARRANGE BY and SAMPLE BY."""
+    parts = tree.args.get(CLAUSES) or ()
+    return [e for part in parts for e in (*part.expressions, part.this) if isinstance(e, exp.Expr)]
 
 
 def _check_windows(e: exp.Expr, nodes: list[exp.Expr]) -> None:

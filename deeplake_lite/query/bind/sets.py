@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind import beside_floats
-from deeplake_lite.query.bind.digests import comparable
+from deeplake_lite.query.bind.digests import comparable, stored_type
 from deeplake_lite.query.bind.forms import in_one_form
 from deeplake_lite.query.bind.json_values import json_key
 from deeplake_lite.query.bind.kinds import (
@@ -230,7 +230,7 @@ def _compared(
     """
     a, b = pair
     if isinstance(a, Tensor) and isinstance(b, Tensor):
-        stored = _stored_type(a) == _stored_type(b)
+        stored = stored_type(a) == stored_type(b)
         left, right = (comparable(value, low, Scope(), stored=stored) for value in (a, b))
         compared.add(left, right)
         if not of_both:
@@ -297,11 +297,6 @@ def _check_kinds(label: str, names: list[KindName]) -> None:
                 f"Columns of one kind go together, but {label!r} is {WORDS[name]} on one side, and "
                 f"{WORDS[other]} on the other. CAST one of them, or leave it out."
             )
-
-
-def _stored_type(value: Tensor) -> str:
-    """Return the type of a column that came through unchanged, with its codec; else nothing."""
-    return "" if value.plain is None else str(value.plain.field.htype)
 
 
 def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str, type_: Type) -> Tensor:

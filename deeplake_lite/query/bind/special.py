@@ -199,7 +199,8 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if isinstance(found, Constant) and isinstance(found.value, list | np.ndarray):
         found = low.as_tensor(found, text_of(e))
     if isinstance(found, Tensor) and is_numpys(found):
-        return digest(with_names(found), low, null=True)  # as `=` compares classes
+        is_open = found.type.shape is None and not found.type.is_picture  # may equal a number
+        return digest(with_names(found), low, stored=not is_open, null=True)  # names, as by `=`
     if kind_of(found).name == "list":
         return digest(low.as_tensor(by_name(found), text_of(e)), low, null=True)
     return hash_of(settled(found, low, scope), low, scope)

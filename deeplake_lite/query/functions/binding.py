@@ -10,20 +10,26 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
+from deeplake_lite.htypes.array import MOST_ANY_AXES
 from deeplake_lite.htypes.class_label import ClassLabel
 from deeplake_lite.query.functions.room import STACK_BYTES, check_room
-from deeplake_lite.query.functions.value_type import BoxNumbers, Type
+from deeplake_lite.query.functions.value_type import BoxNumbers, PictureNumbers, Type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from deeplake_lite.query.functions.base import Arg, Compute
     from deeplake_lite.query.functions.value_type import Shape
 
 type Axis = int | tuple[int, ...] | list[int] | None
 
-_PICTURES: tuple[Shape, ...] = ((None, None, 3), (None, None))
-"""What stands for a shape with an unknown number of axes: coloured and grey pictures."""
+_PICTURES: tuple[Shape, ...] = ((None, None, None), (None, None))
+"""What stands for the unknown number of axes of pictures: coloured and grey ones."""
+
+_ARRAYS: tuple[Shape, ...] = tuple((None,) * ndim for ndim in range(MOST_ANY_AXES + 1))
+"""What stands for the unknown number of axes of arrays."""
 
 
 def numbers(name: str, *args: Arg) -> None:
@@ -135,6 +141,60 @@ def widened(value: Any) -> Any:
     return array
 
 
+def without_rounding(values: Sequence[Any], args: Sequence[Arg]) -> list[Any]:
+    """Return whole numbers of which NumPy makes no floats, as it would of uint64 beside int64.
+
+    Beside signed integers, those of uint64 become int64. Otherwise uint64 holds the others, too:
+    truth values, unsigned integers, and a constant's integers where none of them is negative.
+    Python's numbers stay, and so does everything beside floats.
+
+    Raises
+    ------
+    QueryTypeError
+        For an integer of uint64, beside signed ones, that int64 does not hold.
+
+    Examples
+    --------
+    >>> from deeplake_lite.query.functions.base import Arg
+    >>> args = Arg("x", Type("uint64", (1,))), Arg("y", Type("bool", (1,)))
+    >>> a, b = without_rounding([np.array([2**63], "uint64"), np.array([True])], args)
+    >>> a + b
+    array([9223372036854775809], dtype=uint64)
+    """
+    arrays = {at: np.asarray(v) for at, v in enumerate(values) if not isinstance(v, int)}
+    dtypes = [array.dtype for array in arrays.values()]
+    if np.uint64 not in dtypes or any(dtype.kind not in "biu" for dtype in dtypes):
+        return list(values)
+    is_signed = any(
+        array.dtype.kind == "i" and not (args[at].is_constant and np.all(array >= 0))
+        for at, array in arrays.items()
+    )
+    found = list(values)
+    for at, array in arrays.items():
+        if not is_signed:
+            found[at] = array.astype(np.uint64, copy=False)
+        elif array.dtype == np.uint64:
+            found[at] = as_int64(array, args[at].text)
+    return found
+
+
+def as_int64(array: NDArray[Any], text: str) -> NDArray[np.int64]:
+    """Return integers of uint64 that stand beside signed ones.
+
+    Raises
+    ------
+    QueryTypeError
+        For one that int64 does not hold; `text` is what the query has for them.
+    """
+    most = np.iinfo(np.int64).max
+    if array.size and array.max() > most:
+        raise QueryTypeError(
+            f"Integers beside signed ones are int64, which holds up to {most}, but {text} has "
+            f"{array.max()}. CAST both sides: CAST(x AS DOUBLE) rounds."
+        )
+    return array.astype(np.int64)
+
+
 def bare(value: Any) -> Any:
     """Return a value of a row as an array, and Python's numbers as they are."""
     return value if isinstance(value, int | float) else np.asarray(value)
@@ -144,12 +204,10 @@ def result_of(compute: Compute, *args: Arg) -> Type:
     """Return the type that a function gives: run on zeros, axes that vary being of size 1.
 
     An axis of the result is unknown where it is of size 1 and some argument's axis is unknown; so
-    this is for functions that keep axes, drop them or broadcast them.
+    this is for functions that keep axes, drop them or broadcast them. An argument whose number of
+    axes is unknown stands for each number that it may have.
     """
-    shapes = [
-        _PICTURES if arg.type.shape is None and not arg.is_constant else (arg.type.shape,)
-        for arg in args
-    ]
+    shapes = [_possible_shapes(arg) for arg in args]
     found, errors = [], []
     for chosen in product(*shapes):
         try:
@@ -160,7 +218,22 @@ def result_of(compute: Compute, *args: Arg) -> Type:
         raise errors[0]
     kinds = {t.shape for t in found}
     shape = found[0].shape if len(kinds) == 1 else _merged(kinds)
+    if shape is None and all(len(found_ or ()) in (2, 3) for found_ in kinds):
+        return Type(found[0].dtype, None, picture_numbers(*args))
     return Type(found[0].dtype, shape, box_numbers(found[0].dtype, shape, *args))
+
+
+def _possible_shapes(arg: Arg) -> tuple[Shape | None, ...]:
+    """Return shapes that stand for all that an argument may have."""
+    if arg.is_constant or arg.type.shape is not None:
+        return (arg.type.shape,)
+    return _PICTURES if arg.type.is_picture else _ARRAYS
+
+
+def picture_numbers(*args: Arg) -> PictureNumbers | None:
+    """Return what numbers of an unknown number of axes mean: pictures', if those alone vary so."""
+    unknown = [arg.type for arg in args if arg.type.shape is None]
+    return PictureNumbers() if all(type_.is_picture for type_ in unknown) else None
 
 
 def box_numbers(dtype: str, shape: Shape | None, *args: Arg) -> BoxNumbers | None:

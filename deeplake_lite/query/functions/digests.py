@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,17 +19,44 @@ from deeplake_lite.storage.digests import row_digests
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import duckdb
     from numpy.typing import NDArray
 
 
 @function("HASH(x)", group="Contents")
 def hash_(x: Arg) -> Bound:
-    """Digest of 64 bits, the same for values that are equal by =, whatever their dtype."""
+    """Digest of 64 bits, the same for equal values of any dtype; of classes, for equal names."""
 
     def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001 one row at a time
+        if x.type.is_number and not np.ndim(value) and not np.iscomplexobj(value):
+            return np.uint64(_of_number(np.asarray(value).item()))
         return np.uint64(_digest(np.asarray(value) if x.type.is_number else value))
 
     return Bound(Type("uint64"), compute, stacks=False)
+
+
+def _of_number(number: float) -> int:
+    """Return the hash of a single number: DuckDB's, which scalars have."""
+    given: float | str
+    is_whole = isinstance(number, int) or number.is_integer()
+    if not is_whole or not -(2**127) <= number < 2**127:
+        given, type_ = float(number), "DOUBLE"
+    elif -(2**63) <= number < 2**63:
+        given, type_ = int(number), "BIGINT"
+    else:
+        given, type_ = str(int(number)), "VARCHAR"
+    cursor = _database().cursor()  # which threads do not share
+    found = cursor.execute(f"SELECT hash(CAST(? AS {type_}))", [given]).fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """Return an empty database, which starts no threads that a fork would lose."""
+    import duckdb
+
+    return duckdb.connect(config={"threads": 1})
 
 
 def _digest(value: Any) -> int:
@@ -61,7 +89,8 @@ def _by_value(array: NDArray[Any]) -> NDArray[Any]:
     array([0. , 0.5])
     """
     if array.dtype.kind == "c":
-        return array.astype(np.complex128) + 0 if array.imag.any() else _by_value(array.real)
+        array = np.where(np.isnan(array), np.nan, array.astype(np.complex128) + 0)  # one NaN
+        return array if array.imag.any() else _by_value(array.real)
     if array.dtype.kind == "f":
         wide = np.where(np.isnan(array), np.nan, array.astype(np.float64) + 0.0)
         low, high = _INT64 if not (wide >= 2.0**63).any() else (0, 2.0**64)

@@ -10,7 +10,14 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.htypes.boxes import Boxes
 from deeplake_lite.query.functions.base import Arg, Bound, function
-from deeplake_lite.query.functions.binding import align, bare, numbers, result_of, widened
+from deeplake_lite.query.functions.binding import (
+    align,
+    bare,
+    numbers,
+    result_of,
+    widened,
+    without_rounding,
+)
 from deeplake_lite.query.functions.boxes import box_type, format_of, in_window
 from deeplake_lite.query.functions.value_type import Type
 
@@ -54,7 +61,8 @@ def _extreme(name: str, summary: str, apply: Callable[..., Any]) -> None:
         numbers(name, x, y)
 
         def compute(*values: Any, lead: int) -> Any:
-            return apply(*align([bare(v) for v in values], (x, y), lead))
+            sides = without_rounding([bare(v) for v in values], (x, y))
+            return apply(*align(sides, (x, y), lead))
 
         return Bound(result_of(compute, x, y), compute)
 
@@ -97,7 +105,8 @@ def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
     numbers("CLIP", *args)
 
     def compute(*values: Any, lead: int) -> Any:
-        value, least, most = align([bare(v) for v in values], args, lead)
+        limits = without_rounding([bare(v) for v in values], args)
+        value, least, most = align(limits, args, lead)
         return np.minimum(np.maximum(widened(value), least), most)
 
     return Bound(result_of(compute, *args), compute)

@@ -24,6 +24,7 @@ from deeplake_lite.query.functions.binding import (
     result_of,
     weak,
     widened,
+    without_rounding,
 )
 from deeplake_lite.query.functions.guard import null_rows
 from deeplake_lite.query.functions.value_type import Type
@@ -45,7 +46,9 @@ def _arithmetic(sign: str, summary: str, apply: Callable[..., Any]) -> None:
         numbers(sign, x, y)
 
         def compute(*values: Any, lead: int) -> Any:
-            return apply(*align([widened(bare(v)) for v in values], (x, y), lead))
+            sides = [bare(v) for v in values]
+            sides = sides if apply is np.true_divide else without_rounding(sides, (x, y))
+            return apply(*align([widened(v) for v in sides], (x, y), lead))
 
         try:
             return Bound(result_of(compute, x, y), compute)
@@ -77,7 +80,9 @@ def _power(x: Arg, y: Arg) -> Bound:
     fraction = y.is_constant and bool(np.any(np.less(y.value, 0)))
 
     def compute(*values: Any, lead: int) -> Any:
-        a, b = align([widened(bare(v)) for v in values], (x, y), lead)
+        sides = [bare(v) for v in values]
+        sides = sides if fraction else without_rounding(sides, (x, y))
+        a, b = align([widened(v) for v in sides], (x, y), lead)
         if fraction and np.asarray(a).dtype.kind in "iu":
             a = np.asarray(a, np.float64)
         return np.power(a, b)

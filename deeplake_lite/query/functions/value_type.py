@@ -9,6 +9,7 @@ import numpy as np
 
 from deeplake_lite.htypes.base import Dense, Nested
 from deeplake_lite.htypes.boxes import Boxes
+from deeplake_lite.htypes.image import Image
 
 if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
@@ -22,6 +23,11 @@ class BoxNumbers:
 
     format: str
     """As of `Boxes`."""
+
+
+@dataclass(frozen=True)
+class PictureNumbers:
+    """That values were computed from pictures, element by element: (h, w), or (h, w, c)."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Type:
     shape: Shape | None = ()
     """Shape of one row's value, with None for an axis that varies; None where even the number of
     axes does: pictures, grey and coloured."""
-    meaning: Htype | BoxNumbers | Items | None = None
+    meaning: Htype | BoxNumbers | PictureNumbers | Items | None = None
     """What the elements mean where a column says so: boxes and their format, names of classes."""
 
     @property
@@ -62,6 +68,11 @@ class Type:
     def items(self) -> Items | None:
         """What is known of a list's items; None of a value that is no list, but an array."""
         return self.meaning if isinstance(self.meaning, Items) else None
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether values have two axes or three, as pictures and numbers computed from them do."""
+        return isinstance(self.meaning, Image | PictureNumbers)
 
     @property
     def box_format(self) -> str | None:

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.query.functions.base import Arg, Bound, function
-from deeplake_lite.query.functions.binding import Axis, align, axes, numbers, result_of, widened
+from deeplake_lite.query.functions.binding import (
+    Axis,
+    align,
+    as_int64,
+    axes,
+    numbers,
+    result_of,
+    widened,
+)
 from deeplake_lite.query.functions.room import check_room
 from deeplake_lite.query.functions.value_type import Type
 
@@ -79,6 +87,9 @@ def _of_two(
 
         def compute(*values: Any, lead: int, aside: Any = None) -> Any:
             a, b = align([np.asarray(v) for v in values], (x, y), lead)
+            if exact == "int64":
+                pairs = zip((a, b), (x, y), strict=True)
+                a, b = (as_int64(v, arg.text) if v.dtype == np.uint64 else v for v, arg in pairs)
             if not a.ndim or not b.ndim or a.shape[-1] != b.shape[-1]:
                 raise ValueError("vectors differ in length")
             if b.ndim > a.ndim:
@@ -95,13 +106,13 @@ def _of_two(
 
 
 def _whole_dtype(*args: Arg) -> str | None:
-    """Return the dtype of a product of integers as NumPy has it; None where that is a float."""
+    """Return the dtype of a product of integers, None of floats."""
     kinds = {np.dtype(arg.type.dtype).kind for arg in args}
     if not kinds <= {*"biu"}:
         return None
     if "uint64" not in [arg.type.dtype for arg in args]:
         return "int64"
-    return None if "i" in kinds else "uint64"
+    return "int64" if "i" in kinds else "uint64"
 
 
 def _fits(*args: Arg) -> bool:

@@ -5,8 +5,10 @@ import pytest
 
 from deeplake_lite import htypes
 from deeplake_lite.query.functions import REGISTRY, Arg, Type
+from deeplake_lite.query.functions.value_type import PictureNumbers
 
-ANY_PICTURE = Arg("image", Type("uint8", None))
+ANY_PICTURE = Arg("image", Type("uint8", None, htypes.Image()))
+ANY_ARRAY = Arg("x", Type("uint8", None, htypes.Array("uint8", None)))
 
 
 @pytest.mark.parametrize(
@@ -44,13 +46,21 @@ def test_a_sequence_is_an_array_where_its_items_have_one_shape_and_a_list_otherw
         ("MEAN", {}, Type("float64")),
         ("MEAN", {"axis": 2}, Type("float64", (None, None))),
         ("MEAN", {"axis": 0}, Type("float64", None)),
-        ("NEG", {}, Type("int64", None)),
+        ("NEG", {}, Type("int64", None, PictureNumbers())),
         ("FLATTEN", {}, Type("uint8", (None,))),
         ("NDIM", {}, Type("int64")),
     ],
 )
 def test_pictures_grey_and_coloured_are_told_apart_when_they_come(name, options, expected):
     assert REGISTRY[name].bind(ANY_PICTURE, **options).type == expected
+
+
+def test_arrays_of_any_axes_are_not_taken_for_pictures():
+    assert REGISTRY["MEAN"].bind(ANY_ARRAY).type == Type("float64")
+    assert REGISTRY["MEAN"].bind(ANY_ARRAY, axis=2).type == Type("float64", None)
+    for others in ([ANY_PICTURE], [[1.0]], [Arg("y", Type("float32", (None, 4)))]):
+        assert REGISTRY["+"].bind(ANY_ARRAY, *others).type.shape is None
+        assert not REGISTRY["+"].bind(ANY_ARRAY, *others).type.is_picture
 
 
 def test_what_is_the_same_for_grey_and_coloured_pictures_is_known():
