@@ -1,7 +1,7 @@
 """What a vacuum lets go of random histories, and what those that stay still know."""
 
 from datetime import UTC, datetime, timedelta
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 import pytest
@@ -225,3 +225,41 @@ def test_a_handle_that_has_read_what_another_s_vacuum_let_go_can_vacuum(tmp_path
     assert not other.vacuum(spare="0s", **options).expired
     assert other.verify()
     assert other["x"][:].tolist() == [0, 1, 2, 3]
+
+
+AFTERWARDS = {
+    "merge": lambda ds: ds.merge("side"),
+    "log": lambda ds: list(ds.log()),
+    "diff": lambda ds: ds.diff("kept"),
+    "restore": lambda ds: ds.restore("kept"),
+    "optimize": lambda ds: ds.optimize(),
+    "verify": lambda ds: ds.verify(),
+    "vacuum": lambda ds: ds.vacuum(older_than="0s", spare="0s"),
+    "query": lambda ds: ds.query("SELECT COUNT(*) AS n FROM dataset VERSION 'kept'"),
+}
+
+
+@pytest.mark.parametrize("operation", AFTERWARDS)
+@pytest.mark.parametrize("seen", [0, 1, 2, 4, 6])
+def test_a_handle_that_has_read_more_of_the_history_than_is_left(tmp_path, seen, operation):
+    url = str(tmp_path / "long.lake")
+    made = dl.create(url, {"x": "int64"})
+    for i in range(6):
+        made.append({"x": [i]})
+        made.commit(f"row {i}")
+        if i == 1:
+            made.tag("kept")
+    ds = dl.open(url)
+    assert len(list(islice(ds._lake.repository.ancestry(ds.version), seen))) == seen
+    dl.open(url).vacuum(older_than="0s", spare="0s")
+    ds.branch("side")
+    side = dl.open(url, branch="side")
+    side.append({"x": [99]})
+    side.commit("on a branch")
+    found = AFTERWARDS[operation](ds)
+    left = {"merge": [*range(6), 99], "restore": [0, 1]}
+    assert ds["x"][:].tolist() == left.get(operation, list(range(6)))
+    if operation == "query":
+        assert found["n"][0] == 2
+    assert dl.open(url).verify()
+    assert dl.open(url)["x"][:6].tolist()[:2] == [0, 1]

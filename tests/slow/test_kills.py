@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from traceback import format_exception
 
 import numpy as np
 from PIL import Image
@@ -186,7 +187,11 @@ STEPS = (
 def work(url, photos, seed, said):
     worker = Worker(url, photos, seed, said)
     said.send(("begin", "nothing", worker.state()))
-    worker.run()
+    try:
+        worker.run()
+    except Exception as error:
+        said.send(("failed", "".join(format_exception(error)), None))
+        raise
 
 
 def kill_one(url, photos, seed, chance):
@@ -203,6 +208,7 @@ def kill_one(url, photos, seed, chance):
     try:
         while told.poll(0):
             kind, step, state = told.recv()
+            assert kind != "failed", step
             acknowledged = state if kind == "done" or acknowledged is None else acknowledged
             begun = state
     except (EOFError, OSError):

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from copy import copy
 from datetime import UTC, datetime
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
@@ -60,7 +60,7 @@ from deeplake_lite.storage.repo.witnesses import new_identity
 from deeplake_lite.storage.repo.work import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
     from io import FileIO
     from pathlib import Path
 
@@ -654,24 +654,24 @@ class Repository:
         DamagedError
             When the history leads elsewhere than it was written to, or back to where it came from.
         """
-        last = None
+        seen = set[str]()
         try:
             for commit in self._walk(self._repository, snapshot_id):
-                last = commit.id
+                seen.add(commit.id)
                 yield commit
         except MissingError:
-            yield from self._ancestry_anew(snapshot_id, last)
+            yield from self._ancestry_anew(snapshot_id, seen)
 
-    def _ancestry_anew(self, start: str, last: str | None) -> Iterator[Commit]:
-        """Yield what comes before `last` in the history of `start`, past the engine's cache.
+    def _ancestry_anew(self, start: str, seen: Container[str]) -> Iterator[Commit]:
+        """Yield the history of `start`, past the engine's cache, without what was seen of it.
 
-        A vacuum cuts histories in place, and the engine remembers them as they were.
+        A vacuum cuts histories in place, and the engine remembers them as they were: versions
+        that it deleted, too, so that the history is followed from its start.
         """
         try:
             with translated():
                 fresh = self._repository.reopen()
-            history = self._walk(fresh, last or start)
-            yield from history if last is None else islice(history, 1, None)
+            yield from (commit for commit in self._walk(fresh, start) if commit.id not in seen)
         except MissingError as error:
             raise VersionNotFoundError(
                 f"There is no version {start!r} in {self.url!r} any more. A vacuum deleted it, or "
