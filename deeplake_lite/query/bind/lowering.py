@@ -8,6 +8,7 @@ beforehand, of the source that it reads, or a function that DuckDB calls with th
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any
@@ -353,7 +354,8 @@ class Lowering:
                 self.starts.setdefault(found.text, begins)
         nodes: list[exp.Expr] = [found.node] if isinstance(found, Sql) else []
         if isinstance(found, Constant) and isinstance(found.value, list):
-            nodes = [found.node] if len(found.value) <= _MANY else []
+            with suppress(QueryTypeError):  # numbers that are compared, and never SQL's
+                nodes = [found.node] if len(found.value) <= _MANY else []
         if isinstance(found, Tensor) and isinstance(e, exp.Window | exp.Anonymous | exp.Filter):
             nodes = list(found.env.values())
         start = start_of(e) if nodes and len(self.traces) < _MOST_TRACES else None
