@@ -21,6 +21,7 @@ _SET = frozenset(
 
 PARTS: dict[str, frozenset[str]] = {
     "alias": frozenset({"this", "alias"}),
+    "array": frozenset({"expressions", "value_constructor"}),  # of a query in parentheses
     "attimezone": frozenset({"this", "zone"}),
     "between": frozenset({"this", "low", "high"}),
     "case": frozenset({"this", "ifs", "default"}),

@@ -35,6 +35,7 @@ SAME = [
     "CASE WHEN id >= 0 THEN {} END", "NULLIF({}, -1)", "SUM({}) OVER (PARTITION BY id)",
     "MAX({}) OVER (PARTITION BY id)", "(SELECT b.{} FROM ds AS b WHERE b.id = ds.id)", "[{}][0]",
     "GREATEST({}, 0)", "LAG({}, 0) OVER (ORDER BY id)", "LIST_SUM([{}])", "({} + id) - id",
+    "LIST_TRANSFORM([{}], v -> v + 0)[0]", "LIST_REDUCE([{}, 0], (a, b) -> a + b)",
 ]  # fmt: skip
 """Expressions that are an integer column's value."""
 
@@ -42,6 +43,7 @@ ASKED = [
     "{} = {}", "{} <> {}", "{} < {}", "{} >= {}", "{} IS NOT DISTINCT FROM {}", "{} IN ({})",
     "{} BETWEEN {} AND 1e300", "CASE {} WHEN {} THEN TRUE ELSE FALSE END", "NULLIF({}, {}) IS NULL",
     "{} IN (SELECT {} FROM ds)", "{} = ANY (SELECT {} FROM ds)", "HASH({}) = HASH({})",
+    "LIST_TRANSFORM([{}], v -> v = {})[0]", "LEN(LIST_FILTER([{}], v -> v + 0 < {}))",
 ]  # fmt: skip
 
 

@@ -43,10 +43,18 @@ class Types:
         self._udfs = udfs
         self._columns: dict[tuple[str, str], str | exp.Expr | None] = {}
         """Types by table and column, or expressions of what a query selects."""
+        self._parameters: dict[str, str] = {}
+        """Types of lambdas' parameters, by the names that DuckDB has for them."""
 
     def note(self, table: str, column: str, dtype: str) -> None:
         """Note the dtype of a column of a table in FROM."""
         self._columns[table, column] = sql_type(dtype)
+
+    def note_parameter(self, name: str, kind: Kind) -> None:
+        """Note what a lambda's parameter is, where that is a number of a known dtype."""
+        self._parameters.pop(name, None)
+        if dtype := kind.number_dtype:
+            self._parameters[name] = "HUGEINT" if dtype == HUGE else sql_type(dtype)
 
     def note_query(self, table: str, query: exp.Expr) -> None:
         """Note what the columns of a query in FROM are."""
@@ -78,6 +86,11 @@ class Types:
                 if found is None:
                     return None
                 column.replace(_null(found))
+        bound = {name.name for e in whole.find_all(exp.Lambda) for name in e.expressions}
+        for name in list(whole.find_all(exp.Identifier)):
+            found = self._parameters.get(name.name)
+            if found is not None and name.name not in bound:
+                name.replace(_null(found))
         udfs = self._udfs()
         for call in list(whole.find_all(exp.Anonymous)):
             if call.name in udfs:

@@ -69,7 +69,7 @@ def refuse(low: Lowering, e: exp.Lambda, scope: Scope) -> Value:
 def transformed(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     """Return what a lambda makes of each item of a list."""
     node, item, body = _list_and_lambda(low, e, scope, most=2)
-    with _parameters(body, [item, _POSITION], scope) as names:
+    with _parameters(body, [item, _POSITION], low, scope) as names:
         made = as_part(settled(low.value(body.this, scope), low, scope))
         inner = low.as_sql(made, scope)
     kind = Kind("list", item=_item_kind_of(made))
@@ -79,7 +79,7 @@ def transformed(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 def filtered(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     """Return the items of a list of which a lambda is true."""
     node, item, body = _list_and_lambda(low, e, scope, most=2)
-    with _parameters(body, [item, _POSITION], scope) as names:
+    with _parameters(body, [item, _POSITION], low, scope) as names:
         inner = low.condition(low.value(body.this, scope), scope)
     kind = item.listed if item.names else Kind("list", item=item)
     return Sql(_over(node, body, scope, "list_filter", _lambda(names, inner)), kind)
@@ -99,7 +99,7 @@ def reduced(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         start = as_part(settled(low.value(e.expressions[2], scope), low, scope))
     kind = item if start is None or is_null_constant(start) else kind_of(start)
     for _ in range(_MOST_KINDS):
-        with _parameters(body, [kind, item, _POSITION], scope, least=2) as names:
+        with _parameters(body, [kind, item, _POSITION], low, scope, least=2) as names:
             made = as_part(settled(low.value(body.this, scope), low, scope))
             inner = low.as_sql(made, scope)
         wider = _wider(kind, kind_of(made), e)
@@ -164,7 +164,7 @@ def _list_and_lambda(
             f"{name} takes one value per row, got {text_of(parts[0])}, which is a tensor. Compute "
             "with the tensor as a whole, such as x + 1, or reduce it, such as by MEAN(…)."
         )
-    value = settled(value, low, scope)
+    value = low.types.refined(settled(value, low, scope))
     if by_name:
         value = as_part(value)
     return low.as_sql(value, scope), _kind_of_items(value, name, parts[0]), parts[1]
@@ -217,7 +217,7 @@ def _item_kind(kind: Kind) -> Kind:
 
 @contextmanager
 def _parameters(
-    e: exp.Lambda, kinds: Sequence[Kind], scope: Scope, *, least: int = 1
+    e: exp.Lambda, kinds: Sequence[Kind], low: Lowering, scope: Scope, *, least: int = 1
 ) -> Iterator[list[str]]:
     """Make a lambda's parameters known, and give the names that DuckDB has for them.
 
@@ -240,6 +240,8 @@ def _parameters(
         name: Parameter(Sql(exp.to_identifier(there), kind), depth, scope.in_aggregate)
         for name, there, kind in zip(names, called, kinds, strict=False)
     }
+    for there, kind in zip(called, kinds, strict=False):
+        low.types.note_parameter(there, kind)
     try:
         yield called
     finally:
