@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import duckdb
 from sqlglot import exp
 
+from deeplake_lite.query.calculator import calculator
 from deeplake_lite.query.convert import sql_type
 from deeplake_lite.query.values import ANY, Kind, Sql
 
@@ -141,15 +142,10 @@ def _of_decimals(type_: str) -> str | None:
     return HUGE if type_.endswith(",0)") else "float64"
 
 
-@cache
-def _connection() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect()
-
-
 @lru_cache(maxsize=4096)
 def _described(text: str) -> str | None:
     try:
-        with _connection().cursor() as cursor:
+        with calculator() as cursor:
             [(_, type_, *_)] = cursor.execute(f"DESCRIBE SELECT {text}").fetchall()
     except duckdb.Error:  # which comes, with its place, when the query runs
         return None

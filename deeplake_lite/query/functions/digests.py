@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import xxhash
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.htypes.times import cast_time
+from deeplake_lite.query.calculator import calculator
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.value_type import Type
 from deeplake_lite.storage.digests import row_digests
@@ -19,7 +19,6 @@ from deeplake_lite.storage.digests import row_digests
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import duckdb
     from numpy.typing import NDArray
 
 
@@ -45,18 +44,10 @@ def _of_number(number: float) -> int:
         given, type_ = int(number), "BIGINT"
     else:
         given, type_ = str(int(number)), "VARCHAR"
-    cursor = _database().cursor()  # which threads do not share
-    found = cursor.execute(f"SELECT hash(CAST(? AS {type_}))", [given]).fetchone()
+    with calculator() as cursor:
+        found = cursor.execute(f"SELECT hash(CAST(? AS {type_}))", [given]).fetchone()
     assert found is not None
     return int(found[0])
-
-
-@cache
-def _database() -> duckdb.DuckDBPyConnection:
-    """Return an empty database, which starts no threads that a fork would lose."""
-    import duckdb
-
-    return duckdb.connect(config={"threads": 1})
 
 
 def _digest(value: Any) -> int:
