@@ -235,7 +235,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_value_that_queries_do_not_take_is_refused_at_its_place(ds, name):
     for value in (REFUSED[name], [REFUSED[name]], (1, REFUSED[name])):
-        with pytest.raises(QueryTypeError, match=r"parameter(.|\n)*Line 1, column 16"):
+        with pytest.raises(QueryTypeError, match=r"parameter(.|\n)*Line 1, column 20"):
             ds.query("SELECT k WHERE k = $p", {"p": value})
 
 
