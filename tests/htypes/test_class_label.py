@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -83,13 +85,13 @@ VECTORS = {
     "an array": [np.array(HOT)],
     "an array of objects": [np.array(HOT, object)],
     "a block": np.array([HOT, HOT]),
-    "tensors": lambda: [pytest.importorskip("torch").tensor(HOT)],
-    "a block of tensors": lambda: pytest.importorskip("torch").tensor([HOT]),
-    "scalars of tensors": lambda: [[pytest.importorskip("torch").tensor(True)]],
+    "tensors": lambda: [import_module("torch").tensor(HOT)],
+    "a block of tensors": lambda: import_module("torch").tensor([HOT]),
+    "scalars of tensors": lambda: [[import_module("torch").tensor(True)]],
     "Arrow": pa.array([HOT]),
     "Arrow's scalars": [[pa.scalar(True)]],
     "pandas": pd.Series([HOT]),
-    "polars": lambda: pytest.importorskip("polars").Series([HOT]),
+    "polars": lambda: import_module("polars").Series([HOT]),
 }
 
 
@@ -127,10 +129,10 @@ TRUTHS = {
     "NumPy's": [np.True_, np.False_],
     "an array": np.array([True, False]),
     "objects": np.array([True, False], object),
-    "a tensor": lambda: pytest.importorskip("torch").tensor([True, False]),
+    "a tensor": lambda: import_module("torch").tensor([True, False]),
     "Arrow": pa.array([True, False]),
     "pandas": pd.Series([True, False]),
-    "polars": lambda: pytest.importorskip("polars").Series([True, False]),
+    "polars": lambda: import_module("polars").Series([True, False]),
 }
 
 

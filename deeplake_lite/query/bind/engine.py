@@ -1,4 +1,4 @@
-"""What types DuckDB gives to expressions: it alone knows them of what it computes."""
+"""Types of expressions, asked of DuckDB, which alone knows what its functions return."""
 
 from __future__ import annotations
 

@@ -50,7 +50,10 @@ def _check_keys(group: exp.Group) -> None:
         raise QueryError(f"GROUP BY takes expressions, got {text_of(group).strip()}.")
     for part in group.expressions:
         if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):
-            raise QueryError(f"GROUP BY takes expressions, got {text_of(part)}. UNION them.")
+            raise QueryError(
+                f"GROUP BY takes expressions, got {text_of(part)}. Write a query for each "
+                "grouping, and UNION ALL between them."
+            )
         if isinstance(part, exp.Tuple):
             raise QueryError(f"GROUP BY a, b stands without parentheses, got {text_of(part)}.")
 
