@@ -185,6 +185,7 @@ class Lakes(DuckDB):
         TRANSFORMS: ClassVar[dict[Any, Any]] = {
             **_Generator.TRANSFORMS,
             Ellipsis: lambda _self, _e: "...",
+            exp.Array: lambda self, e: f"[{self.expressions(e, flat=True)}]",
         }
 
     class Parser(_Parser):  # type: ignore[misc]
@@ -500,6 +501,15 @@ def text_of(e: exp.Expr) -> str:
 def func(name: str, *args: exp.Expr) -> exp.Expr:
     """Return a call of a function of DuckDB's, as it is named."""
     return exp.Anonymous(this=name, expressions=list(args))
+
+
+def as_list(*items: exp.Expr) -> exp.Array:
+    """Return ``[a, b]``, in which a query is an item: sqlglot writes it as ARRAY(SELECT …).
+
+    >>> as_list(exp.select("1").subquery()).sql("duckdb")
+    '[((SELECT 1))]'
+    """
+    return exp.Array(expressions=[exp.paren(i) if isinstance(i, exp.Query) else i for i in items])
 
 
 def as_source(query: exp.Query, name: str) -> exp.Subquery:

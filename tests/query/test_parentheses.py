@@ -86,3 +86,18 @@ def test_our_own_clauses_behind_parentheses(ds, clause, ids):
     for within, behind in product((f"SELECT * {clause}", f"(SELECT *) {clause}"), BEHIND[1:]):
         with pytest.raises(QueryError, match="BY ends a query, and cannot stand within"):
             ds.query(f"({within}) {behind}")
+
+
+@pytest.mark.parametrize("of", ["MAX(b.n)", "b.n", "b.t", "COUNT(*)", "{'a': b.n}.a"])
+@pytest.mark.parametrize(
+    "condition", ["false", "b.id = 3", "b.id < dataset.id AND b.id > 4", "1 = 1"]
+)
+def test_a_query_in_brackets_is_one_item(ds, oracle, of, condition):
+    query = f"SELECT [(SELECT {of} FROM dataset b WHERE {condition})] AS x FROM dataset ORDER BY id"
+    try:
+        expected = [row[0] for row in oracle.sql(query).fetchall()]
+    except duckdb.InvalidInputException:  # of several rows
+        with pytest.raises(QueryError, match="gives one row"):
+            ds.query(query)["x"][:]
+    else:
+        assert [list(map(plain, x)) for x in ds.query(query)["x"][:]] == expected

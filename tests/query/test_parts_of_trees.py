@@ -87,6 +87,7 @@ SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY id) AS n, i GROUP BY ALL
 SELECT id WHERE EXISTS (SELECT b.i FROM dataset a JOIN dataset b USING (id) WHERE b.i = dataset.id) AND id = ANY(SELECT i FROM dataset)
 SELECT (SELECT MAX(i) FROM dataset) AS m, NOT b AS n, -id AS o, (id) AS p, id IS NOT NULL AS q, id & 1 AS r
 SELECT LIST_TRANSFORM([id], x -> x + 1) AS x, id IS DISTINCT FROM i AS y
+SELECT [(SELECT MAX(i) FROM dataset)] AS x
 """.strip().splitlines()
 """Queries that have all parts of the language's trees."""
 
@@ -104,6 +105,7 @@ IMPLIED = {
 
 WITHOUT_EFFECT = {
     ("cte", "materialized"),  # how, not what
+    ("array", "value_constructor"),  # a query in brackets is one item in any case
     ("identifier", "quoted"), ("datatype", "nested"), ("fetch", "limit_options"),
     ("select", "windows"), ("dpipe", "safe"), ("trycast", "safe"), ("limitoptions", "rows"),
     ("fetch", "direction"), ("window", "over"), ("windowspec", "kind"),

@@ -21,7 +21,7 @@ from deeplake_lite.query.bind.constants import constant, items_of
 from deeplake_lite.query.bind.exact import fraction, said
 from deeplake_lite.query.bind.json_values import json_key, json_order, json_text
 from deeplake_lite.query.convert import json_document
-from deeplake_lite.query.dialect import func
+from deeplake_lite.query.dialect import as_list, func
 from deeplake_lite.query.spans import moment_beside
 from deeplake_lite.query.values import (
     ANY,
@@ -503,7 +503,7 @@ def as_list_of_json(value: Value, low: Lowering, scope: Scope) -> Value:
     """Return a list with its items as JSON, in the form in which lists hold it."""
     if isinstance(value, Constant):
         parts = [as_part(Sql(as_json(item, low, scope), JSON)) for item in items_of(value)]
-        node: exp.Expr = exp.Array(expressions=[low.as_sql(part, scope) for part in parts])
+        node: exp.Expr = as_list(*(low.as_sql(part, scope) for part in parts))
         return Sql(node, JSON.listed)
     named = as_part(value)
     if lists_json(kind_of(named)):

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from deeplake_lite.query.bind.kinds import kind_of
 from deeplake_lite.query.bind.nan import is_nan, is_null
-from deeplake_lite.query.dialect import func
+from deeplake_lite.query.dialect import as_list, func
 from deeplake_lite.query.values import Constant, Value
 
 if TYPE_CHECKING:
@@ -58,5 +58,5 @@ def _only(items: exp.Expr, item: exp.Identifier, test: exp.Expr) -> exp.Expr:
 def with_name(name: exp.Identifier, value: exp.Expr, body: exp.Expr) -> exp.Expr:
     """Return an expression in which a name stands for a value, which is computed once."""
     called = exp.Lambda(this=body, expressions=[name.copy()])
-    listed = exp.Array(expressions=[value.copy()])
+    listed = as_list(value.copy())
     return func("list_extract", func("list_transform", listed, called), exp.convert(1))

@@ -36,7 +36,7 @@ from deeplake_lite.query.bind.kinds import (
     unified,
 )
 from deeplake_lite.query.bind.moments import FINE_UNITS, as_timestamp, floored, sum_of_moments
-from deeplake_lite.query.dialect import WORDY, func, text_of
+from deeplake_lite.query.dialect import WORDY, as_list, func, text_of
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.values import (
     BOOL,
@@ -99,7 +99,7 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
         return list_of(constants)
     parts = [low.types.refined(p) for p in parts]
     parts = beside_floats.as_floats(parts, [kind_of(p) for p in parts])
-    node = exp.Array(expressions=[low.as_sql(p, scope) for p in parts])
+    node = as_list(*(low.as_sql(p, scope) for p in parts))
     kinds = {kind_of(p) for p in parts if not is_null_constant(p)}
     if len(kinds) > 1:
         kinds = {replace(kind, htype=None, dtype="") for kind in kinds}
