@@ -8,6 +8,7 @@ deeper than the values of the column are; a Column, a Series or an Arrow array a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from deeplake_lite.htypes.times import read_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import UnionType
 
     from numpy.typing import NDArray
 
@@ -209,11 +211,21 @@ def _in_form(column: Column, values: Any, other: Any, *, unknown: bool) -> Any:
     """Return classes as numbers and times as moments. Raises InvalidValueError."""
     classes = column.htype.item or column.htype
     if isinstance(classes, ClassLabel):
+        if not classes.takes_truth:
+            each = other.tolist() if isinstance(other, np.ndarray) else other
+            _mapped(each, bool | np.bool_, partial(_refuse_truth, classes))
         return _mapped(other, str, lambda name: _number(classes, name, unknown=unknown))
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         dtype = values.dtype
         return _mapped(other, object, lambda value: read_time(value, dtype))
     return other
+
+
+def _refuse_truth(classes: ClassLabel, value: Any) -> None:
+    raise InvalidValueError(
+        f"compares with names or numbers of its {len(classes.names)} classes, got {value}, a truth "
+        "value. Write the name, or the number."
+    )
 
 
 def _number(classes: ClassLabel, name: str, *, unknown: bool) -> int:
@@ -222,7 +234,7 @@ def _number(classes: ClassLabel, name: str, *, unknown: bool) -> int:
     return classes.index(name)
 
 
-def _mapped(value: Any, kind: type, change: Callable[[Any], Any]) -> Any:
+def _mapped(value: Any, kind: type | UnionType, change: Callable[[Any], Any]) -> Any:
     """Return a value, or a nested list of them, in which all of a kind are changed."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "OUT" and value.ndim:
         value = value.tolist()

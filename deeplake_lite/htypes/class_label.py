@@ -103,6 +103,11 @@ class ClassLabel(Htype):
     def _numbers(self) -> dict[str, int]:
         return {name: number for number, name in enumerate(self.names)}
 
+    @property
+    def takes_truth(self) -> bool:
+        """Whether a truth value is the number of a class, 0 or 1."""
+        return not self.multiple and len(self.names) in (0, 2)
+
     def index(self, name: str) -> int:
         """Return the number of a class.
 
@@ -158,9 +163,9 @@ class ClassLabel(Htype):
 
     def _check_no_truths(self, values: Any) -> None:
         """Refuse truth values where they may say for each class whether a row has it."""
-        if not self.multiple and len(self.names) in (0, 2):
+        if self.takes_truth:
             return
-        row = _first_truth(values)
+        row = first_truth(values)
         if row is None:
             return
         if self.multiple:
@@ -232,10 +237,10 @@ class ClassLabel(Htype):
         return ", ".join(names) if isinstance(names, list) else str(names)
 
 
-def _first_truth(values: Sequence[Any] | NDArray[Any]) -> int | None:
+def first_truth(values: Sequence[Any] | NDArray[Any]) -> int | None:
     """Return the position of the first truth value among the values of rows, or None.
 
-    >>> _first_truth([0, np.True_]), _first_truth([0, 1]), _first_truth(np.array([False]))
+    >>> first_truth([0, np.True_]), first_truth([0, 1]), first_truth(np.array([False]))
     (1, None, 0)
     """
     if isinstance(values, np.ndarray) and values.dtype != object:

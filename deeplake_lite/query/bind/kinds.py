@@ -249,6 +249,15 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
     """
     if mine.name == theirs.name == "class" and bool(mine.names) != bool(theirs.names):
         raise QueryTypeError(WITHOUT_NAMES)
+    if {mine.name, theirs.name} == {"class", "bool"} and len(mine.names + theirs.names) not in (
+        0,
+        2,
+    ):
+        other = "a truth value" if mine.name == "class" else "a class"
+        raise QueryTypeError(
+            f"{_shown(value)} is compared with {other}, but none of several classes is true or "
+            "false. Compare classes with their names, or with their numbers, which begin at 0."
+        )
     for pair in _parts_of_both(mine, theirs):
         _check_parts(*pair)
     items = [kind.item.name for kind in (mine, theirs) if kind.item is not None]

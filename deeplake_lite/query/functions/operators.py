@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.htypes.class_label import ClassLabel
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import (
@@ -114,6 +115,7 @@ def _comparison(
                 f"Complex numbers are neither less nor greater than others, but {x.text} is "
                 f"{x.type} and {y.text} is {y.type}. Compare them by = or <>, or compare ABS(x)."
             )
+        _check_truth(x, y)
         if (listed := _listed(sign, x, y, compare)) is not None:
             return listed
         known = x.type.is_number + y.type.is_number
@@ -209,6 +211,18 @@ def _between_json(compare: Callable[[Any, Any], Any]) -> Compute:
             return np.False_
 
     return compute
+
+
+def _check_truth(*args: Arg) -> None:
+    """Refuse classes beside truth values. Raises QueryTypeError."""
+    types = [arg.type.items.of if arg.type.items is not None else arg.type for arg in args]
+    classes = [t.meaning for t in types if isinstance(t.meaning, ClassLabel)]
+    if "bool" in {t.dtype for t in types} and not all(c.takes_truth for c in classes):
+        raise QueryTypeError(
+            f"None of several classes is true or false, but {args[0].text} is compared with "
+            f"{args[1].text}. "
+            "Compare classes with their names, or with their numbers, which begin at 0."
+        )
 
 
 def _named(arg: Arg, other: Arg) -> Arg:
