@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from deeplake_lite.query.json_keys import create_json_key
+from deeplake_lite.query.vector_room import create_have_room
 
 if TYPE_CHECKING:
     import duckdb
@@ -33,4 +34,5 @@ def _database() -> duckdb.DuckDBPyConnection:
         }
     )
     create_json_key(database)
+    create_have_room(database)
     return database

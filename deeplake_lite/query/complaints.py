@@ -163,7 +163,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         (
-            r"A query makes values of at most .*|A column of integers and floats holds .*"
+            r"A query (?:makes values of at most|computes values of 2,048) .*"
+            r"|A column of integers and floats holds .*"
             r"|SQL computes with (?:durations in whole|JSON in) .*"
         ),
         "{0}",

@@ -35,6 +35,7 @@ from deeplake_lite.query.progress import Bar
 from deeplake_lite.query.record import Run
 from deeplake_lite.query.spans import with_durations, without_intervals
 from deeplake_lite.query.staging import Staging
+from deeplake_lite.query.vector_room import create_have_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,6 +97,7 @@ def _database() -> duckdb.DuckDBPyConnection:
     with contextlib.suppress(duckdb.CatalogException):  # before DuckDB 2, where it is null anyway
         database.execute("SET GLOBAL error_on_division_by_zero = false")
     create_json_key(database)
+    create_have_room(database)
     atexit.register(_end, database)
     return database
 

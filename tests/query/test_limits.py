@@ -7,7 +7,8 @@ import tempfile
 import duckdb
 import pytest
 
-from deeplake_lite.errors import LakeError, NotFoundError, QueryError
+import deeplake_lite as dl
+from deeplake_lite.errors import LakeError, NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query import execute
 from deeplake_lite.query.bind import known
 from deeplake_lite.query.bind.allowed import ALLOWED
@@ -87,6 +88,24 @@ def test_a_value_that_is_too_long_is_not_made(ds, text):
     params = [1_000_000_000] if "?" in text else []
     with pytest.raises(QueryError, match=r"at most [\d,]+ characters"):
         ds.query(f"SELECT {text} AS x", params)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "REPEAT('a', 10000000 + id)", "LPAD('a', CAST(10000000 + id AS INTEGER), 'x')",
+        "RANGE(1000000 + id)", "LIST_RESIZE([id], 1000000 + id)", "REPEAT(REPEAT('a', id), 10000)",
+        "REPLACE(REPEAT('a', 1000 + id), 'a', REPEAT('b', 1000))",
+    ],
+)  # fmt: skip
+def test_values_of_many_rows_that_are_too_long_together_are_not_made(text):
+    ds = dl.create("memory://room-of-vectors", {"id": "int64"}, overwrite=True)
+    ds.append({"id": range(1000, 6000)})
+    ds.commit("rows")
+    for query in (f"SELECT MAX(LEN({text})) AS x", f"SELECT id WHERE LEN({text}) > 5"):
+        with pytest.raises(QueryTypeError, match="2,048 rows at once, which take at most 1 GiB"):
+            ds.query(query)
+    assert ds.query(f"SELECT MAX(LEN({text})) AS x FROM (SELECT id LIMIT 3)")["x"][0] > 1000
 
 
 def test_texts_that_double_stop(ds):

@@ -17,6 +17,7 @@ from deeplake_lite.query.bind.kinds import kind_of
 from deeplake_lite.query.bind.known import EXTENDS_LISTS
 from deeplake_lite.query.dialect import func, text_of
 from deeplake_lite.query.values import Constant, Sql, Value
+from deeplake_lite.query.vector_room import HAVE_ROOM, MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,9 @@ MOST_ITEMS = 10_000_000
 
 MOST_TIMES = 1_000_000
 """How many times as long as a text its nested replacements may be, at the most."""
+
+_ITEM_BYTES = 16
+"""What an item of a list takes: 8 bytes for a number, 16 for a short text."""
 
 _SHORT = 100
 """Characters of a constant that never need a check."""
@@ -218,11 +222,19 @@ def _checked(
         at_least_one = func("greatest", length.copy(), exp.convert(1))
         limit = exp.IntDiv(this=limit, expression=at_least_one)
     of = "longer than that, for all items of the list together" if lengths else "longer than that"
-    wrong = func("error", exp.Literal.string(str(_too_long(e, of, bound))))
-    return exp.Case(
-        ifs=[exp.If(this=exp.GT(this=exp.paren(size), expression=limit), true=wrong)],
-        default=node.copy(),
-    )
+    is_longer = exp.GT(this=exp.paren(size), expression=limit)
+    ifs = [exp.If(this=is_longer, true=_error(_too_long(e, of, bound)))]
+    if not lengths:  # DuckDB's lambdas do not call functions of Python's
+        item = _ITEM_BYTES if most == MOST_ITEMS else 1
+        taken = exp.Mul(
+            this=exp.cast(exp.paren(size.copy()), "DOUBLE"), expression=exp.convert(item)
+        )
+        ifs.append(exp.If(this=exp.not_(func(HAVE_ROOM, taken)), true=_error(_too_much(e))))
+    return exp.Case(ifs=ifs, default=node.copy())
+
+
+def _error(error: QueryTypeError) -> exp.Expr:
+    return func("error", exp.Literal.string(str(error)))
 
 
 GROWS = EXTENDS_LISTS | {
@@ -252,6 +264,14 @@ def _too_long_to_check(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
         f"The length of {text_of(e)} is checked beforehand, and what it is made of is too long "
         "an expression for that. Name that in a query within: FROM (SELECT … AS x)."
+    )
+
+
+def _too_much(e: exp.Expr) -> QueryTypeError:
+    return QueryTypeError(
+        f"A query computes values of 2,048 rows at once, which take at most {MOST_BYTES >> 30} GiB "
+        f"together, but those of {text_of(e)} would take more. Make them shorter, or compute them "
+        "in Python."
     )
 
 
