@@ -14,8 +14,9 @@ from deeplake_lite.dataset.changes import difference
 from deeplake_lite.dataset.conflicts import check_conflicts
 from deeplake_lite.dataset.modes import merge_rows, modes_of
 from deeplake_lite.dataset.plan import Resolution, Sides, check_resolution, plan_merge
-from deeplake_lite.errors import ConflictError, InvalidValueError
+from deeplake_lite.errors import ConflictError, InvalidValueError, VersionNotFoundError
 from deeplake_lite.storage.repo import branch_ref
+from deeplake_lite.storage.repo.failures import MissingError
 from deeplake_lite.storage.table import MovedError
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def _commit_behind_tip(ds: Dataset, message: str, note: Mapping[str, Any], *, me
         tip_id = repository.refs.checked(branch_ref(branch))
         if _take_landed(ds, tip_id) and not ds._pinned.edits:
             return ds.version
+        _check_same_branch(ds, tip_id)
         if merges:
             _check_merge_fits(ds, tip_id)
         else:
@@ -124,6 +126,22 @@ def _take_landed(ds: Dataset, tip_id: str) -> bool:
         there, edits.restored = ds._open(landed.id), None  # the commit that landed has noted it
         ds._pinned = _copied_onto(ds, there, "raise", base=there)
     return True
+
+
+def _check_same_branch(ds: Dataset, tip_id: str) -> None:
+    """Refuse to commit to a new branch of the name that the handle's had. Raises ConflictError."""
+    repository, mine = ds._lake.repository, ds.version
+    if tip_id == mine or any(commit.id == mine for commit in repository.ancestry(tip_id)):
+        return
+    try:
+        next(repository.ancestry(mine))
+    except (VersionNotFoundError, MissingError):
+        return  # its history has expired, and cannot tell
+    raise ConflictError(
+        f"A branch continues the version that a handle has, but branch {ds.current_branch!r} was "
+        f"deleted and made anew, without {mine}. ds.rebase() puts the edits onto the new branch, "
+        "ds.discard() drops them."
+    )
 
 
 def _check_tip(ds: Dataset, tip_id: str) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset.exactly import comparable
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import ClassLabel, Dense, Htype, Nested, Ragged
 from deeplake_lite.htypes.foreign import column_array, is_column
@@ -68,8 +69,11 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
     if other is None:
         return _nulls(values)
     side = _other_side(column, values, other, unknown=unknown)
-    if isinstance(values, np.ndarray) and (found := _equal_blocks(values, side)) is not None:
-        return found
+    try:
+        if isinstance(values, np.ndarray) and (found := _equal_blocks(values, side)) is not None:
+            return found
+    except InvalidValueError as error:
+        raise error.at(column=column.name) from None
     if _leaf(column.htype).name == "json":
         values = [_canonical(value) for value in values]
         other = [_canonical(v) for v in side.value] if side.per_row else _canonical(side.value)
@@ -93,13 +97,17 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
         raise _unordered(column, other)
     try:
         if isinstance(values, np.ndarray) and not isinstance(side.value, str):
-            found = np.ma.filled(test(values, _block(side.value)), fill_value=False)
+            left, right = comparable(values, _block(side.value))
+            with np.errstate(invalid="ignore"):  # NaN is neither less nor greater
+                found = np.ma.filled(test(left, right), fill_value=False)
             return np.broadcast_to(np.asarray(found, bool), len(values)).copy()
         rows = zip(_listed(values), side.rows(len(values)), strict=True)
         return np.array(
             [a is not None and b is not None and bool(test(a, b)) for a, b in rows], bool
         )
-    except (TypeError, ValueError) as error:
+    except InvalidValueError as error:
+        raise error.at(column=column.name) from None
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise _unordered(column, other) from error
 
 
@@ -150,8 +158,8 @@ def _as_values(other: Any) -> tuple[Any, Any]:
     if hasattr(other, "htype"):
         return other[:], other
     if is_tensor(type(other)):
-        return array_of(other), None
-    return other, None
+        other = array_of(other)
+    return (other[()] if isinstance(other, np.ndarray) and not other.ndim else other), None
 
 
 def _is_per_row(column: Column, values: Any, other: Any) -> bool:
@@ -259,7 +267,8 @@ def _equal_blocks(values: NDArray[Any], side: _Other) -> NDArray[np.bool_] | Non
     ):
         return None
     axes = tuple(range(1, values.ndim))
-    same = np.asarray(np.ma.getdata(values) == np.ma.getdata(other)).all(axis=axes)
+    left, right = comparable(np.ma.getdata(values), np.ma.getdata(other))
+    same = np.asarray(left == right).all(axis=axes)
     missing = _nulls(other) if side.per_row else np.zeros(len(values), bool)
     nulls = _nulls(values)
     return np.asarray(np.where(nulls | missing, nulls & missing, same), bool)
@@ -320,6 +329,6 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, dict | str | bytes) or isinstance(b, dict | str | bytes):
         return bool(type(a) is type(b) and a == b) or (isinstance(a, str) and a == b)
     try:
-        return bool(np.array_equal(a, b))
-    except (TypeError, ValueError):
+        return bool(np.array_equal(*comparable(np.asarray(a), np.asarray(b))))
+    except (TypeError, ValueError, ArithmeticError):
         return False

@@ -610,7 +610,8 @@ class Dataset(View):
         'fix'
         """
         with self._locked():
-            self._check_clean("another branch is checked out")
+            what = "a newer version" if branch == self._branch else "another branch"
+            self._check_clean(f"{what} is checked out")
             self._go_to(versions.check_branch(self._lake.repository, branch))
             self._branch = self._name = branch
         return self

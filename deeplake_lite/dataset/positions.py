@@ -82,7 +82,7 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
         return np.arange(*_ends(index, length))
     if isinstance(index, range):
         return many_positions(np.array(index), length)
-    found = np.ma.asarray(index) if np.ma.isMaskedArray(index) else np.asarray(index)
+    found = np.ma.asarray(index) if np.ma.isMaskedArray(index) else _array(index)
     if found.ndim == 1 and found.dtype == bool:
         if len(found) != length:
             raise RowIndexError(
@@ -102,6 +102,14 @@ def many_positions(index: Any, length: int) -> NDArray[np.int64]:
         raise RowIndexError(_out_of_range(int(found[bad][0]), length))
     found = np.ma.getdata(found).astype(np.int64)
     return np.where(found < 0, found + length, found)
+
+
+def _array(values: Any) -> NDArray[Any]:
+    """Return values as an array, one of objects where they make none, such as ragged lists."""
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError, OverflowError):
+        return np.empty((), object)
 
 
 def _ends(index: slice, length: int) -> tuple[int, int, int]:
@@ -130,7 +138,7 @@ def as_ids(ids: Any) -> NDArray[np.int64]:
     """
     if is_tensor(type(ids)):
         ids = array_of(ids)
-    found = np.atleast_1d(np.asarray(ids))
+    found = np.atleast_1d(_array(ids))
     if found.ndim == 1 and not len(found):
         return np.empty(0, np.int64)
     is_null = np.ma.isMaskedArray(ids) and np.ma.getmaskarray(ids).any()

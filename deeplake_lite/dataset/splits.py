@@ -180,7 +180,7 @@ def _shares(fractions: Sequence[float]) -> NDArray[np.float64]:
     """
     try:
         shares = np.asarray(fractions, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         shares = np.empty(())
     if shares.ndim != 1 or not len(shares):
         raise OptionError(

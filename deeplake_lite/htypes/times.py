@@ -25,6 +25,9 @@ UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 COUNTED = ("timedelta64[Y]", "timedelta64[M]")
 """Durations without a length, which Arrow, pandas and CSV know as whole numbers only."""
 
+_MOST = 2**63 - 1
+"""Largest count; the least one is NaT."""
+
 _WORDS = {
     "year": "Y",
     "month": "M",
@@ -69,6 +72,9 @@ def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     if array.dtype.kind == dtype.kind:
         return _convert(array, dtype)
     if array.dtype.kind in "iu" and dtype.name in COUNTED:
+        far = (array > _MOST) | (array < -_MOST)
+        if far.any():
+            raise _not_a_time(array[far][0], dtype)
         return array.astype(np.int64).view(dtype)
     if array.dtype.kind not in "OU":
         raise _not_a_time(array.reshape(-1)[0], dtype)
@@ -133,13 +139,24 @@ def _convert(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         converted = times.astype(dtype)
         lost = (converted.astype(times.dtype) != times) & ~np.isnat(times)
     except OverflowError:
-        lost = np.ones(times.shape, bool)
+        lost = _beyond(times, dtype)
     if lost.any():
         raise InvalidValueError(
             f"must fit {dtype.name} exactly, got {times[lost][0]}. Declare a column of another "
             f"unit ({', '.join(UNITS)}), or round with .astype({dtype.name!r})."
         )
     return converted
+
+
+def _beyond(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.bool_]:
+    """Tell which times the other unit does not reach."""
+    lost = np.zeros(times.shape, bool)
+    for at in np.ndindex(times.shape):
+        try:
+            times[at].astype(dtype)
+        except OverflowError:
+            lost[at] = True
+    return lost
 
 
 def _moment(value: Any, dtype: np.dtype[Any]) -> np.datetime64:
@@ -225,7 +242,8 @@ def _duration(value: Any, dtype: np.dtype[Any]) -> np.timedelta64:
         return exact_span(datetime.combine(date.min, value) - datetime.min)
     if dtype.name in COUNTED and isinstance(value, int | np.integer) and type(value) is not bool:
         unit: Any = np.datetime_data(dtype)[0]
-        return np.timedelta64(int(value), unit)
+        if abs(int(value)) < 2**63:
+            return np.timedelta64(int(value), unit)
     if isinstance(value, str) and (match := _DURATION.fullmatch(value)):
         count, unit = int(match["count"]), match["unit"] or _WORDS[match["word"]]
         if abs(count) < 2**63:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from deeplake_lite.query.json_keys import create_json_key
-from deeplake_lite.query.vector_room import create_have_room
+from deeplake_lite.query.database import connect
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,17 +21,4 @@ def calculator() -> duckdb.DuckDBPyConnection:
 
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
-    import duckdb
-
-    database = duckdb.connect(
-        config={
-            "threads": 1,
-            "enable_external_access": False,
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "python_enable_replacements": False,
-        }
-    )
-    create_json_key(database)
-    create_have_room(database)
-    return database
+    return connect(threads=1)

@@ -29,13 +29,12 @@ from deeplake_lite.query.aside import Aside, await_all
 from deeplake_lite.query.bind import unknown_function
 from deeplake_lite.query.complaints import bare, explained, gist
 from deeplake_lite.query.convert import as_arrow, from_arrow, sql_type
-from deeplake_lite.query.json_keys import create_json_key
+from deeplake_lite.query.database import connect
 from deeplake_lite.query.json_parts import note_json
 from deeplake_lite.query.progress import Bar
 from deeplake_lite.query.record import Run
 from deeplake_lite.query.spans import with_durations, without_intervals
 from deeplake_lite.query.staging import Staging
-from deeplake_lite.query.vector_room import create_have_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,20 +83,9 @@ def _spill_folder() -> str:
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
     """Return the database that all queries share: empty, without files or extensions."""
-    database = duckdb.connect(
-        config={
-            "enable_external_access": False,
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "python_enable_replacements": False,
-            "memory_limit": f"{MEMORY}B",
-            "temp_directory": _spill_folder(),
-        }
-    )
+    database = connect(memory_limit=f"{MEMORY}B", temp_directory=_spill_folder())
     with contextlib.suppress(duckdb.CatalogException):  # before DuckDB 2, where it is null anyway
         database.execute("SET GLOBAL error_on_division_by_zero = false")
-    create_json_key(database)
-    create_have_room(database)
     atexit.register(_end, database)
     return database
 

@@ -131,13 +131,21 @@ class Worker:
     """One process, and the lanes to it."""
 
     def __init__(self, assignment: Assignment) -> None:
-        pairs = [socket.socketpair() for _ in range(LANES)]
-        theirs = [pair[1] for pair in pairs]
+        pairs: list[tuple[socket.socket, socket.socket]] = []
         try:
-            self._process = _started(theirs)
+            for _ in range(LANES):
+                pairs.append(socket.socketpair())  # noqa: PERF401 - those there are get closed
+            self._process = _started([theirs for _, theirs in pairs])
+        except OSError as error:
+            for ours, _ in pairs:
+                ours.close()
+            raise LoaderError(
+                f"A worker process could not be started: {error}. Close files, free memory, or "
+                "take fewer num_workers; with 0, batches are made in this process."
+            ) from error
         finally:
-            for end in theirs:
-                end.close()
+            for _, theirs in pairs:
+                theirs.close()
         self._lanes = [Lane(pair[0], self.is_there) for pair in pairs]
         self.free = list(self._lanes)
         """Lanes that nobody uses."""

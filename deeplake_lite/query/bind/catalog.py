@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-import duckdb
-
 from deeplake_lite.query.bind.allowed import ALLOWED, GRAMMAR
+from deeplake_lite.query.database import connect
 from deeplake_lite.query.values import ANY, BOOL, BYTES, NANOSECONDS, NUMBER, REAL, TEXT, TIME, Kind
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class Function(NamedTuple):
 @cache
 def catalog() -> Mapping[str, Function]:
     """Return the functions that queries may call, by their names in lower case."""
-    with duckdb.connect() as connection:
+    with connect() as connection:
         rows = connection.sql(_QUERY).fetchall()
     listed = {name.lower(): Function(frozenset(types), *facts) for name, types, *facts in rows}
     unlisted = Function(

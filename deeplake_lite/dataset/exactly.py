@@ -1,0 +1,107 @@
+"""Arrays of numbers and of times as NumPy compares them without rounding, wrapping or overflow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.times import cast_time
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LARGE = 2**53
+"""From here on a float64 does not hold each integer."""
+
+_NANOSECONDS = {
+    "W": 604_800 * 10**9, "D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9,
+    "ms": 10**6, "us": 10**3, "ns": 1,
+}  # fmt: skip
+
+_MONTHS = {"Y": 12, "M": 1}
+
+
+def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return two arrays such that NumPy's comparisons of them are exact.
+
+    They stay as they are where that is so already; otherwise they become arrays of Python's
+    integers and floats, NaT a NaN. Masks stay.
+
+    Raises
+    ------
+    InvalidValueError
+        For durations in months beside durations in days, which have no common length.
+
+    >>> a, b = comparable(np.array([2**53 + 1]), np.array([2.0**53]))
+    >>> a == b, a > b
+    (array([False]), array([ True]))
+    >>> a, b = comparable(np.array(["2262"], "M8[ns]"), np.array("9999-12-31", "M8[D]"))
+    >>> a < b
+    array([ True])
+    """
+    kinds = {a.dtype.kind, b.dtype.kind}
+    if kinds in ({"M"}, {"m"}):
+        return _times(a, b)
+    if "f" in kinds and kinds & {"i", "u"} and _reaches(a) and _reaches(b):
+        return a.astype(object), b.astype(object)
+    return a, b
+
+
+def _reaches(numbers: NDArray[Any]) -> bool:
+    """Tell whether any number is too large for float64 to tell it from its neighbours."""
+    if numbers.dtype.itemsize <= 2:  # float16 has nothing to compare so large a number with
+        return False
+    return bool(np.any((numbers >= LARGE) | (numbers <= -LARGE)))
+
+
+def _times(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return moments or durations in the unit of the first, or counted in one unit."""
+    if a.dtype == b.dtype:
+        return a, b
+    try:
+        converted = cast_time(np.ma.getdata(b), a.dtype)
+    except InvalidValueError:
+        return _counts(a, b)
+    return a, np.ma.array(converted, mask=np.ma.getmaskarray(b)) if np.ma.isMA(b) else converted
+
+
+def _counts(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return how many months, or nanoseconds, each is: Python's integers, NaN for NaT."""
+    units = [np.datetime_data(array.dtype)[0] for array in (a, b)]
+    if a.dtype.kind == "m" and (units[0] in _MONTHS) != (units[1] in _MONTHS):
+        if any(np.datetime_data(array.dtype)[0] == "generic" for array in (a, b)):
+            raise InvalidValueError(
+                "compares with durations that have a unit, got one without. Write "
+                "np.timedelta64(5, 's')."
+            )
+        raise InvalidValueError(
+            f"is compared with durations in {units[1]!r}, but those of the column are in "
+            f"{units[0]!r}: months and years have no length in days. Compare durations in one unit."
+        )
+    left, right = (_counted(array) for array in (a, b))
+    return left, right
+
+
+def _counted(times: NDArray[Any]) -> NDArray[Any]:
+    unit = np.datetime_data(times.dtype)[0]
+    counts = np.ma.getdata(times).astype(np.int64).astype(object)
+    if times.dtype.kind == "M" and unit in _MONTHS:
+        found = np.frompyfunc(lambda n: _days(n * _MONTHS[unit]) * _NANOSECONDS["D"], 1, 1)(counts)
+    else:
+        found = counts * {**_NANOSECONDS, **_MONTHS}[unit]
+    found = np.asarray(np.where(np.isnat(np.ma.getdata(times)), np.nan, found), object)
+    return np.ma.array(found, mask=np.ma.getmaskarray(times)) if np.ma.isMA(times) else found
+
+
+def _days(months: int) -> int:
+    """Return the days from 1970 to the first day of a month, counted from January 1970.
+
+    >>> _days(1), _days(-1), _days(12 * 30)
+    (31, -31, 10957)
+    """
+    eras, month = divmod(months + 12 * 1970 - 2, 12 * 400)  # of 400 years, from March of year 0
+    year, month = divmod(month, 12)
+    days = 365 * year + year // 4 - year // 100 + (153 * month + 2) // 5
+    return eras * 146_097 + days - 719_468
