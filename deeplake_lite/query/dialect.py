@@ -512,6 +512,19 @@ def as_list(*items: exp.Expr) -> exp.Array:
     return exp.Array(expressions=[exp.paren(i) if isinstance(i, exp.Query) else i for i in items])
 
 
+ITEM = exp.column("lake_item")
+"""An item of a list, in what `each` makes of it."""
+
+
+def each(node: exp.Expr, made: exp.Expr) -> exp.Expr:
+    """Return a list with something made of each `ITEM` of another; NULL for NULL."""
+    listed = exp.Comprehension(
+        this=made, expression=exp.to_identifier(ITEM.name), iterator=node.copy()
+    )
+    is_there = exp.not_(exp.Is(this=node.copy(), expression=exp.null()))
+    return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[listed]))])
+
+
 def as_source(query: exp.Query, name: str) -> exp.Subquery:
     """Return a query in parentheses under a name, as FROM takes it."""
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))

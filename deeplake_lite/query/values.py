@@ -81,8 +81,12 @@ class Kind:
     @property
     def computed(self) -> Kind:
         """Kind of such values that are no column's any more; moments keep their nanoseconds."""
-        is_fine = getattr(self.htype, "dtype", "") == "datetime64[ns]"
-        return self if is_fine else replace(self, htype=None)
+        dtype = getattr(self.htype, "dtype", "")
+        if dtype == "datetime64[ns]":
+            return self
+        return replace(
+            self, htype=None, dtype=dtype if dtype and self.name == "number" else self.dtype
+        )
 
 
 ANY = Kind()

@@ -7,17 +7,18 @@ they are equal, and then, from 2**53 on, the integers do.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.constants import MOST
+from deeplake_lite.query.bind.constants import MOST, items_of
 from deeplake_lite.query.bind.engine import HUGE
 from deeplake_lite.query.bind.exact import MIRRORED
-from deeplake_lite.query.dialect import func
-from deeplake_lite.query.values import Constant, Kind, Sql, Value
+from deeplake_lite.query.dialect import ITEM, as_list, each, func
+from deeplake_lite.query.values import NUMBER, REAL, Constant, Kind, Sql, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +112,7 @@ _ROUNDED = (
 
 
 def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
-    """Return numbers of one column in a type that holds all of them, if any would be rounded.
+    """Return numbers, and lists of them, in a type that holds all, if any would be rounded.
 
     Parameters
     ----------
@@ -123,6 +124,43 @@ def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
     QueryTypeError
         For a constant that no double is; DuckDB raises it for a column's integer.
     """
+    items = [_items_of(value, kind) for value, kind in zip(values, kinds, strict=True)]
+    flat = [pair for pairs in items for pair in pairs]
+    floats = _as_floats([value for value, _ in flat], [kind for _, kind in flat])
+    if all(value is made for (value, _), made in zip(flat, floats, strict=True)):
+        return list(values)
+    converted = iter(floats)
+    return [
+        _with_items(value, kind, list(islice(converted, len(pairs))))
+        for value, kind, pairs in zip(values, kinds, items, strict=True)
+    ]
+
+
+def _items_of(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
+    """Return the items of a constant list, one that stands for those of another, or the value."""
+    if isinstance(value, Constant) and isinstance(value.value, list):
+        return [(item, NUMBER) for item in items_of(value)]
+    if isinstance(value, Sql) and kind.name == "list":
+        item = kind.item or kind.of_item
+        return [(Sql(ITEM.copy(), item), item)]
+    return [(value, kind)]
+
+
+def _with_items(value: Value, kind: Kind, items: Sequence[Value]) -> Value:
+    """Return a list with such items in the place of its own; of any other value, the value."""
+    if isinstance(value, Constant) and isinstance(value.value, list):
+        return Sql(as_list(*(_node(item) for item in items)), REAL.listed) if items else value
+    if isinstance(value, Sql) and kind.name == "list":
+        return Sql(each(value.node.copy(), _node(items[0])), REAL.listed)
+    return items[0]
+
+
+def _node(value: Value) -> exp.Expr:
+    assert isinstance(value, Sql | Constant)
+    return value.node.copy()
+
+
+def _as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
     dtypes = {
         k.number_dtype for k, v in zip(kinds, values, strict=True) if not isinstance(v, Constant)
     }

@@ -27,7 +27,6 @@ from deeplake_lite.query.bind.exact import fraction
 from deeplake_lite.query.bind.growth import bounded
 from deeplake_lite.query.bind.json_values import as_exact_number, as_number, json_key, json_order
 from deeplake_lite.query.bind.kinds import (
-    ITEM,
     as_json,
     as_list_of_json,
     as_part,
@@ -35,7 +34,6 @@ from deeplake_lite.query.bind.kinds import (
     by_name,
     check_column,
     check_ordered,
-    each,
     has_axes,
     is_json,
     is_null_constant,
@@ -376,7 +374,11 @@ def _in_form_of_items(name: str, args: list[Value], low: Lowering, scope: Scope)
         return args
     if name in known.OF_ONE_KIND:
         check_column(item for at, a in enumerate(args) for item in _items(name, at, a))
-        args = _as_floats(args, low, scope)
+        values = [settled(a, low, scope) if not has_axes(a) else a for a in args]
+        values = [low.types.refined(a) for a in values]
+        floats = beside_floats.as_floats(values, [kind_of(a) for a in values])
+        if any(a is not b for a, b in zip(values, floats, strict=True)):
+            args = floats
     kinds, seeks = [kind_of(a) for a in args], name in known.SEEKS
     lists = [kind.name == "list" or has_axes(a) for kind, a in zip(kinds, args, strict=True)]
     items = [kind.of_item if listed else kind for kind, listed in zip(kinds, lists, strict=True)]
@@ -390,26 +392,6 @@ def _in_form_of_items(name: str, args: list[Value], low: Lowering, scope: Scope)
         return args
     of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
     return [fraction(a) for a in args] if of_numbers else args
-
-
-def _as_floats(args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
-    """Return lists and values that go into them as floats where SQL would round integers."""
-    lists = [kind_of(a).name == "list" for a in args]
-    settled_ = [settled(a, low, scope) if not has_axes(a) else a for a in args]
-    settled_ = [low.types.refined(a) for a in settled_]
-    items = [
-        Sql(ITEM.copy(), kind_of(a).item or kind_of(a).of_item) if listed else a
-        for a, listed in zip(settled_, lists, strict=True)
-    ]
-    kinds = [kind_of(item) for item in items]
-    if not any(beside_floats.are_mixed(a, b) for a in kinds for b in kinds):
-        return args
-    return [
-        Sql(each(low.as_sql(a, scope), low.as_sql(item, scope)), REAL.listed) if listed else item
-        for a, item, listed in zip(
-            settled_, beside_floats.as_floats(items, kinds), lists, strict=True
-        )
-    ]
 
 
 def _items(name: str, at: int, value: Value) -> list[Value]:
@@ -497,7 +479,7 @@ def _result_kind(name: str, called: str, args: list[Value]) -> Kind:
     if name in known.EXTENDS_LISTS and (extended := _kind_extended(name, args)) is not None:
         return extended
     if name in known.REAL:
-        return REAL
+        return ANY if first is not None and kind_of(first).name in ("time", "text") else REAL
     if name in known.SAME and first is not None:
         kind = kind_of(first)
         if kind.name == "class" and name in known.KEEPS_CLASS:

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from deeplake_lite.query.calculator import calculator
 from deeplake_lite.query.convert import sql_type
-from deeplake_lite.query.values import ANY, Kind, Sql
+from deeplake_lite.query.values import ANY, BOOL, BYTES, JSON, NANOSECONDS, TEXT, TIME, Kind, Sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 HUGE = "int128"
 """Dtype of integers of 128 bits, such as sums, of which NumPy has none."""
+
+_KINDS = {
+    "BOOLEAN": BOOL, "VARCHAR": TEXT, "BLOB": BYTES, "JSON": JSON, "TIMESTAMP_NS": NANOSECONDS,
+    **dict.fromkeys(
+        ["DATE", "TIME", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
+         "INTERVAL"], TIME),
+}  # fmt: skip
+"""Kinds of types but numbers and lists."""
 
 _DTYPES = {
     "TINYINT": "int8", "SMALLINT": "int16", "INTEGER": "int32", "BIGINT": "int64",
@@ -64,7 +72,7 @@ class Types:
                 self._columns[table, item.alias] = item.this
 
     def refined(self, value: Value) -> Value:
-        """Return a number, or a list of them, with its dtype; anything else as it is."""
+        """Return a value with the kind that DuckDB's type has, where its own says less."""
         if not isinstance(value, Sql) or not _is_open(value.kind):
             return value
         found = self.of(value.node)
@@ -73,7 +81,9 @@ class Types:
             return value
         if kind.name == value.kind.name == "number":  # what is known of NaN stays
             return replace(value, kind=replace(value.kind, dtype=kind.dtype))
-        return replace(value, kind=replace(kind, htype=value.kind.htype))
+        if kind.name == value.kind.name == "list" and value.kind.item is None and value.kind.names:
+            return value
+        return replace(value, kind=kind)
 
     def of(self, node: exp.Expr) -> str | None:
         """Return the type of an expression in DuckDB's words; None where that is not known."""
@@ -112,7 +122,7 @@ def _null(type_: str) -> exp.Expr:
 
 
 def _is_open(kind: Kind) -> bool:
-    """Tell whether a value may be a number, or a list of numbers, of a dtype to be looked up."""
+    """Tell whether DuckDB knows more of a value: its kind, or a number's dtype."""
     if kind.name == "number":
         return kind.htype is None and not kind.dtype
     if kind.name == "list":
@@ -121,9 +131,9 @@ def _is_open(kind: Kind) -> bool:
 
 
 def _kind(type_: str) -> Kind | None:
-    """Return the kind of a type: of numbers, and lists of them.
+    """Return the kind of a type; None for structs, maps and what has no kind of its own.
 
-    >>> _kind("HUGEINT").dtype, _kind("DOUBLE[][3]").item.item.dtype, _kind("VARCHAR")
+    >>> _kind("HUGEINT").dtype, _kind("DOUBLE[][3]").item.item.dtype, _kind("STRUCT(a INTEGER)")
     ('int128', 'float64', None)
     >>> _kind("DECIMAL(18,0)").dtype, _kind("DECIMAL(3,2)").dtype
     ('int128', 'float64')
@@ -131,6 +141,8 @@ def _kind(type_: str) -> Kind | None:
     if type_.endswith("]"):
         item = _kind(type_[: type_.rindex("[")])
         return None if item is None else Kind("list", item=item)
+    if type_ in _KINDS:
+        return _KINDS[type_]
     dtype = _DTYPES.get(type_) or _of_decimals(type_)
     return None if dtype is None else Kind("number", real=dtype.startswith("f"), dtype=dtype)
 

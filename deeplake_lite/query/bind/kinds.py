@@ -21,7 +21,7 @@ from deeplake_lite.query.bind.constants import constant, items_of
 from deeplake_lite.query.bind.exact import fraction, said
 from deeplake_lite.query.bind.json_values import json_key, json_order, json_text
 from deeplake_lite.query.convert import json_document
-from deeplake_lite.query.dialect import as_list, func
+from deeplake_lite.query.dialect import ITEM, as_list, each, func
 from deeplake_lite.query.spans import moment_beside
 from deeplake_lite.query.values import (
     ANY,
@@ -283,7 +283,7 @@ def _parts_of_both(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
     if not mine.parts or not theirs.parts:
         return []
     named = dict(theirs.parts)
-    if all(name in named for name, _ in mine.parts):
+    if all(name and name in named for name, _ in mine.parts):
         return [(part, named[name]) for name, part in mine.parts]
     return [(a, b) for (_, a), (_, b) in zip(mine.parts, theirs.parts, strict=False)]
 
@@ -306,6 +306,11 @@ def _check_parts(mine: Kind, theirs: Kind) -> None:
                 f"side, and {WORDS[other.name]} on the other. CAST the part, as in [CAST(x AS "
                 "TEXT)]."
             )
+    if beside_floats.are_mixed(mine, theirs):
+        raise QueryTypeError(
+            "Lists and structs go together part by part, and SQL would round the integers of one "
+            "beside the floats of the other. CAST the part, as in [CAST(x AS DOUBLE)]."
+        )
     for pair in _parts_of_both(mine, theirs):
         _check_parts(*pair)
 
@@ -480,19 +485,6 @@ def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
 def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
     """Return the names of a list of classes."""
     return each(node, class_name(ITEM, names))
-
-
-ITEM = exp.column("lake_item")
-"""An item of a list, in what `each` makes of it."""
-
-
-def each(node: exp.Expr, made: exp.Expr) -> exp.Expr:
-    """Return a list with something made of each `ITEM` of another; NULL for NULL."""
-    listed = exp.Comprehension(
-        this=made, expression=exp.to_identifier(ITEM.name), iterator=node.copy()
-    )
-    is_there = exp.not_(exp.Is(this=node.copy(), expression=exp.null()))
-    return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[listed]))])
 
 
 def as_part(value: Value) -> Value:

@@ -339,6 +339,8 @@ class Lowering:
         handler = HANDLERS.get(e.key)
         try:
             found = computed(handler(self, e, scope) if handler else self.generic(e, scope))
+            if isinstance(found, Sql) and found.kind == ANY:  # as most functions of lists return
+                found = self.types.refined(found)
         except (QueryError, NotFoundError) as error:
             put(error, self.text, e)
             raise

@@ -279,6 +279,9 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
     """Return texts joined, classes by name. Raises QueryTypeError for conditions."""
     parts = list(e.flatten())
     values = [low.value(p, scope) for p in parts]
+    if all(kind_of(value).name == "list" or has_axes(value) for value in values):
+        joined = exp.Anonymous(this="LIST_CONCAT", expressions=[part.copy() for part in parts])
+        return low.value(joined, scope)
     if any(kind_of(value).name == "bool" for value in values):
         raise QueryTypeError(f"|| joins texts. Write {_with_or(e)} to connect conditions.")
     if any(kind_of(value).name == "bytes" for value in values):

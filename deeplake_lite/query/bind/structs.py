@@ -28,7 +28,7 @@ def struct_of(low: Lowering, e: exp.Struct, scope: Scope) -> Sql:
 
 def property_of(low: Lowering, e: exp.PropertyEQ, scope: Scope) -> Sql:
     """Return ``'a': x`` of a struct, or ``a := x`` of a call, with the kind of a struct of it."""
-    value = as_part(settled(low.value(e.expression, scope), low, scope))
+    value = low.types.refined(as_part(settled(low.value(e.expression, scope), low, scope)))
     name = e.this.copy() if isinstance(e.this, exp.Identifier) else low.sql(e.this, scope)
     node = exp.PropertyEQ(this=name, expression=low.as_sql(value, scope))
     return Sql(node, Kind(parts=((e.this.name, _plain(value)),)))

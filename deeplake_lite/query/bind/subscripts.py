@@ -362,7 +362,7 @@ def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]
     """Tell whether boxes are still boxes, one or several: the last axis is whole."""
     if hasattr(base.type.meaning, "names"):
         return True
-    last = items[-1]
+    last = items[-1] if items else None
     is_whole = isinstance(last, tuple) and _sliced(last, 4) == 4 and not _turns(last)
     return is_whole and (len(shape) == base.type.ndim or base.type.box_format is not None)
 
