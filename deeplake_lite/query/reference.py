@@ -136,8 +136,8 @@ RULES = {
     ),
     "`LOG`": "Natural, for scalars and tensors.",
     "NaN": (
-        "Comparisons with NaN are false, `<>` is true; with null they are null. NaN sorts last, up "
-        "or down, also in `LIST_SORT`."
+        "Comparisons with NaN are false, `<>` is true; with null they are null. Within lists and "
+        "structs NaN equals NaN, as in DuckDB. NaN sorts last, up or down, also in `LIST_SORT`."
     ),
     "Null": (
         "A null in an operation gives null; conditions take it as false; aggregates leave it out, "

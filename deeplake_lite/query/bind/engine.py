@@ -85,6 +85,10 @@ class Types:
             return value
         return replace(value, kind=kind)
 
+    def is_null(self, value: Value) -> bool:
+        """Tell whether a value is NULL in every row, as it says itself."""
+        return isinstance(value, Sql) and value.kind == ANY and self.of(value.node) == '"NULL"'
+
     def of(self, node: exp.Expr) -> str | None:
         """Return the type of an expression in DuckDB's words; None where that is not known."""
         whole = exp.paren(node.copy())

@@ -237,7 +237,7 @@ def _compared(
             return Tensor(*_carried(a, 0, carried, table), label)
         type_ = in_one_form("", [a, b], label, low)[1]
         return _choice(label, a, b, carried, table, type_)
-    kinds = kind_of(a), kind_of(b)
+    kinds = _kinds_of(a, b, low)
     kind = Kind(
         kinds[0].name,
         real=any(k.real for k in kinds),
@@ -266,6 +266,14 @@ def _compared(
     else:
         name = compared.add(low.as_sql(a, Scope()), low.as_sql(b, Scope()))
     return Sql(exp.column(name, table=table), kind)
+
+
+def _kinds_of(a: Value, b: Value, low: Lowering) -> tuple[Kind, Kind]:
+    """Return the kinds of both sides; that of a column of NULL is the other's."""
+    mine, theirs = kind_of(a), kind_of(b)
+    if low.types.is_null(a):
+        return theirs, theirs
+    return mine, mine if low.types.is_null(b) else theirs
 
 
 def _mixed(
