@@ -1,0 +1,19 @@
+// Small settings that outlive the page.
+
+/** Small things kept between sessions where the page allows it. */
+export const memory = {
+	read(name, fallback) {
+		try {
+			return JSON.parse(localStorage.getItem(`dl-browser:${name}`) ?? "null") ?? fallback;
+		} catch {
+			return fallback;
+		}
+	},
+	write(name, value) {
+		try {
+			localStorage.setItem(`dl-browser:${name}`, JSON.stringify(value));
+		} catch {
+			// private windows and file:// may refuse
+		}
+	},
+};
