@@ -6,8 +6,7 @@ import { shortTime } from "./numbers.js";
 import { counted, visibleLines } from "./text.js";
 
 /** What a draft holds. */
-export const leftBehind = ({ edits, rows, changed, complete }) =>
-	`${counted(edits, "edit")} of ${counted(rows, "row")}, staged ${shortTime(Date.parse(changed), 0)} UTC, ${edits === 1 ? "was" : "were"} never committed${complete ? "" : "; what came after is lost"}.`;
+export const leftBehind = ({ edits, rows, changed, complete }) => `${counted(edits, "edit")} of ${counted(rows, "row")}, staged ${shortTime(Date.parse(changed), 0)} UTC, ${edits === 1 ? "was" : "were"} never committed${complete ? "" : "; what came after is lost"}.`;
 
 /** One line over the grid; the newest wins, lateness yields to errors. */
 export class Banner {
@@ -15,8 +14,13 @@ export class Banner {
 		this.core = core;
 		this.text = span("", "dl-banner-text");
 		this.action = textButton("", () => this.run?.());
-		this.element = h("div", { class: "dl-banner", role: "alert", hidden: true }, this.text, this.action,
-			iconButton("close", "Dismiss", () => this.hide()));
+		this.element = h(
+			"div",
+			{ class: "dl-banner", role: "alert", hidden: true },
+			this.text,
+			this.action,
+			iconButton("close", "Dismiss", () => this.hide()),
+		);
 		core.on("banner", (message) => this.show(message));
 		core.on("waited", (ms) => this.waited(ms));
 		core.on("problem", () => this.problem());
@@ -28,7 +32,7 @@ export class Banner {
 	/** What Python has to complain about, until it has not. */
 	problem() {
 		const { kind, message, where } = this.core.model.get("problem") ?? {};
-		if (message) this.show({ level: "error", text: `${kind ? kind + ": " : ""}${message}${where ? ` (${where})` : ""}` });
+		if (message) this.show({ level: "error", text: `${kind ? `${kind}: ` : ""}${message}${where ? ` (${where})` : ""}` });
 		else if (this.complained) this.hide();
 		this.complained = Boolean(message);
 	}
@@ -65,9 +69,7 @@ export class Banner {
 		const gone = ms >= GONE;
 		this.show({
 			level: "late",
-			text: gone
-				? `No answer for ${Math.round(ms / 1000)} s. If the kernel has restarted, this view is a picture of what was: run the cell again.`
-				: `Waiting for the kernel (${Math.round(ms / 1000)} s): another cell may be running.`,
+			text: gone ? `No answer for ${Math.round(ms / 1000)} s. If the kernel has restarted, this view is a picture of what was: run the cell again.` : `Waiting for the kernel (${Math.round(ms / 1000)} s): another cell may be running.`,
 			action: "Ask again",
 			run: () => this.core.requests.retry(),
 		});

@@ -44,13 +44,18 @@ export class BoxEditor {
 		drawMarks(context, palette, at, { marks: { boxes: this.list, c: this.classes }, tint: null, opacity: 0.7, layer: 0, names: this.names, active: this.active });
 		const box = this.list[this.active];
 		if (!box) return;
-		const [xs, ys] = [[box[0], (box[0] + box[2]) / 2, box[2]], [box[1], (box[1] + box[3]) / 2, box[3]]];
-		xs.forEach((x, i) => ys.forEach((y, j) => {
-			if (i === 1 && j === 1) return;
-			rounded(context, { x: Math.round(at.x + x * at.w) - 3.5, y: Math.round(at.y + y * at.h) - 3.5, w: 7, h: 7 }, 0);
-			fill(context, "#fff");
-			stroke(context, "#000", 1);
-		}));
+		const [xs, ys] = [
+			[box[0], (box[0] + box[2]) / 2, box[2]],
+			[box[1], (box[1] + box[3]) / 2, box[3]],
+		];
+		xs.forEach((x, i) =>
+			ys.forEach((y, j) => {
+				if (i === 1 && j === 1) return;
+				rounded(context, { x: Math.round(at.x + x * at.w) - 3.5, y: Math.round(at.y + y * at.h) - 3.5, w: 7, h: 7 }, 0);
+				fill(context, "#fff");
+				stroke(context, "#000", 1);
+			}),
+		);
 	}
 
 	hover({ x, y, near }) {
@@ -68,17 +73,21 @@ export class BoxEditor {
 		if (hit) this.active = hit.index;
 		this.dragging = true;
 		this.viewer.later();
-		drag(event, ({ dx, dy }) => {
-			index ??= this.add();
-			this.list[index] = hit ? dragBox(before, hit.handle, dx / w, dy / hgt) : tidyBox([x, y, x + dx / w, y + dy / hgt]);
-			this.viewer.later();
-		}, (moved) => {
-			this.dragging = false;
-			if (moved) this.save();
-			else if (this.behind) this.core.emit("changed", [this.row.position]);
-			if (!moved && !hit) this.active = -1;
-			this.viewer.later();
-		});
+		drag(
+			event,
+			({ dx, dy }) => {
+				index ??= this.add();
+				this.list[index] = hit ? dragBox(before, hit.handle, dx / w, dy / hgt) : tidyBox([x, y, x + dx / w, y + dy / hgt]);
+				this.viewer.later();
+			},
+			(moved) => {
+				this.dragging = false;
+				if (moved) this.save();
+				else if (this.behind) this.core.emit("changed", [this.row.position]);
+				if (!moved && !hit) this.active = -1;
+				this.viewer.later();
+			},
+		);
 	}
 
 	add() {
@@ -116,8 +125,10 @@ export class BoxEditor {
 		const move = { ArrowLeft: [-dx, 0], ArrowRight: [dx, 0], ArrowUp: [0, -dy], ArrowDown: [0, dy] }[event.key];
 		const box = this.list[this.active];
 		if (event.key === "n") this.active = (this.active + 1) % Math.max(1, this.list.length);
-		else if (event.key === "a") { this.list[this.add()] = [0.35, 0.35, 0.65, 0.65]; this.save(); }
-		else if ((event.key === "Delete" || event.key === "Backspace") && box) this.remove();
+		else if (event.key === "a") {
+			this.list[this.add()] = [0.35, 0.35, 0.65, 0.65];
+			this.save();
+		} else if ((event.key === "Delete" || event.key === "Backspace") && box) this.remove();
 		else if (event.key > 0 || classOfKey(event.key, this.names) >= 0) this.setClass(classOfKey(event.key, this.names));
 		else if (event.key === "l" && box && this.names.length) this.chooseClass();
 		else if (move && box) {
@@ -139,11 +150,14 @@ export class BoxEditor {
 		clearTimeout(this.due);
 		this.due = undefined;
 		this.viewer.later();
-		const { core, row: { gen, id, position } } = this;
+		const {
+			core,
+			row: { gen, id, position },
+		} = this;
 		const value = { boxes: this.list.map((box) => [...box]), c: this.classes && [...this.classes], picture: this.row.picture };
 		const saved = core.edit("stage", { gen, edits: [{ positions: [position], row: id, column: this.column, op: "set_boxes", value }] });
 		this.since = core.requests.next;
-		if (!await saved) core.emit("changed", [position]);
+		if (!(await saved)) core.emit("changed", [position]);
 	}
 }
 

@@ -26,10 +26,7 @@ export function dragBox(box, handle, dx, dy) {
 		const my = clamp(dy, -y0, 1 - y1);
 		return [x0 + mx, y0 + my, x1 + mx, y1 + my];
 	}
-	return tidyBox([
-		handle.includes("w") ? x0 + dx : x0, handle.includes("n") ? y0 + dy : y0,
-		handle.includes("e") ? x1 + dx : x1, handle.includes("s") ? y1 + dy : y1,
-	]);
+	return tidyBox([handle.includes("w") ? x0 + dx : x0, handle.includes("n") ? y0 + dy : y0, handle.includes("e") ? x1 + dx : x1, handle.includes("s") ? y1 + dy : y1]);
 }
 
 /** The topmost hold among boxes: the active one first, then the smallest. */

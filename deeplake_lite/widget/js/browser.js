@@ -1,5 +1,5 @@
 // The notebook browser: what the reader of a dataset sees and does.
-// 
+//
 // Python decides, these modules draw and ask. Nothing from the data ever becomes HTML. By name: `core` is a Core,
 // `layout` a Layout, `at` a Rect, `polygon` Points, `palette` the style sheet's colours.
 

@@ -16,8 +16,12 @@ export function drawLayers(context, palette, core, cell, at) {
 		const { shown, opacity } = overlay(core, column.name);
 		if (!marks || !shown) return;
 		drawMarks(context, palette, at, {
-			marks, layer, tint: cell.tints?.[column.name], opacity,
-			names: column.classes ?? [], bones: column.connections,
+			marks,
+			layer,
+			tint: cell.tints?.[column.name],
+			opacity,
+			names: column.classes ?? [],
+			bones: column.connections,
 		});
 	});
 }
@@ -104,7 +108,7 @@ export function drawCaption(context, palette, core, cell, columns, at) {
 			context.font = `12px ${palette.font}`;
 			const label = cut(context, visible(name), at.w * 0.6);
 			write(context, label, palette.muted, x, y);
-			x += context.measureText(label + " ").width;
+			x += context.measureText(`${label} `).width;
 		}
 		const staged = cell.staged?.includes(name);
 		context.font = `${staged ? "600 " : ""}12px ${palette.font}`;
@@ -119,7 +123,11 @@ export function drawTick(context, palette, at, selected) {
 	fill(context, selected ? palette.accent : "rgba(0,0,0,.45)");
 	stroke(context, "#fff", 1.5);
 	if (!selected) return;
-	trace(context, [[x - 3.5, y], [x - 0.8, y + 2.8], [x + 3.8, y - 2.8]]);
+	trace(context, [
+		[x - 3.5, y],
+		[x - 0.8, y + 2.8],
+		[x + 3.8, y - 2.8],
+	]);
 	stroke(context, palette["on-accent"], 2);
 }
 
@@ -129,7 +137,14 @@ export function drawOpener(context, at) {
 	rounded(context, { x: x - 9, y: y - 9, w: 18, h: 18 }, 4);
 	fill(context, "rgba(0,0,0,.45)");
 	for (const side of [1, -1]) {
-		trace(context, [[0.5, -4.5], [4.5, -4.5], [4.5, -0.5]].map(([dx, dy]) => [x + side * dx, y + side * dy]));
+		trace(
+			context,
+			[
+				[0.5, -4.5],
+				[4.5, -4.5],
+				[4.5, -0.5],
+			].map(([dx, dy]) => [x + side * dx, y + side * dy]),
+		);
 		stroke(context, "#fff", 1.5);
 	}
 }

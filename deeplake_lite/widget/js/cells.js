@@ -17,7 +17,9 @@ export class Cells {
 		this.changes = 0;
 	}
 
-	get(position) { return this.lru.get(position); }
+	get(position) {
+		return this.lru.get(position);
+	}
 
 	/** All is asked again; what was drawn stays until it is replaced. */
 	outdate(/** @type {number[]|null} */ positions) {
@@ -58,7 +60,9 @@ export class Cells {
 
 	fields() {
 		const { picture, caption } = this.core.settings;
-		const overlays = overlayColumns(this.core).filter((column) => overlay(this.core, column.name).shown).map((column) => column.name);
+		const overlays = overlayColumns(this.core)
+			.filter((column) => overlay(this.core, column.name).shown)
+			.map((column) => column.name);
 		return JSON.stringify({ picture, columns: captionColumns(this.core, caption), overlays });
 	}
 

@@ -3,9 +3,22 @@
 import { clamp } from "./geometry.js";
 
 const HUES = [
-	[78, 121, 167], [242, 142, 43], [89, 161, 79], [225, 87, 89], [176, 122, 161], [237, 201, 72],
-	[118, 183, 178], [255, 157, 167], [156, 117, 95], [148, 103, 189], [23, 190, 207], [188, 189, 34],
-	[214, 39, 140], [44, 160, 120], [255, 112, 67], [92, 107, 192],
+	[78, 121, 167],
+	[242, 142, 43],
+	[89, 161, 79],
+	[225, 87, 89],
+	[176, 122, 161],
+	[237, 201, 72],
+	[118, 183, 178],
+	[255, 157, 167],
+	[156, 117, 95],
+	[148, 103, 189],
+	[23, 190, 207],
+	[188, 189, 34],
+	[214, 39, 140],
+	[44, 160, 120],
+	[255, 112, 67],
+	[92, 107, 192],
 ];
 
 /** A class keeps its colour: in every card, chart, layer and session. @returns {number[]} 0..255 */
@@ -38,7 +51,13 @@ export const inkOn = (rgb) => (luminance(rgb) > 0.179 ? [0, 0, 0] : [255, 255, 2
 
 /** A scale from blue over green to yellow (after viridis), for numbers. */
 export function numberColour(share) {
-	const stops = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+	const stops = [
+		[68, 1, 84],
+		[59, 82, 139],
+		[33, 145, 140],
+		[94, 201, 98],
+		[253, 231, 37],
+	];
 	const at = clamp(share || 0, 0, 1) * (stops.length - 1);
 	const i = Math.min(stops.length - 2, Math.floor(at));
 	return stops[i].map((v, k) => Math.round(v + (stops[i + 1][k] - v) * (at - i)));
@@ -68,6 +87,9 @@ export function parseColour(text) {
 		const digits = hex[1].length === 3 ? [...hex[1]].map((d) => d + d).join("") : hex[1];
 		return [0, 2, 4].map((i) => parseInt(digits.slice(i, i + 2), 16));
 	}
-	const parts = /^rgba?\(([^)]+)\)$/.exec(text.trim())?.[1].split(/[\s,/]+/).map(Number);
+	const parts = /^rgba?\(([^)]+)\)$/
+		.exec(text.trim())?.[1]
+		.split(/[\s,/]+/)
+		.map(Number);
 	return parts && parts[3] !== 0 ? parts.slice(0, 3) : null;
 }

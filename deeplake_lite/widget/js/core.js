@@ -5,7 +5,7 @@ import { chooser } from "./dialogs.js";
 import { h } from "./elements.js";
 import { Listeners } from "./listeners.js";
 import { ENDED, Refusal, Requests, Stale } from "./requests.js";
-import { Selection, packPositions, runsOf, unpackPositions } from "./selection.js";
+import { packPositions, runsOf, Selection, unpackPositions } from "./selection.js";
 import { counted } from "./text.js";
 
 const MANY = 500_000;
@@ -75,38 +75,74 @@ export class Core extends Listeners {
 	}
 
 	/** Calls when the page is closed. */
-	atEnd(stop) { this.closing.signal.addEventListener("abort", stop); }
+	atEnd(stop) {
+		this.closing.signal.addEventListener("abort", stop);
+	}
 
-	get about() { return this.model.get("about") ?? { columns: [], total: 0 }; }
-	get state() { return this.model.get("state") ?? EMPTY_STATE; }
-	get settings() { return { ...SETTINGS, ...(this.model.get("settings") ?? {}) }; }
-	get staged() { return this.model.get("staged") ?? []; }
-	get drafts() { return this.model.get("drafts") ?? []; }
-	get stagedRows() { return this.model.get("staged_rows") ?? 0; }
-	get stagedCount() { return this.model.get("staged_count") ?? this.staged.length; }
-	get columns() { return this.about.columns ?? []; }
-	get writable() { return Boolean(this.about.writable) && !this.static && !this.ended; }
+	get about() {
+		return this.model.get("about") ?? { columns: [], total: 0 };
+	}
+	get state() {
+		return this.model.get("state") ?? EMPTY_STATE;
+	}
+	get settings() {
+		return { ...SETTINGS, ...(this.model.get("settings") ?? {}) };
+	}
+	get staged() {
+		return this.model.get("staged") ?? [];
+	}
+	get drafts() {
+		return this.model.get("drafts") ?? [];
+	}
+	get stagedRows() {
+		return this.model.get("staged_rows") ?? 0;
+	}
+	get stagedCount() {
+		return this.model.get("staged_count") ?? this.staged.length;
+	}
+	get columns() {
+		return this.about.columns ?? [];
+	}
+	get writable() {
+		return Boolean(this.about.writable) && !this.static && !this.ended;
+	}
 	/** Whether two versions are compared. */
-	get compares() { return this.about.mode === "diff"; }
-	get static() { return Boolean(this.about.static); }
+	get compares() {
+		return this.about.mode === "diff";
+	}
+	get static() {
+		return Boolean(this.about.static);
+	}
 
-	column(name) { return this.columns.find((column) => column.name === name); }
+	column(name) {
+		return this.columns.find((column) => column.name === name);
+	}
 
 	/** Whether cells of a column are texts of the data, and not names of classes. */
-	holdsData(name, kind = this.column(name)?.kind) { return Boolean(kind) && kind !== "class" && kind !== "tags"; }
+	holdsData(name, kind = this.column(name)?.kind) {
+		return Boolean(kind) && kind !== "class" && kind !== "tags";
+	}
 
 	/** An element with a cell of a column. */
-	cell(tag, name, text, kind = undefined) { return h(tag, this.holdsData(name, kind) ? { raw: text, dir: "auto" } : { text }); }
+	cell(tag, name, text, kind = undefined) {
+		return h(tag, this.holdsData(name, kind) ? { raw: text, dir: "auto" } : { text });
+	}
 
 	/** Columns of labels that can be set: not those that a query computes. */
-	get labelColumns() { return this.kinds("class").filter(({ stored = true }) => stored); }
+	get labelColumns() {
+		return this.kinds("class").filter(({ stored = true }) => stored);
+	}
 	/** The column that keys set. */
 	get labels() {
 		const columns = this.labelColumns;
 		return columns.find((column) => column.name === this.labelling) ?? columns[0];
 	}
-	classOf(key) { return classOfKey(key, this.labels?.classes ?? []); }
-	kinds(...kinds) { return this.columns.filter((column) => kinds.includes(column.kind)); }
+	classOf(key) {
+		return classOfKey(key, this.labels?.classes ?? []);
+	}
+	kinds(...kinds) {
+		return this.columns.filter((column) => kinds.includes(column.kind));
+	}
 
 	emit(name, value = null) {
 		for (const handler of this.of(name)) {
@@ -176,7 +212,8 @@ export class Core extends Listeners {
 
 	sendSelection() {
 		const positions = this.selection.positions();
-		if (positions.length > MANY) { // servers close the socket beyond 10 MiB a message
+		if (positions.length > MANY) {
+			// servers close the socket beyond 10 MiB a message
 			this.ask("select", { what: "runs", runs: runsOf(positions) }).catch((error) => this.failed(error));
 		} else {
 			this.sending++;
@@ -229,16 +266,26 @@ export class Core extends Listeners {
 	}
 
 	/** @returns {Promise<any>} */
-	ask(type, fields = {}, how = {}) { return this.requests.ask(type, fields, how); }
+	ask(type, fields = {}, how = {}) {
+		return this.requests.ask(type, fields, how);
+	}
 	/** Only the newest question of a lane waits. */
-	latest(type, fields = {}, { lane = type, ...how } = {}) { return this.requests.latest(lane, type, fields, how); }
+	latest(type, fields = {}, { lane = type, ...how } = {}) {
+		return this.requests.latest(lane, type, fields, how);
+	}
 
 	/** Resolves when what is in view is painted, or after two seconds. */
 	whenPainted() {
 		if (this.painted === this.shown) return Promise.resolve();
 		return new Promise((resolve) => {
-			const stop = this.on("painted", () => { stop(); resolve(null); });
-			setTimeout(() => { stop(); resolve(null); }, 2000);
+			const stop = this.on("painted", () => {
+				stop();
+				resolve(null);
+			});
+			setTimeout(() => {
+				stop();
+				resolve(null);
+			}, 2000);
 		});
 	}
 
@@ -267,10 +314,14 @@ export class Core extends Listeners {
 	}
 
 	/** For screen readers. */
-	say(text) { this.emit("say", text); }
+	say(text) {
+		this.emit("say", text);
+	}
 
 	/** One row of what is shown. @returns {Rows} */
-	row(position, id = null) { return { positions: [position], gen: this.shown, count: 1, id }; }
+	row(position, id = null) {
+		return { positions: [position], gen: this.shown, count: 1, id };
+	}
 
 	/** What an edit is for: the row at large, those selected (hosts may hold a trait back), or that in the ring. @returns {Rows|null} */
 	targets() {
@@ -280,7 +331,9 @@ export class Core extends Listeners {
 		return this.ringed() && this.state.rows ? this.row(this.active) : null;
 	}
 
-	note(text) { this.emit("banner", { level: "note", text }); }
+	note(text) {
+		this.emit("banner", { level: "note", text });
+	}
 
 	/** Whether rows can be edited; the reader hears why they cannot be. */
 	editable() {
@@ -305,14 +358,19 @@ export class Core extends Listeners {
 
 	alike() {
 		const { alike = [], has_ids: known = true } = this.about;
-		const why = this.static ? "This page is a copy: open the dataset in a notebook to find rows like this one"
-			: !known ? "Rows of this query are no rows of the dataset: take the query back to find rows like one"
-			: alike.length ? "" : "Needs a column of embeddings: ds.add_column(\"embedding\", dl.Embedding(512), values=vectors)";
-		const show = (p, gen, column) => this.attempt("neighbours", { p, gen, column }).then((reply) => {
-			if (!reply) return;
-			this.active = this.anchor = 0;
-			this.emit("grid");
-		});
+		const why = this.static
+			? "This page is a copy: open the dataset in a notebook to find rows like this one"
+			: !known
+				? "Rows of this query are no rows of the dataset: take the query back to find rows like one"
+				: alike.length
+					? ""
+					: 'Needs a column of embeddings: ds.add_column("embedding", dl.Embedding(512), values=vectors)';
+		const show = (p, gen, column) =>
+			this.attempt("neighbours", { p, gen, column }).then((reply) => {
+				if (!reply) return;
+				this.active = this.anchor = 0;
+				this.emit("grid");
+			});
 		const act = () => {
 			const [p, gen] = [this.meant(), this.shown];
 			if (why || p < 0) this.note(why || NONE_CHOSEN);
@@ -366,7 +424,9 @@ export class Core extends Listeners {
 	}
 
 	/** As `show`; a failure is shown to the reader. */
-	attempt(type, fields) { return this.show(type, fields).catch((error) => this.failed(error)); }
+	attempt(type, fields) {
+		return this.show(type, fields).catch((error) => this.failed(error));
+	}
 
 	async hello() {
 		const probe = [1, 2, 3, 4];

@@ -20,7 +20,7 @@ export async function readRow(reply, picture, level) {
 	const main = pictures.find((column) => column.name === wanted) ?? pictures[0] ?? reply.columns.find((column) => column.v && column.kind === "mask");
 	const marks = Object.fromEntries(reply.columns.filter((column) => column.marks).map((column) => [column.name, column.marks]));
 	const cell = await readCell({ p: reply.position, v: main?.v ?? null, w: reply.w, h: reply.h, marks }, reply.bytes, level, "");
-	return { main, marks, cell };
+	return { main, cell };
 }
 
 /** One row: its picture, every column, its history. */
@@ -47,11 +47,25 @@ export class Detail {
 		const ticked = check("Selected", { onchange: () => core.pick(this.position, { toggle: true }) });
 		this.tick = ticked.firstChild;
 		this.info = h("div", { class: "dl-info", tabindex: "0", role: "group", "aria-label": "Columns" });
-		this.element = h("section", { class: "dl-detail", tabindex: "-1", "aria-label": "Row", onkeydown: (event) => this.key(event) },
-			div("dl-detail-head",
-				iconButton("left", "Previous row (←)", () => this.step(-1)), iconButton("right", "Next row (→)", () => this.step(1)), this.title, ticked, space(),
-				this.alike, this.boxing, iconButton("minus", "Zoom out (−)", () => viewer.zoom(1 / 1.4)), iconButton("fit", "Fit (0)", () => viewer.fit()), iconButton("plus", "Zoom in (+)", () => viewer.zoom(1.4)), iconButton("close", "Back to the grid (Esc)", () => this.close())),
-			div("dl-detail-body", div("dl-viewer-box", viewer.element, this.unmarked, this.hint), this.info));
+		this.element = h(
+			"section",
+			{ class: "dl-detail", tabindex: "-1", "aria-label": "Row", onkeydown: (event) => this.key(event) },
+			div(
+				"dl-detail-head",
+				iconButton("left", "Previous row (←)", () => this.step(-1)),
+				iconButton("right", "Next row (→)", () => this.step(1)),
+				this.title,
+				ticked,
+				space(),
+				this.alike,
+				this.boxing,
+				iconButton("minus", "Zoom out (−)", () => viewer.zoom(1 / 1.4)),
+				iconButton("fit", "Fit (0)", () => viewer.fit()),
+				iconButton("plus", "Zoom in (+)", () => viewer.zoom(1.4)),
+				iconButton("close", "Back to the grid (Esc)", () => this.close()),
+			),
+			div("dl-detail-body", div("dl-viewer-box", viewer.element, this.unmarked, this.hint), this.info),
+		);
 		viewer.moved = () => this.sharper();
 	}
 
@@ -126,7 +140,7 @@ export class Detail {
 	async take(reply, size) {
 		const { core } = this;
 		this.newest = reply;
-		const { main, marks, cell } = await readRow(reply, core.settings.picture, size || 1e9);
+		const { main, cell } = await readRow(reply, core.settings.picture, size || 1e9);
 		if (reply !== this.newest || reply.position !== this.position || reply.gen !== core.shown || reply.req < this.since) return dropCell(cell);
 		this.since = reply.req;
 		core.large = core.row(reply.position, reply.id ?? null);
@@ -205,8 +219,12 @@ export class Detail {
 	/** What a cell is edited with; nothing for kinds that are not edited here. */
 	field(column) {
 		return {
-			class: () => this.classField(column), tags: () => this.tagsField(column), bool: () => (column.nullable ? this.choiceField(column) : this.tickField(column)),
-			text: () => this.textField(column), number: () => this.textField(column), time: () => this.textField(column),
+			class: () => this.classField(column),
+			tags: () => this.tagsField(column),
+			bool: () => (column.nullable ? this.choiceField(column) : this.tickField(column)),
+			text: () => this.textField(column),
+			number: () => this.textField(column),
+			time: () => this.textField(column),
 		}[column.kind]?.();
 	}
 
@@ -215,20 +233,37 @@ export class Detail {
 		const empty = { text: "", tags: [] }[column.kind];
 		const title = !column.null ? "Set to null" : empty === undefined ? "Null: set a value to change it" : "Null: set to empty";
 		return textButton("null", () => this.put(column, column.null ? empty : null), {
-			class: "dl-button dl-null", title, "aria-label": `${column.name}: null`, "aria-pressed": String(column.null), disabled: column.null && empty === undefined,
+			class: "dl-button dl-null",
+			title,
+			"aria-label": `${column.name}: null`,
+			"aria-pressed": String(column.null),
+			disabled: column.null && empty === undefined,
 		});
 	}
 
 	tickField(column) {
-		return h("input", { type: "checkbox", checked: column.value === true, "aria-label": column.name, onchange: ({ target }) => this.put(column, target.checked).then((reply) => reply || (target.checked = !target.checked)) });
+		return h("input", {
+			type: "checkbox",
+			checked: column.value === true,
+			"aria-label": column.name,
+			onchange: async ({ target }) => {
+				if (!(await this.put(column, target.checked))) target.checked = !target.checked;
+			},
+		});
 	}
 
 	/** True, false or null. */
 	choiceField(column) {
 		const before = String(column.value ?? "");
-		const field = select(["", "false", "true"], before, async (value) => {
-			if (!await this.put(column, value || null)) field.value = before;
-		}, column.name, "–");
+		const field = select(
+			["", "false", "true"],
+			before,
+			async (value) => {
+				if (!(await this.put(column, value || null))) field.value = before;
+			},
+			column.name,
+			"–",
+		);
 		return field;
 	}
 
@@ -237,19 +272,38 @@ export class Detail {
 		return this.core.stage(row, name, value, op);
 	}
 
-	classes(column) { return column.classes ?? this.core.column(column.name)?.classes ?? []; }
+	classes(column) {
+		return column.classes ?? this.core.column(column.name)?.classes ?? [];
+	}
 
 	classField(column) {
-		return h("button", { class: "dl-button dl-edit-value", "aria-label": `${column.name}: ${column.text ?? "none"}. Change`, onclick: () =>
-			chooser(this.core.root, `Set ${column.name}`, this.classes(column), ({ value }) => this.put(column, value), { free: true }) }, dot(column.value ?? column.c), span(column.text ?? "–"), icon("edits"));
+		return h(
+			"button",
+			{ class: "dl-button dl-edit-value", "aria-label": `${column.name}: ${column.text ?? "none"}. Change`, onclick: () => chooser(this.core.root, `Set ${column.name}`, this.classes(column), ({ value }) => this.put(column, value), { free: true }) },
+			dot(column.value ?? column.c),
+			span(column.text ?? "–"),
+			icon("edits"),
+		);
 	}
 
 	tagsField(column) {
 		const names = this.classes(column);
 		const nameOf = (value) => (typeof value === "number" ? (names[value] ?? String(value)) : String(value));
 		const add = () => chooser(this.core.root, `Add to ${column.name}`, names, ({ value }) => this.put(column, value, "add_tag"), { free: !names.length });
-		return h("span", { class: "dl-tags" }, ...(column.value ?? column.tags ?? []).map((value) => h("span", { class: "dl-tag" }, typeof value === "number" && dot(value), span(nameOf(value)),
-			iconButton("close", `Remove ${nameOf(value)}`, () => this.put(column, value, "remove_tag")))), iconButton("plus", `Add to ${column.name}`, add));
+		return h(
+			"span",
+			{ class: "dl-tags" },
+			...(column.value ?? column.tags ?? []).map((value) =>
+				h(
+					"span",
+					{ class: "dl-tag" },
+					typeof value === "number" && dot(value),
+					span(nameOf(value)),
+					iconButton("close", `Remove ${nameOf(value)}`, () => this.put(column, value, "remove_tag")),
+				),
+			),
+			iconButton("plus", `Add to ${column.name}`, add),
+		);
 	}
 
 	textField(column) {
@@ -281,10 +335,23 @@ export class Detail {
 		try {
 			const { versions, complete: all } = await this.core.latest("history", { p: position }, { bound: true });
 			note.remove();
-			details.append(h("ol", { class: "dl-changes" }, ...versions.map((version) => h("li", {}, strong(version.message || "(no message)"),
-				quiet(dotted(shortTime(timeOf(version.time), 0), version.author, brief(version.version))),
-				...version.changes.map((change) => div("dl-change", span(change.column), this.core.cell("del", change.column, asText(change.before)), "→", this.core.cell("ins", change.column, asText(change.after))))))),
-			!versions.length && quiet("No version changed this row.", "p") || "", !all && quiet("Older versions were not searched.", "p") || "");
+			details.append(
+				h(
+					"ol",
+					{ class: "dl-changes" },
+					...versions.map((version) =>
+						h(
+							"li",
+							{},
+							strong(version.message || "(no message)"),
+							quiet(dotted(shortTime(timeOf(version.time), 0), version.author, brief(version.version))),
+							...version.changes.map((change) => div("dl-change", span(change.column), this.core.cell("del", change.column, asText(change.before)), "→", this.core.cell("ins", change.column, asText(change.after)))),
+						),
+					),
+				),
+				(!versions.length && quiet("No version changed this row.", "p")) || "",
+				(!all && quiet("Older versions were not searched.", "p")) || "",
+			);
 		} catch (error) {
 			if (!(error instanceof Stale)) say(note, error.message);
 		}
@@ -328,10 +395,19 @@ export class Detail {
 		if (event.target.closest("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
 		const { viewer } = this;
 		const boxed = viewer.boxes?.key(event);
-		const act = boxed ? () => {} : {
-			ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1), b: () => this.toggleBoxes(), "0": this.core.classOf("0") < 0 && (() => viewer.fit()), "+": () => viewer.zoom(1.4), "=": () => viewer.zoom(1.4), "-": () => viewer.zoom(1 / 1.4),
-			Escape: () => (viewer.boxes ? this.stopBoxes() : this.close()), " ": () => this.tick.click(),
-		}[event.key];
+		const act = boxed
+			? () => {}
+			: {
+					ArrowLeft: () => this.step(-1),
+					ArrowRight: () => this.step(1),
+					b: () => this.toggleBoxes(),
+					0: this.core.classOf("0") < 0 && (() => viewer.fit()),
+					"+": () => viewer.zoom(1.4),
+					"=": () => viewer.zoom(1.4),
+					"-": () => viewer.zoom(1 / 1.4),
+					Escape: () => (viewer.boxes ? this.stopBoxes() : this.close()),
+					" ": () => this.tick.click(),
+				}[event.key];
 		if (!act || (event.key === " " && event.target.closest("button, summary"))) return;
 		handled(event);
 		act();

@@ -17,8 +17,7 @@ export function dialog(root, title, /** @type {Node[]} */ content, { wide = fals
 		closed();
 		if (before?.isConnected) before.focus({ preventScroll: true });
 	};
-	const box = h("div", { class: wide ? "dl-dialog dl-wide" : "dl-dialog", role: "dialog", "aria-modal": "true", "aria-label": title },
-		div("dl-dialog-head", heading(title), iconButton("close", "Close (Esc)", close)), ...content);
+	const box = h("div", { class: wide ? "dl-dialog dl-wide" : "dl-dialog", role: "dialog", "aria-modal": "true", "aria-label": title }, div("dl-dialog-head", heading(title), iconButton("close", "Close (Esc)", close)), ...content);
 	const shade = h("div", { class: "dl-shade", onpointerdown: (event) => event.target === shade && close() }, box);
 	shade.addEventListener("dl-close", close);
 	shade.addEventListener("keydown", (event) => {
@@ -49,9 +48,13 @@ export function markOption(input, list, at) {
 }
 
 /** Asks for one of many names by typing its beginning. @param {(choice: {index: number, name: string, value: number|string}) => void} chosen */
-export function chooser(root, title, /** @type {string[]} */ names, chosen, { free = false, classes = true, note = ("") } = {}) {
+export function chooser(root, title, /** @type {string[]} */ names, chosen, { free = false, classes = true, note = "" } = {}) {
 	const input = textField(title, {
-		role: "combobox", "aria-expanded": "true", "aria-controls": "dl-choices", placeholder: free ? "Type a name, old or new" : "Type to find", spellcheck: "false",
+		role: "combobox",
+		"aria-expanded": "true",
+		"aria-controls": "dl-choices",
+		placeholder: free ? "Type a name, old or new" : "Type to find",
+		spellcheck: "false",
 	});
 	const list = h("div", { class: "dl-choices", role: "listbox", id: "dl-choices", "aria-label": title });
 	const key = (index) => {
@@ -69,9 +72,7 @@ export function chooser(root, title, /** @type {string[]} */ names, chosen, { fr
 		const typed = input.value.trim();
 		if (free && typed && !names.includes(typed)) shown.push({ index: -1, name: typed, fresh: true });
 		at = 0;
-		list.replaceChildren(...shown.map((choice, i) => h("div", { role: "option", id: `dl-choice-${i}`, class: "dl-choice", onclick: () => pick(choice) },
-			classes && choice.index >= 0 && dot(choice.index), span(choice.fresh ? `New: ${choice.name}` : choice.name),
-			classes && choice.index >= 0 && key(choice.index))));
+		list.replaceChildren(...shown.map((choice, i) => h("div", { role: "option", id: `dl-choice-${i}`, class: "dl-choice", onclick: () => pick(choice) }, classes && choice.index >= 0 && dot(choice.index), span(choice.fresh ? `New: ${choice.name}` : choice.name), classes && choice.index >= 0 && key(choice.index))));
 		if (!shown.length) list.append(quiet("No such name", "p"));
 		mark();
 	};
@@ -100,7 +101,6 @@ export function ask(root, title, { label, value = "", action, note = "", extra }
 		close();
 		done(input.value.trim());
 	};
-	const form = h("form", { class: "dl-dialog-body", onsubmit: submit }, input, note && quiet(note, "p"), extra,
-		div("dl-dialog-foot", primary(action, null, { type: "submit" })));
+	const form = h("form", { class: "dl-dialog-body", onsubmit: submit }, input, note && quiet(note, "p"), extra, div("dl-dialog-foot", primary(action, null, { type: "submit" })));
 	const close = dialog(root, title, [form]);
 }

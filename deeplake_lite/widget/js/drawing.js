@@ -55,10 +55,10 @@ export function cut(context, text, width) {
 		let [low, high] = [0, text.length];
 		while (low < high) {
 			const middle = (low + high + 1) >> 1;
-			if (context.measureText(text.slice(0, middle) + "…").width <= width) low = middle;
+			if (context.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle;
 			else high = middle - 1;
 		}
-		made = low ? text.slice(0, low) + "…" : "";
+		made = low ? `${text.slice(0, low)}…` : "";
 	}
 	if (cuts.size > 8000) cuts.clear();
 	cuts.set(key, made);
@@ -112,7 +112,10 @@ export function drawMarks(context, palette, at, { marks, tint, opacity, layer, n
 	const py = (y) => at.y + y * at.h;
 	const thin = at.w > 400 ? 2 : 1.5;
 	const area = (/** @type {number[][]} */ corners, colour, share, width) => {
-		trace(context, corners.map(([x, y]) => [px(x), py(y)]));
+		trace(
+			context,
+			corners.map(([x, y]) => [px(x), py(y)]),
+		);
 		context.closePath();
 		context.globalAlpha = opacity * share;
 		fill(context, colour);
@@ -128,7 +131,17 @@ export function drawMarks(context, palette, at, { marks, tint, opacity, layer, n
 	}
 	const chips = at.w >= 150;
 	(marks.boxes ?? []).forEach(([x0, y0, x1, y1], i) => {
-		area([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], css(colourOf(i)), 0.22, i === active ? 3 : thin);
+		area(
+			[
+				[x0, y0],
+				[x1, y0],
+				[x1, y1],
+				[x0, y1],
+			],
+			css(colourOf(i)),
+			0.22,
+			i === active ? 3 : thin,
+		);
 	});
 	if (chips) (marks.boxes ?? []).forEach(([x0, y0, , y1], i) => nameOf(i) && drawChip(context, palette, String(nameOf(i)), colourOf(i), px(x0), layer ? py(y1) + 15 : py(y0), at));
 	(marks.rings ?? []).forEach((ring, i) => {
@@ -142,7 +155,10 @@ export function drawMarks(context, palette, at, { marks, tint, opacity, layer, n
 		context.globalAlpha = opacity;
 		for (const [a, b] of bones) {
 			if (!figure[a]?.[2] || !figure[b]?.[2]) continue;
-			trace(context, [a, b].map((k) => [px(figure[k][0]), py(figure[k][1])]));
+			trace(
+				context,
+				[a, b].map((k) => [px(figure[k][0]), py(figure[k][1])]),
+			);
 			stroke(context, colour, thin);
 		}
 		for (const [x, y, seen] of figure) {

@@ -49,10 +49,27 @@ export class Edits {
 		say(this.write, `Commit ${counted(core.stagedRows, "row")}`);
 		const more = stagedCount - staged.length;
 		const drafts = core.ended ? [] : core.drafts;
-		this.list.replaceChildren(...drafts.map((draft) => h("li", { class: "dl-edit" }, quiet(leftBehind(draft)),
-			link("Restore", () => core.restore(draft)), link("Discard", () => core.edit("forget", { id: draft.id })))), ...(more > 0 ? [h("li", { class: "dl-quiet dl-pad", text: `${grouped(more)} earlier edits` })] : []), ...[...staged].reverse().map((edit) =>
-			h("li", { class: "dl-edit" }, h("span", { class: "dl-edit-what" }, strong(edit.column), core.cell("span", edit.column, edit.what)),
-				quiet(counted(edit.rows, "row")), iconButton("close", `Drop the edit of ${edit.column}`, () => core.edit("drop", { id: edit.id })))));
+		this.list.replaceChildren(
+			...drafts.map((draft) =>
+				h(
+					"li",
+					{ class: "dl-edit" },
+					quiet(leftBehind(draft)),
+					link("Restore", () => core.restore(draft)),
+					link("Discard", () => core.edit("forget", { id: draft.id })),
+				),
+			),
+			...(more > 0 ? [h("li", { class: "dl-quiet dl-pad", text: `${grouped(more)} earlier edits` })] : []),
+			...[...staged].reverse().map((edit) =>
+				h(
+					"li",
+					{ class: "dl-edit" },
+					h("span", { class: "dl-edit-what" }, strong(edit.column), core.cell("span", edit.column, edit.what)),
+					quiet(counted(edit.rows, "row")),
+					iconButton("close", `Drop the edit of ${edit.column}`, () => core.edit("drop", { id: edit.id })),
+				),
+			),
+		);
 	}
 
 	/** Which class each number key sets. */
@@ -65,9 +82,27 @@ export class Edits {
 			core.labelling = name;
 			this.showKeys();
 		};
-		this.keys.replaceChildren(div("dl-row-field", quiet("Keys set"),
-			columns.length > 1 ? select(columns.map((one) => one.name), column.name, choose, "Column that the number keys set") : strong(column.name)),
-		div("dl-key-list", ...[..."1234567890"].map((key) => [key, classOfKey(key, column.classes ?? [])]).filter(([, i]) => i >= 0).map(([key, i]) => h("span", { class: "dl-legend-item" }, kbd(key), dot(i), span(column.classes[i])))));
+		this.keys.replaceChildren(
+			div(
+				"dl-row-field",
+				quiet("Keys set"),
+				columns.length > 1
+					? select(
+							columns.map((one) => one.name),
+							column.name,
+							choose,
+							"Column that the number keys set",
+						)
+					: strong(column.name),
+			),
+			div(
+				"dl-key-list",
+				...[..."1234567890"]
+					.map((key) => [key, classOfKey(key, column.classes ?? [])])
+					.filter(([, i]) => i >= 0)
+					.map(([key, i]) => h("span", { class: "dl-legend-item" }, kbd(key), dot(i), span(column.classes[i]))),
+			),
+		);
 	}
 
 	async commit(event) {
@@ -91,7 +126,7 @@ export class Edits {
 		this.message.value = "";
 		this.undoable = { can_undo: false, can_redo: false };
 		this.core.emit("changed", null);
-		this.core.note(`Committed${rows ? " " + counted(rows, "row") : ""} as ${brief(version)}.`);
+		this.core.note(`Committed${rows ? ` ${counted(rows, "row")}` : ""} as ${brief(version)}.`);
 		this.show();
 	}
 
@@ -103,12 +138,24 @@ export class Edits {
 			this.put("resolve", { choice });
 		};
 		const cells = rows.slice(0, 100).map((row) => h("tr", {}, h("td", { text: typeof row.p === "number" ? grouped(row.p) : row.id }), h("td", { text: row.column ?? row.kind }), ...[row.ours, row.theirs].map((value) => this.core.cell("td", row.column, asText(value)))));
-		const close = dialog(this.core.root, "Someone else wrote these rows", [
-			div("dl-dialog-body", h("p", { text: error.message }),
-				h("div", { class: "dl-table-scroll", tabindex: "0", role: "group", "aria-label": "Conflicts" }, h("table", { class: "dl-table" },
-					h("thead", {}, h("tr", {}, ...["Row", "Column", "Yours", "Theirs"].map((text) => h("th", { scope: "col", text })))), h("tbody", {}, ...cells))),
-				rows.length > 100 && quiet(`and ${grouped(rows.length - 100)} more`, "p")),
-			div("dl-dialog-foot", textButton("Keep staged", () => close()), textButton("Take theirs", () => resolve("theirs")), primary("Write mine over", () => resolve("ours"), { "data-first": true })),
-		], { wide: true });
+		const close = dialog(
+			this.core.root,
+			"Someone else wrote these rows",
+			[
+				div(
+					"dl-dialog-body",
+					h("p", { text: error.message }),
+					h("div", { class: "dl-table-scroll", tabindex: "0", role: "group", "aria-label": "Conflicts" }, h("table", { class: "dl-table" }, h("thead", {}, h("tr", {}, ...["Row", "Column", "Yours", "Theirs"].map((text) => h("th", { scope: "col", text })))), h("tbody", {}, ...cells))),
+					rows.length > 100 && quiet(`and ${grouped(rows.length - 100)} more`, "p"),
+				),
+				div(
+					"dl-dialog-foot",
+					textButton("Keep staged", () => close()),
+					textButton("Take theirs", () => resolve("theirs")),
+					primary("Write mine over", () => resolve("ours"), { "data-first": true }),
+				),
+			],
+			{ wide: true },
+		);
 	}
 }

@@ -2,6 +2,7 @@
 
 import { classColour, css } from "./colours.js";
 import { visible } from "./text.js";
+
 /** @import { Point } from "./geometry.js" */
 
 /** Attributes that people read. */
@@ -32,17 +33,33 @@ export function h(tag, with_ = {}, ...children) {
 
 /** Paths on a field of 16 × 16, drawn as lines. */
 const ICONS = {
-	filter: "M2 3.5h12M4.5 8h7M7 12.5h2", map: "M2.5 2v11.5H14M6 9.5h.01M8.5 5.5h.01M11.5 8h.01M12 3.5h.01",
+	filter: "M2 3.5h12M4.5 8h7M7 12.5h2",
+	map: "M2.5 2v11.5H14M6 9.5h.01M8.5 5.5h.01M11.5 8h.01M12 3.5h.01",
 	versions: "M4.5 5.5v5M4.5 5.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM4.5 13.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5a1.5 1.5 0 100-3 1.5 1.5 0 000 3zM11.5 6.5c0 3-7 1.5-7 4",
-	edits: "M3 13l.7-3L11 2.7l2.3 2.3L6 12.3z", help: "M6 6a2 2 0 113 1.7c-.7.4-1 .8-1 1.5M8 12h.01",
-	layers: "M8 2.5l6 3-6 3-6-3zM2 8.5l6 3 6-3M2 11.5l6 3 6-3", text: "M3 4h10M3 8h10M3 12h6", minus: "M3.5 8h9",
-	plus: "M3.5 8h9M8 3.5v9", close: "M4 4l8 8M12 4l-8 8", left: "M10 3.5L5.5 8l4.5 4.5", right: "M6 3.5L10.5 8 6 12.5",
-	down: "M4 6l4 4 4-4", save: "M3.5 2.5h9v11L8 10.5l-4.5 3z", check: "M3.5 8.5l3 3 6-7", undo: "M6 3.5L3 6.5l3 3M3 6.5h6.5a3.5 3.5 0 010 7H7",
-	redo: "M10 3.5l3 3-3 3M13 6.5H6.5a3.5 3.5 0 000 7H9", sort: "M5 3v10M5 13l-2.5-2.5M5 13l2.5-2.5M11 13V3M11 3L8.5 5.5M11 3l2.5 2.5",
-	theme: "M8 2.5a5.5 5.5 0 100 11zM8 2.5a5.5 5.5 0 010 11", lasso: "M4.5 10.5C2 9 1.5 6.5 3.5 4.5s6-2.5 8.5-1 2.5 4.5 0 6-5 1.5-7.5 1zM4.5 10.5c1 1 .5 2.5-1 3",
+	edits: "M3 13l.7-3L11 2.7l2.3 2.3L6 12.3z",
+	help: "M6 6a2 2 0 113 1.7c-.7.4-1 .8-1 1.5M8 12h.01",
+	layers: "M8 2.5l6 3-6 3-6-3zM2 8.5l6 3 6-3M2 11.5l6 3 6-3",
+	text: "M3 4h10M3 8h10M3 12h6",
+	minus: "M3.5 8h9",
+	plus: "M3.5 8h9M8 3.5v9",
+	close: "M4 4l8 8M12 4l-8 8",
+	left: "M10 3.5L5.5 8l4.5 4.5",
+	right: "M6 3.5L10.5 8 6 12.5",
+	down: "M4 6l4 4 4-4",
+	save: "M3.5 2.5h9v11L8 10.5l-4.5 3z",
+	check: "M3.5 8.5l3 3 6-7",
+	undo: "M6 3.5L3 6.5l3 3M3 6.5h6.5a3.5 3.5 0 010 7H7",
+	redo: "M10 3.5l3 3-3 3M13 6.5H6.5a3.5 3.5 0 000 7H9",
+	sort: "M5 3v10M5 13l-2.5-2.5M5 13l2.5-2.5M11 13V3M11 3L8.5 5.5M11 3l2.5 2.5",
+	theme: "M8 2.5a5.5 5.5 0 100 11zM8 2.5a5.5 5.5 0 010 11",
+	lasso: "M4.5 10.5C2 9 1.5 6.5 3.5 4.5s6-2.5 8.5-1 2.5 4.5 0 6-5 1.5-7.5 1zM4.5 10.5c1 1 .5 2.5-1 3",
 	pan: "M8 2v12M2 8h12M8 2L6.5 3.5M8 2l1.5 1.5M8 14l-1.5-1.5M8 14l1.5-1.5M2 8l1.5-1.5M2 8l1.5 1.5M14 8l-1.5-1.5M14 8l-1.5 1.5",
-	box: "M3.5 3.5h9v9h-9zM3.5 3.5h.01M12.5 12.5h.01", suspects: "M7 11.5a4.5 4.5 0 100-9 4.5 4.5 0 000 9zM10.5 10.5L14 14M7 4.7v2.5M7 9.2h.01",
-	alike: "M2.5 2.5h7v7h-7zM6.5 12v1.5h7v-7H12", fit: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10", history: "M8 4.5V8l2.5 1.5M2.5 8a5.5 5.5 0 101.6-3.9M2.5 2.5v2.5H5", tag: "M2.5 2.5h5l6 6-5 5-6-6zM5 5h.01",
+	box: "M3.5 3.5h9v9h-9zM3.5 3.5h.01M12.5 12.5h.01",
+	suspects: "M7 11.5a4.5 4.5 0 100-9 4.5 4.5 0 000 9zM10.5 10.5L14 14M7 4.7v2.5M7 9.2h.01",
+	alike: "M2.5 2.5h7v7h-7zM6.5 12v1.5h7v-7H12",
+	fit: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10",
+	history: "M8 4.5V8l2.5 1.5M2.5 8a5.5 5.5 0 101.6-3.9M2.5 2.5v2.5H5",
+	tag: "M2.5 2.5h5l6 6-5 5-6-6zM5 5h.01",
 };
 
 export function icon(/** @type {keyof typeof ICONS} */ name) {

@@ -13,8 +13,7 @@ export class FacetFrame {
 		this.clearer = link("Clear", () => owner.filter(this.facet, "clear", []), { hidden: true, "aria-label": `Clear the filter of ${facet.label}` });
 		this.note = quiet("", "p");
 		this.body = div("dl-facet-body", this.note);
-		this.element = h("section", { class: "dl-facet", "aria-label": facet.label ?? facet.expression },
-			div("dl-facet-head", this.fold, this.clearer, this.sorter), this.body);
+		this.element = h("section", { class: "dl-facet", "aria-label": facet.label ?? facet.expression }, div("dl-facet-head", this.fold, this.clearer, this.sorter), this.body);
 	}
 
 	toggle() {

@@ -21,7 +21,9 @@ export class Facets {
 		core.on("theme", () => this.parts.forEach((part) => part.draw?.()));
 	}
 
-	open() { this.refresh(); }
+	open() {
+		this.refresh();
+	}
 
 	async refresh() {
 		if (!this.element.isConnected) return;

@@ -18,7 +18,10 @@ export function fit(width, height, /** @type {Rect} */ into, most = Infinity) {
 export function bounds(polygon) {
 	let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
 	for (const [x, y] of polygon) {
-		x0 = Math.min(x0, x); y0 = Math.min(y0, y); x1 = Math.max(x1, x); y1 = Math.max(y1, y);
+		x0 = Math.min(x0, x);
+		y0 = Math.min(y0, y);
+		x1 = Math.max(x1, x);
+		y1 = Math.max(y1, y);
 	}
 	return [x0, y0, x1, y1];
 }
@@ -90,7 +93,9 @@ export class PointIndex {
 		for (let i = 0; i < count; i++) this.order[starts[square[i]]++] = i;
 	}
 
-	row(v) { return clamp(Math.floor(v * this.side), 0, this.side - 1); }
+	row(v) {
+		return clamp(Math.floor(v * this.side), 0, this.side - 1);
+	}
 
 	/** The index of the nearest point within `radius`, -1 when there is none. */
 	nearest(x, y, radius) {

@@ -3,16 +3,15 @@
 import { drawCaption, drawOpener, drawPicture, drawTick } from "./cards.js";
 import { Cells } from "./cells.js";
 import { drawLasso, fill, fillRect, rounded, stroke, trace } from "./drawing.js";
-import { attribute, div, drag, h, primary, within } from "./elements.js";
+import { div, drag, h, primary, within } from "./elements.js";
 import { clamp, simplify } from "./geometry.js";
-import { LARGEST, LEAST_FOR_NAMES, MARGIN, SMALLEST, cardRect, cardsInLasso, gridLayout, hitCard, levelFor, scrollScale, scrollTo, visibleRange } from "./layout.js";
+import { GridElements } from "./grid-elements.js";
+import { cardRect, cardsInLasso, gridLayout, hitCard, LARGEST, levelFor, MARGIN, SMALLEST, scrollScale, scrollTo, visibleRange } from "./layout.js";
 import { captionColumns } from "./overlays.js";
-import { Painted, density, sharpen } from "./painted.js";
-import { grouped, visible } from "./text.js";
+import { density, Painted, sharpen } from "./painted.js";
+import { visible } from "./text.js";
 /** @import { Point } from "./geometry.js" */
 /** @import { Core } from "./core.js" */
-
-let instances = 0;
 
 /** Cards on a canvas, under elements for screen readers. */
 export class Grid extends Painted {
@@ -24,7 +23,6 @@ export class Grid extends Painted {
 		this.paint = paint;
 		this.open = open;
 		this.lines = lines ?? (() => captionColumns(core).length);
-		this.uid = `dl${++instances}`;
 		this.palette = {};
 		this.top = 0;
 		this.ownScroll = 0;
@@ -42,19 +40,40 @@ export class Grid extends Painted {
 
 	build() {
 		this.canvas = h("canvas", { class: "dl-canvas", "aria-hidden": "true" });
-		this.layer = h("div", { class: "dl-cells", role: "rowgroup" });
+		this.elements = new GridElements(this);
 		this.empty = h("div", { class: "dl-empty", hidden: true });
-		this.stage = h("div", {
-			class: "dl-stage", role: "presentation", onpointerdown: (event) => this.press(event), onpointermove: (event) => this.hover(event), onpointerleave: () => this.hoverAt(-1),
-			ondblclick: (event) => this.at(event) >= 0 && this.open(this.at(event)),
-		}, this.canvas, this.layer);
+		this.stage = h(
+			"div",
+			{
+				class: "dl-stage",
+				role: "presentation",
+				onpointerdown: (event) => this.press(event),
+				onpointermove: (event) => this.hover(event),
+				onpointerleave: () => this.hoverAt(-1),
+				ondblclick: (event) => this.at(event) >= 0 && this.open(this.at(event)),
+			},
+			this.canvas,
+			this.elements.layer,
+		);
 		this.spacer = h("div", { class: "dl-spacer", role: "presentation" });
-		this.scroller = h("div", {
-			class: "dl-scroller", role: "grid", tabindex: "0", "aria-label": "Rows", "aria-multiselectable": "true",
-			onscroll: () => this.scrolled(), onwheel: (event) => this.wheel(event), onkeydown: (event) => this.key(event), onfocus: () => this.later(), onblur: () => this.later(),
-		}, this.stage, this.spacer);
+		this.scroller = h(
+			"div",
+			{
+				class: "dl-scroller",
+				role: "grid",
+				tabindex: "0",
+				"aria-label": "Rows",
+				"aria-multiselectable": "true",
+				onscroll: () => this.scrolled(),
+				onwheel: (event) => this.wheel(event),
+				onkeydown: (event) => this.key(event),
+				onfocus: () => this.later(),
+				onblur: () => this.later(),
+			},
+			this.stage,
+			this.spacer,
+		);
 		this.element = div("dl-grid", this.scroller, this.empty);
-		this.rowPool = [];
 	}
 
 	listen() {
@@ -195,7 +214,7 @@ export class Grid extends Painted {
 			this.hold = 0;
 			this.paintCards(start, records);
 		}
-		if (still) this.describe(start, stop);
+		if (still) this.elements.describe(start, stop);
 	}
 
 	showEmpty(rows) {
@@ -233,7 +252,11 @@ export class Grid extends Painted {
 			if (record && layout.caption) this.caption(context, record, columns.slice(0, layout.lines), { x: rect.x, y: rect.y + layout.picture, w: rect.w, h: layout.caption });
 			this.drawState(context, position, picture, record);
 		});
-		drawLasso(context, palette, this.lasso.map(([x, y]) => [x, y - this.top]));
+		drawLasso(
+			context,
+			palette,
+			this.lasso.map(([x, y]) => [x, y - this.top]),
+		);
 	}
 
 	caption(context, record, columns, at) {
@@ -241,7 +264,9 @@ export class Grid extends Painted {
 	}
 
 	/** Whether the ring of the keyboard is drawn: around the active row. */
-	ringed() { return Boolean(this.byKey) && this.scroller.matches(":focus"); }
+	ringed() {
+		return Boolean(this.byKey) && this.scroller.matches(":focus");
+	}
 
 	/** Selection, hover and focus of one card. */
 	drawState(context, position, at, record) {
@@ -254,7 +279,11 @@ export class Grid extends Painted {
 			stroke(context, colour, width);
 		};
 		if (record?.staged?.length) {
-			trace(context, [[at.x + at.w - 14, at.y + at.h], [at.x + at.w, at.y + at.h - 14], [at.x + at.w, at.y + at.h]]);
+			trace(context, [
+				[at.x + at.w - 14, at.y + at.h],
+				[at.x + at.w, at.y + at.h - 14],
+				[at.x + at.w, at.y + at.h],
+			]);
 			fill(context, palette.edit);
 		}
 		if (hovered && !selected) ring(0.5, 1, palette.muted);
@@ -271,65 +300,8 @@ export class Grid extends Painted {
 		}
 	}
 
-	// the transparent layer
-
-	/** Elements for what is in view, for screen readers. */
-	describe(start, stop) {
-		const { layout, core } = this;
-		const first = Math.floor(start / layout.columns);
-		const count = stop > start ? Math.ceil(stop / layout.columns) - first : 0;
-		while (this.rowPool.length < count) {
-			const row = h("div", { role: "row", class: "dl-row" });
-			this.rowPool.push(row);
-			this.layer.append(row);
-		}
-		while (this.rowPool.length > count) this.rowPool.pop().remove();
-		this.layer.style.transform = `translateY(${MARGIN + first * layout.step - this.top}px)`;
-		this.rowPool.forEach((row, i) => this.describeRow(row, first + i, i * layout.step));
-		const active = core.active >= start && core.active < stop;
-		attribute(this.scroller, "aria-activedescendant", active ? `${this.uid}-${core.active}` : undefined);
-	}
-
-	describeRow(row, index, y) {
-		const { layout, core } = this;
-		const from = index * layout.columns;
-		const count = Math.min(layout.columns, core.state.rows - from);
-		while (row.children.length < count) row.append(h("div", { role: "gridcell", class: "dl-cell" }));
-		while (row.children.length > count) row.lastChild.remove();
-		row.setAttribute("aria-rowindex", String(index + 1));
-		for (let column = 0; column < count; column++) {
-			const position = from + column;
-			const cell = row.children[column];
-			const place = `${column * (layout.card + layout.gap)}px,${y}px,${layout.card}px,${layout.picture + layout.caption}px`;
-			if (cell.dataset.place !== place) {
-				const [left, top, width, height] = place.split(",");
-				Object.assign(cell.style, { left: `calc(${left} + ${MARGIN}px)`, top, width, height });
-				cell.dataset.place = place;
-			}
-			attribute(cell, "aria-label", this.labelOf(position));
-			const words = this.words(position);
-			const whole = words.length <= layout.lines && (words.length < 2 || layout.card >= LEAST_FOR_NAMES);
-			attribute(cell, "title", whole ? undefined : words.join("\n"));
-			attribute(cell, "aria-selected", core.selection.has(position));
-			if (cell.id !== `${this.uid}-${position}`) {
-				cell.id = `${this.uid}-${position}`;
-				cell.dataset.position = String(position);
-				cell.setAttribute("aria-colindex", String(column + 1));
-			}
-		}
-	}
-
-	/** A row's caption: its words wherever they are not drawn. */
-	words(position) { return this.wordsOf(this.cells.lru.peek(position) ?? {}); }
-
-	wordsOf(record) { return Object.entries(record.caption ?? {}).map(([name, value]) => visible(`${name} ${value?.t ?? "none"}`)); }
-
-	labelOf(position) {
-		const record = this.cells.lru.peek(position);
-		const parts = this.words(position);
-		if (record?.card?.text) parts.push(visible(String(record.card.text).slice(0, 80)));
-		if (record?.staged?.length) parts.push("edited");
-		return `Row ${grouped(position)}${parts.length ? ": " + parts.join(", ") : ""}`;
+	wordsOf(record) {
+		return Object.entries(record.caption ?? {}).map(([name, value]) => visible(`${name} ${value?.t ?? "none"}`));
 	}
 
 	// pointer
@@ -355,17 +327,21 @@ export class Grid extends Painted {
 		const start = within(this.stage, event);
 		const lassoing = event.pointerType !== "touch" && !this.core.noSelection;
 		const from = /** @type {Point} */ ([start[0], start[1] + this.top]);
-		drag(event, ({ x, y }) => {
-			if (!lassoing) return;
-			if (!this.lasso.length) this.lasso = [from];
-			this.lasso.push([x, y + this.top]);
-			this.scrollAtEdge(y);
-			this.later();
-		}, (moved) => {
-			clearInterval(this.edging);
-			if (moved && lassoing) this.endLasso(event);
-			else this.click(event, start);
-		});
+		drag(
+			event,
+			({ x, y }) => {
+				if (!lassoing) return;
+				if (!this.lasso.length) this.lasso = [from];
+				this.lasso.push([x, y + this.top]);
+				this.scrollAtEdge(y);
+				this.later();
+			},
+			(moved) => {
+				clearInterval(this.edging);
+				if (moved && lassoing) this.endLasso(event);
+				else this.click(event, start);
+			},
+		);
 	}
 
 	/** Near the upper and lower border a lasso scrolls on. */
@@ -409,9 +385,12 @@ export class Grid extends Painted {
 		const whole = event.ctrlKey || event.metaKey;
 		/** @type {Record<string, number>} */
 		const moves = {
-			ArrowLeft: core.active - 1, ArrowRight: core.active + 1,
-			ArrowUp: core.active - layout.columns, ArrowDown: core.active + layout.columns,
-			PageUp: core.active - page, PageDown: core.active + page,
+			ArrowLeft: core.active - 1,
+			ArrowRight: core.active + 1,
+			ArrowUp: core.active - layout.columns,
+			ArrowDown: core.active + layout.columns,
+			PageUp: core.active - page,
+			PageDown: core.active + page,
 			Home: whole ? 0 : core.active - (core.active % layout.columns),
 			End: whole ? rows - 1 : core.active - (core.active % layout.columns) + layout.columns - 1,
 		};
@@ -445,6 +424,6 @@ export class Grid extends Painted {
 		core.active = position;
 		this.reveal(position);
 		this.draw();
-		this.describe(...visibleRange(this.layout, this.top, this.height, core.state.rows));
+		this.elements.describe(...visibleRange(this.layout, this.top, this.height, core.state.rows));
 	}
 }

@@ -15,10 +15,18 @@ export class HistogramFacet extends FacetFrame {
 	constructor(owner, facet) {
 		super(owner, facet);
 		this.canvas = h("canvas", { class: "dl-histogram", "aria-hidden": "true" });
-		this.holder = h("div", {
-			class: "dl-histogram-box", title: "Drag to filter, double-click to clear", onpointerdown: (event) => this.press(event), onpointermove: (event) => this.hover(event),
-			onpointerleave: () => this.legend(), ondblclick: () => owner.filter(this.facet, "clear", []),
-		}, this.canvas);
+		this.holder = h(
+			"div",
+			{
+				class: "dl-histogram-box",
+				title: "Drag to filter, double-click to clear",
+				onpointerdown: (event) => this.press(event),
+				onpointermove: (event) => this.hover(event),
+				onpointerleave: () => this.legend(),
+				ondblclick: () => owner.filter(this.facet, "clear", []),
+			},
+			this.canvas,
+		);
 		this.low = this.field("at least");
 		this.high = this.field("below");
 		this.pointed = quiet("");
@@ -71,7 +79,7 @@ export class HistogramFacet extends FacetFrame {
 	/** A field that nobody changed says its end in fewer digits than it has. */
 	typed() {
 		const read = this.facet.kind === "times" ? readTime : readNumber;
-		const range = [this.low, this.high].map((field, i) => (field.value === this.said[i] ? this.facet.chosen?.[i] ?? null : read(field.value)));
+		const range = [this.low, this.high].map((field, i) => (field.value === this.said[i] ? (this.facet.chosen?.[i] ?? null) : read(field.value)));
 		if (range.some(Number.isNaN)) return this.put(this.ends());
 		if (!range.includes(null) && numberOf(range[0]) > numberOf(range[1])) range.reverse();
 		this.choose(range);
@@ -81,16 +89,20 @@ export class HistogramFacet extends FacetFrame {
 		if (event.button !== 0 || !this.facet.all.length) return;
 		const [start] = within(this.holder, event);
 		const width = this.holder.clientWidth;
-		drag(event, ({ x }) => {
-			this.brush = this.under(start, x, width);
-			this.legend();
-			this.put(this.brush);
-			this.draw();
-		}, (moved) => {
-			const range = moved ? this.brush : event.detail < 2 ? this.under(start, start, width) : null;
-			this.brush = null;
-			if (range) this.choose(range);
-		});
+		drag(
+			event,
+			({ x }) => {
+				this.brush = this.under(start, x, width);
+				this.legend();
+				this.put(this.brush);
+				this.draw();
+			},
+			(moved) => {
+				const range = moved ? this.brush : event.detail < 2 ? this.under(start, start, width) : null;
+				this.brush = null;
+				if (range) this.choose(range);
+			},
+		);
 	}
 
 	/** The range under a brush. */

@@ -13,6 +13,10 @@ export class Listeners {
 		return () => this.off(name, handler);
 	}
 
-	off(name, handler) { this.heard.get(name)?.delete(handler); }
-	of(name) { return [...(this.heard.get(name) ?? [])]; }
+	off(name, handler) {
+		this.heard.get(name)?.delete(handler);
+	}
+	of(name) {
+		return [...(this.heard.get(name) ?? [])];
+	}
 }

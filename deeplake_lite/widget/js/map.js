@@ -6,12 +6,13 @@ import { dropCell, readCell } from "./cells.js";
 import { classColour, numberColour } from "./colours.js";
 import { circle, drawLasso, stroke } from "./drawing.js";
 import { div, dot, drag, h, handled, iconButton, pressed, quiet, say, select, space, span, within } from "./elements.js";
-import { PointIndex, WHOLE, clamp, pointsInLasso, simplify, zoomAt } from "./geometry.js";
+import { clamp, PointIndex, pointsInLasso, simplify, WHOLE, zoomAt } from "./geometry.js";
 import { short } from "./numbers.js";
 import { captionColumns } from "./overlays.js";
 import { Painted, sharpen } from "./painted.js";
 import { Stale } from "./requests.js";
 import { grouped } from "./text.js";
+
 /** @import { Point } from "./geometry.js" */
 
 const OLD_MAP = "The map is being computed for the rows shown now. Select again when it is there.";
@@ -38,16 +39,29 @@ export class MapPanel extends Painted {
 		this.method = "pca";
 		const colours = core.columns.filter((column) => column.colours).map((column) => column.name);
 		const wanted = core.settings.colour_by;
-		this.colour = colours.includes(wanted) ? wanted : core.kinds("class")[0]?.name ?? "";
+		this.colour = colours.includes(wanted) ? wanted : (core.kinds("class")[0]?.name ?? "");
 		this.canvas = h("canvas", { class: "dl-map", "aria-hidden": "true" });
 		this.tip = h("div", { class: "dl-tip", hidden: true });
 		this.note = h("p", { class: "dl-map-note", text: "" });
 		this.legend = h("div", { class: "dl-legend", "aria-label": "Colours" });
-		this.box = h("div", {
-			class: "dl-map-box", tabindex: "0", role: "application", "aria-label": "Map of the embedding: arrows move, plus and minus zoom, 0 fits. Selecting by lasso needs a pointer.",
-			onpointerdown: (event) => this.press(event), onpointermove: (event) => this.move(event), onpointerleave: () => this.point(-1), onwheel: (event) => this.wheel(event),
-			onkeydown: (event) => this.key(event), ondblclick: () => this.hover >= 0 && this.current && core.emit("open", this.data.positions[this.hover]),
-		}, this.canvas, this.tip, this.note);
+		this.box = h(
+			"div",
+			{
+				class: "dl-map-box",
+				tabindex: "0",
+				role: "application",
+				"aria-label": "Map of the embedding: arrows move, plus and minus zoom, 0 fits. Selecting by lasso needs a pointer.",
+				onpointerdown: (event) => this.press(event),
+				onpointermove: (event) => this.move(event),
+				onpointerleave: () => this.point(-1),
+				onwheel: (event) => this.wheel(event),
+				onkeydown: (event) => this.key(event),
+				ondblclick: () => this.hover >= 0 && this.current && core.emit("open", this.data.positions[this.hover]),
+			},
+			this.canvas,
+			this.tip,
+			this.note,
+		);
 		this.modes = ["lasso", "pan"].map((mode) => iconButton(mode, mode === "lasso" ? "Drag selects (Shift to pan)" : "Drag pans (Shift to select)", () => this.setMode(mode), { "aria-pressed": String(mode === this.mode) }));
 		const choose = (field) => (value) => {
 			this[field] = value;
@@ -59,8 +73,18 @@ export class MapPanel extends Painted {
 			core.about.umap && select(["pca", "umap"], this.method, choose("method"), "Method"),
 			colours.length && h("label", { class: "dl-row-field" }, quiet("Colour"), select(["", ...colours], this.colour, choose("colour"), "Colour by", "one colour")),
 		].filter(Boolean);
-		this.element = div("dl-map-panel",
-			div("dl-map-tools", ...selects, space(), ...this.modes, iconButton("fit", "Fit (0)", () => this.fit())), this.box, this.legend);
+		this.element = div(
+			"dl-map-panel",
+			div(
+				"dl-map-tools",
+				...selects,
+				space(),
+				...this.modes,
+				iconButton("fit", "Fit (0)", () => this.fit()),
+			),
+			this.box,
+			this.legend,
+		);
 		core.sized(this.box, () => this.later());
 	}
 
@@ -70,7 +94,9 @@ export class MapPanel extends Painted {
 	}
 
 	/** Whether the points are those of the rows shown now: positions of others mean other rows. */
-	get current() { return this.data?.gen === this.core.shown; }
+	get current() {
+		return this.data?.gen === this.core.shown;
+	}
 
 	setMode(mode) {
 		this.mode = mode;
@@ -136,8 +162,7 @@ export class MapPanel extends Painted {
 			return this.legend.replaceChildren(span(short(low)), span("", "dl-ramp"), span(short(high)));
 		}
 		const present = [...new Set(values)].filter((c) => c >= 0).sort((a, b) => a - b);
-		this.legend.replaceChildren(...present.slice(0, 24).map((c) => h("span", { class: "dl-legend-item" }, dot(c), span(colour.names?.[c] ?? String(c)))),
-			present.length > 24 && quiet(`and ${present.length - 24} more`) || "");
+		this.legend.replaceChildren(...present.slice(0, 24).map((c) => h("span", { class: "dl-legend-item" }, dot(c), span(colour.names?.[c] ?? String(c)))), (present.length > 24 && quiet(`and ${present.length - 24} more`)) || "");
 	}
 
 	fit() {
@@ -206,25 +231,31 @@ export class MapPanel extends Painted {
 
 	// pointer and keys
 
-	place(event) { return within(this.box, event); }
+	place(event) {
+		return within(this.box, event);
+	}
 
 	press(event) {
 		if (event.button !== 0 || !this.data) return;
 		const selecting = (this.mode === "lasso") !== event.shiftKey;
 		const from = this.place(event);
 		const before = { ...this.view };
-		drag(event, ({ x, y, dx, dy }) => {
-			if (selecting) {
-				if (!this.lasso.length) this.lasso.push(from);
-				this.lasso.push([x, y]);
-			} else {
-				this.view = { ...before, x: before.x + dx, y: before.y + dy };
-			}
-			this.later();
-		}, (moved) => {
-			if (moved && selecting) this.endLasso(event);
-			else if (!moved) this.click(event);
-		});
+		drag(
+			event,
+			({ x, y, dx, dy }) => {
+				if (selecting) {
+					if (!this.lasso.length) this.lasso.push(from);
+					this.lasso.push([x, y]);
+				} else {
+					this.view = { ...before, x: before.x + dx, y: before.y + dy };
+				}
+				this.later();
+			},
+			(moved) => {
+				if (moved && selecting) this.endLasso(event);
+				else if (!moved) this.click(event);
+			},
+		);
 	}
 
 	endLasso(event) {
@@ -233,7 +264,9 @@ export class MapPanel extends Painted {
 		this.lasso = [];
 		this.later();
 		if (!this.current) return this.core.note(OLD_MAP);
-		const found = pointsInLasso(this.data.xy, polygon).map((i) => this.data.positions[i]).sort();
+		const found = pointsInLasso(this.data.xy, polygon)
+			.map((i) => this.data.positions[i])
+			.sort();
 		this.core.take(found, { ctrlKey: event.ctrlKey, metaKey: event.metaKey });
 		if (found.length) this.core.emit("reveal", found[0]);
 	}

@@ -6,7 +6,11 @@ import { clamp } from "./geometry.js";
 export function short(n) {
 	if (!Number.isFinite(n)) return String(n);
 	const size = Math.abs(n);
-	for (const [unit, name] of /** @type {[number, string][]} */ ([[1e9, "G"], [1e6, "M"], [1e3, "k"]])) {
+	for (const [unit, name] of /** @type {[number, string][]} */ ([
+		[1e9, "G"],
+		[1e6, "M"],
+		[1e3, "k"],
+	])) {
 		if (size >= unit * (name === "k" ? 10 : 1)) return `${Number((n / unit).toPrecision(3))}${name}`;
 	}
 	return String(Number(n.toPrecision(size >= 1000 ? 4 : 3)));
@@ -15,7 +19,11 @@ export function short(n) {
 /** An end of a range where there is room for 16 characters: with an exponent where it has more. */
 export function endText(/** @type {number|string} */ end) {
 	const text = typeof end === "string" ? end : String(Number(end.toPrecision(6)));
-	return text.length <= 16 ? text : Number(end).toExponential(5).replace(/\.?0*e\+?/, "e");
+	return text.length <= 16
+		? text
+		: Number(end)
+				.toExponential(5)
+				.replace(/\.?0*e\+?/, "e");
 }
 
 /** Milliseconds since 1970 as a date, with the time where the span is short. */

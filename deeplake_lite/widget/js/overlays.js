@@ -12,5 +12,11 @@ export function setOverlays(core, columns, patch) {
 
 /** Columns under a card: as set, else the first labels, and what is suggested. */
 export function captionColumns(core, caption = core.settings.caption) {
-	return caption ?? core.kinds("class", "tags").filter(({ name }, i) => !i || name === core.about.suggested?.column).map(({ name }) => name);
+	return (
+		caption ??
+		core
+			.kinds("class", "tags")
+			.filter(({ name }, i) => !i || name === core.about.suggested?.column)
+			.map(({ name }) => name)
+	);
 }

@@ -4,14 +4,14 @@ import { drawNote, drawPicture } from "./cards.js";
 import { dropCell } from "./cells.js";
 import { Detail, readRow } from "./detail.js";
 import { fillRect, write } from "./drawing.js";
-import { div, h, pressed, quiet, select, slider, space, span, textButton } from "./elements.js";
+import { div, h, pressed, quiet, say, select, slider, space, span, textButton } from "./elements.js";
 import { Grid } from "./grid.js";
 import { LINE } from "./layout.js";
 import { memory } from "./memory.js";
 import { short } from "./numbers.js";
 import { captionColumns } from "./overlays.js";
 import { Stale } from "./requests.js";
-import { brief, visible } from "./text.js";
+import { brief } from "./text.js";
 import { Viewer } from "./viewer.js";
 
 const CHANGES = { changed: "Changed", added: "Added", removed: "Removed" };
@@ -31,10 +31,12 @@ export function diffGrid(core, open) {
 	const grid = new Grid(core, { aspect: 2, paint: drawPair, open, lines: () => (core.state.tab === "changed" ? 2 : 1) });
 	grid.wordsOf = ({ a, b, changed = [] }) => {
 		const one = core.state.tab !== "changed";
-		return (one ? captionColumns(core) : changed).map((name) => {
-			const [before, after] = [a?.caption?.[name]?.t, b?.caption?.[name]?.t];
-			return one ? (before ?? after ?? "") : before === after ? `${name} changed` : `${name}: ${before ?? "–"} → ${after ?? "–"}`;
-		}).filter(Boolean);
+		return (one ? captionColumns(core) : changed)
+			.map((name) => {
+				const [before, after] = [a?.caption?.[name]?.t, b?.caption?.[name]?.t];
+				return one ? (before ?? after ?? "") : before === after ? `${name} changed` : `${name}: ${before ?? "–"} → ${after ?? "–"}`;
+			})
+			.filter(Boolean);
 	};
 	grid.caption = (context, pair, _, at) => {
 		const words = grid.wordsOf(pair);
@@ -52,11 +54,10 @@ export function diffGrid(core, open) {
 export function diffBar(core, ...tools) {
 	const { about } = core;
 	const show = (tab, column) => core.attempt("tab", { tab, column });
-	const tabs = Object.entries(CHANGES).map(([tab, name]) => h("button", { class: "dl-button", "data-tab": tab, onclick: () => show(tab, null) },
-		span(name), span(short(about.counts?.[tab] ?? 0), "dl-badge")));
+	const tabs = Object.entries(CHANGES).map(([tab, name]) => h("button", { class: "dl-button", "data-tab": tab, onclick: () => show(tab, null) }, span(name), span(short(about.counts?.[tab] ?? 0), "dl-badge")));
 	const names = Object.entries(about.changed_columns ?? {});
 	const column = select(["", ...names.map(([name]) => name)], "", (value) => show("changed", value || null), "Changed column", "all columns");
-	[...column.options].forEach((option, i) => i && (option.textContent = `${visible(names[i - 1][0])} (${short(names[i - 1][1])})`));
+	names.forEach(([name, rows], i) => say(column.options[i + 1], `${name} (${short(rows)})`));
 	const mark = () => {
 		tabs.forEach((tab) => pressed(tab, tab.dataset.tab === core.state.tab));
 		column.hidden = core.state.tab !== "changed" || !names.length;
@@ -65,8 +66,7 @@ export function diffBar(core, ...tools) {
 	core.on("state", mark);
 	core.on("count", mark);
 	mark();
-	return div("dl-top", div("dl-bar dl-bar-2", div("dl-name", span(about.title ?? "Difference", "dl-title"),
-		span(`${brief(about.a)} → ${brief(about.b)}`, "dl-pill")), h("div", { class: "dl-group", role: "group", "aria-label": "Kind of change" }, ...tabs), column, space(), ...tools));
+	return div("dl-top", div("dl-bar dl-bar-2", div("dl-name", span(about.title ?? "Difference", "dl-title"), span(`${brief(about.a)} → ${brief(about.b)}`, "dl-pill")), h("div", { class: "dl-group", role: "group", "aria-label": "Kind of change" }, ...tabs), column, space(), ...tools));
 }
 
 /** A pair large: side by side with one zoom, or behind a swipe. */
@@ -77,10 +77,13 @@ export class PairDetail extends Detail {
 		const { core } = this;
 		this.other = new Viewer(core, { name: "After", moved: (view) => this.link(this.viewer, view) });
 		this.viewer.moved = (view) => this.link(this.other, view);
-		this.swipe = slider("Share of the version before", { value: "50", oninput: () => {
-			this.viewer.split = Number(this.swipe.value) / 100;
-			this.viewer.later();
-		} });
+		this.swipe = slider("Share of the version before", {
+			value: "50",
+			oninput: () => {
+				this.viewer.split = Number(this.swipe.value) / 100;
+				this.viewer.later();
+			},
+		});
 		this.boxing.remove();
 		this.alike.remove();
 		this.mode = textButton("Swipe", () => this.setMode(!this.swiping), { "aria-pressed": "false" });
@@ -109,10 +112,11 @@ export class PairDetail extends Detail {
 	}
 
 	async read(position, size) {
-		const ask = (side) => this.core.latest("detail", { p: position, size, side }, { lane: side, bound: true }).catch((error) => {
-			if (error instanceof Stale) throw error;
-			return null;
-		});
+		const ask = (side) =>
+			this.core.latest("detail", { p: position, size, side }, { lane: side, bound: true }).catch((error) => {
+				if (error instanceof Stale) throw error;
+				return null;
+			});
 		const replies = await Promise.all([ask("a"), ask("b")]);
 		if (position !== this.position) return;
 		this.replies = replies;
@@ -121,7 +125,7 @@ export class PairDetail extends Detail {
 
 	async pair() {
 		const { replies } = this;
-		const cells = await Promise.all(replies.map(async (reply) => reply?.columns ? (await readRow(reply, this.core.settings.picture, 1024)).cell : null));
+		const cells = await Promise.all(replies.map(async (reply) => (reply?.columns ? (await readRow(reply, this.core.settings.picture, 1024)).cell : null)));
 		const [a, b] = cells;
 		if (replies !== this.replies) return cells.forEach((cell) => cell && dropCell(cell)); // another pair is shown by now
 		const one = this.core.state.tab !== "changed" || !a || !b;
@@ -140,15 +144,25 @@ export class PairDetail extends Detail {
 	/** Both values of every column, those that differ marked. */
 	fill(a, b) {
 		const names = [...new Set([...(a?.columns ?? []), ...(b?.columns ?? [])].map((column) => column.name))];
-		const valueOf = (reply, name) => reply?.columns?.find((column) => column.name === name);
+		const columnOf = (reply, name) => reply?.columns?.find((column) => column.name === name);
 		this.info.inert = false;
-		this.info.replaceChildren(h("dl", {}, ...names.map((name) => {
-			const [before, after] = [valueOf(a, name), valueOf(b, name)];
-			const { kind } = after ?? before ?? {};
-			const differs = (after?.changed ?? before?.changed) ?? before?.text !== after?.text;
-			return h("div", { class: differs && a && b ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, span(name), quiet((after ?? before)?.type ?? "")),
-				h("dd", { class: "dl-change" }, ...(differs && a && b ? [this.core.cell("del", name, before?.text ?? "–", kind), "→", this.core.cell("ins", name, after?.text ?? "–", kind)] : [this.core.cell("span", name, (after ?? before)?.text ?? "–", kind)])));
-		})));
+		this.info.replaceChildren(
+			h(
+				"dl",
+				{},
+				...names.map((name) => {
+					const [before, after] = [columnOf(a, name), columnOf(b, name)];
+					const { kind } = after ?? before ?? {};
+					const differs = after?.changed ?? before?.changed ?? before?.text !== after?.text;
+					return h(
+						"div",
+						{ class: differs && a && b ? "dl-field dl-staged" : "dl-field" },
+						h("dt", {}, span(name), quiet((after ?? before)?.type ?? "")),
+						h("dd", { class: "dl-change" }, ...(differs && a && b ? [this.core.cell("del", name, before?.text ?? "–", kind), "→", this.core.cell("ins", name, after?.text ?? "–", kind)] : [this.core.cell("span", name, (after ?? before)?.text ?? "–", kind)])),
+					);
+				}),
+			),
+		);
 	}
 
 	close() {

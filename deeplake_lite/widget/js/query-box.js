@@ -26,21 +26,33 @@ export class QueryBox {
 
 	build() {
 		this.input = h("textarea", {
-			class: "dl-query-text", rows: "1", spellcheck: "false", autocapitalize: "off", wrap: "soft",
-			"aria-label": "Query", role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "dl-completions",
+			class: "dl-query-text",
+			rows: "1",
+			spellcheck: "false",
+			autocapitalize: "off",
+			wrap: "soft",
+			"aria-label": "Query",
+			role: "combobox",
+			"aria-autocomplete": "list",
+			"aria-expanded": "false",
+			"aria-controls": "dl-completions",
 			placeholder: this.core.static ? "This page is a copy: queries need a notebook" : `Query, for example  ${exampleQuery(this.core.columns)}`,
-			oninput: () => this.typed(), onkeydown: (event) => this.key(event), onblur: () => setTimeout(() => this.close(), 150),
-			onscroll: () => (this.mirror.scrollTop = this.input.scrollTop), disabled: this.core.static,
+			oninput: () => this.typed(),
+			onkeydown: (event) => this.key(event),
+			onblur: () => setTimeout(() => this.close(), 150),
+			onscroll: () => (this.mirror.scrollTop = this.input.scrollTop),
+			disabled: this.core.static,
 		});
 		this.mirror = h("pre", { class: "dl-query-mirror", "aria-hidden": "true" });
 		this.list = h("div", { class: "dl-completions", role: "listbox", id: "dl-completions", "aria-label": "Completions", hidden: true });
 		this.error = h("div", { class: "dl-query-error", role: "alert", hidden: true });
 		this.clear = iconButton("close", "Clear the query: show all rows", () => this.run(""), { hidden: true });
-		this.element = h("div", { class: "dl-query", role: "search" },
-			div("dl-query-field", this.mirror, this.input), this.clear, this.list, this.error);
+		this.element = h("div", { class: "dl-query", role: "search" }, div("dl-query-field", this.mirror, this.input), this.clear, this.list, this.error);
 	}
 
-	get text() { return this.input.value; }
+	get text() {
+		return this.input.value;
+	}
 
 	/** The text that Python shows. */
 	take() {
@@ -60,10 +72,13 @@ export class QueryBox {
 	/** Colours the parts; what is wrong is underlined. */
 	paint() {
 		const marked = this.mark;
-		this.mirror.replaceChildren(...tokens(this.text).map(({ kind, start, stop, text }) => {
-			const wrong = marked && start < marked[1] && stop > marked[0];
-			return h("span", { class: `dl-t-${kind}${wrong ? " dl-wrong" : ""}`, raw: text });
-		}), this.text.endsWith("\n") ? "\n " : "");
+		this.mirror.replaceChildren(
+			...tokens(this.text).map(({ kind, start, stop, text }) => {
+				const wrong = marked && start < marked[1] && stop > marked[0];
+				return h("span", { class: `dl-t-${kind}${wrong ? " dl-wrong" : ""}`, raw: text });
+			}),
+			this.text.endsWith("\n") ? "\n " : "",
+		);
 		this.clear.hidden = !this.text;
 		this.input.style.height = "auto";
 		this.input.style.height = `${clamp(this.input.scrollHeight, 28, 96)}px`;
@@ -80,7 +95,8 @@ export class QueryBox {
 	async askCompletion(always = false) {
 		const cursor = this.input.selectionStart;
 		const text = this.text;
-		const asking = (this.asking = {});
+		const asking = {};
+		this.asking = asking;
 		if (!always && !/[\p{L}\p{N}_.'"(]$/u.test(text.slice(0, cursor))) return this.close();
 		try {
 			const { items, word } = await this.core.latest("complete", { text, cursor: [...text.slice(0, cursor)].length });
@@ -96,11 +112,26 @@ export class QueryBox {
 		this.word = word;
 		if (!this.items.length || document.activeElement !== this.input) return this.close();
 		this.at = always ? 0 : -1;
-		this.list.replaceChildren(...this.items.map(([text, kind, detail], i) => h("div", {
-			class: "dl-completion", role: "option", id: `dl-completion-${i}`, "aria-selected": String(i === this.at),
-			onpointerdown: (event) => { event.preventDefault(); this.accept(i); },
-		}, h("span", { class: `dl-kind dl-kind-${kind}`, text: { column: "c", function: "ƒ", class: "•", keyword: "k" }[kind] ?? "v" }),
-			span(text, "dl-completion-text"), quiet(detail ?? kind))));
+		this.list.replaceChildren(
+			...this.items.map(([text, kind, detail], i) =>
+				h(
+					"div",
+					{
+						class: "dl-completion",
+						role: "option",
+						id: `dl-completion-${i}`,
+						"aria-selected": String(i === this.at),
+						onpointerdown: (event) => {
+							event.preventDefault();
+							this.accept(i);
+						},
+					},
+					h("span", { class: `dl-kind dl-kind-${kind}`, text: { column: "c", function: "ƒ", class: "•", keyword: "k" }[kind] ?? "v" }),
+					span(text, "dl-completion-text"),
+					quiet(detail ?? kind),
+				),
+			),
+		);
 		this.place();
 		this.list.hidden = false;
 		this.input.setAttribute("aria-expanded", "true");
@@ -126,7 +157,7 @@ export class QueryBox {
 		this.close();
 		this.put(made.text, made.cursor);
 		if (this.items[index][1] === "function" && !made.text.slice(made.cursor).startsWith("(") && !made.text.endsWith("(")) {
-			this.put(made.text.slice(0, made.cursor) + "(" + made.text.slice(made.cursor), made.cursor + 1);
+			this.put(`${made.text.slice(0, made.cursor)}(${made.text.slice(made.cursor)}`, made.cursor + 1);
 		}
 		this.input.focus();
 	}
@@ -197,7 +228,7 @@ export class QueryBox {
 
 	/** Shows where and why a query fails, with the caret there. */
 	fault(error) {
-		this.mark = error && error.line ? errorSpan(this.text, error.line, error.column ?? 1) : null;
+		this.mark = error?.line ? errorSpan(this.text, error.line, error.column ?? 1) : null;
 		this.paint();
 		this.error.hidden = !error;
 		this.element.classList.toggle("dl-faulty", Boolean(error));

@@ -1,12 +1,13 @@
 // Tokens of a query, the place of an error in it, and an example.
 
 const KEYWORDS = new Set(
-	("SELECT FROM WHERE AND OR NOT IN IS NULL LIKE ILIKE BETWEEN ORDER GROUP BY HAVING LIMIT OFFSET ASC DESC AS CASE WHEN " +
+	(
+		"SELECT FROM WHERE AND OR NOT IN IS NULL LIKE ILIKE BETWEEN ORDER GROUP BY HAVING LIMIT OFFSET ASC DESC AS CASE WHEN " +
 		"THEN ELSE END DISTINCT TRUE FALSE JOIN LEFT RIGHT INNER OUTER ON UNION ALL ANY EXISTS WITH SAMPLE UNGROUP EXPAND " +
-		"VERSION CAST USING REPLACE NULLS FIRST LAST OVER PARTITION CONTAINS EXCEPT INTERSECT").split(" "),
+		"VERSION CAST USING REPLACE NULLS FIRST LAST OVER PARTITION CONTAINS EXCEPT INTERSECT"
+	).split(" "),
 );
-const TOKEN =
-	/(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<string>'(?:[^']|'')*'?)|(?<name>"(?:[^"]|"")*"?)|(?<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|(?<space>\s+)|(?<mark>.)/gsu;
+const TOKEN = /(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<string>'(?:[^']|'')*'?)|(?<name>"(?:[^"]|"")*"?)|(?<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|(?<space>\s+)|(?<mark>.)/gsu;
 
 /** Parts of a query for colouring; joined they are the text again. */
 export function tokens(text) {

@@ -70,10 +70,12 @@ export class Requests {
 		const { type, fields, how, resolve, reject } = state.waiting;
 		state.waiting = null;
 		state.busy = true;
-		this.ask(type, fields, how).then(resolve, reject).finally(() => {
-			state.busy = false;
-			this.advance(state);
-		});
+		this.ask(type, fields, how)
+			.then(resolve, reject)
+			.finally(() => {
+				state.busy = false;
+				this.advance(state);
+			});
 	}
 
 	/** Takes a message of Python's; false where it is none of ours. */

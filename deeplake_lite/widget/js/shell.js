@@ -10,8 +10,8 @@ import { Grid } from "./grid.js";
 import { LARGEST, SMALLEST } from "./layout.js";
 import { MapPanel } from "./map.js";
 import { short } from "./numbers.js";
-import { OVERLAYS, captionColumns, overlay, overlayColumns, setOverlays } from "./overlays.js";
-import { PairDetail, diffBar, diffGrid } from "./pairs.js";
+import { captionColumns, OVERLAYS, overlay, overlayColumns, setOverlays } from "./overlays.js";
+import { diffBar, diffGrid, PairDetail } from "./pairs.js";
 import { popover } from "./popover.js";
 import { QueryBox } from "./query-box.js";
 import { Side } from "./side.js";
@@ -74,10 +74,11 @@ export class Shell {
 		const help = iconButton("help", "Keys (?)", () => this.help());
 		this.count = span("", "dl-count");
 		const suspects = !core.static && labelled("suspects", "Review", "Rank rows whose labels look wrong (s)", () => this.suspects());
-		return div("dl-top",
+		return div(
+			"dl-top",
 			div("dl-bar", div("dl-name", this.title, this.version), this.query.element, div("dl-group", !core.static && saver, theme, help)),
-			h("div", { class: "dl-bar dl-bar-2", role: "toolbar", "aria-label": "View" }, div("dl-group", ...this.side.buttons()), suspects, this.count,
-				space(), this.layersButton(), this.captionButton(), this.zoomControl()));
+			h("div", { class: "dl-bar dl-bar-2", role: "toolbar", "aria-label": "View" }, div("dl-group", ...this.side.buttons()), suspects, this.count, space(), this.layersButton(), this.captionButton(), this.zoomControl()),
+		);
 	}
 
 	zoomControl() {
@@ -91,8 +92,12 @@ export class Shell {
 		};
 		core.on("settings", show);
 		show();
-		return div("dl-group dl-zoom", iconButton("minus", "Smaller cards (−)", () => this.grid.zoom(0.8)), size,
-			iconButton("plus", "Larger cards (+)", () => this.grid.zoom(1.25)));
+		return div(
+			"dl-group dl-zoom",
+			iconButton("minus", "Smaller cards (−)", () => this.grid.zoom(0.8)),
+			size,
+			iconButton("plus", "Larger cards (+)", () => this.grid.zoom(1.25)),
+		);
 	}
 
 	/** Toggle and opacity of every overlay, and which column is the picture. */
@@ -102,12 +107,24 @@ export class Shell {
 		const pictures = core.kinds("image", "mask", "video");
 		const button = labelled("layers", "Overlays", "Overlays (o)");
 		button.hidden = !columns.length && pictures.length < 2;
-		popover(button, "Overlays", () => [
-			...columns.map((column, layer) => this.layerRow(column, layer)),
-			columns.length > 0 && core.column(core.settings.picture)?.stored === false && quiet(`Not drawn over ${core.settings.picture}: the query computes it.`, "p"),
-			pictures.length > 1 && h("label", { class: "dl-row-field" }, span("Picture"),
-				select(pictures.map((column) => column.name), core.settings.picture ?? pictures[0].name, (picture) => core.set({ picture }), "Picture")),
-		].filter(Boolean));
+		popover(button, "Overlays", () =>
+			[
+				...columns.map((column, layer) => this.layerRow(column, layer)),
+				columns.length > 0 && core.column(core.settings.picture)?.stored === false && quiet(`Not drawn over ${core.settings.picture}: the query computes it.`, "p"),
+				pictures.length > 1 &&
+					h(
+						"label",
+						{ class: "dl-row-field" },
+						span("Picture"),
+						select(
+							pictures.map((column) => column.name),
+							core.settings.picture ?? pictures[0].name,
+							(picture) => core.set({ picture }),
+							"Picture",
+						),
+					),
+			].filter(Boolean),
+		);
 		return button;
 	}
 
@@ -116,21 +133,27 @@ export class Shell {
 		const put = (patch) => setOverlays(core, [column], patch);
 		const { shown, opacity } = overlay(core, column.name);
 		const line = h("span", { class: "dl-layer-line", "data-dash": layer % 3, "aria-hidden": "true" });
-		return div("dl-layer",
+		return div(
+			"dl-layer",
 			h("label", {}, h("input", { type: "checkbox", "aria-label": `Show ${column.name}`, checked: shown, onchange: (event) => put({ shown: event.target.checked }) }), line, span(column.name), quiet(column.kind)),
-			slider(`Opacity of ${column.name}`, { value: Math.round(100 * opacity), oninput: (event) => put({ opacity: event.target.value / 100 }) }));
+			slider(`Opacity of ${column.name}`, { value: Math.round(100 * opacity), oninput: (event) => put({ opacity: event.target.value / 100 }) }),
+		);
 	}
 
 	captionButton() {
 		const { core } = this;
 		const button = labelled("text", "Captions", "Text under the cards");
-		popover(button, "Captions", () => core.columns.filter((column) => !["image", "video", "audio", "mask", ...OVERLAYS].includes(column.kind)).map((column) => {
-			const put = (event) => {
-				const now = captionColumns(core);
-				core.set({ caption: event.target.checked ? [...now, column.name] : now.filter((name) => name !== column.name) });
-			};
-			return check(column.name, { checked: captionColumns(core).includes(column.name), onchange: put }, quiet(column.kind));
-		}));
+		popover(button, "Captions", () =>
+			core.columns
+				.filter((column) => !["image", "video", "audio", "mask", ...OVERLAYS].includes(column.kind))
+				.map((column) => {
+					const put = (event) => {
+						const now = captionColumns(core);
+						core.set({ caption: event.target.checked ? [...now, column.name] : now.filter((name) => name !== column.name) });
+					};
+					return check(column.name, { checked: captionColumns(core).includes(column.name), onchange: put }, quiet(column.kind));
+				}),
+		);
 		return button;
 	}
 
@@ -215,12 +238,27 @@ export class Shell {
 		const index = this.core.classOf(name);
 		if (index >= 0) return () => this.setClass(index);
 		return {
-			"?": () => this.help(), "+": () => grid.zoom(1.25), "=": () => grid.zoom(1.25), "-": () => grid.zoom(0.8), o: () => this.toggleOverlays(),
+			"?": () => this.help(),
+			"+": () => grid.zoom(1.25),
+			"=": () => grid.zoom(1.25),
+			"-": () => grid.zoom(0.8),
+			o: () => this.toggleOverlays(),
 			Escape: () => this.escape(),
-			...(core.compares ? {} : {
-				"/": () => this.query.input.focus(), f: () => side.toggle("facets"), m: () => side.toggle("map"), v: () => side.toggle("versions"),
-				e: () => side.toggle("edits"), s: () => this.suspects(), r: () => core.state.rows && core.alike()[1](), l: () => this.chooseClass(), t: () => this.chooseTag(), a: () => this.acceptSuggested(), i: () => core.select("invert"),
-			}),
+			...(core.compares
+				? {}
+				: {
+						"/": () => this.query.input.focus(),
+						f: () => side.toggle("facets"),
+						m: () => side.toggle("map"),
+						v: () => side.toggle("versions"),
+						e: () => side.toggle("edits"),
+						s: () => this.suspects(),
+						r: () => core.state.rows && core.alike()[1](),
+						l: () => this.chooseClass(),
+						t: () => this.chooseTag(),
+						a: () => this.acceptSuggested(),
+						i: () => core.select("invert"),
+					}),
 		}[name];
 	}
 
@@ -243,8 +281,7 @@ export class Shell {
 	setClass(value, column = this.core.labels, rows = this.core.toEdit()) {
 		const { core } = this;
 		if (!rows) return;
-		core.stage(rows, column.name, value)
-			.then((reply) => reply && core.say(`${column.name} of ${counted(rows.count, "row")} set to ${column.classes?.[value] ?? value}`));
+		core.stage(rows, column.name, value).then((reply) => reply && core.say(`${column.name} of ${counted(rows.count, "row")} set to ${column.classes?.[value] ?? value}`));
 	}
 
 	chooseClass() {
@@ -267,8 +304,7 @@ export class Shell {
 		const rows = this.core.toEdit();
 		if (!rows) return;
 		const note = check("Remove instead of add");
-		chooser(this.root, `Tag ${counted(rows.count, "row")}${column.name ? ` in ${column.name}` : ""}`, column.classes ?? [], ({ value }) =>
-			this.core.stage(rows, column.name, value, note.firstChild.checked ? "remove_tag" : "add_tag"), { free: !column.classes?.length, note });
+		chooser(this.root, `Tag ${counted(rows.count, "row")}${column.name ? ` in ${column.name}` : ""}`, column.classes ?? [], ({ value }) => this.core.stage(rows, column.name, value, note.firstChild.checked ? "remove_tag" : "add_tag"), { free: !column.classes?.length, note });
 	}
 
 	// rows and dialogs
@@ -298,10 +334,12 @@ export class Shell {
 			scores: ({ label, column }) => `${label}: labels that the scores in ${column} doubt`,
 			agreement: ({ label, column }) => `${label} against ${column}: least agreement first`,
 		};
-		const buttons = choices.map((one) => choice("suspects", words[one.by]?.(one) ?? `${one.label} by ${one.by}`, "", () => {
-			close();
-			this.core.attempt("suspects", one);
-		}));
+		const buttons = choices.map((one) =>
+			choice("suspects", words[one.by]?.(one) ?? `${one.label} by ${one.by}`, "", () => {
+				close();
+				this.core.attempt("suspects", one);
+			}),
+		);
 		const body = buttons.length ? [quiet("Ranks the rows shown, most doubtful first.", "p"), ...buttons] : [prose(needs ?? "")];
 		const close = dialog(this.root, "Rows to review", [div("dl-dialog-body", ...body)]);
 	}
@@ -311,22 +349,33 @@ export class Shell {
 		const { core } = this;
 		const list = div("dl-choices", quiet("Looking for saved views …", "p"));
 		const overwrite = check("Replace a view of that name");
-		ask(this.root, "Saved views", {
-			label: "Name for what is shown now", action: "Save", extra: h("div", {}, overwrite, list),
-		}, async (name) => {
-			try {
-				await core.ask("save_view", { name, overwrite: overwrite.firstChild.checked });
-				core.note(`Saved as the view “${name}”.`);
-			} catch (error) {
-				core.failed(error);
-			}
-		});
+		ask(
+			this.root,
+			"Saved views",
+			{
+				label: "Name for what is shown now",
+				action: "Save",
+				extra: h("div", {}, overwrite, list),
+			},
+			async (name) => {
+				try {
+					await core.ask("save_view", { name, overwrite: overwrite.firstChild.checked });
+					core.note(`Saved as the view “${name}”.`);
+				} catch (error) {
+					core.failed(error);
+				}
+			},
+		);
 		try {
 			const { views } = await core.ask("views");
-			list.replaceChildren(...views.map((view) => choice("save", view.name, typeof view.rows === "number" ? counted(view.rows, "row") : "", () => {
-				this.root.querySelector(".dl-shade")?.dispatchEvent(new CustomEvent("dl-close"));
-				core.attempt("show_view", { name: view.name });
-			})));
+			list.replaceChildren(
+				...views.map((view) =>
+					choice("save", view.name, typeof view.rows === "number" ? counted(view.rows, "row") : "", () => {
+						this.root.querySelector(".dl-shade")?.dispatchEvent(new CustomEvent("dl-close"));
+						core.attempt("show_view", { name: view.name });
+					}),
+				),
+			);
 			if (!views.length) list.append(quiet("No view is saved yet.", "p"));
 		} catch (error) {
 			list.replaceChildren(quiet(error.message, "p"));

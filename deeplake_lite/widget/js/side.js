@@ -16,8 +16,14 @@ export class Side {
 		this.widths = memory.read("widths", {});
 		this.element = h("aside", { class: "dl-side", hidden: true });
 		this.splitter = h("div", {
-			class: "dl-splitter", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": "Width of the panel", hidden: true,
-			onpointerdown: (event) => this.split(event), onkeydown: (event) => this.nudge(event),
+			class: "dl-splitter",
+			role: "separator",
+			tabindex: "0",
+			"aria-orientation": "vertical",
+			"aria-label": "Width of the panel",
+			hidden: true,
+			onpointerdown: (event) => this.split(event),
+			onkeydown: (event) => this.nudge(event),
 		});
 		core.on("settings", () => this.apply());
 		core.on("attached", () => this.panels[this.shown]?.open?.());
@@ -63,7 +69,15 @@ export class Side {
 		if (!name) return this.element.replaceChildren();
 		const panel = this.panels[name];
 		this.element.setAttribute("aria-label", panel.title);
-		this.element.replaceChildren(div("dl-side-head", heading(panel.title), panel.tools ?? "", iconButton("close", "Close the panel", () => this.toggle(name))), panel.element);
+		this.element.replaceChildren(
+			div(
+				"dl-side-head",
+				heading(panel.title),
+				panel.tools ?? "",
+				iconButton("close", "Close the panel", () => this.toggle(name)),
+			),
+			panel.element,
+		);
 		this.width(this.widths[name] ?? PANEL_WIDTH[name]);
 		queueMicrotask(() => panel.open?.());
 	}
@@ -80,7 +94,11 @@ export class Side {
 	split(event) {
 		const before = this.element.offsetWidth;
 		event.preventDefault();
-		drag(event, ({ dx }) => this.width(before + dx), () => memory.write("widths", this.widths));
+		drag(
+			event,
+			({ dx }) => this.width(before + dx),
+			() => memory.write("widths", this.widths),
+		);
 	}
 
 	nudge(event) {

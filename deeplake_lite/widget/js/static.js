@@ -3,7 +3,7 @@
 import { numbersAt } from "./bytes.js";
 import { Listeners } from "./listeners.js";
 import { inRange, isRange } from "./numbers.js";
-import { Selection, packPositions, unpackPositions } from "./selection.js";
+import { packPositions, Selection, unpackPositions } from "./selection.js";
 
 /** The face of a notebook's model over data in the page, without a kernel. */
 export class StaticModel extends Listeners {
@@ -21,7 +21,9 @@ export class StaticModel extends Listeners {
 		this.filters = new Map();
 	}
 
-	get(name) { return this.traits[name]; }
+	get(name) {
+		return this.traits[name];
+	}
 	save_changes() {}
 
 	set(name, value) {
@@ -42,7 +44,8 @@ export class StaticModel extends Listeners {
 	answer(message) {
 		const rows = this.shown.length;
 		switch (message.type) {
-			case "hello": return { probe: 4, at: Uint8Array.of(1, 2, 3, 4) };
+			case "hello":
+				return { probe: 4, at: Uint8Array.of(1, 2, 3, 4) };
 			case "cells": {
 				const wanted = message.positions ?? Array.from({ length: Math.max(0, Math.min(message.stop, rows) - message.start) }, (_, i) => message.start + i);
 				return { cells: wanted.filter((p) => p < rows).map((p) => ({ ...this.data.cells[this.shown[p]], p })) };
@@ -52,12 +55,18 @@ export class StaticModel extends Listeners {
 				const detail = this.data.details?.[original.p + (message.side ?? "")];
 				return detail ? { ...detail, position: message.p } : null;
 			}
-			case "facets": return { facets: (this.data.facets?.facets ?? []).map((facet) => this.count(facet)), ms: 0 };
-			case "filter": return this.filter(message);
-			case "points": return this.points(message);
-			case "select": return this.select(message.what);
-			case "tab": return this.show(this.pairs(message), { tab: message.tab, column: message.column });
-			default: return null;
+			case "facets":
+				return { facets: (this.data.facets?.facets ?? []).map((facet) => this.count(facet)), ms: 0 };
+			case "filter":
+				return this.filter(message);
+			case "points":
+				return this.points(message);
+			case "select":
+				return this.select(message.what);
+			case "tab":
+				return this.show(this.pairs(message), { tab: message.tab, column: message.column });
+			default:
+				return null;
 		}
 	}
 
@@ -71,9 +80,7 @@ export class StaticModel extends Listeners {
 		const places = new Map(this.shown.map((row, place) => [row, place]));
 		const kept = [...rows.keys()].filter((i) => places.has(rows[i]));
 		const n = kept.length;
-		const at = new Uint8Array(Uint32Array.from([
-			...kept.flatMap((i) => [xy[2 * i], xy[2 * i + 1]]), ...kept.map((i) => places.get(rows[i])), ...(values ? kept.map((i) => values[i]) : []),
-		]).buffer);
+		const at = new Uint8Array(Uint32Array.from([...kept.flatMap((i) => [xy[2 * i], xy[2 * i + 1]]), ...kept.map((i) => places.get(rows[i])), ...(values ? kept.map((i) => values[i]) : [])]).buffer);
 		return { ...map, n, of, at, v: { xy: [0, 8 * n], positions: [8 * n, 4 * n], colour: values && [12 * n, 4 * n] } };
 	}
 

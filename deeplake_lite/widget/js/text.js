@@ -17,14 +17,15 @@ export function typeAhead(/** @type {string[]} */ names, typed, most = 200) {
 const HIDDEN = /\r\n|[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
 /** A name with its every character to be seen: controls and marks of direction as escapes, as reprs of Python have them. */
-export const visible = (text) => String(text).replace(HIDDEN, (found) => {
-	const code = found.codePointAt(0);
-	if (code === 9) return "⇥";
-	if (code === 10 || code === 13) return "↵";
-	if (/\p{Zs}/u.test(found)) return " ";
-	const [sign, digits] = code < 256 ? ["x", 2] : code < 65536 ? ["u", 4] : ["U", 8];
-	return `\\${sign}${code.toString(16).padStart(digits, "0")}`;
-});
+export const visible = (text) =>
+	String(text).replace(HIDDEN, (found) => {
+		const code = found.codePointAt(0);
+		if (code === 9) return "⇥";
+		if (code === 10 || code === 13) return "↵";
+		if (/\p{Zs}/u.test(found)) return " ";
+		const [sign, digits] = code < 256 ? ["x", 2] : code < 65536 ? ["u", 4] : ["U", 8];
+		return `\\${sign}${code.toString(16).padStart(digits, "0")}`;
+	});
 
 /** The same for several lines. */
 export const visibleLines = (text) => String(text).split("\n").map(visible).join("\n");
@@ -36,6 +37,11 @@ export const brief = (version) => String(version).replace(/^([0-9A-Z]{8})[0-9A-Z
 export const grouped = (n) => GROUPED.format(n);
 export const counted = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 
-export const errorTitle = (kind) => String(kind ?? "Error").replace(/Error$/, "").replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase().replace(/^./, (c) => c.toUpperCase()) || "Error";
+export const errorTitle = (kind) =>
+	String(kind ?? "Error")
+		.replace(/Error$/, "")
+		.replace(/([a-z])([A-Z])/g, "$1 $2")
+		.toLowerCase()
+		.replace(/^./, (c) => c.toUpperCase()) || "Error";
 
 export const asText = (value) => (value === null || value === undefined ? "–" : value === "" ? "“”" : typeof value === "object" ? JSON.stringify(value) : String(value));

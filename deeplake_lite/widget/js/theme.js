@@ -28,7 +28,8 @@ export function followTheme(root, core, changed) {
 	const media = matchMedia("(prefers-color-scheme: dark)");
 	media.addEventListener("change", apply);
 	core.on("settings", apply);
-	core.sized(root, () => { // hosts attach the element after `render`: only then are there styles
+	core.sized(root, () => {
+		// hosts attach the element after `render`: only then are there styles
 		if (core.palette.bg) return;
 		apply();
 		core.emit("attached");

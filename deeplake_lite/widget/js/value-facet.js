@@ -27,7 +27,15 @@ export class ValueFacet extends FacetFrame {
 
 	fill() {
 		const { facet, rows } = this;
-		const wanted = this.find.hidden ? null : new Set(typeAhead(facet.values.map((v) => String(v[1])), this.find.value, 500).map((hit) => hit.index));
+		const wanted = this.find.hidden
+			? null
+			: new Set(
+					typeAhead(
+						facet.values.map((v) => String(v[1])),
+						this.find.value,
+						500,
+					).map((hit) => hit.index),
+				);
 		const values = facet.values.filter((_, i) => !wanted || wanted.has(i));
 		const most = Math.max(1, ...facet.values.map((value) => value[2]));
 		while (rows.children.length < values.length) rows.append(this.row());
@@ -36,9 +44,7 @@ export class ValueFacet extends FacetFrame {
 	}
 
 	row() {
-		const row = h("button", { class: "dl-value", onclick: () => this.owner.filter(this.facet, "toggle", [row.choice]) },
-			span("", "dl-bar-all"), span("", "dl-bar-shown"), span("", "dl-dot"),
-			span("", "dl-value-name"), span("", "dl-value-count"));
+		const row = h("button", { class: "dl-value", onclick: () => this.owner.filter(this.facet, "toggle", [row.choice]) }, span("", "dl-bar-all"), span("", "dl-bar-shown"), span("", "dl-dot"), span("", "dl-value-name"), span("", "dl-value-count"));
 		return row;
 	}
 

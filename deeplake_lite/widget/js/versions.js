@@ -27,18 +27,26 @@ export class Versions {
 		const about = this.core.about;
 		const is = (...names) => names.includes(about.branch ?? about.version ?? shown);
 		const part = (title, rows) => rows.length > 0 && h("section", { class: "dl-versions" }, h("h3", { text: title }), ...rows);
-		this.element.replaceChildren(...[
-			part("Branches", branches.map((name) => this.row(name, name, "", is(name)))),
-			part("Tags", tags.map((name) => this.row(name, name, "", !about.branch && is(name)))),
-			part("Commits", commits.map((commit) => this.row(commit.id, commit.message || "(no message)",
-				dotted(shortTime(timeOf(commit.time), 0), commit.author, brief(commit.id), ...(commit.names ?? [])),
-				!about.branch && is(commit.id, ...(commit.names ?? []))))),
-		].filter(Boolean));
+		this.element.replaceChildren(
+			...[
+				part(
+					"Branches",
+					branches.map((name) => this.row(name, name, "", is(name))),
+				),
+				part(
+					"Tags",
+					tags.map((name) => this.row(name, name, "", !about.branch && is(name))),
+				),
+				part(
+					"Commits",
+					commits.map((commit) => this.row(commit.id, commit.message || "(no message)", dotted(shortTime(timeOf(commit.time), 0), commit.author, brief(commit.id), ...(commit.names ?? [])), !about.branch && is(commit.id, ...(commit.names ?? [])))),
+				),
+			].filter(Boolean),
+		);
 	}
 
 	row(version, title, note, current) {
-		return h("button", { class: "dl-version", "aria-pressed": String(current), onclick: () => this.choose(version) },
-			span(title, "dl-version-name", title), note && quiet(note));
+		return h("button", { class: "dl-version", "aria-pressed": String(current), onclick: () => this.choose(version) }, span(title, "dl-version-name", title), note && quiet(note));
 	}
 
 	async choose(version) {

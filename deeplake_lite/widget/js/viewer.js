@@ -4,7 +4,7 @@ import { drawLayers, drawPicture, smooths } from "./cards.js";
 import { dropCell } from "./cells.js";
 import { fillRect } from "./drawing.js";
 import { drag, h, within } from "./elements.js";
-import { WHOLE, fit, zoomAt } from "./geometry.js";
+import { fit, WHOLE, zoomAt } from "./geometry.js";
 import { Painted, sharpen } from "./painted.js";
 /** @import { Rect } from "./geometry.js" */
 /** @import { Point } from "./geometry.js" */
@@ -21,10 +21,19 @@ export class Viewer extends Painted {
 		this.split = 0.5;
 		this.boxes = null;
 		this.canvas = h("canvas", { class: "dl-canvas", "aria-hidden": "true" });
-		this.element = h("div", {
-			class: "dl-viewer", role: "img", "aria-label": name, onpointerdown: (event) => this.press(event), onpointermove: (event) => this.boxes?.hover(this.inPicture(event)),
-			onwheel: (event) => this.wheel(event), ondblclick: (event) => this.toggleSize(event),
-		}, this.canvas);
+		this.element = h(
+			"div",
+			{
+				class: "dl-viewer",
+				role: "img",
+				"aria-label": name,
+				onpointerdown: (event) => this.press(event),
+				onpointermove: (event) => this.boxes?.hover(this.inPicture(event)),
+				onwheel: (event) => this.wheel(event),
+				ondblclick: (event) => this.toggleSize(event),
+			},
+			this.canvas,
+		);
 		this.unsize = core.sized(this.element, () => this.later());
 	}
 
@@ -63,7 +72,9 @@ export class Viewer extends Painted {
 		this.set(zoomAt(this.view, x, y, by, [0.5, 64]));
 	}
 
-	fit() { this.set(WHOLE); }
+	fit() {
+		this.set(WHOLE);
+	}
 
 	/** Fit, or one pixel a pixel where the pointer is. */
 	toggleSize(event) {
