@@ -10,12 +10,13 @@ __all__ = ["script", "style"]
 
 HERE = Path(__file__).parent
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z-]+)\.js";\n', re.MULTILINE)
-_TYPES = re.compile(r"^/\*\* @import .*\n", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*(?s:.*?)\*/)\n", re.MULTILINE)
+"""On lines of its own: every notebook stores the script, which needs no comments."""
 
 
 @cache
 def script(*names: str) -> str:
-    """Return modules of ``js/`` as one, each behind those that it imports.
+    """Return modules of ``js/`` as one, each behind those that it imports, without comments.
 
     They share one scope then, so that no name is declared in two of them.
 
@@ -36,7 +37,7 @@ def script(*names: str) -> str:
         for imported in _IMPORT.findall(text):
             if imported not in texts:
                 add(imported)
-        texts[name] = _TYPES.sub("", _IMPORT.sub("", text))
+        texts[name] = _COMMENT.sub("", _IMPORT.sub("", text))
 
     for name in names:
         add(name)
